@@ -1,0 +1,113 @@
+package election
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Leadership is what a role is given: proof, gate, and a place to report
+// progress. It is valid until the role's context ends.
+type Leadership struct {
+	Token fence.Token
+	// Gate is to be asked right before each effect.
+	Gate *fence.Gate
+	last *atomic.Int64
+	now  fence.Clock
+}
+
+// Progress tells the watchdog that the work is moving (Role.StallAfter).
+func (l Leadership) Progress() {
+	if l.last != nil {
+		l.last.Store(int64(l.now()))
+	}
+}
+
+// desk is where one scope's role sits: its gate and whatever runs behind it.
+type desk struct {
+	role    Role
+	elector *Elector
+	gate    *fence.Gate
+	latch   *fence.Latch
+	term    *term
+}
+
+// term is one tenure's running role.
+type term struct {
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	lead    Leadership
+	running sync.WaitGroup
+}
+
+func (d *desk) open(a Open) {
+	t := &term{lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock}}
+	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(d.elector.ctx))
+	d.term = t
+	d.latch.Open(a.Token, a.ActFrom, a.Deadline)
+	d.start(d.role.Fenced)
+}
+
+func (d *desk) enter() { d.start(d.role.Lead) }
+
+func (d *desk) start(role func(context.Context, Leadership) error) {
+	if role == nil {
+		return
+	}
+	t := d.term
+	t.lead.Progress()
+	t.running.Go(func() {
+		err := role(t.ctx, t.lead)
+		if t.ctx.Err() != nil {
+			return // it was told to end and did
+		}
+		why := ErrResigned
+		if err != nil {
+			why = fmt.Errorf("%w: %w", ErrResigned, err)
+		}
+		d.stepDown(why)
+	})
+	if d.role.StallAfter > 0 {
+		t.running.Go(func() { d.guard(t) })
+	}
+}
+
+// stepDown asks the loop, from one of the role's goroutines.
+func (d *desk) stepDown(why error) {
+	d.elector.post(StepDown{Scope: d.role.Scope, Why: why, Timeout: d.elector.cfg.DrainTimeout})
+}
+
+// guard steps down when the role reports no progress for too long.
+func (d *desk) guard(t *term) {
+	tick := time.NewTicker(max(d.role.StallAfter/4, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load()))
+		if quiet > d.role.StallAfter {
+			d.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)))
+			return
+		}
+	}
+}
+
+// shut is the top of the staircase: gate, then role, then the acts under way.
+// Ended is posted when the last of them is gone, however long that takes.
+func (d *desk) shut(why error) {
+	d.latch.Shut(why)
+	t := d.term
+	t.end(why)
+	go func() {
+		t.running.Wait()
+		_ = d.latch.Drain(context.Background())
+		d.elector.post(Ended{Scope: d.role.Scope})
+	}()
+}

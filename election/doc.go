@@ -1,0 +1,59 @@
+// Package election makes one of several processes the leader of a scope, hands
+// its role a gate, and gives the leadership up in order.
+//
+//	mint, err := pgmint.New(pgmint.Config{URL: os.Getenv("CONCH_DB_URL")})
+//	…
+//	e, err := election.New(election.Config{
+//		Mint: mint,
+//		Roles: []election.Role{{
+//			Scope: "payments",
+//			Lead: func(ctx context.Context, l election.Leadership) error {
+//				return pay(ctx, l.Gate) // ends when ctx does
+//			},
+//		}},
+//	})
+//	…
+//	err = e.Run(ctx)
+//
+// # Rooms
+//
+// [Machine] decides; it is pure and can be read, tabled and simulated. The loop
+// in [Elector.Run] feeds it and does what it says. A [Mint] issues the tokens:
+// election/pgmint over Postgres, electiontest in memory.
+//
+// # A life
+//
+//	waiting --won--> leading --shut--> closing --acts ended, farewell said--> waiting
+//
+// While waiting, a seat bids when it is woken: by the end of the holder's process,
+// by a notification, by a poll that repairs what was missed. A won bid opens the
+// gate's fenced door at once and its act door once every predecessor's gate is
+// known to be shut. Heartbeats move the gate's deadline; one that fails shuts the
+// gate until the next succeeds; a lost session or a newer term ends the tenure.
+//
+// # The staircase down
+//
+// Shut the gate, cancel the role, wait for the acts under way, mark the scope
+// released, notify, unlock. Never another order: a release before the gate is
+// shut lets two act. If acts do not end in time the scope is given up without the
+// mark, and the successor waits as after a crash.
+//
+// # Duties of the caller
+//
+//   - Ask the gate before each effect; a role's context alone is not enough, since
+//     a process that was stopped reads it late.
+//   - Return from a role when its context ends. Until it has, this process does
+//     not campaign for the scope again.
+//   - Give each process its own ID and all candidates of a scope one Takeover.
+//
+// # What can fail, and what happens
+//
+//	the process dies            its session ends; a successor mints in about a millisecond
+//	it is stopped or starved    its gate shuts by the clock; the mint frees its session after a lease
+//	the database is unreachable the gate shuts at the deadline; nobody is promoted
+//	a heartbeat fails           the gate shuts at once; it reopens with the next success
+//	the database fails over     every session ends; terms of the old history are refused
+//	acts never end              the scope is given up unreleased; the successor waits
+//
+// Requirements S1–S7, S9–S12, S14, S16, F1, F3–F6; seeds 001 and 004.
+package election

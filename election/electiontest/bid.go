@@ -1,0 +1,216 @@
+package electiontest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Try answers bids as conch.bid does in the database. Bids that ask to block are
+// answered at once: waiting is the caller's part.
+func (s *Store) Try(now time.Duration, id int64, bids []election.Bid) ([]election.Result, error) {
+	ss := s.sessions[id]
+	if ss == nil {
+		return nil, election.ErrSessionLost
+	}
+	ss.usedAt = now
+	results := make([]election.Result, len(bids))
+	for i, b := range bids {
+		results[i] = s.bid(now, id, ss.who, b)
+	}
+	return results, nil
+}
+
+func (s *Store) bid(now time.Duration, id int64, who election.Candidate, b election.Bid) election.Result {
+	r := s.rows[b.Scope]
+	if r == nil {
+		r = &row{released: true, parted: true, takeover: who.Takeover, system: s.system, timeline: 1, partedAt: -time.Hour}
+		if s.timeline != 1 {
+			r.released = false
+		}
+		r.token.Scope = b.Scope
+		s.rows[b.Scope] = r
+	}
+	res := election.Result{Scope: b.Scope, Holder: r.token.Holder, Process: r.process}
+	switch {
+	case r.takeover != who.Takeover && !r.released:
+		s.unlock(id, b.Scope)
+		res.Outcome, res.Why = election.Refused, fmt.Errorf("takeover is %q, not %q", r.takeover, who.Takeover)
+		return res
+	case r.to != "" && r.to != who.ID && now-r.partedAt < 2*time.Second:
+		s.unlock(id, b.Scope)
+		res.Outcome = election.Yield
+		return res
+	}
+	if holder, taken := s.locks[b.Scope]; taken && holder != id && s.keeps(LockExcludes) {
+		return res
+	}
+	s.locks[b.Scope] = id
+	if b.Evict {
+		res.Evicted = s.evict(b.Scope)
+	}
+	if s.fencedNow(b.Scope) {
+		res.Outcome = election.Busy
+		return res
+	}
+	s.mint(r, id, who, b, &res)
+	return res
+}
+
+func (s *Store) fencedNow(scope string) bool {
+	if !s.keeps(FenceLocks) {
+		return false
+	}
+	for _, f := range s.fences {
+		if f.token.Scope == scope {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) evict(scope string) (ended []election.Blocker) {
+	for id, f := range s.fences {
+		if f.token.Scope == scope {
+			ended = append(ended, election.Blocker{PID: int32(id), Query: f.queries})
+			delete(s.fences, id)
+		}
+	}
+	return ended
+}
+
+// mint is the one place that makes a leader.
+func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, res *election.Result) {
+	s.remember()
+	same := r.system == s.system && r.timeline == s.timeline
+	handoff := r.released && (same || !s.keeps(ReleaseInHistory))
+	hold := max(b.Lease, r.hold)
+	if !same && s.keeps(LeasesRegistered) {
+		hold = max(hold, s.longest)
+	}
+	if handoff || !s.keeps(HoldWaits) {
+		hold = 0
+	}
+	epoch := r.token.Epoch + 1
+	if !same && s.keeps(EpochJumps) {
+		epoch += 1_000_000 * int64(s.timeline)
+	}
+	if r.token.Epoch > 0 && !r.parted {
+		s.log(b.Scope, r.token.Epoch, r.token.Holder, "lost")
+	}
+	stored := max(hold, b.Lease)
+	if !s.keeps(HoldStored) {
+		stored = b.Lease
+	}
+	if !s.keeps(HoldOwnLease) && handoff {
+		stored = 0
+	}
+	*r = row{
+		token: fence.Token{
+			Scope: b.Scope, Holder: who.ID, Epoch: epoch, Term: s.newTerm(),
+			System: s.system, Timeline: s.timeline,
+		},
+		lease: b.Lease, hold: stored, process: id, takeover: who.Takeover, system: s.system, timeline: s.timeline,
+	}
+	s.log(b.Scope, epoch, who.ID, "acquired")
+	res.Outcome, res.Token, res.Hold, res.Handoff = election.Won, r.token, hold, handoff
+	res.Holder, res.Process = who.ID, id
+}
+
+func (s *Store) log(scope string, epoch int64, holder, event string) {
+	s.History = append(s.History, Event{Scope: scope, Epoch: epoch, Holder: holder, Event: event})
+}
+
+// Beat renews terms.
+func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]bool, error) {
+	ss := s.sessions[id]
+	if ss == nil {
+		return nil, election.ErrSessionLost
+	}
+	ss.usedAt = now
+	alive := make([]bool, len(pulses))
+	for i, p := range pulses {
+		r := s.rows[p.Token.Scope]
+		if r == nil {
+			continue
+		}
+		alive[i] = r.token.Term == p.Token.Term
+		if !s.keeps(TermInPredicate) {
+			alive[i] = r.token.Holder == p.Token.Holder
+		}
+		if alive[i] && p.Settle {
+			r.hold = r.lease
+		}
+	}
+	return alive, nil
+}
+
+// Release gives terms up, then unlocks.
+func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) error {
+	ss := s.sessions[id]
+	if ss == nil {
+		return election.ErrSessionLost
+	}
+	ss.usedAt = now
+	for _, f := range farewells {
+		r := s.rows[f.Token.Scope]
+		if r != nil && r.token.Term == f.Token.Term {
+			s.remember()
+			r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
+			event := "lost"
+			switch {
+			case f.To != "":
+				event = "transferred"
+			case f.Actor != "":
+				event = "drained"
+			case f.Released:
+				event = "released"
+			}
+			s.log(f.Token.Scope, r.token.Epoch, r.token.Holder, event)
+		}
+		s.unlock(id, f.Token.Scope)
+	}
+	return nil
+}
+
+func (s *Store) unlock(id int64, scope string) {
+	if s.locks[scope] == id {
+		delete(s.locks, scope)
+	}
+}
+
+// Fence begins a fenced transaction: the fence is its last statement. The id is
+// for CommitFenced.
+func (s *Store) Fence(now time.Duration, t fence.Token) (int64, error) {
+	r := s.rows[t.Scope]
+	if r == nil || r.parted || !r.token.Same(t) {
+		return 0, fence.ErrStale
+	}
+	id := s.next()
+	s.fences[id] = &fenced{token: t, idleAt: now, lease: r.lease, queries: "fenced"}
+	return id, nil
+}
+
+// CommitFenced commits it, unless it was ended meanwhile.
+func (s *Store) CommitFenced(id int64) bool {
+	f := s.fences[id]
+	if f == nil {
+		return false
+	}
+	delete(s.fences, id)
+	s.Ledger = append(s.Ledger, Commit{Scope: f.token.Scope, Epoch: f.token.Epoch, Term: f.token.Term})
+	return true
+}
+
+// Scopes lists the scopes that were ever bid for.
+func (s *Store) Scopes() []string {
+	var all []string
+	for scope := range s.rows {
+		all = append(all, scope)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,227 @@
+package electiontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Memory is a mint for electors of one process: a Store behind a lock. It keeps
+// time by time.Now, so that it also runs in a synctest bubble.
+type Memory struct {
+	// Fault, if set, is asked before each call of a session.
+	Fault func(call string) Fault
+
+	mu      sync.Mutex
+	store   *Store
+	start   time.Time
+	changed chan struct{} // closed and replaced at every change
+	heard   map[int]func(election.Change)
+	serial  int
+}
+
+// Fault is what befalls one call.
+type Fault struct {
+	Before time.Duration // on the way there
+	After  time.Duration // on the way back
+	Err    error         // the call takes effect, its answer does not come
+	Cut    bool          // the session breaks before the call takes effect
+}
+
+// ErrInjected is what an injected fault answers.
+var ErrInjected = errors.New("electiontest: injected fault")
+
+// NewMemory returns a mint without rows.
+func NewMemory() *Memory {
+	return &Memory{store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){}}
+}
+
+// With runs f on the store, and wakes whoever waits for a change.
+func (m *Memory) With(f func(now time.Duration, s *Store)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(m.now(), m.store)
+	m.wake()
+}
+
+func (m *Memory) now() time.Duration { return time.Since(m.start) }
+
+func (m *Memory) wake() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// Open implements election.Mint.
+func (m *Memory) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	s := &memorySession{mint: m}
+	_, err := m.call(ctx, "open", func(now time.Duration) error {
+		s.id = m.store.Open(now, c)
+		return nil
+	})
+	return s, err
+}
+
+// Wait implements election.Mint.
+func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
+	slice := time.NewTimer(5 * time.Second)
+	defer slice.Stop()
+	for {
+		m.mu.Lock()
+		m.store.Expire(m.now())
+		alive, changed := m.store.Alive(process), m.changed
+		m.mu.Unlock()
+		if !alive {
+			return true, nil
+		}
+		tick := time.NewTimer(20 * time.Millisecond) // an expiry wakes nobody
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return false, context.Cause(ctx)
+		case <-slice.C:
+			tick.Stop()
+			return false, nil
+		case <-changed:
+			tick.Stop()
+		case <-tick.C:
+		}
+	}
+}
+
+// Listen implements election.Mint.
+func (m *Memory) Listen(ctx context.Context, heard func(election.Change)) error {
+	m.mu.Lock()
+	m.serial++
+	id := m.serial
+	m.heard[id] = heard
+	m.mu.Unlock()
+	heard(election.Change{})
+	<-ctx.Done()
+	m.mu.Lock()
+	delete(m.heard, id)
+	m.mu.Unlock()
+	return context.Cause(ctx)
+}
+
+// call runs one request with its faults.
+func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration) error) (Fault, error) {
+	var fault Fault
+	if m.Fault != nil {
+		fault = m.Fault(name)
+	}
+	if err := sleep(ctx, fault.Before); err != nil {
+		return fault, lost(err)
+	}
+	if fault.Cut {
+		return fault, lost(ErrInjected)
+	}
+	m.mu.Lock()
+	m.store.Expire(m.now())
+	err := f(m.now())
+	m.wake()
+	m.mu.Unlock()
+	if e := sleep(ctx, fault.After); e != nil {
+		return fault, lost(e)
+	}
+	return fault, errors.Join(err, fault.Err)
+}
+
+func lost(err error) error { return fmt.Errorf("%w: %w", election.ErrSessionLost, err) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+type memorySession struct {
+	mint *Memory
+	id   int64
+}
+
+func (s *memorySession) Process() int64 { return s.id }
+
+// finish ends the session for good once a call has found it broken.
+func (s *memorySession) finish(fault Fault, err error) error {
+	if fault.Cut || errors.Is(err, election.ErrSessionLost) {
+		_ = s.Close()
+	}
+	return err
+}
+
+func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results []election.Result, err error) {
+	fault, err := s.mint.call(ctx, "try", func(now time.Duration) error {
+		results, err = s.mint.store.Try(now, s.id, bids)
+		s.mint.announce(results)
+		return err
+	})
+	if len(bids) == 1 && err == nil && results[0].Outcome == election.Busy && bids[0].Block > 0 {
+		// Wait out the time in which the fence did not become free.
+		if e := sleep(ctx, bids[0].Block); e != nil {
+			return nil, s.finish(fault, lost(e))
+		}
+	}
+	return results, s.finish(fault, err)
+}
+
+func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (alive []bool, err error) {
+	fault, err := s.mint.call(ctx, "beat", func(now time.Duration) error {
+		alive, err = s.mint.store.Beat(now, s.id, pulses)
+		return err
+	})
+	return alive, s.finish(fault, err)
+}
+
+func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) error {
+	fault, err := s.mint.call(ctx, "release", func(now time.Duration) error {
+		err := s.mint.store.Release(now, s.id, farewells)
+		for _, f := range farewells {
+			s.mint.tell(election.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
+		}
+		return err
+	})
+	return s.finish(fault, err)
+}
+
+func (s *memorySession) Close() error {
+	s.mint.With(func(_ time.Duration, st *Store) { st.End(s.id) })
+	return nil
+}
+
+func (m *Memory) announce(results []election.Result) {
+	for _, r := range results {
+		if r.Outcome == election.Won {
+			m.tell(election.Change{Scope: r.Scope, Holder: r.Token.Holder, Epoch: r.Token.Epoch})
+		}
+	}
+}
+
+// tell runs beside the lock: a listener may block on its elector's inputs.
+func (m *Memory) tell(c election.Change) {
+	for _, heard := range m.heard {
+		go heard(c)
+	}
+}
+
+// Token returns the scope's current token.
+func (m *Memory) Token(scope string) (t fence.Token) {
+	m.With(func(_ time.Duration, s *Store) {
+		if r := s.rows[scope]; r != nil {
+			t = r.token
+		}
+	})
+	return t
+}

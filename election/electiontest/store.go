@@ -1,0 +1,185 @@
+package electiontest
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Store is a mint as a pure state machine: rows, session locks with a lease,
+// fences. Every method takes the time of the mint's own clock. It is not safe
+// for concurrent use.
+type Store struct {
+	rows     map[string]*row
+	locks    map[string]int64 // scope → session
+	sessions map[int64]*session
+	fences   map[int64]*fenced
+	serial   int64
+	longest  time.Duration // the longest lease that a candidate has registered
+	system   int64
+	timeline uint32
+	broken   map[Rule]bool
+	past     []map[string]row // snapshots before each transition, for Promote
+	Ledger   []Commit         // what fenced transactions have committed, in order
+	History  []Event
+}
+
+// Event is a line of the leadership history.
+type Event struct {
+	Scope  string
+	Epoch  int64
+	Holder string
+	Event  string
+}
+
+// Commit is a fenced transaction that the store accepted.
+type Commit struct {
+	Scope string
+	Epoch int64
+	Term  fence.Term
+}
+
+type row struct {
+	token    fence.Token
+	lease    time.Duration
+	hold     time.Duration
+	released bool
+	parted   bool
+	process  int64
+	takeover election.Takeover
+	system   int64
+	timeline uint32
+	to       string
+	partedAt time.Duration
+}
+
+type session struct {
+	who    election.Candidate
+	usedAt time.Duration
+}
+
+type fenced struct {
+	token   fence.Token
+	idleAt  time.Duration
+	lease   time.Duration
+	queries string
+}
+
+// Rule names a rule of the design that can be broken on purpose.
+type Rule string
+
+// The rules on the mint's side, each with what happens without it.
+const (
+	// TermInPredicate: a heartbeat renews a term, not a holder's name.
+	TermInPredicate Rule = "term-in-predicate"
+	// HoldStored: a term stores how long its own predecessors may still act.
+	HoldStored Rule = "hold-stored"
+	// HoldOwnLease: a term that waited for nobody still stores its own lease.
+	HoldOwnLease Rule = "hold-own-lease"
+	// HoldWaits: a successor of an unreleased term waits.
+	HoldWaits Rule = "hold-waits"
+	// ReleaseInHistory: a release counts only under the database history it was made in.
+	ReleaseInHistory Rule = "release-in-history"
+	// EpochJumps: under another database history the epoch jumps.
+	EpochJumps Rule = "epoch-jumps"
+	// FenceLocks: a fence keeps the mint out until it commits.
+	FenceLocks Rule = "fence-locks"
+	// LeasesRegistered: after a failover the longest registered lease counts.
+	LeasesRegistered Rule = "leases-registered"
+	// LockExcludes: two sessions never hold one lock. Nothing unsafe follows
+	// without it: the row is the truth, the lock only says when to try.
+	LockExcludes Rule = "lock-excludes"
+)
+
+// NewStore returns an empty store.
+func NewStore() *Store {
+	return &Store{
+		rows: map[string]*row{}, locks: map[string]int64{}, sessions: map[int64]*session{},
+		fences: map[int64]*fenced{}, system: 7, timeline: 1, broken: map[Rule]bool{},
+	}
+}
+
+// Break switches a rule off.
+func (s *Store) Break(r Rule) { s.broken[r] = true }
+
+func (s *Store) keeps(r Rule) bool { return !s.broken[r] }
+
+func (s *Store) next() int64 { s.serial++; return s.serial }
+
+// Open begins a session and returns its key.
+func (s *Store) Open(now time.Duration, c election.Candidate) int64 {
+	id := s.next()
+	s.longest = max(s.longest, c.Lease)
+	s.sessions[id] = &session{who: c, usedAt: now}
+	return id
+}
+
+// End ends a session and frees its locks, as a closed or broken connection does.
+func (s *Store) End(id int64) {
+	delete(s.sessions, id)
+	for scope, holder := range s.locks {
+		if holder == id {
+			delete(s.locks, scope)
+		}
+	}
+}
+
+// Expire ends what has idled for longer than its lease: sessions, and
+// transactions that hold a fence. It returns the sessions it ended.
+func (s *Store) Expire(now time.Duration) []int64 {
+	var ended []int64
+	for id, ss := range s.sessions {
+		if ss.who.Takeover != election.Keep && now-ss.usedAt > ss.who.Lease {
+			ended = append(ended, id)
+		}
+	}
+	for _, id := range ended {
+		s.End(id)
+	}
+	for id, f := range s.fences {
+		if now-f.idleAt > f.lease {
+			delete(s.fences, id)
+		}
+	}
+	return ended
+}
+
+// Alive reports whether a session lives.
+func (s *Store) Alive(id int64) bool { return s.sessions[id] != nil }
+
+// Restart ends every session and transaction, as a restart of the database does.
+func (s *Store) Restart() {
+	s.sessions, s.locks, s.fences = map[int64]*session{}, map[string]int64{}, map[int64]*fenced{}
+}
+
+// Promote fails over to a standby that has not seen the last lag transitions.
+func (s *Store) Promote(lag int) {
+	s.Restart()
+	s.timeline++
+	if at := max(0, len(s.past)-lag); at < len(s.past) {
+		s.rows = map[string]*row{}
+		for scope, r := range s.past[at] {
+			s.rows[scope] = &r
+		}
+		s.past = s.past[:at]
+	}
+}
+
+// remember keeps what Promote may go back to.
+func (s *Store) remember() {
+	snap := make(map[string]row, len(s.rows))
+	for scope, r := range s.rows {
+		snap[scope] = *r
+	}
+	s.past = append(s.past, snap)
+	if len(s.past) > 8 {
+		s.past = s.past[1:]
+	}
+}
+
+func (s *Store) newTerm() (t fence.Term) {
+	binary.BigEndian.PutUint64(t[8:], uint64(s.next()))
+	return t
+}

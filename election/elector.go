@@ -1,0 +1,182 @@
+package election
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Elector campaigns for a set of scopes over one mint and runs a role for each
+// while it leads. Make one with [New], run it with [Elector.Run]; every other
+// method may be called at any time from any goroutine.
+type Elector struct {
+	cfg      Config
+	machine  *Machine
+	desks    map[string]*desk
+	inputs   chan Input
+	over     chan struct{} // closed when Run returns
+	started  atomic.Bool
+	snapshot atomic.Pointer[[]Status]
+
+	// Owned by the loop's goroutine.
+	session  Session
+	watches  map[int64]context.CancelFunc
+	waiting  map[string][]chan error // drains to be answered
+	calls    sync.WaitGroup          // goroutines that end with the loop
+	ctx      context.Context         // ends with the loop
+	campaign context.Context         // ends when asked to stop: no new session after that
+	left     error
+}
+
+// Status is one scope as this process sees it.
+type Status struct {
+	Scope   string
+	Leading bool // a token is held and its gate was not shut; ask the gate before acting
+	Token   fence.Token
+	Entered bool   // the act door had opened in this term
+	Holder  string // who leads, as last heard, when not leading
+}
+
+// New checks the configuration and returns an elector at rest.
+func New(cfg Config) (*Elector, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	e := &Elector{
+		cfg:     cfg,
+		machine: NewMachine(cfg.settings()),
+		desks:   map[string]*desk{},
+		inputs:  make(chan Input, 64),
+		over:    make(chan struct{}),
+		watches: map[int64]context.CancelFunc{},
+		waiting: map[string][]chan error{},
+	}
+	for _, r := range cfg.Roles {
+		d := &desk{role: r, elector: e}
+		d.gate, d.latch = fence.New(r.Scope, cfg.Clock)
+		e.desks[r.Scope] = d
+	}
+	e.publish()
+	return e, nil
+}
+
+// settings is the machine's part of the configuration.
+func (c Config) settings() Settings {
+	s := Settings{
+		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
+		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax,
+		RankDelay: 5 * time.Millisecond, Seed: c.Seed,
+	}
+	if s.Seed == 0 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(c.ID))
+		s.Seed = h.Sum64()
+	}
+	for _, r := range c.Roles {
+		margin := c.margin(r.Lease)
+		seat := SeatSettings{
+			Scope: r.Scope, Lease: r.Lease, Margin: margin, Rank: len(r.Preferred),
+			Late: or(or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
+		}
+		for i, id := range r.Preferred {
+			if id == c.ID {
+				seat.Rank = i
+			}
+		}
+		for _, id := range r.Never {
+			seat.Never = seat.Never || id == c.ID
+		}
+		s.Lease = min(s.Lease, r.Lease)
+		s.Seats = append(s.Seats, seat)
+	}
+	s.YieldAfterStep = s.Lease
+	return s
+}
+
+// ID is the name under which this process campaigns.
+func (e *Elector) ID() string { return e.cfg.ID }
+
+// Gate returns the gate of a scope, nil if no role has it.
+func (e *Elector) Gate(scope string) *fence.Gate {
+	if d := e.desks[scope]; d != nil {
+		return d.gate
+	}
+	return nil
+}
+
+// Snapshot returns the state of every scope, in scope order.
+func (e *Elector) Snapshot() []Status { return *e.snapshot.Load() }
+
+// Drain gives a scope up: shut the gate, cancel the role, wait for its acts,
+// release. It returns once another process may take over: nil if all acts had
+// ended, ErrDrainTimeout if the time allowed was up first. This process lets
+// others bid first for one lease.
+func (e *Elector) Drain(ctx context.Context, scope string) error {
+	return e.giveUp(ctx, StepDown{Scope: scope, Why: ErrStepDown})
+}
+
+// Transfer is Drain in favour of one candidate: others hold back for a moment.
+func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
+	if err := ValidID(to); err != nil {
+		return err
+	}
+	return e.giveUp(ctx, StepDown{Scope: scope, Why: fmt.Errorf("%w in favour of %s", ErrStepDown, to), To: to})
+}
+
+// StepDown is Drain with everything said: the cause that the role's context
+// gets, the actor that the history shows, the successor, the time for acts to
+// end (0: the configured one).
+func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
+
+func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
+	if e.desks[s.Scope] == nil {
+		return fmt.Errorf("election: %w: %q", ErrUnknownScope, s.Scope)
+	}
+	s.Timeout = or(s.Timeout, e.cfg.DrainTimeout)
+	answer := make(chan error, 1)
+	if !e.post(stepDownCall{StepDown: s, answer: answer}) {
+		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-e.over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stepDownCall carries the caller's channel past the machine, which needs none.
+type stepDownCall struct {
+	StepDown
+	answer chan error
+}
+
+// post hands an input to the loop; false if it has ended.
+func (e *Elector) post(in Input) bool {
+	select {
+	case e.inputs <- in:
+		return true
+	case <-e.over:
+		return false
+	}
+}
+
+// publish makes the machine's state visible to Snapshot.
+func (e *Elector) publish() {
+	all := make([]Status, len(e.machine.seats))
+	for i, s := range e.machine.seats {
+		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder}
+		if s.state == leading {
+			all[i].Token, all[i].Entered, all[i].Holder = s.token, s.entered, s.token.Holder
+		}
+	}
+	e.snapshot.Store(&all)
+}

@@ -1,0 +1,110 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bubbleClock is BOOTTIME inside a synctest bubble.
+func bubbleClock() fence.Clock {
+	start := time.Now()
+	return func() fence.Instant { return fence.Instant(time.Since(start)) + 1 }
+}
+
+func start(t *testing.T, cfg election.Config) (*election.Elector, func() error) {
+	t.Helper()
+	e, err := election.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	return e, func() error { cancel(); return <-done }
+}
+
+// S4, S6, S9, F4: one leads, a clean stop hands over at once, the epoch grows.
+func TestHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mint := electiontest.NewMemory()
+		clock := bubbleClock()
+		lead := func(ctx context.Context, l election.Leadership) error {
+			<-ctx.Done()
+			var lost *election.LostError
+			if !errors.As(context.Cause(ctx), &lost) || lost.Scope != "s" {
+				t.Errorf("cause of the role's context: %v", context.Cause(ctx))
+			}
+			return nil
+		}
+		cfg := election.Config{Mint: mint, ID: "a", Roles: []election.Role{{Scope: "s", Lead: lead}}, Clock: clock}
+		a, stopA := start(t, cfg)
+		tok, err := a.Gate("s").Wait(t.Context(), fence.Act)
+		if err != nil || tok.Epoch != 1 {
+			t.Fatal(tok, err)
+		}
+		cfg.ID = "b"
+		b, stopB := start(t, cfg)
+		time.Sleep(10 * time.Second)
+		if b.Gate("s").IsOpen(fence.Fenced) || !a.Gate("s").IsOpen(fence.Act) {
+			t.Fatal("b must follow, a must lead")
+		}
+		before := time.Now()
+		if err := stopA(); err != nil {
+			t.Fatal(err)
+		}
+		tok, err = b.Gate("s").Wait(t.Context(), fence.Act)
+		if err != nil || tok.Epoch != 2 {
+			t.Fatal(tok, err)
+		}
+		if took := time.Since(before); took > 20*time.Millisecond {
+			t.Errorf("a clean handover took %s of virtual time", took)
+		}
+		if err := stopB(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A crash opens the fenced door at once and the act door a lease later.
+func TestCrashHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mint := electiontest.NewMemory()
+		cfg := election.Config{Mint: mint, ID: "b", Roles: []election.Role{{Scope: "s"}}, Clock: bubbleClock()}
+		var dead int64
+		mint.With(func(now time.Duration, s *electiontest.Store) {
+			dead = s.Open(now, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict})
+			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: time.Second}}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		b, stop := start(t, cfg)
+		synctest.Wait()
+		before := time.Now()
+		mint.With(func(_ time.Duration, s *electiontest.Store) { s.End(dead) })
+		if _, err := b.Gate("s").Wait(t.Context(), fence.Fenced); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(before); took > 30*time.Millisecond {
+			t.Errorf("the fenced door took %s", took)
+		}
+		if _, err := b.Gate("s").Wait(t.Context(), fence.Act); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(before); took < 3*time.Second || took > 3100*time.Millisecond {
+			t.Errorf("the act door took %s, want its own lease of 3s", took)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package election
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Causes with which a leadership ends; find them with errors.Is in the cause of
+// a role's context.
+var (
+	// ErrDeposed: the mint has a newer term for the scope.
+	ErrDeposed = errors.New("deposed: the mint has a newer term")
+	// ErrStepDown: this process was asked to give the scope up.
+	ErrStepDown = errors.New("stepping down")
+	// ErrStalled: the role reported no progress for longer than StallAfter.
+	ErrStalled = errors.New("the role made no progress")
+	// ErrResigned: the role's function returned.
+	ErrResigned = errors.New("the role's function returned")
+	// ErrNotLeading: a drain or transfer of a scope that this process does not lead.
+	ErrNotLeading = errors.New("this process does not lead the scope")
+	// ErrDrainTimeout: acts were still under way when the time to drain was up. The
+	// scope was given up without the promise that they have ended.
+	ErrDrainTimeout = errors.New("acts were still under way when the time to drain was up")
+	// ErrUnknownScope: no role of this elector has that scope.
+	ErrUnknownScope = errors.New("no role has that scope")
+)
+
+// LostError is the cause of a role's context when its leadership has ended.
+type LostError struct {
+	Scope string
+	Epoch int64
+	Why   error
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("leadership of %q (epoch %d) ended: %v", e.Scope, e.Epoch, e.Why)
+}
+
+// Unwrap gives the reason.
+func (e *LostError) Unwrap() error { return e.Why }

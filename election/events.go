@@ -1,0 +1,74 @@
+package election
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Kind says which fact a [Fact] states.
+type Kind string
+
+// The facts, in the order of a life.
+const (
+	Following Kind = "following" // another process leads; Holder says who
+	Blocked   Kind = "blocked"   // won, but acts of the previous term still hold the fence
+	Evicted   Kind = "evicted"   // such acts were ended; Blockers says whose
+	Acquired  Kind = "acquired"  // the token is minted, the fenced door open
+	Entered   Kind = "entered"   // the act door is open
+	Late      Kind = "late"      // no heartbeat in time, the gate is shut for now
+	Resumed   Kind = "resumed"   // heartbeats are back, the gate is open again
+	Draining  Kind = "draining"  // the gate is shut, acts are ending
+	Lost      Kind = "lost"      // the leadership ended unasked
+	Released  Kind = "released"  // the leadership was given up and all acts had ended
+	Abandoned Kind = "abandoned" // it was given up, without that promise
+	Barred    Kind = "barred"    // the mint refuses this candidate
+	Retrying  Kind = "retrying"  // the mint did not answer; Err and After
+)
+
+// Fact is something that happened in an election, as a value.
+type Fact struct {
+	Kind     Kind
+	Scope    string // empty if it concerns all
+	Token    fence.Token
+	Holder   string        // Following
+	Hold     time.Duration // Acquired: until the act door opens
+	Handoff  bool          // Acquired: the predecessor had released; Released: a successor need not wait
+	Took     time.Duration // Acquired: from the first bid of this campaign
+	After    time.Duration // Retrying: the pause; Draining: the time allowed
+	Err      error
+	Blockers []Blocker
+}
+
+// IsTransition reports whether the fact begins or ends a leadership.
+func (f Fact) IsTransition() bool {
+	switch f.Kind {
+	case Acquired, Entered, Lost, Released, Abandoned:
+		return true
+	default:
+		return false
+	}
+}
+
+// StateChanged is the role of this process in one scope, broadcast whenever it
+// changes (requirement S16). It is a fact about the past by the time it is read:
+// ask the gate before acting.
+type StateChanged struct {
+	Scope    string
+	IsLeader bool
+	Epoch    int64
+}
+
+// Events are called by the elector's own goroutine as facts occur, in order.
+// They must return quickly and must not call back into the elector. Nil
+// functions are skipped.
+type Events struct {
+	// Fact gets every fact.
+	Fact func(Fact)
+	// StateChanged gets acquired and ended leaderships (S16).
+	StateChanged func(StateChanged)
+	// Beat gets each heartbeat's round trip and, if it failed, why.
+	Beat func(took time.Duration, err error)
+	// Attempt gets each batch of bids.
+	Attempt func(scopes int, took time.Duration, err error)
+}

@@ -1,0 +1,25 @@
+package election
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Identity names this process: the parts given (such as network and account),
+// the host, the process number and a random UUID, joined by '-' (requirement
+// S3). Two calls never give the same.
+func Identity(parts ...string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	var u [16]byte
+	_, _ = rand.Read(u[:]) // never fails since Go 1.24
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	parts = append(parts, host, fmt.Sprint(os.Getpid()),
+		fmt.Sprintf("%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16]))
+	return strings.ReplaceAll(strings.Join(parts, "-"), ":", "_")
+}

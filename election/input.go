@@ -1,0 +1,125 @@
+package election
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Input is an event that the machine takes: what happened outside.
+type Input interface{ input() }
+
+// The inputs. Sent is when the request left and is what a deadline is anchored
+// on; the machine's now is when the reply was seen.
+type (
+	// Tick says only that time has passed.
+	Tick struct{}
+	// Opened answers Connect.
+	Opened struct{}
+	// Tried answers Try.
+	Tried struct {
+		Sent    fence.Instant
+		Results []Result
+	}
+	// Beaten answers Beat; Alive is in the order of its pulses.
+	Beaten struct {
+		Sent  fence.Instant
+		Alive []bool
+	}
+	// Parted answers Release.
+	Parted struct{}
+	// Failed answers any of the four. Lost: the session is gone.
+	Failed struct {
+		Lost bool
+		Err  error
+	}
+	// Woken is a hint: a process has ended; or a scope was taken by Holder, or is
+	// free if there is none; or, with all empty, changes may have been missed.
+	Woken struct {
+		Process int64
+		Scope   string
+		Holder  string
+	}
+	// StepDown asks to give a scope up.
+	StepDown struct {
+		Scope   string
+		Why     error
+		Actor   string
+		To      string
+		Timeout time.Duration
+	}
+	// Ended says that the role of a shut gate has returned and that no act of it
+	// is under way.
+	Ended struct{ Scope string }
+	// Stop asks to give everything up and end.
+	Stop struct{ Timeout time.Duration }
+)
+
+func (Tick) input()     {}
+func (Opened) input()   {}
+func (Tried) input()    {}
+func (Beaten) input()   {}
+func (Parted) input()   {}
+func (Failed) input()   {}
+func (Woken) input()    {}
+func (StepDown) input() {}
+func (Ended) input()    {}
+func (Stop) input()     {}
+
+// Action is what the machine wants done.
+type Action interface{ action() }
+
+// The actions. Of Connect, Try, Beat and Release at most one is under way at a
+// time; each is answered by one input.
+type (
+	// Connect opens a session with the mint.
+	Connect struct{}
+	// Disconnect closes it.
+	Disconnect struct{}
+	// Try bids.
+	Try struct{ Bids []Bid }
+	// Beat renews.
+	Beat struct{ Pulses []Pulse }
+	// Release parts.
+	Release struct{ Farewells []Farewell }
+	// Open opens a gate and starts the role behind its fenced door.
+	Open struct {
+		Token    fence.Token
+		ActFrom  fence.Instant
+		Deadline fence.Instant
+	}
+	// Enter starts the role behind the act door, which is open now.
+	Enter struct{ Token fence.Token }
+	// Extend moves a gate's deadline.
+	Extend struct {
+		Scope    string
+		Deadline fence.Instant
+	}
+	// Suspend shuts a gate until the next Extend.
+	Suspend struct{ Scope string }
+	// Shut shuts a gate for good and cancels its role; Ended answers it.
+	Shut struct {
+		Token fence.Token
+		Why   error
+	}
+	// Watch replaces the set of processes whose end is waited for.
+	Watch struct{ Processes []int64 }
+	// Report is a fact for whoever observes.
+	Report struct{ Fact Fact }
+	// Done ends the loop.
+	Done struct{}
+)
+
+func (Connect) action()    {}
+func (Disconnect) action() {}
+func (Try) action()        {}
+func (Beat) action()       {}
+func (Release) action()    {}
+func (Open) action()       {}
+func (Enter) action()      {}
+func (Extend) action()     {}
+func (Suspend) action()    {}
+func (Shut) action()       {}
+func (Watch) action()      {}
+func (Report) action()     {}
+func (Done) action()       {}

@@ -1,0 +1,273 @@
+package election
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+func (m *Machine) opened(now fence.Instant) {
+	m.asking = nothing
+	m.link = link{up: true}
+	m.heardAt, m.beatAt = now, now
+	for _, s := range m.seats {
+		s.tryAt = now.Add(time.Duration(s.Rank) * m.set.RankDelay)
+		if s.resting {
+			m.rest(s, now)
+		}
+	}
+}
+
+func (m *Machine) tried(now fence.Instant, in Tried) {
+	m.asking = nothing
+	for i, r := range in.Results {
+		s := m.asked[i]
+		s.failures = 0
+		if len(r.Evicted) > 0 {
+			m.report(Fact{Kind: Evicted, Scope: s.Scope, Blockers: r.Evicted})
+		}
+		if r.Outcome != Busy {
+			s.busySince = 0
+		}
+		switch r.Outcome {
+		case Won:
+			m.open(s, now, in.Sent, r)
+			if m.stop {
+				m.shut(s, ErrStepDown, Farewell{Token: s.token, Reason: "stopping"})
+			}
+		case Held:
+			m.follow(s, now, r)
+		case Busy:
+			if s.busySince == 0 {
+				s.busySince = now
+				m.report(Fact{Kind: Blocked, Scope: s.Scope})
+			}
+			s.tryAt = now
+		case Yield:
+			s.process = 0
+			s.tryAt = now.Add(m.between(m.set.BackoffMin, m.set.BackoffMax))
+		case Refused:
+			s.process = 0
+			s.tryAt = now.Add(m.jitter(m.set.RetryMax))
+			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
+		}
+	}
+	m.watch()
+}
+
+func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
+	process := r.Process
+	if process == s.gone {
+		process = 0 // its end was seen: there is nothing to wait for
+	}
+	known := r.Holder == s.holder && process == s.process
+	s.holder, s.process = r.Holder, process
+	if !known {
+		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
+	}
+	m.nextTry(s, now)
+}
+
+// watch keeps the set of awaited processes in step with who holds what.
+func (m *Machine) watch() {
+	var want []int64
+	for _, s := range m.seats {
+		if s.state == waiting && s.process != 0 && !s.Never && !contains(want, s.process) {
+			want = append(want, s.process)
+		}
+	}
+	same := len(want) == len(m.watched)
+	for _, p := range want {
+		same = same && contains(m.watched, p)
+	}
+	if !same {
+		m.watched = want
+		m.do(Watch{Processes: want})
+	}
+}
+
+func contains(set []int64, p int64) bool {
+	for _, x := range set {
+		if x == p {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Machine) beaten(now fence.Instant, in Beaten) {
+	m.asking = nothing
+	for i, alive := range in.Alive {
+		s := m.asked[i]
+		if s.state != leading {
+			continue // shut while the heartbeat was under way
+		}
+		if !alive {
+			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
+			m.shut(s, ErrDeposed, Farewell{Token: s.token, Reason: "deposed"})
+			continue
+		}
+		s.settled = s.settled || s.settling
+		s.deadline = max(s.deadline, in.Sent.Add(s.window()))
+		m.do(Extend{Scope: s.Scope, Deadline: s.deadline})
+		if s.late && now < s.deadline {
+			s.late = false
+			m.report(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
+		}
+	}
+}
+
+func (m *Machine) parted(now fence.Instant) {
+	m.asking = nothing
+	for _, s := range m.asked {
+		said := s.farewell
+		if said == nil {
+			continue
+		}
+		s.farewell = nil
+		if s.state == waiting && s.asked {
+			s.asked = false
+			m.report(Fact{Kind: Released, Scope: s.Scope, Token: said.Token, Handoff: said.Released})
+		}
+		if s.state == waiting {
+			m.rest(s, now)
+		}
+	}
+}
+
+// rest lets others bid first for a scope that was just given up.
+func (m *Machine) rest(s *seat, now fence.Instant) {
+	s.tryAt = now
+	if s.resting {
+		s.tryAt = now.Add(m.jitter(m.set.YieldAfterStep))
+		s.resting = false
+	}
+}
+
+func (m *Machine) failed(now fence.Instant, in Failed) {
+	what := m.asking
+	m.asking = nothing
+	if in.Lost || what == connecting {
+		m.lost(now, in)
+		return
+	}
+	for _, s := range m.asked {
+		switch what {
+		case beating:
+			// Whether it took is unknown; the gate waits for one that surely did.
+			if s.state == leading {
+				s.late = true
+				m.do(Suspend{Scope: s.Scope})
+				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: in.Err})
+			}
+		case trying:
+			s.failures++
+			s.tryAt = now.Add(m.backoff(s.failures))
+			m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: in.Err, After: s.tryAt.Sub(now)})
+		case parting:
+			// Whether it was said is unknown: say it again, or, when stopping, let
+			// the end of the session say the rest.
+			m.partAt = now.Add(m.set.BackoffMin)
+			if m.stop {
+				s.farewell = nil
+			}
+		}
+	}
+}
+
+// lost: the session is gone and every scope with it. Whatever the mint thinks by
+// now, nothing is done in its name any more.
+func (m *Machine) lost(now fence.Instant, in Failed) {
+	m.link.up = false
+	m.link.failures++
+	m.link.retryAt = now.Add(m.backoff(m.link.failures))
+	for _, s := range m.seats {
+		s.busySince, s.process, s.nudges = 0, 0, 0
+		switch s.state {
+		case leading:
+			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
+			m.shut(s, in.Err, Farewell{Token: s.token, Reason: "session lost"})
+		case closing:
+			if s.farewell != nil && !s.farewell.Released {
+				s.farewell = nil // it would only have unlocked
+			}
+		case waiting:
+		}
+	}
+	m.report(Fact{Kind: Retrying, Err: in.Err, After: m.link.retryAt.Sub(now)})
+	m.watch()
+}
+
+// backoff is exponential with jitter, capped (S5).
+func (m *Machine) backoff(failures int) time.Duration {
+	d := m.set.BackoffMin << min(failures-1, 10)
+	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
+}
+
+// woken: something may be free. A scope that somebody has just taken is only
+// looked at, to learn whose end to wait for; a free one is tried in quick
+// succession.
+func (m *Machine) woken(now fence.Instant, in Woken) {
+	for _, s := range m.seats {
+		all := in.Scope == "" && in.Process == 0
+		gone := in.Process != 0 && s.process == in.Process
+		if s.state != waiting || s.busySince != 0 || !all && !gone && s.Scope != in.Scope {
+			continue
+		}
+		if gone {
+			s.gone, s.process = in.Process, 0
+		}
+		if in.Holder == "" && !all {
+			s.nudges = quickTries
+		}
+		if !s.resting {
+			s.tryAt = min(s.tryAt, now.Add(time.Duration(s.Rank)*m.set.RankDelay))
+		}
+	}
+	m.watch()
+}
+
+func (m *Machine) stepDown(now fence.Instant, in StepDown) {
+	s := m.seat(in.Scope)
+	if s == nil || s.state != leading {
+		return
+	}
+	reason := "stepping down"
+	if in.Why != nil {
+		reason = in.Why.Error()
+	}
+	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
+	m.shut(s, in.Why, Farewell{Token: s.token, Reason: reason, Actor: in.Actor, To: in.To})
+	s.drainBy = now.Add(in.Timeout)
+	s.resting, s.asked = true, true
+}
+
+func (m *Machine) stopping(now fence.Instant, in Stop) {
+	m.stop = true
+	for _, s := range m.seats {
+		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrStepDown, Timeout: in.Timeout})
+		if s.state == closing && s.drainBy == 0 && !s.abandoned {
+			s.drainBy = now.Add(in.Timeout)
+		}
+	}
+	m.watched = nil
+	m.do(Watch{})
+}
+
+// ended: the role has returned and no act is under way.
+func (m *Machine) ended(now fence.Instant, scope string) {
+	s := m.seat(scope)
+	if s == nil || s.state != closing {
+		return
+	}
+	s.state, s.drainBy = waiting, 0
+	s.firstBid = 0
+	// If it was given up without the promise, making it now is still true, and
+	// lets the next one act at once unless somebody was minted since.
+	s.abandoned = false
+	f := s.parting
+	f.Released = s.entered && !errors.Is(s.why, ErrDeposed)
+	s.farewell = &f
+	s.tryAt = now
+}

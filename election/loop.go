@@ -1,0 +1,204 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Run campaigns until ctx ends; then it gives up what it leads, in order, and
+// returns. Trouble with the mint never ends it: it retries, leading nothing
+// meanwhile. It returns nil, or ErrDrainTimeout if a role was still running when
+// its time was up. It may be called once.
+func (e *Elector) Run(ctx context.Context) error {
+	if e.started.Swap(true) {
+		return errors.New("election: Run was called before")
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.ctx, e.campaign = inner, ctx
+	defer func() {
+		close(e.over)
+		cancel()
+		e.calls.Wait()
+	}()
+	e.calls.Go(e.listen)
+	stop := ctx.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var in Input
+		select {
+		case in = <-e.inputs:
+		case <-timer.C:
+			in = Tick{}
+		case <-stop:
+			stop = nil
+			in = Stop{Timeout: e.cfg.DrainTimeout}
+		}
+		if e.step(in) {
+			return e.left
+		}
+		timer.Stop()
+		if next := e.machine.Next(); next != 0 {
+			timer.Reset(max(0, next.Sub(e.cfg.Clock())))
+		}
+	}
+}
+
+// step feeds the machine and carries out what it wants; true when all is over.
+func (e *Elector) step(in Input) bool {
+	switch v := in.(type) {
+	case stepDownCall:
+		if !e.machine.leads(v.Scope) {
+			v.answer <- ErrNotLeading
+			return false
+		}
+		e.waiting[v.Scope] = append(e.waiting[v.Scope], v.answer)
+		in = v.StepDown
+	case connected:
+		e.session = v.session
+		in = v.Opened
+	case Failed:
+		if v.Lost {
+			e.forget()
+		}
+	}
+	actions := e.machine.Step(e.cfg.Clock(), in)
+	if len(actions) > 0 {
+		e.publish()
+	}
+	for _, a := range actions {
+		if e.perform(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Machine) leads(scope string) bool {
+	s := m.seat(scope)
+	return s != nil && s.state == leading
+}
+
+func (e *Elector) perform(a Action) (done bool) {
+	switch a := a.(type) {
+	case Open:
+		e.desks[a.Token.Scope].open(a)
+	case Enter:
+		e.desks[a.Token.Scope].enter()
+	case Extend:
+		e.desks[a.Scope].latch.Extend(a.Deadline)
+	case Suspend:
+		e.desks[a.Scope].latch.Suspend()
+	case Shut:
+		e.desks[a.Token.Scope].shut(a.Why)
+	case Watch:
+		e.watch(a.Processes)
+	case Report:
+		e.tell(a.Fact)
+	case Disconnect:
+		e.disconnect()
+	case Done:
+		return true
+	default:
+		e.call(a)
+	}
+	return false
+}
+
+// call carries out a request to the mint beside the loop; its answer comes back
+// as an input. The machine has one under way at most.
+func (e *Elector) call(a Action) {
+	session := e.session
+	e.calls.Go(func() {
+		switch a := a.(type) {
+		case Connect:
+			e.connect()
+		case Try:
+			var results []Result
+			sent, took, err := e.timed(func(ctx context.Context) (err error) {
+				results, err = session.Try(ctx, a.Bids)
+				return err
+			})
+			if f := e.cfg.Events.Attempt; f != nil {
+				f(len(a.Bids), took, err)
+			}
+			e.answer(err, Tried{Sent: sent, Results: results})
+		case Beat:
+			var alive []bool
+			sent, took, err := e.timed(func(ctx context.Context) (err error) {
+				alive, err = session.Beat(ctx, a.Pulses)
+				return err
+			})
+			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
+				f(took, err)
+			}
+			e.answer(err, Beaten{Sent: sent, Alive: alive})
+		case Release:
+			_, _, err := e.timed(func(ctx context.Context) error { return session.Release(ctx, a.Farewells) })
+			e.answer(err, Parted{})
+		}
+	})
+}
+
+// timed runs one call with its deadline. The send time is read before anything
+// leaves: every deadline is anchored on it.
+func (e *Elector) timed(f func(context.Context) error) (sent fence.Instant, took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(e.ctx, e.patience())
+	defer cancel()
+	sent = e.cfg.Clock()
+	err = f(ctx)
+	return sent, e.cfg.Clock().Sub(sent), err
+}
+
+// patience is how long to wait for an answer before the session counts as dead.
+// After a lease the mint has given its part up anyway; in keep it never does.
+func (e *Elector) patience() time.Duration {
+	if e.cfg.Takeover == Keep {
+		return max(time.Minute, 10*e.machine.set.Lease)
+	}
+	return e.machine.set.Lease
+}
+
+func (e *Elector) answer(err error, in Input) {
+	if err != nil {
+		in = Failed{Err: err, Lost: errors.Is(err, ErrSessionLost)}
+	}
+	e.post(in)
+}
+
+// connected carries the new session to the loop's goroutine.
+type connected struct {
+	Opened
+	session Session
+}
+
+func (e *Elector) connect() {
+	ctx, cancel := context.WithTimeout(e.campaign, max(5*time.Second, e.machine.set.Lease))
+	defer cancel()
+	s, err := e.cfg.Mint.Open(ctx, Candidate{ID: e.cfg.ID, Lease: e.machine.set.Lease, Takeover: e.cfg.Takeover})
+	if err != nil {
+		e.post(Failed{Lost: true, Err: err})
+		return
+	}
+	if !e.post(connected{session: s}) {
+		_ = s.Close()
+	}
+}
+
+// forget lets a dead session go without waiting for its goodbye.
+func (e *Elector) forget() {
+	if s := e.session; s != nil {
+		e.session = nil
+		e.calls.Go(func() { _ = s.Close() })
+	}
+}
+
+func (e *Elector) disconnect() {
+	if e.session != nil {
+		_ = e.session.Close()
+		e.session = nil
+	}
+}

@@ -1,0 +1,185 @@
+package election
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Machine decides everything an elector does: which scopes to bid for and when,
+// when to renew, when a gate opens and until when, in which order a leadership
+// is given up. It is pure: an input and the time go in, actions come out. It
+// starts nothing, waits for nothing, reads no clock, and given the same inputs
+// it does the same. It is not safe for concurrent use.
+//
+// The rules it keeps (DESIGN §3 of the project, requirements S4–S11):
+//
+//   - a deadline is anchored on the instant a heartbeat was sent;
+//   - the act door opens Hold after the mint's reply, not earlier;
+//   - Released is said only after the act door had opened, the gate was shut and
+//     the last act had ended;
+//   - nothing is begun while the session is lost or a previous role still runs.
+type Machine struct {
+	set     Settings
+	seats   []*seat // in scope order
+	link    link
+	asked   []*seat // whom the request under way concerns, in its order
+	asking  request
+	beatAt  fence.Instant // when the next heartbeat is due
+	heardAt fence.Instant // when the session was last used
+	partAt  fence.Instant // not before this are farewells said, after one failed
+	watched []int64
+	random  uint64
+	stop    bool
+	over    bool
+	out     []Action
+}
+
+// Settings are what the machine needs to know of a Config.
+type Settings struct {
+	Seats          []SeatSettings
+	Takeover       Takeover
+	Lease          time.Duration // of the session: the shortest of the seats'
+	Heartbeat      time.Duration
+	CheckInterval  time.Duration
+	BackoffMin     time.Duration
+	BackoffMax     time.Duration
+	RetryMax       time.Duration // the cap of the exponential back-off on errors
+	Seed           uint64        // for jitter
+	RankDelay      time.Duration // a candidate of rank n bids n times this later
+	YieldAfterStep time.Duration // a candidate that gave a scope up lets others go first
+}
+
+// SeatSettings are one role's part of the Settings.
+type SeatSettings struct {
+	Scope  string
+	Lease  time.Duration
+	Margin time.Duration
+	Late   time.Duration // shuts the gate this long after the last heartbeat sent
+	Rank   int           // 0 is preferred most
+	Never  bool          // watches only
+}
+
+type request uint8
+
+const (
+	nothing request = iota
+	connecting
+	trying
+	beating
+	parting
+)
+
+type link struct {
+	up       bool
+	failures int
+	retryAt  fence.Instant
+}
+
+// NewMachine returns a machine that wants to connect at once.
+func NewMachine(s Settings) *Machine {
+	m := &Machine{set: s, random: s.Seed}
+	for _, ss := range s.Seats {
+		m.seats = append(m.seats, &seat{SeatSettings: ss})
+	}
+	slices.SortFunc(m.seats, func(a, b *seat) int {
+		if a.Scope < b.Scope {
+			return -1
+		}
+		return 1
+	})
+	return m
+}
+
+// Step takes one input at the time now and returns what to do, in order.
+func (m *Machine) Step(now fence.Instant, in Input) []Action {
+	m.out = nil
+	if m.over {
+		return nil
+	}
+	switch in := in.(type) {
+	case Opened:
+		m.opened(now)
+	case Tried:
+		m.tried(now, in)
+	case Beaten:
+		m.beaten(now, in)
+	case Parted:
+		m.parted(now)
+	case Failed:
+		m.failed(now, in)
+	case Woken:
+		m.woken(now, in)
+	case StepDown:
+		m.stepDown(now, in)
+	case Ended:
+		m.ended(now, in.Scope)
+	case Stop:
+		m.stopping(now, in)
+	case Tick:
+	}
+	m.pass(now)
+	m.pump(now)
+	return m.out
+}
+
+func (m *Machine) do(a Action)   { m.out = append(m.out, a) }
+func (m *Machine) report(f Fact) { m.do(Report{Fact: f}) }
+
+func (m *Machine) seat(scope string) *seat {
+	i, ok := slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int {
+		switch {
+		case s.Scope < scope:
+			return -1
+		case s.Scope > scope:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return m.seats[i]
+}
+
+// pass does what the mere passing of time asks for.
+func (m *Machine) pass(now fence.Instant) {
+	for _, s := range m.seats {
+		switch s.state {
+		case leading:
+			if !s.entered && now >= s.actFrom && now < s.deadline {
+				s.entered = true
+				m.do(Enter{Token: s.token})
+				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
+			}
+			if !s.late && now >= s.deadline {
+				s.late = true
+				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: fence.ErrLate})
+			}
+		case closing:
+			if s.drainBy != 0 && now >= s.drainBy {
+				s.drainBy = 0
+				m.abandon(s)
+			}
+		}
+	}
+}
+
+// jitter spreads d by ±20 % (S10), so that processes do not fall into step.
+func (m *Machine) jitter(d time.Duration) time.Duration {
+	return m.between(d-d/5, d+d/5)
+}
+
+func (m *Machine) between(lo, hi time.Duration) time.Duration {
+	if hi <= lo {
+		return lo
+	}
+	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough to spread.
+	m.random += 0x9e3779b97f4a7c15
+	z := m.random
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	return lo + time.Duration(z%uint64(hi-lo))
+}

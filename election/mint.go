@@ -1,0 +1,147 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Mint issues tokens whose epoch only grows: two of one scope never share an
+// epoch. It is the one party of an election that must never be wrong. The
+// package election/pgmint has the one over Postgres, electiontest one in memory
+// and the suite that both must pass.
+type Mint interface {
+	// Open opens the session through which this process campaigns. Everything
+	// the session holds is lost when it ends, however it ends.
+	Open(ctx context.Context, c Candidate) (Session, error)
+	// Wait blocks until the process with that key is gone, for a few seconds at
+	// most, and says whether it is. It holds nothing when it returns.
+	Wait(ctx context.Context, process int64) (gone bool, err error)
+	// Listen calls heard for each change of leadership until ctx ends, and with
+	// the zero Change whenever some may have been missed.
+	Listen(ctx context.Context, heard func(Change)) error
+}
+
+// Session is one process's standing with the mint. Only one call runs at a time.
+//
+// An error that wraps [ErrSessionLost] means that the session and all it held
+// are gone. After any other error the session lives on and what the call would
+// have done is unknown.
+type Session interface {
+	// Try bids for scopes; the results are in the order of the bids.
+	Try(ctx context.Context, bids []Bid) ([]Result, error)
+	// Beat renews terms and says of each, in order, whether it is still current.
+	Beat(ctx context.Context, pulses []Pulse) ([]bool, error)
+	// Release gives scopes up: mark, notify, unlock, in this order. A farewell
+	// whose term is no longer current only unlocks.
+	Release(ctx context.Context, farewells []Farewell) error
+	// Process is the key under which others can wait for this session's end.
+	Process() int64
+	// Close ends the session; what it held is free when Close returns, if the
+	// mint could be reached.
+	Close() error
+}
+
+// ErrSessionLost says that the session with the mint is over.
+var ErrSessionLost = errors.New("the session with the mint is lost")
+
+// Candidate is who campaigns and on which terms.
+type Candidate struct {
+	ID string // must not contain ':'
+	// Lease is how long the mint keeps what the session holds without hearing of
+	// it; it is the shortest lease of the candidate's scopes.
+	Lease    time.Duration
+	Takeover Takeover
+}
+
+// Bid asks for one scope.
+type Bid struct {
+	Scope string
+	Lease time.Duration // of the term, should the bid win
+	// Block is how long to wait for acts that still hold the fence of the
+	// previous term. 0 only looks.
+	Block time.Duration
+	// Evict ends the sessions that hold that fence instead of waiting more.
+	Evict bool
+}
+
+// Outcome is what became of a bid.
+type Outcome uint8
+
+const (
+	// Held: another process holds the scope.
+	Held Outcome = iota
+	// Won: the token is minted.
+	Won
+	// Busy: nobody else can win the scope now, but acts of the previous term
+	// still hold its fence. Bid again.
+	Busy
+	// Yield: the scope is being handed to another candidate. Bid again later.
+	Yield
+	// Refused: this candidate must not lead this scope, Why says why.
+	Refused
+)
+
+// Result answers one bid.
+type Result struct {
+	Scope   string
+	Outcome Outcome
+	Token   fence.Token   // Won
+	Hold    time.Duration // Won: how long after the reply an earlier gate may still be open
+	Handoff bool          // Won: the predecessor had released the scope
+	Holder  string        // Held: who holds it
+	Process int64         // Held: its process key, 0 if unknown
+	Evicted []Blocker     // whoever was ended to get the fence
+	Why     error         // Refused
+}
+
+// Blocker is a session that held a fence for longer than a lease.
+type Blocker struct {
+	PID   int32
+	Query string
+}
+
+// Pulse renews one term.
+type Pulse struct {
+	Token fence.Token
+	// Settle says that the term's act door is open, so that a successor need
+	// wait for this term's own lease only.
+	Settle bool
+}
+
+// Farewell gives one term up.
+type Farewell struct {
+	Token fence.Token
+	// Released promises that this term's act door had opened and that all its
+	// acts have ended, so that a successor need not wait. Never set it otherwise.
+	Released bool
+	Reason   string
+	Actor    string // who asked for it, if somebody did
+	To       string // who should be next, if anybody in particular
+}
+
+// Change is a change of leadership as heard from the mint: a hint to look. The
+// holder is empty when the scope was given up.
+type Change struct {
+	Scope  string
+	Holder string
+	Epoch  int64
+}
+
+// Takeover says what a successor waits for. All candidates of a scope must agree
+// on it.
+type Takeover string
+
+const (
+	// Strict opens the act door only when every predecessor's gate is known to
+	// be shut. The default.
+	Strict Takeover = "strict"
+	// Fast opens both doors at once: after a crash of the network, not of the
+	// process, two act doors may be open for up to one lease.
+	Fast Takeover = "fast"
+	// Keep is strict without a lease on the mint's side: a holder that is stuck
+	// keeps its scope for as long as its connection stands.
+	Keep Takeover = "keep"
+)

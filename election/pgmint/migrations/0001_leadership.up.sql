@@ -1,0 +1,94 @@
+-- The Postgres mint: one row a scope, an append-only history, heartbeats beside
+-- them, and the fence. Every table is logged: an unlogged one would be empty on
+-- a promoted standby, and epochs must survive everything.
+
+-- IF NOT EXISTS: `conch migrate down` keeps this table and the history, since an
+-- epoch that began again at 1 would make old tokens look current.
+CREATE TABLE IF NOT EXISTS conch.leadership (
+    scope       text PRIMARY KEY CHECK (octet_length(scope) BETWEEN 1 AND 200),
+    lock_key    bigint NOT NULL,
+    epoch       bigint NOT NULL,              -- only grows
+    term        uuid NOT NULL,                -- names this tenure alone
+    holder      text NOT NULL,
+    lease_ms    int NOT NULL,
+    hold_ms     int NOT NULL,                 -- how long a successor must assume that somebody may act
+    released    boolean NOT NULL,             -- the act door had opened and every act has ended
+    process_key bigint NOT NULL,              -- what to wait for to see the holder's process end
+    takeover    text NOT NULL CHECK (takeover IN ('strict', 'fast', 'keep')),
+    system_id   bigint NOT NULL,              -- the database history in which it was minted
+    timeline    bigint NOT NULL,
+    transfer_to text NOT NULL DEFAULT '',     -- a hint: others hold back for a moment
+    acquired_at timestamptz NOT NULL,         -- times are for people; no decision reads them (S12)
+    parted_at   timestamptz                   -- given up, with or without the promise `released`
+);
+
+CREATE TABLE IF NOT EXISTS conch.leadership_history (
+    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+    scope  text NOT NULL,
+    epoch  bigint NOT NULL,
+    holder text NOT NULL,
+    event  text NOT NULL CHECK (event IN ('acquired', 'lost', 'released', 'drained', 'transferred', 'evicted')),
+    reason text NOT NULL DEFAULT '',
+    actor  text NOT NULL DEFAULT ''
+);
+CREATE INDEX IF NOT EXISTS leadership_history_scope ON conch.leadership_history (scope, id);
+
+CREATE TABLE conch.heartbeat (
+    scope   text PRIMARY KEY,
+    epoch   bigint NOT NULL,
+    holder  text NOT NULL,
+    term    uuid NOT NULL,
+    beat_at timestamptz NOT NULL
+) WITH (fillfactor = 50);                     -- rewritten all day long, in place
+
+INSERT INTO conch.heartbeat SELECT scope, epoch, holder, term, acquired_at FROM conch.leadership;
+
+-- Who campaigns. Whether a process lives is told by the lock on its key, not here.
+CREATE TABLE conch.process (
+    process_key bigint PRIMARY KEY,
+    id          text NOT NULL,
+    scopes      text[] NOT NULL,
+    leases_ms   int[] NOT NULL,               -- beside scopes
+    started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX process_scopes ON conch.process USING gin (scopes);
+
+-- S13, under the names of the document.
+CREATE VIEW conch.leader_heartbeat AS
+    SELECT scope AS provider_id, holder AS instance_id, beat_at AS last_seen FROM conch.heartbeat;
+
+CREATE FUNCTION conch.lock_key(scope text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+$$ SELECT ('x' || encode(substr(sha256(convert_to('conch:' || scope, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint $$;
+
+-- A key other than the lock key: fences share it, the mint takes it alone.
+CREATE FUNCTION conch.fence_key(scope text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+$$ SELECT ('x' || encode(substr(sha256(convert_to('conch fence:' || scope, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint $$;
+
+-- S8: wake whoever waits. The holder is empty when the scope was given up, so
+-- that listeners know whether to try or to watch.
+CREATE FUNCTION conch.announce() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify(
+        coalesce(nullif(current_setting('conch.listen_channel', true), ''), 'conch_leader_change'),
+        NEW.scope || ':' || CASE WHEN NEW.parted_at IS NULL THEN NEW.holder ELSE '' END || ':' || NEW.epoch);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
+    WHEN (OLD.term IS DISTINCT FROM NEW.term OR OLD.parted_at IS DISTINCT FROM NEW.parted_at)
+    EXECUTE FUNCTION conch.announce();
+
+-- An epoch that goes down or a row that disappears would make a stale token look
+-- current. Whoever must really do that has to drop this trigger first, and knows.
+CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' THEN
+        RAISE EXCEPTION 'rows of conch.leadership are never deleted: the epoch of scope % must survive', OLD.scope;
+    ELSIF NEW.epoch < OLD.epoch OR NEW.scope <> OLD.scope THEN
+        RAISE EXCEPTION 'the epoch of scope % must not go down from % to %', OLD.scope, OLD.epoch, NEW.epoch;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER guard_epoch BEFORE UPDATE OR DELETE ON conch.leadership FOR EACH ROW
+    EXECUTE FUNCTION conch.guard_epoch();

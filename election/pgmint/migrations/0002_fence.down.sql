@@ -1,0 +1,1 @@
+DROP FUNCTION conch.fence(text, bigint, uuid);

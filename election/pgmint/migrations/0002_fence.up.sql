@@ -1,0 +1,53 @@
+-- The fence: refuses a stale actor inside the caller's own transaction. Call it
+-- as the last statement before COMMIT:
+--
+--     BEGIN;
+--     INSERT INTO payments …;
+--     SELECT conch.fence('payments', 7, '…term…');
+--     COMMIT;
+--
+-- It raises CN001 if that leadership is not the current one. Once it has
+-- returned, no other leader can be minted for the scope until this transaction
+-- ends: the mint takes the same key alone. Never call it inside a savepoint (a
+-- rollback to it drops the lock), never swallow CN001, never PREPARE TRANSACTION
+-- after it; as a trigger only as a deferred constraint trigger.
+CREATE FUNCTION conch.fence(scope text, epoch bigint, term uuid DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    now_epoch bigint;
+    now_term  uuid;
+    parted    timestamptz;
+    now_lease int;
+    idle      bigint;
+BEGIN
+    -- A client that freezes after this call would hold up every successor: let
+    -- the server end it after a lease. A shorter bound of the caller's own stays.
+    SELECT l.lease_ms INTO now_lease FROM conch.leadership l WHERE l.scope = fence.scope;
+    idle := extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000;
+    IF now_lease IS NOT NULL AND (idle = 0 OR idle > now_lease) THEN
+        PERFORM set_config('idle_in_transaction_session_timeout', now_lease::text, true);
+    END IF;
+
+    -- First the lock, then the look: read before it, the row could be replaced
+    -- between the look and the commit.
+    PERFORM pg_advisory_xact_lock_shared(conch.fence_key(fence.scope));
+    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+        SELECT l.epoch, l.term, l.parted_at INTO now_epoch, now_term, parted
+          FROM conch.leadership l WHERE l.scope = fence.scope;
+    ELSE
+        -- The snapshot is as old as the transaction. Locking the row fails with
+        -- 40001 if it was replaced since.
+        SELECT l.epoch, l.term, l.parted_at INTO now_epoch, now_term, parted
+          FROM conch.leadership l WHERE l.scope = fence.scope FOR SHARE;
+    END IF;
+
+    IF parted IS NOT NULL OR now_epoch IS DISTINCT FROM fence.epoch OR (fence.term IS NOT NULL AND now_term IS DISTINCT FROM fence.term) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN001',
+            MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one', fence.scope, fence.epoch),
+            DETAIL = CASE WHEN coalesce(now_epoch, 0) = 0 THEN 'The scope has never been led.'
+                          WHEN parted IS NOT NULL THEN format('Nobody leads: epoch %s was given up.', now_epoch)
+                          ELSE format('The current epoch is %s, term %s.', now_epoch, now_term) END,
+            HINT = 'This token is over. Roll back and stop acting.';
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION conch.fence(text, bigint, uuid) FROM PUBLIC;

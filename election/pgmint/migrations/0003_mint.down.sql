@@ -1,0 +1,5 @@
+DROP FUNCTION conch.part(text[], uuid[], boolean[], text[], text[], text[]);
+DROP FUNCTION conch.beat(text[], uuid[], boolean[]);
+DROP FUNCTION conch.bid(text, bigint, text, text[], int[], boolean[], int, boolean);
+DROP FUNCTION conch.evict_fences(text);
+DROP FUNCTION conch.refused(text[], text, text);

@@ -1,0 +1,227 @@
+-- refused names the scopes for which this candidate must not bid now.
+--
+-- All candidates of a scope must agree on the takeover: a fast one among strict
+-- ones would act while the predecessor may. A released row agrees to any. A scope
+-- being transferred is left to its addressee for a moment; that is a courtesy,
+-- so it may read the clock.
+CREATE FUNCTION conch.refused(scopes text[], me text, my_takeover text) RETURNS text[]
+LANGUAGE sql VOLATILE AS $$
+    SELECT coalesce(array_agg(l.scope), '{}') FROM conch.leadership l
+     WHERE l.scope = ANY (scopes)
+       AND (l.lock_key <> conch.lock_key(l.scope)
+            OR l.takeover <> my_takeover AND NOT l.released
+            OR l.transfer_to NOT IN ('', me) AND l.parted_at > clock_timestamp() - interval '2 seconds')
+$$;
+
+-- bid tries every scope given, in one round trip: lock what is free, take its
+-- fence alone, mint. Statements inside it see each other's effects and, being
+-- READ COMMITTED, everything committed before each of them began.
+--
+-- locked[i] says that this session holds the scope's lock already. With block_ms
+-- there must be one scope only: it waits that long for the fence. evict ends the
+-- sessions that hold it.
+CREATE FUNCTION conch.bid(
+    me text, my_process bigint, my_takeover text,
+    scopes text[], leases int[], locked boolean[], block_ms int, evict boolean
+) RETURNS TABLE (
+    r_scope text, r_outcome text, r_epoch bigint, r_term uuid, r_hold_ms int, r_handoff boolean,
+    r_holder text, r_process bigint, r_system bigint, r_timeline bigint, r_why text, r_evicted jsonb
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    sys     bigint := (SELECT system_identifier FROM pg_control_system());
+    -- pg_control_checkpoint() stays stale after a promotion until a checkpoint.
+    tl      bigint := ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+    mine    text[];
+    free    text[];
+    refused text[];
+    ended   jsonb;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'conch.bid must run in READ COMMITTED';
+    END IF;
+    -- A leadership that a crash or a failover could forget is none.
+    IF current_setting('synchronous_commit') <> 'remote_apply' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+
+    -- A scope seen for the first time. On timeline 1 nothing can have been lost
+    -- before; later, a promotion may have lost the row, so its history is unknown.
+    INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
+                                  process_key, takeover, system_id, timeline, acquired_at, parted_at)
+    SELECT b.scope, conch.lock_key(b.scope), 0, gen_random_uuid(), '', b.lease, 0, tl = 1,
+           0, my_takeover, sys, CASE WHEN tl = 1 THEN 1 ELSE 0 END, clock_timestamp(), clock_timestamp()
+      FROM unnest(scopes, leases) AS b(scope, lease)
+     WHERE NOT EXISTS (SELECT FROM conch.leadership l WHERE l.scope = b.scope)
+     ORDER BY b.scope
+        ON CONFLICT DO NOTHING;
+
+    refused := conch.refused(scopes, me, my_takeover);
+
+    SELECT array_agg(t.scope) FILTER (WHERE t.got) INTO mine
+      FROM (SELECT b.scope, CASE WHEN b.locked THEN true ELSE pg_try_advisory_lock(conch.lock_key(b.scope)) END AS got
+              FROM unnest(scopes, locked) AS b(scope, locked)
+             WHERE b.locked OR b.scope <> ALL (refused)
+             OFFSET 0) t;
+
+    -- Our own session lock only said when to try. From here on the fence and the
+    -- row decide.
+    IF block_ms > 0 AND mine IS NOT NULL THEN
+        IF evict THEN
+            ended := conch.evict_fences(mine[1]);
+        END IF;
+        PERFORM set_config('lock_timeout', block_ms::text, true);
+        BEGIN
+            PERFORM pg_advisory_xact_lock(conch.fence_key(mine[1]));
+            free := mine;
+        EXCEPTION WHEN lock_not_available THEN
+            free := NULL;
+        END;
+    ELSE
+        SELECT array_agg(t.scope) FILTER (WHERE t.got) INTO free
+          FROM (SELECT m.scope, pg_try_advisory_xact_lock(conch.fence_key(m.scope)) AS got
+                  FROM unnest(mine) AS m(scope) OFFSET 0) t;
+    END IF;
+
+    PERFORM FROM conch.leadership l WHERE l.scope = ANY (free) ORDER BY l.scope FOR UPDATE;
+    refused := conch.refused(scopes, me, my_takeover); -- now that nobody else can change them
+
+    RETURN QUERY
+    WITH old AS (
+        SELECT l.*, b.lease,
+               l.system_id = sys AND l.timeline = tl AND l.released AS handoff,
+               l.system_id = sys AND l.timeline = tl AS same
+          FROM conch.leadership l JOIN unnest(scopes, leases) AS b(scope, lease) USING (scope)
+         WHERE l.scope = ANY (free) AND l.scope <> ALL (refused)
+    ), next AS (
+        SELECT o.*,
+               -- Under another history the terms after this row's may be lost with their
+               -- epochs and leases: jump over any epoch they can have had, and wait for the
+               -- longest lease that any candidate of the scope has registered.
+               o.epoch + 1 + CASE WHEN o.same THEN 0 ELSE 1000000 * tl END AS epoch1,
+               CASE WHEN o.handoff THEN 0
+                    WHEN o.same THEN greatest(o.lease, o.hold_ms)
+                    ELSE greatest(o.lease, o.hold_ms, (
+                        SELECT max(p.leases_ms[array_position(p.scopes, o.scope)])
+                          FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
+               END AS hold1
+          FROM old o
+    ), won AS (
+        UPDATE conch.leadership l
+           SET epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
+               -- A successor must assume our own lease as well, also when we waited for nobody.
+               hold_ms = greatest(n.hold1, n.lease),
+               released = false, process_key = my_process, takeover = my_takeover,
+               system_id = sys, timeline = tl, transfer_to = '',
+               acquired_at = clock_timestamp(), parted_at = NULL
+          FROM next n WHERE l.scope = n.scope
+        RETURNING l.scope, l.epoch, l.term, n.hold1, n.handoff,
+                  n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted
+    ), beat AS (
+        INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
+        SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM won w ORDER BY w.scope
+            ON CONFLICT (scope) DO UPDATE
+           SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
+    ), past AS (
+        INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
+        SELECT h.* FROM (
+            SELECT w.scope, w.old_epoch, w.old_holder, CASE WHEN ended IS NULL THEN 'lost' ELSE 'evicted' END,
+                   'its session ended without a farewell'
+              FROM won w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
+            UNION ALL
+            SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM won w
+        ) h ORDER BY 1, 2
+    )
+    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended FROM won w;
+
+    -- Whoever is refused must not keep the lock from those who are not.
+    PERFORM pg_advisory_unlock(conch.lock_key(m.scope)) FROM unnest(mine) AS m(scope)
+      WHERE m.scope = ANY (refused);
+
+    RETURN QUERY
+    SELECT l.scope,
+           CASE WHEN l.scope = ANY (refused) THEN
+                    CASE WHEN l.lock_key = conch.lock_key(l.scope) AND (l.takeover = my_takeover OR l.released)
+                         THEN 'yield' ELSE 'refused' END
+                WHEN l.scope = ANY (mine) THEN 'busy'
+                ELSE 'held' END,
+           l.epoch, l.term, 0, false, l.holder, l.process_key, sys, tl,
+           CASE WHEN l.lock_key <> conch.lock_key(l.scope)
+                THEN 'the row of this scope has another lock key than its name gives'
+                WHEN l.takeover <> my_takeover
+                THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
+                ELSE '' END,
+           ended
+      FROM conch.leadership l
+     WHERE l.scope = ANY (scopes) AND (free IS NULL OR l.scope <> ALL (free) OR l.scope = ANY (refused));
+END $$;
+
+-- evict_fences ends the sessions that hold a scope's fence, and says which.
+CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    k    bigint := conch.fence_key(scope);
+    said jsonb := '[]';
+    b    record;
+BEGIN
+    FOR b IN
+        SELECT a.pid, left(a.query, 200) AS query FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.pid <> pg_backend_pid()
+           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+           AND l.classid::bigint = (k >> 32) & 4294967295 AND l.objid::bigint = k & 4294967295
+    LOOP
+        BEGIN
+            PERFORM pg_terminate_backend(b.pid);
+            said := said || jsonb_build_object('pid', b.pid, 'query', b.query);
+        EXCEPTION WHEN insufficient_privilege THEN
+            said := said || jsonb_build_object('pid', b.pid, 'query', b.query || ' [not ended: ' || SQLERRM || ']');
+        END;
+    END LOOP;
+    RETURN said;
+END $$;
+
+-- beat renews terms. It answers with the scopes whose term is still the one
+-- given: a row under another term is never touched, whoever its holder is.
+CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('synchronous_commit') <> 'remote_apply' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    -- The act door is open: a successor need wait for this term's lease only.
+    IF true = ANY (settle) THEN
+        UPDATE conch.leadership l SET hold_ms = l.lease_ms
+          FROM unnest(scopes, terms, settle) AS b(scope, term, settle)
+         WHERE l.scope = b.scope AND l.term = b.term AND b.settle AND l.hold_ms <> l.lease_ms;
+    END IF;
+    -- In scope order, as the mint locks them.
+    PERFORM FROM conch.heartbeat h WHERE h.scope = ANY (scopes) ORDER BY h.scope FOR NO KEY UPDATE;
+    RETURN QUERY
+    UPDATE conch.heartbeat h SET beat_at = clock_timestamp()
+      FROM unnest(scopes, terms) AS b(scope, term)
+     WHERE h.scope = b.scope AND h.term = b.term
+    RETURNING h.scope;
+END $$;
+
+-- part records that terms were given up. The caller unlocks after the commit,
+-- never before: see the staircase in the package documentation.
+CREATE FUNCTION conch.part(scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[])
+RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM conch.leadership l WHERE l.scope = ANY (scopes) ORDER BY l.scope FOR UPDATE;
+    RETURN QUERY
+    WITH gone AS (
+        UPDATE conch.leadership l
+           SET released = b.ended, parted_at = clock_timestamp(), transfer_to = b.to_id
+          FROM unnest(scopes, terms, ended, reasons, actors, tos)
+               AS b(scope, term, ended, reason, actor, to_id)
+         WHERE l.scope = b.scope AND l.term = b.term
+        RETURNING l.scope, l.epoch, l.holder, b.ended, b.reason, b.actor, b.to_id
+    ), past AS (
+        INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
+        SELECT g.scope, g.epoch, g.holder,
+               CASE WHEN g.to_id <> '' THEN 'transferred' WHEN g.actor <> '' THEN 'drained'
+                    WHEN g.ended THEN 'released' ELSE 'lost' END,
+               g.reason, g.actor
+          FROM gone g ORDER BY g.scope
+    )
+    SELECT g.scope FROM gone g;
+END $$;

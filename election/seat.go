@@ -1,0 +1,113 @@
+package election
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// phase is where a seat is: waiting → leading → closing → waiting.
+type phase uint8
+
+const (
+	waiting phase = iota // not leading; bids at tryAt
+	leading              // a token is held
+	closing              // the gate is shut, the role is ending
+)
+
+// seat is the machine's view of one scope.
+type seat struct {
+	SeatSettings
+	state phase
+
+	// waiting
+	tryAt     fence.Instant
+	failures  int // tries in a row that ended in an error
+	nudges    int // quick tries left after a wake
+	holder    string
+	process   int64 // the holder's process key, while it may be alive
+	gone      int64 // the process key whose end was seen last
+	busySince fence.Instant
+	firstBid  fence.Instant
+
+	// leading and closing
+	token    fence.Token
+	actFrom  fence.Instant
+	deadline fence.Instant
+	entered  bool // the act door had opened
+	settling bool // the heartbeat under way says so to the mint
+	settled  bool // the mint knows
+	late     bool
+
+	// closing
+	why       error
+	drainBy   fence.Instant
+	farewell  *Farewell // to be said to the mint
+	parting   Farewell  // what the farewell will be once acts have ended
+	abandoned bool      // it was said, or can not be said, though acts had not ended
+	asked     bool      // somebody asked for it and is told when it is done
+	resting   bool      // let others go first
+}
+
+// window is how long after its sending a heartbeat keeps the gate open.
+func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
+
+// quickTries is how often a scope is tried in quick succession after a wake: a
+// release is announced a moment before its lock is free.
+const quickTries = 6
+
+// nextTry sets when a seat that lost a bid tries again: soon after a wake, else
+// when the poll is due that repairs a missed wake.
+func (m *Machine) nextTry(s *seat, now fence.Instant) {
+	if s.nudges > 0 {
+		step := quickTries - s.nudges
+		s.nudges--
+		s.tryAt = now.Add(m.jitter(time.Millisecond << step))
+		return
+	}
+	if s.process != 0 {
+		s.tryAt = now.Add(m.jitter(m.set.CheckInterval)) // the end of its holder wakes us earlier
+		return
+	}
+	s.tryAt = now.Add(m.between(m.set.BackoffMin, m.set.BackoffMax)) // S5
+}
+
+// open begins a term.
+func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
+	s.state = leading
+	s.token = r.Token
+	s.actFrom = now.Add(r.Hold)
+	if m.set.Takeover == Fast {
+		s.actFrom = now
+	}
+	s.deadline = sent.Add(s.window())
+	s.entered, s.late, s.why, s.farewell, s.abandoned = false, false, nil, nil, false
+	// The mint stored the longer of hold and lease; there is something to lower
+	// only if that was the hold.
+	s.settled = r.Hold <= s.Lease
+	s.busySince, s.process, s.failures, s.nudges = 0, 0, 0, 0
+	took := now.Sub(s.firstBid)
+	s.firstBid = 0
+	m.do(Open{Token: s.token, ActFrom: s.actFrom, Deadline: s.deadline})
+	m.report(Fact{Kind: Acquired, Scope: s.Scope, Token: s.token, Hold: r.Hold, Handoff: r.Handoff, Took: took})
+}
+
+// shut ends a term: first the gate, then the role; what is said to the mint
+// waits for the acts to end.
+func (m *Machine) shut(s *seat, why error, p Farewell) {
+	s.state = closing
+	s.why, s.parting, s.drainBy = why, p, 0
+	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
+}
+
+// abandon gives a scope up although its acts have not ended: without the promise.
+func (m *Machine) abandon(s *seat) {
+	s.abandoned, s.asked = true, false
+	if m.link.up {
+		f := s.parting
+		f.Released = false
+		f.Reason = "drain timed out"
+		s.farewell = &f
+	}
+	m.report(Fact{Kind: Abandoned, Scope: s.Scope, Token: s.token, Err: ErrDrainTimeout})
+}

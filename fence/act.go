@@ -1,0 +1,81 @@
+package fence
+
+import (
+	"context"
+	"time"
+)
+
+// Do runs one act of at most the given length if the door stays open for all of
+// it: iff now + most < deadline. Otherwise it returns a *[ShutError] and does
+// not call act. The context ends when the door's present deadline passes or the
+// gate is shut, its cause says why. Do returns what act returned.
+//
+// Acts are counted: a leader that steps down waits for those under way before
+// it lets go of the leadership.
+func (g *Gate) Do(ctx context.Context, d Door, most time.Duration, act func(context.Context, Token) error) error {
+	// Counted before the check: whoever shuts the gate and then sees no act
+	// under way knows that none will begin.
+	g.acts.Add(1)
+	defer g.done()
+
+	t := g.tenure.Load()
+	if t == nil {
+		return g.refusal(d, nil)
+	}
+	now := g.now()
+	if why := t.refuses(d, now, most); why != nil {
+		return g.refusal(d, why)
+	}
+	ctx, cancel := t.bind(ctx, now)
+	defer cancel()
+	return act(ctx, t.token)
+}
+
+// bind derives a context that ends with the tenure or at its present deadline.
+func (t *tenure) bind(ctx context.Context, now Instant) (context.Context, func()) {
+	left := Instant(t.deadline.Load()).Sub(now)
+	ctx, stop := context.WithTimeoutCause(ctx, left, ErrLate)
+	ctx, end := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(t.ctx, func() { end(context.Cause(t.ctx)) })
+	return ctx, func() {
+		unhook()
+		end(nil)
+		stop()
+	}
+}
+
+func (g *Gate) done() {
+	if g.acts.Add(-1) == 0 {
+		select {
+		case g.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Wait blocks until the door is open, and returns the token it opened with. It
+// returns the cause of ctx if that ends first.
+func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
+	for {
+		moved := *g.moved.Load()
+		t := g.tenure.Load()
+		var opens <-chan time.Time
+		if t != nil {
+			now := g.now()
+			switch t.refuses(d, now, 0) {
+			case nil:
+				return t.token, nil
+			case ErrHolding:
+				timer := time.NewTimer(t.actFrom.Sub(now))
+				defer timer.Stop()
+				opens = timer.C
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return Token{}, context.Cause(ctx)
+		case <-moved:
+		case <-opens:
+		}
+	}
+}

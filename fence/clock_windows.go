@@ -1,0 +1,24 @@
+package fence
+
+import (
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
+
+// Boottime reads the biased interrupt time, which includes time asleep, in
+// steps of 100 ns.
+func Boottime() Instant {
+	if queryInterruptTime.Find() != nil {
+		return math.MaxInt64 // no clock, no leadership: every deadline has passed
+	}
+	var ticks uint64
+	_, _, _ = queryInterruptTime.Call(uintptr(unsafe.Pointer(&ticks)))
+	if ticks > math.MaxInt64/100 {
+		return math.MaxInt64
+	}
+	return Instant(ticks * 100)
+}

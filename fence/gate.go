@@ -1,0 +1,147 @@
+package fence
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Door says what stands behind a gate: see the package comment. The zero value
+// is the stricter one.
+type Door uint8
+
+const (
+	// Act is for effects that nothing but the clock can refuse.
+	Act Door = iota
+	// Fenced is for effects that the resource refuses when the token is stale.
+	Fenced
+)
+
+func (d Door) String() string {
+	if d == Fenced {
+		return "fenced"
+	}
+	return "act"
+}
+
+// Gate says at the moment of acting whether this process may. All methods are
+// safe for concurrent use; a check reads one clock, takes no lock and allocates
+// nothing while the door is open.
+//
+// A Gate can only be asked. Opening and shutting it is the business of the
+// [Latch] that [New] returns with it, which the elector keeps to itself.
+type Gate struct {
+	scope  string
+	now    Clock
+	tenure atomic.Pointer[tenure] // nil: shut
+	why    atomic.Pointer[error]  // what shut it last
+	holder atomic.Pointer[string] // who leads as last heard, for messages only
+	acts   atomic.Int64           // acts under way
+	idle   chan struct{}          // a hint that acts may have reached zero
+	moved  atomic.Pointer[chan struct{}]
+}
+
+type tenure struct {
+	token    Token
+	actFrom  Instant
+	deadline atomic.Int64
+	ctx      context.Context
+	end      context.CancelCauseFunc
+}
+
+// New returns a shut gate for the scope and the latch that moves it. A nil
+// clock means [Boottime].
+func New(scope string, clock Clock) (*Gate, *Latch) {
+	if clock == nil {
+		clock = Boottime
+	}
+	g := &Gate{scope: scope, now: clock, idle: make(chan struct{}, 1)}
+	ch := make(chan struct{})
+	g.moved.Store(&ch)
+	return g, &Latch{gate: g}
+}
+
+// Standalone returns a gate that is always open, for a deployment of exactly one
+// copy that says so by name (requirement S18). Its token has epoch 0, which
+// every fence refuses.
+func Standalone(scope, holder string) *Gate {
+	g, latch := New(scope, func() Instant { return 0 })
+	latch.Open(Token{Scope: scope, Holder: holder}, 0, math.MaxInt64)
+	return g
+}
+
+// Scope names what this gate is for.
+func (g *Gate) Scope() string { return g.scope }
+
+// IsOpen reports whether the door is open now.
+func (g *Gate) IsOpen(d Door) bool {
+	t := g.tenure.Load()
+	return t != nil && t.refuses(d, g.now(), 0) == nil
+}
+
+// Left is how long the door stays open if no further heartbeat succeeds; 0 when
+// it is shut.
+func (g *Gate) Left(d Door) time.Duration {
+	t := g.tenure.Load()
+	if t == nil {
+		return 0
+	}
+	now := g.now()
+	if t.refuses(d, now, 0) != nil {
+		return 0
+	}
+	return Instant(t.deadline.Load()).Sub(now)
+}
+
+// Require returns the token if the door is open now and a *[ShutError]
+// otherwise (requirement S14).
+func (g *Gate) Require(d Door) (Token, error) {
+	t := g.tenure.Load()
+	if t == nil {
+		return Token{}, g.refusal(d, nil)
+	}
+	if why := t.refuses(d, g.now(), 0); why != nil {
+		return Token{}, g.refusal(d, why)
+	}
+	return t.token, nil
+}
+
+// EnsureEpoch is the last look before a transmission: nil only if the door is
+// open now and the epoch is still the one under which the work was prepared
+// (requirement S15). The error is [ErrStale] when another epoch leads here.
+func (g *Gate) EnsureEpoch(d Door, epoch int64) error {
+	t, err := g.Require(d)
+	if err != nil {
+		return err
+	}
+	if t.Epoch != epoch {
+		return ErrStale
+	}
+	return nil
+}
+
+// refuses says why the door is not open at now for an act of length most.
+func (t *tenure) refuses(d Door, now Instant, most time.Duration) error {
+	deadline := Instant(t.deadline.Load())
+	switch {
+	case now >= deadline:
+		return ErrLate
+	case d == Act && now < t.actFrom:
+		return ErrHolding
+	case most > 0 && deadline.Sub(now) <= most:
+		return ErrTooLong
+	}
+	return nil
+}
+
+func (g *Gate) refusal(d Door, why error) error {
+	e := &ShutError{Scope: g.scope, Door: d, Why: why}
+	if h := g.holder.Load(); h != nil {
+		e.Holder = *h
+	}
+	if w := g.why.Load(); e.Why == nil && w != nil {
+		e.Why = *w
+	}
+	return e
+}

@@ -1,0 +1,65 @@
+package fence
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// Term names one tenure of one holder: a random 128-bit value minted together
+// with the epoch. Two histories of a database can repeat an epoch, never a term.
+type Term [16]byte
+
+// String renders the term as a lower-case UUID.
+func (t Term) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], t[0:4])
+	b[8] = '-'
+	hex.Encode(b[9:13], t[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:18], t[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:23], t[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:36], t[10:16])
+	return string(b[:])
+}
+
+// ParseTerm reads the form that String writes.
+func ParseTerm(s string) (Term, error) {
+	var t Term
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return t, fmt.Errorf("fence: %q is not a term: want a UUID of 36 characters", s)
+	}
+	digits := s[0:8] + s[9:13] + s[14:18] + s[19:23] + s[24:36]
+	if _, err := hex.Decode(t[:], []byte(digits)); err != nil {
+		return Term{}, fmt.Errorf("fence: %q is not a term: %w", s, err)
+	}
+	return t, nil
+}
+
+// Token is the proof that a mint made its holder the leader of a scope. It is a
+// value: copy it freely, hand it to resources that check it. A token stays true
+// as a statement about the past ("this holder was made leader with this epoch")
+// and says nothing about now; for now ask the [Gate].
+type Token struct {
+	Scope  string // what is led
+	Holder string // who was made leader
+	// Epoch only grows within a scope, whatever happened to the database between
+	// (requirement S9): a resource may refuse any epoch below the highest it saw.
+	Epoch int64
+	Term  Term // names this tenure alone
+	// System and Timeline name the database history the token was minted in:
+	// the system identifier and the timeline of a Postgres cluster.
+	System   int64
+	Timeline uint32
+}
+
+// Same reports whether both name one tenure: equal scope, epoch and term.
+func (t Token) Same(o Token) bool {
+	return t.Scope == o.Scope && t.Epoch == o.Epoch && t.Term == o.Term
+}
+
+// String is for logs; it holds nothing secret.
+func (t Token) String() string {
+	return fmt.Sprintf("%s epoch %d term %s holder %s", t.Scope, t.Epoch, t.Term, t.Holder)
+}
