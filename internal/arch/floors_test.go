@@ -1,0 +1,230 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// floors is the order of the house, bottom up. A room below internal/ that is
+// not named here is a leaf: it stands on the ground and imports nobody.
+var floors = [][]string{
+	{"fence"},
+	{"internal/pg", "chain", "transport"},
+	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "chunksync"},
+	{"internal/sim"},
+	{"cmd"},
+	{"examples"},
+}
+
+const (
+	wingFloor = 2
+	// frontDoor is the root package: documentation only.
+	frontDoor = "./"
+	joiner    = "./cmd/conch/internal/assemble"
+)
+
+// roomOf cuts a path down to its room: "./internal/pg/pgtest" is in internal/pg.
+func roomOf(path string) string {
+	parts := strings.Split(strings.TrimPrefix(path, "./"), "/")
+	if parts[0] == "internal" && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
+// floorOf finds the floor of a package; a leaf stands on the ground with fence.
+func floorOf(path string) (floor int, known bool) {
+	r := roomOf(path)
+	for i, names := range floors {
+		if slices.Contains(names, r) {
+			return i, true
+		}
+	}
+	return 0, strings.HasPrefix(r, "internal/") || path == frontDoor
+}
+
+func inside(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func isHouse(path string) bool { return strings.HasPrefix(path, "./") }
+
+// isTestRoom tells the packages that exist for tests: electiontest, pgtest.
+func isTestRoom(path string) bool { return strings.HasSuffix(path, "test") }
+
+func floorWalls() []wall {
+	return []wall{
+		{
+			name: "1 every room has a floor", check: checkPlan,
+			why:      "a room that is on no floor is held by no wall: put it into the table first",
+			breaches: []breach{{"unplanned", rooms(room("./raft")), "./raft is on no floor"}},
+		},
+		{
+			name: "1 imports point downwards", check: checkDownwards,
+			why: "a lower floor that knows a higher one can not be used, tested or understood without it",
+			breaches: []breach{
+				{"fence looks up", rooms(room("./fence", "./election")), "./fence must not import ./election"},
+				{"a test looks up", rooms(room("./fence").tested("./election")), "the tests of ./fence must not import ./election"},
+				{"chain looks sideways", rooms(room("./chain", "./transport")), "./chain must not import ./transport"},
+				{"a leaf looks out", rooms(room("./internal/clock", "./fence")), "./internal/clock must not import ./fence"},
+				{"a leaf is imported by fence", rooms(room("./fence", "./internal/clock")), "./fence must not import ./internal/clock"},
+				{"the library looks at the binary", rooms(room("./election", "./cmd/conch/internal/web")), "./election must not import"},
+				{"the front door is imported", rooms(room("./election", "./")), "./election must not import ./"},
+				{"the front door imports", rooms(room("./", "./fence")), "./ must not import ./fence"},
+			},
+		},
+		{
+			name: "1 wings never import each other", check: checkWings,
+			why: "a wing that works alone can be adopted alone; two that know each other are one",
+			breaches: []breach{
+				{"code", rooms(room("./gossip", "./txlog")), "./gossip must not import the wing txlog"},
+				{"a room of a wing", rooms(room("./chunksync/pgstore", "./schedule/cron")), "must not import the wing schedule"},
+				{"a test", rooms(room("./gossip").tested("./schedule")), "the tests of ./gossip must not import the wing schedule"},
+			},
+		},
+		{
+			name: "1 only assemble joins wings", check: checkJoiner,
+			why: "there is one place to read how the wings meet, and one place to change it",
+			breaches: []breach{
+				{"cli joins", rooms(room("./cmd/conch/internal/cli", "./election", "./gossip")), "./cmd/conch/internal/cli joins the wings [election gossip]"},
+				{"sim joins", rooms(room("./internal/sim/world", "./txlog", "./gossip")), "./internal/sim/world joins"},
+			},
+		},
+		{
+			name: "1 only tests and cmd/conch import sim", check: checkSim,
+			why:      "the simulator is a world for experiments: no user's program may be built on it",
+			breaches: []breach{{"an example", rooms(room("./examples/world", "./internal/sim")), "./examples/world must not import ./internal/sim"}},
+		},
+		{
+			name: "examples live outside", check: checkExamples,
+			why:      "an example that needs internal/ shows something that no user can write",
+			breaches: []breach{{"peeks", rooms(room("./examples/gate", "./internal/pg")), "./examples/gate must not import ./internal/pg"}},
+		},
+	}
+}
+
+func checkPlan(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if _, known := floorOf(p.path); !known {
+			complaints = append(complaints, p.path+" is on no floor")
+		}
+	}
+	return complaints
+}
+
+func checkDownwards(h house) (complaints []string) {
+	for _, p := range h.packages {
+		for _, to := range p.imports {
+			if isHouse(to) && !downwards(p.path, to) {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+		for _, to := range p.testImports {
+			// A test may stand in the simulated world, and the front door's may walk the house.
+			if isHouse(to) && !downwards(p.path, to) && !inside(to, "./internal/sim") && p.path != frontDoor {
+				complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
+
+func downwards(from, to string) bool {
+	if from == frontDoor || to == frontDoor {
+		return from == to // documentation only: its own test package may import it
+	}
+	if roomOf(from) == roomOf(to) {
+		return true
+	}
+	lower, known := floorOf(to)
+	if !known {
+		return true // checkPlan has complained already
+	}
+	upper, _ := floorOf(from)
+	if upper == wingFloor && lower == wingFloor {
+		return true // checkWings says it better
+	}
+	leaf := strings.HasPrefix(roomOf(to), "internal/") && lower == 0
+	if leaf {
+		return roomOf(from) != "fence" && !isLeaf(from)
+	}
+	return lower < upper
+}
+
+func isLeaf(path string) bool {
+	floor, _ := floorOf(path)
+	return floor == 0 && strings.HasPrefix(roomOf(path), "internal/")
+}
+
+// wingsOf lists the wings among these imports.
+func wingsOf(imports []string) (wings []string) {
+	for _, to := range imports {
+		if floor, _ := floorOf(to); isHouse(to) && floor == wingFloor {
+			wings = append(wings, roomOf(to))
+		}
+	}
+	slices.Sort(wings)
+	return slices.Compact(wings)
+}
+
+func checkWings(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if floor, _ := floorOf(p.path); floor != wingFloor {
+			continue
+		}
+		own := roomOf(p.path)
+		for _, w := range wingsOf(p.imports) {
+			if w != own && !isElectorOf(own, w) {
+				complaints = append(complaints, fmt.Sprintf("%s must not import the wing %s", p.path, w))
+			}
+		}
+		for _, w := range wingsOf(p.testImports) {
+			if w != own && !isElectorOf(own, w) {
+				complaints = append(complaints, fmt.Sprintf("the tests of %s must not import the wing %s", p.path, w))
+			}
+		}
+	}
+	return complaints
+}
+
+func checkJoiner(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if floor, _ := floorOf(p.path); floor <= wingFloor || p.path == joiner || inside(p.path, "./examples") {
+			continue
+		}
+		if w := wingsOf(p.imports); len(w) > 1 {
+			complaints = append(complaints, fmt.Sprintf("%s joins the wings %v", p.path, w))
+		}
+	}
+	return complaints
+}
+
+func checkSim(h house) (complaints []string) {
+	for _, p := range h.packages {
+		floor, _ := floorOf(p.path)
+		if floor <= wingFloor || inside(p.path, "./internal/sim") || inside(p.path, "./cmd/conch") {
+			continue // from below, the floors complain
+		}
+		for _, to := range p.imports {
+			if inside(to, "./internal/sim") {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
+
+func checkExamples(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if !inside(p.path, "./examples") {
+			continue
+		}
+		for _, to := range p.imports {
+			if strings.HasPrefix(to, "./internal/") && !inside(to, "./internal/sim") {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}

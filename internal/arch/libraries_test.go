@@ -1,0 +1,207 @@
+package arch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// library is third-party code and the rooms that may import it.
+type library struct {
+	prefix string
+	// rooms are patterns over folders; each holds for everything below it.
+	rooms []string
+	// travels: who imports such a room may have the library too. The words of a
+	// wire go with whoever speaks them; anything else stays behind its room.
+	travels bool
+	// tests: only tests, and packages that exist for tests, may import it.
+	tests bool
+	// root: the root module may require it, so everybody who imports a wing downloads it.
+	root bool
+}
+
+// libraries is a closed list: what is not here has no room yet.
+var libraries = []library{
+	{prefix: "golang.org/x", rooms: []string{"*"}, root: true},
+	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "examples"}, root: true},
+	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
+	{prefix: "google.golang.org/protobuf", rooms: []string{"transport", "*/wire", "*/*pb"}, travels: true, root: true},
+	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm"}},
+	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
+	{prefix: "github.com/cockroachdb/pebble", rooms: []string{"txlog/pebble*"}},
+	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/bolt*"}},
+	{prefix: "github.com/riverqueue", rooms: []string{"schedule/river*"}},
+	{prefix: "github.com/go-co-op/gocron", rooms: []string{"schedule/gocron*"}},
+	{prefix: "github.com/prometheus", rooms: []string{"cmd"}},
+	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
+	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
+	{prefix: "github.com/alecthomas/kong", rooms: []string{"cmd"}},
+	{prefix: "github.com/knadh/koanf", rooms: []string{"cmd"}},
+	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd"}},
+	{prefix: "github.com/BurntSushi/toml", rooms: []string{"cmd"}},
+	{prefix: "charm.land", rooms: []string{"cmd"}},
+	{prefix: "github.com/charmbracelet", rooms: []string{"cmd"}},
+	{prefix: "go.uber.org/goleak", tests: true, root: true},
+	{prefix: "pgregory.net/rapid", tests: true, root: true},
+	{prefix: "github.com/anishathalye/porcupine", tests: true, root: true},
+	{prefix: "github.com/chromedp", tests: true},
+}
+
+func libraryWalls() []wall {
+	return []wall{
+		{
+			name: "5 a library lives in the room that adapts it", check: checkLibraries,
+			why: "one room to change when a library changes, and nobody who wants election compiles the rest",
+			breaches: []breach{
+				{"pgx in a machine", rooms(room("./election", "github.com/jackc/pgx/v5")), "./election must not reach github.com/jackc/pgx/v5"},
+				{
+					"pgx by a detour",
+					rooms(room("./election", "./election/pgmint"), room("./election/pgmint", "github.com/jackc/pgx/v5")),
+					"./election must not reach github.com/jackc/pgx/v5 (by ./election/pgmint)",
+				},
+				{"RPC outside mtls", rooms(room("./transport", "connectrpc.com/connect")), "./transport must not reach connectrpc.com/connect"},
+				{"geth outside evm", rooms(room("./chain", "github.com/ethereum/go-ethereum/rpc")), "./chain must not reach"},
+				{"metrics in a wing", rooms(room("./schedule", "github.com/prometheus/client_golang/prometheus")), "./schedule must not reach"},
+				{"a store in the wrong room", rooms(room("./txlog/kv", "github.com/cockroachdb/pebble/v2")), "./txlog/kv must not reach"},
+			},
+		},
+		{
+			name: "5 every library has a room", check: checkKnown,
+			why: "each dependency is a decision, and this is where it is taken",
+			breaches: []breach{
+				{"new", rooms(room("./cmd/conch", "example.com/shiny")), "example.com/shiny, which has no room"},
+				{"in a test", rooms(room("./gossip").tested("github.com/stretchr/testify/require")), "testify/require, which has no room"},
+			},
+		},
+		{
+			name: "5 test libraries stay in tests", check: checkTestLibraries,
+			why: "a test library in code that ships is compiled by every user",
+			breaches: []breach{
+				{"goleak", rooms(room("./election", "go.uber.org/goleak")), "./election must not import go.uber.org/goleak"},
+				{"porcupine in sim", rooms(room("./internal/sim", "github.com/anishathalye/porcupine")), "./internal/sim must not import"},
+			},
+		},
+		{
+			name: "5 rooms for tests stay in tests", check: checkTestRooms,
+			why:      "a package named …test is a stage: the simulator and the binary's demo may use it, a library never",
+			breaches: []breach{{"pgtest", rooms(room("./pending/pgstore", "./internal/pg/pgtest")), "./pending/pgstore must not import ./internal/pg/pgtest"}},
+		},
+		{
+			name: "5 fence is stdlib and x/sys", check: checkFence,
+			why:      "it is the doorway: whoever acts imports it, so it costs nothing to import",
+			breaches: []breach{{"x/sync", rooms(room("./fence", "golang.org/x/sync/errgroup")), "./fence must not import golang.org/x/sync/errgroup"}},
+		},
+	}
+}
+
+// isLibrary tells third-party code: only its first element has a dot.
+func isLibrary(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !isHouse(importPath) && strings.Contains(first, ".")
+}
+
+func findLibrary(importPath string) (library, bool) {
+	for _, l := range libraries {
+		if inside(importPath, l.prefix) {
+			return l, true
+		}
+	}
+	return library{}, false
+}
+
+// houses tells whether the library may be imported in a folder of the house.
+func (l library) houses(pkgPath string) bool {
+	parts := strings.Split(strings.TrimPrefix(pkgPath, "./"), "/")
+	return slices.ContainsFunc(l.rooms, func(pattern string) bool {
+		depth := strings.Count(pattern, "/") + 1
+		if depth > len(parts) {
+			return false
+		}
+		ok, err := path.Match(pattern, strings.Join(parts[:depth], "/"))
+		return ok && err == nil
+	})
+}
+
+// checkLibraries holds the code below cmd against what it compiles, by any way.
+// Above, only the direct import counts: the binary compiles everything.
+func checkLibraries(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if isTestRoom(p.path) {
+			continue
+		}
+		for _, l := range libraries {
+			if l.tests || l.houses(p.path) {
+				continue
+			}
+			wanted := func(to string) bool { return inside(to, l.prefix) }
+			if found, via := h.reach(p.path, wanted); found != "" && (len(via) == 0 || belowCmd(p.path) && !l.travels) {
+				complaints = append(complaints, fmt.Sprintf("%s must not reach %s%s", p.path, found, by(via)))
+			}
+		}
+	}
+	return complaints
+}
+
+func belowCmd(pkgPath string) bool {
+	floor, _ := floorOf(pkgPath)
+	return floor <= wingFloor
+}
+
+func checkKnown(h house) (complaints []string) {
+	for _, p := range h.packages {
+		for _, to := range slices.Concat(p.imports, p.testImports) {
+			if _, known := findLibrary(to); isLibrary(to) && !known {
+				complaints = append(complaints, fmt.Sprintf("%s imports %s, which has no room", p.path, to))
+			}
+		}
+	}
+	return complaints
+}
+
+func checkTestLibraries(h house) (complaints []string) {
+	for _, p := range h.packages {
+		for _, to := range p.imports {
+			if l, known := findLibrary(to); known && l.tests && !isTestRoom(p.path) {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
+
+func checkTestRooms(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if isTestRoom(p.path) || inside(p.path, "./internal/sim") || inside(p.path, "./cmd/conch") {
+			continue
+		}
+		for _, to := range p.imports {
+			if isHouse(to) && isTestRoom(to) {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
+
+func checkFence(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if !inside(p.path, "./fence") {
+			continue
+		}
+		for _, to := range p.imports {
+			_, known := findLibrary(to)
+			if isLibrary(to) && known && !inside(to, "golang.org/x/sys") && fenceOnly(to) {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
+
+// fenceOnly tells the libraries that every other room may have: the rest is
+// reported by the wall of the rooms.
+func fenceOnly(importPath string) bool {
+	l, _ := findLibrary(importPath)
+	return slices.Contains(l.rooms, "*")
+}

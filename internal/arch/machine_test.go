@@ -1,0 +1,123 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// impure are the imports that bring the world into a machine; what lies below
+// them is barred too.
+var impure = []string{
+	"bufio", "context", "crypto/rand", "database/sql", "io", "log", "math/rand", "net", "os",
+	"runtime", "sync", "syscall", "testing", "golang.org/x/sys", "github.com/jackc/pgx",
+}
+
+// clockCalls are what a machine must be told instead of asking for: the time
+// comes in with the event.
+var clockCalls = []string{
+	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
+}
+
+func machineWalls() []wall {
+	machine := func(body string) house { return sources(file{"election/machine.go", "package election\n\n" + body}) }
+	return []wall{{
+		name: "6 machines are pure", check: checkMachines,
+		why: "events in, actions out: only then does a seed replay, and a table prove anything",
+		breaches: []breach{
+			{"context", machine("import \"context\"\n\nvar _ context.Context\n"), "election/machine.go:3 imports context"},
+			{"rand", machine("import _ \"math/rand/v2\"\n"), "imports math/rand/v2"},
+			{"network", machine("import _ \"net/http\"\n"), "imports net/http"},
+			{"lock", machine("import _ \"sync/atomic\"\n"), "imports sync/atomic"},
+			{"clock", machine("import \"time\"\n\nvar now = time.Now()\n"), "election/machine.go:5 asks time.Now"},
+			{"clock as a value", machine("import \"time\"\n\nvar clock = time.Since\n"), "asks time.Since"},
+			{"clock by another name", machine("import t \"time\"\n\nvar c = t.After(1)\n"), "asks time.After"},
+			{"clock without a name", machine("import . \"time\"\n\nvar c = Now()\n"), "hides time behind a dot"},
+			{"goroutine", machine("func f() { go f() }\n"), "election/machine.go:3 starts a goroutine"},
+			{"select", machine("func f(c chan int) {\n\tselect {\n\tcase <-c:\n\t}\n}\n"), "election/machine.go:4 waits"},
+			{"a second file", sources(file{"txlog/machine_vote.go", "package txlog\n\nfunc f() { go f() }\n"}), "txlog/machine_vote.go:3 starts"},
+		},
+	}}
+}
+
+func sources(files ...file) house { return house{files: files} }
+
+// isMachine tells the pure files: machine.go and its continuations.
+func isMachine(name string) bool {
+	base := path.Base(name)
+	continued := strings.HasPrefix(base, "machine_") && strings.HasSuffix(base, ".go")
+	return (base == "machine.go" || continued) && !strings.HasSuffix(base, "_test.go")
+}
+
+func checkMachines(h house) (complaints []string) {
+	for _, f := range h.files {
+		if isMachine(f.path) {
+			complaints = append(complaints, checkMachine(f)...)
+		}
+	}
+	return complaints
+}
+
+func checkMachine(f file) (complaints []string) {
+	fset, parsed, err := f.parse()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	complain := func(node ast.Node, what string) {
+		complaints = append(complaints, fmt.Sprintf("%s:%d %s", f.path, fset.Position(node.Pos()).Line, what))
+	}
+	for _, spec := range parsed.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if insideAny(imported, impure) {
+			complain(spec, "imports "+imported)
+		}
+		if imported == "time" && spec.Name != nil && spec.Name.Name == "." {
+			complain(spec, "hides time behind a dot")
+		}
+	}
+	clock := localName(parsed, "time")
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.GoStmt:
+			complain(n, "starts a goroutine")
+		case *ast.SelectStmt:
+			complain(n, "waits in a select")
+		case *ast.SelectorExpr:
+			if slices.Contains(clockCalls, n.Sel.Name) && isIdent(n.X, clock) {
+				complain(n, "asks time."+n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return complaints
+}
+
+func (f file) parse() (*token.FileSet, *ast.File, error) {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, f.path, f.text, parser.ParseComments|parser.SkipObjectResolution)
+	return fset, parsed, err
+}
+
+// localName is what a file calls an import, "" when it does not import it.
+func localName(parsed *ast.File, importPath string) string {
+	for _, spec := range parsed.Imports {
+		if imported, _ := strconv.Unquote(spec.Path.Value); imported != importPath {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return path.Base(importPath)
+	}
+	return ""
+}
+
+func isIdent(expr ast.Expr, name string) bool {
+	ident, ok := expr.(*ast.Ident)
+	return ok && name != "" && ident.Name == name
+}

@@ -1,0 +1,168 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxLines is where a file has become two things.
+const maxLines = 400
+
+// shapeless are the names of rooms that are about nothing.
+var shapeless = []string{
+	"util", "utils", "common", "commons", "types", "helper", "helpers", "misc", "lib", "base", "shared",
+}
+
+// machinePath finds folders of the machine that somebody built on.
+var machinePath = regexp.MustCompile(`(?:^|[^\w./~*-])(/(?:root|work|home/\w+|Users/\w+)/|[A-Z]:\\Users\\)`)
+
+// privateSource finds a registry or proxy that only one network has.
+var privateSource = regexp.MustCompile(`(?i)(?:GOPROXY|registry|index-url)\s*=\s*"?https?://`)
+
+func houseRules() []wall {
+	long := strings.Repeat("// line\n", maxLines) + "package fence\n"
+	return []wall{
+		{
+			name: "7 names say what a package is", check: checkNames,
+			why: "a package about nothing collects everything",
+			breaches: []breach{
+				{"a package", rooms(pkg{path: "./election/clock", name: "util", doc: "Package util …"}), "./election/clock is called util"},
+				{"a folder", rooms(room("./internal/helpers/clock")), "a folder called helpers"},
+			},
+		},
+		{
+			name: "every package says what it is", check: checkComments,
+			why:      "the package comment is the first page that a reader sees",
+			breaches: []breach{{"silent", rooms(pkg{path: "./gossip", name: "gossip"}), "./gossip has no package comment"}},
+		},
+		{
+			name: "files stay short", check: checkLength,
+			why:      "a file over 400 lines is two files; 150 is the usual size",
+			breaches: []breach{{"long", sources(file{"fence/gate.go", long}), "fence/gate.go has 401 lines"}},
+		},
+		{
+			name: "no path of a build machine", check: checkMachinePaths,
+			why: "what names one machine is broken on every other",
+			breaches: []breach{
+				{"a home", sources(file{"docs/run.md", "see /ho" + "me/ann/conch\n"}), "docs/run.md:1 names /ho" + "me/ann/"},
+				{"quoted", sources(file{"Makefile", "\n\tx=\"/ro" + "ot/go/bin\"\n"}), "Makefile:2 names /ro" + "ot/"},
+				{"a drive", sources(file{"run.txt", "C:" + `\Users\ann`}), "run.txt:1 names"},
+				{"a proxy", sources(file{"scripts/x.sh", "GOPROXY=" + "http://cache.local\n"}), "scripts/x.sh:1 names"},
+			},
+		},
+		{
+			name: "tests never sleep in real time", check: checkSleeps,
+			why: "a sleep is too short on a busy machine and too long on every other: wait for the fact, or use a bubble",
+			breaches: []breach{
+				{"a sleep", sources(file{"pending/x_test.go", "package pending\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n"}), "pending/x_test.go:5 sleeps"},
+			},
+		},
+		{
+			name: "a test is a bubble or on Postgres", check: checkBubbles,
+			why: "a bubble never ends while a goroutine waits for a socket",
+			breaches: []breach{{"both", sources(file{
+				"pending/x_test.go",
+				"package pending\n\nimport (\n_ \"testing/synctest\"\n_ \"" + modulePath + "/internal/pg/pgtest\"\n)\n",
+			}), "pending/x_test.go imports both"}},
+		},
+	}
+}
+
+func checkNames(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if slices.Contains(shapeless, strings.TrimSuffix(p.name, "_test")) {
+			complaints = append(complaints, p.path+" is called "+p.name)
+			continue
+		}
+		for part := range strings.SplitSeq(p.path, "/") {
+			if slices.Contains(shapeless, part) {
+				complaints = append(complaints, p.path+" is in a folder called "+part)
+			}
+		}
+	}
+	return complaints
+}
+
+func checkComments(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if strings.TrimSpace(p.doc) == "" {
+			complaints = append(complaints, p.path+" has no package comment")
+		}
+	}
+	return complaints
+}
+
+func checkLength(h house) (complaints []string) {
+	for _, f := range h.files {
+		generated := strings.HasPrefix(f.text, "// Code generated ")
+		if path.Ext(f.path) != ".go" || strings.HasSuffix(f.path, "_test.go") || generated {
+			continue
+		}
+		if lines := strings.Count(f.text, "\n"); lines > maxLines {
+			complaints = append(complaints, fmt.Sprintf("%s has %d lines", f.path, lines))
+		}
+	}
+	return complaints
+}
+
+func checkMachinePaths(h house) (complaints []string) {
+	for _, f := range h.files {
+		if path.Base(f.path) == "go.sum" {
+			continue // sums only, and long
+		}
+		number := 0
+		for line := range strings.Lines(f.text) {
+			number++
+			found := privateSource.FindString(line)
+			if match := machinePath.FindStringSubmatch(line); match != nil {
+				found = match[1]
+			}
+			if found != "" {
+				complaints = append(complaints, fmt.Sprintf("%s:%d names %s", f.path, number, found))
+			}
+		}
+	}
+	return complaints
+}
+
+// checkSleeps lets a file of bubbles sleep: there it moves the clock and waits
+// for nothing. A bubble shares its file with no server, so nothing real hides there.
+func checkSleeps(h house) (complaints []string) {
+	for _, f := range h.files {
+		if !strings.HasSuffix(f.path, "_test.go") {
+			continue
+		}
+		fset, parsed, err := f.parse()
+		if err != nil || localName(parsed, "testing/synctest") != "" {
+			continue
+		}
+		clock := localName(parsed, "time")
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			if s, ok := node.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" && isIdent(s.X, clock) {
+				complaints = append(complaints, fmt.Sprintf("%s:%d sleeps", f.path, fset.Position(s.Pos()).Line))
+			}
+			return true
+		})
+	}
+	return complaints
+}
+
+func checkBubbles(h house) (complaints []string) {
+	for _, f := range h.files {
+		if !strings.HasSuffix(f.path, "_test.go") {
+			continue
+		}
+		_, parsed, err := f.parse()
+		if err != nil {
+			continue // the compiler says it better
+		}
+		if localName(parsed, "testing/synctest") != "" && localName(parsed, modulePath+"/internal/pg/pgtest") != "" {
+			complaints = append(complaints, f.path+" imports both testing/synctest and pgtest")
+		}
+	}
+	return complaints
+}

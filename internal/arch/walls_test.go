@@ -1,0 +1,152 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wall is one rule: what it is called, why it stands, and how a breach is found.
+type wall struct {
+	name     string
+	why      string
+	check    func(house) []string
+	breaches []breach
+}
+
+// breach is a fabricated house that breaks exactly one wall, and a part of the
+// complaint that must follow.
+type breach struct {
+	name  string
+	house house
+	says  string
+}
+
+// walls lists every rule of the house, in the order of the design document.
+func walls() []wall {
+	return slices.Concat(floorWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules())
+}
+
+// TestHouse holds the real tree against every wall.
+func TestHouse(t *testing.T) {
+	h := load(t)
+	if len(h.packages) < 2 || len(h.files) < 2 {
+		t.Fatalf("read only %d packages and %d files: the guard is blind", len(h.packages), len(h.files))
+	}
+	for _, w := range walls() {
+		t.Run(w.name, func(t *testing.T) {
+			for _, complaint := range w.check(h) {
+				t.Errorf("%s\n\twhy this wall stands: %s", complaint, w.why)
+			}
+		})
+	}
+}
+
+// TestWallsCanFail shows each wall a house that breaks it. Nothing else may
+// complain: a breach that trips two walls proves neither.
+func TestWallsCanFail(t *testing.T) {
+	all := walls()
+	for _, w := range all {
+		t.Run(w.name, func(t *testing.T) {
+			if w.why == "" || len(w.breaches) == 0 {
+				t.Fatal("a wall needs a reason and at least one fabricated breach")
+			}
+			for _, b := range w.breaches {
+				t.Run(b.name, func(t *testing.T) { tryBreach(t, all, w, b) })
+			}
+		})
+	}
+}
+
+func tryBreach(t *testing.T, all []wall, broken wall, b breach) {
+	t.Helper()
+	complaints := broken.check(b.house)
+	if !slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(c, b.says) }) {
+		t.Errorf("want a complaint with %q, got %q", b.says, complaints)
+	}
+	for _, other := range all {
+		if other.name == broken.name {
+			continue
+		}
+		if also := other.check(b.house); len(also) > 0 {
+			t.Errorf("the wall %q complains too: %q", other.name, also)
+		}
+	}
+}
+
+// TestSoundHouse shows every wall the finished house, as the design draws it: a
+// guard that always complains is no better than one that never does.
+func TestSoundHouse(t *testing.T) {
+	h := soundHouse()
+	for _, w := range walls() {
+		for _, complaint := range w.check(h) {
+			t.Errorf("%s: %s", w.name, complaint)
+		}
+	}
+}
+
+func soundHouse() house {
+	const pgx, geth = "github.com/jackc/pgx/v5", "github.com/ethereum/go-ethereum/ethclient"
+	return house{
+		packages: []pkg{
+			room("./"),
+			room("./fence", "time", "golang.org/x/sys/unix").tested("go.uber.org/goleak", "./internal/sim"),
+			room("./internal/arch").tested("go/parser"),
+			room("./internal/pg", "context", pgx),
+			room("./internal/pg/pgtest", "testing", "./internal/pg", "go.uber.org/goleak"),
+			room("./chain", "context"), room("./chain/chaintest", "./chain"),
+			room("./chain/evm", "./chain", geth), room("./chain/evm/cmd/conch-devnode", "./chain/evm", geth),
+			room("./transport"), room("./transport/mtls", "./transport", "connectrpc.com/connect"),
+			room("./election", "./fence").tested("./election/electiontest", "./internal/sim", "pgregory.net/rapid"),
+			room("./election/electiontest", "./election", "testing"),
+			room("./election/pgmint", "./election", "./fence", "./internal/pg", pgx).tested("./internal/pg/pgtest"),
+			room("./pending", "./fence", "./chain"), room("./pending/pgstore", "./pending", "./internal/pg", pgx),
+			room("./gossip", "./transport"), room("./gossip/spray"),
+			room("./sequencer"), room("./sequencer/ranking"), room("./sequencer/wire", "./fence", "google.golang.org/protobuf/proto"),
+			room("./sequencer/sender", "./sequencer/wire", "./sequencer/ranking"),
+			room("./sequencer/coordinator", "./sequencer/wire", "./fence", "./transport"),
+			room("./sequencer/endorser", "./sequencer/wire"),
+			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
+			room("./schedule", "./fence"), room("./chunksync", "./transport"),
+			room("./internal/sim", "./election", "./fence"),
+			room("./cmd/conch", "./cmd/conch/internal/cli"),
+			room("./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "./internal/sim", "github.com/spf13/cobra"),
+			room("./cmd/conch/internal/assemble", "./election", "./pending", "./fence", "./internal/pg"),
+			room("./examples/gate", "./election", "./fence", pgx),
+		},
+		work: []string{".", "cmd/conch"},
+		modules: []module{
+			{dir: ".", requires: []require{{path: pgx, version: "v5.12.0"}}},
+			nested("cmd/conch", "../.."),
+			nested("bench/peers", "../.."),
+		},
+		files: []file{
+			{"election/machine.go", "package election\n\nimport \"time\"\n\ntype m struct{ at time.Time }\n"},
+			{"election/bubble_test.go", "package election\n\nimport (\n\"testing/synctest\"\n\"time\"\n)\n\nfunc f() { synctest.Wait(); time.Sleep(1) }\n"},
+			{"docs/run.md", "conch listens on 127.0.0.1 and keeps its data in /var/lib/conch.\n"},
+		},
+	}
+}
+
+// room fabricates a package that ships these imports.
+func room(path string, imports ...string) pkg {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return pkg{path: path, name: name, doc: "Package " + name + " is fabricated.", imports: imports}
+}
+
+// tested adds the imports of the package's tests.
+func (p pkg) tested(imports ...string) pkg {
+	p.testImports = imports
+	return p
+}
+
+func rooms(packages ...pkg) house { return house{packages: packages} }
+
+// nested fabricates a module of the house below the root.
+func nested(dir, up string) module {
+	return module{
+		dir:      dir,
+		requires: []require{{path: modulePath, version: "v0.0.0"}},
+		replaces: map[string]string{modulePath: up},
+	}
+}

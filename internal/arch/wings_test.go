@@ -1,0 +1,154 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var (
+	// actors do work behind a gate; electors say who may.
+	actors   = []string{"pending", "txlog", "sequencer", "schedule"}
+	electors = []string{"election", "gossip"}
+	// suggesters name a leader without making one.
+	suggesters = []string{"./sequencer/ranking", "./gossip"}
+	// roles of the sequencer talk over the wire, as they do between machines.
+	roles = []string{"./sequencer/sender", "./sequencer/coordinator", "./sequencer/endorser"}
+	// shared is what the roles may have in common, so it may know none of them.
+	shared = []string{"./sequencer", "./sequencer/wire", "./sequencer/ranking"}
+)
+
+// isElectorOf tells the imports that the wall of the actors reports itself.
+func isElectorOf(actor, elector string) bool {
+	return slices.Contains(actors, actor) && slices.Contains(electors, elector)
+}
+
+func wingWalls() []wall {
+	return []wall{
+		{
+			name: "2 actors never know elections", check: checkActors,
+			why: "who leads is not their business: an actor takes a gate, so any mint can open it",
+			breaches: []breach{
+				{"pending", rooms(room("./pending", "./election")), "./pending must not import ./election"},
+				{"a store", rooms(room("./txlog/pgstore", "./election/pgmint")), "./txlog/pgstore must not import ./election/pgmint"},
+				{"sequencer", rooms(room("./sequencer/sender", "./gossip")), "./sequencer/sender must not import ./gossip"},
+				{"a test", rooms(room("./schedule").tested("./election/electiontest")), "the tests of ./schedule must not import"},
+			},
+		},
+		{
+			name: "3 a suggestion is not a token", check: checkSuggesters,
+			why: "two nodes may hold different suggestions: code that has a token in reach will take one for the other",
+			breaches: []breach{
+				{"ranking", rooms(room("./sequencer/ranking", "./fence")), "./sequencer/ranking must not reach ./fence"},
+				{"gossip", rooms(room("./gossip/spray", "./fence")), "./gossip/spray must not reach ./fence"},
+				{
+					"by a detour",
+					rooms(room("./sequencer/ranking", "./sequencer/wire"), room("./sequencer/wire", "./fence")),
+					"./sequencer/ranking must not reach ./fence (by ./sequencer/wire)",
+				},
+			},
+		},
+		{
+			name: "4 sequencer roles meet on the wire", check: checkRoles,
+			why: "roles run on different machines: what passes between them in memory is lost between them in life",
+			breaches: []breach{
+				{"two roles", rooms(room("./sequencer/sender", "./sequencer/coordinator")), "./sequencer/sender must not import ./sequencer/coordinator"},
+				{"a test", rooms(room("./sequencer/endorser").tested("./sequencer/sender")), "the tests of ./sequencer/endorser must not import"},
+				{"the wire knows a role", rooms(room("./sequencer/wire", "./sequencer/sender")), "./sequencer/wire must not import"},
+				{"the domain knows a role", rooms(room("./sequencer", "./sequencer/endorser")), "./sequencer must not import"},
+			},
+		},
+	}
+}
+
+func checkActors(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if !slices.Contains(actors, roomOf(p.path)) {
+			continue
+		}
+		elector := func(to string) bool { return isHouse(to) && slices.Contains(electors, roomOf(to)) }
+		complaints = append(complaints, p.mustNotImport(elector)...)
+	}
+	return complaints
+}
+
+func checkSuggesters(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if !insideAny(p.path, suggesters) {
+			continue
+		}
+		fence := func(to string) bool { return inside(to, "./fence") }
+		if found, via := h.reach(p.path, fence); found != "" {
+			complaints = append(complaints, fmt.Sprintf("%s must not reach %s%s", p.path, found, by(via)))
+		}
+	}
+	return complaints
+}
+
+func checkRoles(h house) (complaints []string) {
+	for _, p := range h.packages {
+		own := slices.IndexFunc(roles, func(role string) bool { return inside(p.path, role) })
+		common := p.path == shared[0] || insideAny(p.path, shared[1:])
+		if own < 0 && !common {
+			continue
+		}
+		otherRole := func(to string) bool {
+			at := slices.IndexFunc(roles, func(role string) bool { return inside(to, role) })
+			return at >= 0 && at != own
+		}
+		complaints = append(complaints, p.mustNotImport(otherRole)...)
+	}
+	return complaints
+}
+
+// mustNotImport complains about each bad import, of the code and of its tests.
+func (p pkg) mustNotImport(bad func(string) bool) (complaints []string) {
+	for _, to := range p.imports {
+		if bad(to) {
+			complaints = append(complaints, p.path+" must not import "+to)
+		}
+	}
+	for _, to := range p.testImports {
+		if bad(to) {
+			complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
+		}
+	}
+	return complaints
+}
+
+// reach walks the code that ships with a package, over the packages of the
+// house, and returns the first import that is wanted and the way to it.
+func (h house) reach(from string, wanted func(string) bool) (found string, via []string) {
+	byPath := make(map[string]pkg, len(h.packages))
+	for _, p := range h.packages {
+		byPath[p.path] = p
+	}
+	seen := map[string]bool{}
+	var walk func(path string, trail []string) bool
+	walk = func(path string, trail []string) bool {
+		seen[path] = true
+		for _, to := range byPath[path].imports {
+			if wanted(to) {
+				found, via = to, slices.Clone(trail)
+				return true
+			}
+			if isHouse(to) && !seen[to] && walk(to, append(trail, to)) {
+				return true
+			}
+		}
+		return false
+	}
+	walk(from, nil)
+	return found, via
+}
+
+func by(via []string) string {
+	if len(via) == 0 {
+		return ""
+	}
+	return " (by " + strings.Join(via, ", ") + ")"
+}
+
+func insideAny(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return inside(path, folder) })
+}
