@@ -1,0 +1,52 @@
+# conch: make help
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := build
+
+# A tree without git (a source archive) is "dev"; nothing here may fail for it.
+VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# The long run multiplies the seeds and repeats everything, so that what fails
+# one time in a thousand is met at night and not by a user.
+NIGHTLY_COUNT ?= 3
+
+.PHONY: build help demo test lint bench cover nightly fmt
+
+build: ## bin/conch, with version and commit stamped in
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: build ## builds conch and runs its demo on a private Postgres
+	@scripts/postgres.sh
+	bin/conch demo
+
+test: ## the tests of all modules with -race, then each module on its own
+	@scripts/gcc.sh
+	@scripts/postgres.sh
+	go test -race -timeout 15m work
+	@scripts/modules.sh
+
+lint: ## gofmt, go vet, builds for other systems, golangci-lint
+	@scripts/lint.sh
+
+bench: ## the benchmarks
+	@scripts/postgres.sh
+	go test -run '^$$' -bench . -benchmem work
+
+cover: ## coverage over all modules: cover.out, cover.html, and the sum
+	@scripts/postgres.sh
+	go test -coverprofile cover.out -coverpkg github.com/conchhq/conch/... work
+	go tool cover -html cover.out -o cover.html
+	@go tool cover -func cover.out | tail -n 1
+
+nightly: ## the long run: more seeds (CONCH_NIGHTLY=1), several times
+	@scripts/gcc.sh
+	@scripts/postgres.sh
+	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h work
+
+fmt: ## formats every Go file
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Everything that is known about the code without running it.
+set -eu
+cd "$(dirname "$0")/.."
+
+golangci_version=2.15.0
+
+unformatted=$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do
+	if [ -f "$f" ]; then gofmt -l "$f"; fi
+done)
+if [ -n "$unformatted" ]; then
+	echo "lint: not formatted, run: make fmt" >&2
+	echo "$unformatted" >&2
+	exit 1
+fi
+
+dirs=$(go list -m -f '{{.Dir}}')
+go vet work
+
+# Nobody runs the tests there, so at least the compiler has seen every line.
+echo "lint: the library for Windows, everything for macOS"
+GOOS=windows go build ./fence/... ./election/...
+GOOS=darwin go vet work
+
+bin=$(go env GOBIN)
+linter=${bin:-$(go env GOPATH | cut -d: -f1)/bin}/golangci-lint
+if ! "$linter" version 2>/dev/null | grep -q "version v\{0,1\}$golangci_version "; then
+	echo "lint: installing golangci-lint $golangci_version (once, about two minutes)"
+	go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$golangci_version"
+fi
+config=$PWD/.golangci.yml
+status=0
+for dir in $dirs; do
+	echo "lint: golangci-lint in ${dir#"$PWD"/}"
+	(cd "$dir" && "$linter" run --config "$config" ./...) || status=1
+done
+exit $status

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Makes sure that the server binaries of Postgres are on this machine. Tests and
+# the demo start a private server from them; none has to run, and none is started.
+set -eu
+
+# CONCH_PG_BIN names a folder of binaries and wins over every other place.
+find_postgres() {
+	for dir in "${CONCH_PG_BIN:-}" \
+		/usr/lib/postgresql/*/bin \
+		/usr/pgsql-*/bin \
+		/opt/homebrew/opt/postgresql*/bin \
+		/usr/local/opt/postgresql*/bin \
+		/Applications/Postgres.app/Contents/Versions/latest/bin \
+		/usr/local/pgsql/bin; do
+		if [ -n "$dir" ] && [ -x "$dir/initdb" ] && [ -x "$dir/postgres" ]; then
+			echo "$dir"
+			return 0
+		fi
+	done
+	if command -v initdb >/dev/null 2>&1 && command -v postgres >/dev/null 2>&1; then
+		dirname "$(command -v initdb)"
+		return 0
+	fi
+	return 1
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+install_on_debian() {
+	# Written before the package comes, or it would start a cluster on port 5432.
+	as_root mkdir -p /etc/postgresql-common
+	if ! grep -qs '^create_main_cluster = false' /etc/postgresql-common/createcluster.conf; then
+		echo 'create_main_cluster = false' | as_root tee -a /etc/postgresql-common/createcluster.conf >/dev/null
+	fi
+	as_root apt-get update -qq
+	# confold: the file above is ours, and apt has nobody to ask about it.
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		-o Dpkg::Options::=--force-confold postgresql postgresql-contrib >/dev/null </dev/null
+}
+
+if dir=$(find_postgres); then
+	echo "postgres: $dir"
+	exit 0
+fi
+
+if [ -n "${CONCH_PG_BIN:-}" ]; then
+	echo "postgres: CONCH_PG_BIN is $CONCH_PG_BIN, which holds no initdb and postgres; correct or unset it" >&2
+	exit 1
+fi
+
+if command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }; then
+	echo "postgres: not found, installing it from this system's packages"
+	install_on_debian
+	if dir=$(find_postgres); then
+		echo "postgres: $dir"
+		exit 0
+	fi
+fi
+
+cat >&2 <<'SAY'
+postgres: the server binaries (initdb, postgres) were not found; install them and try again:
+  Debian, Ubuntu   apt-get install postgresql     (write "create_main_cluster = false" to
+                   /etc/postgresql-common/createcluster.conf first, or a server starts on 5432)
+  Fedora, RHEL     dnf install postgresql-server postgresql-contrib
+  Alpine           apk add postgresql postgresql-contrib
+  Arch             pacman -S postgresql
+  macOS            brew install postgresql@17
+or name the folder that holds them in CONCH_PG_BIN.
+SAY
+exit 1
