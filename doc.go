@@ -1,0 +1,55 @@
+// Package conch is the front door of a library for services that run as several
+// copies of which exactly one may act: send transactions from one account, run
+// the crons, assign the jobs. It elects the one, proves to the outside world
+// that it is the one, and hands over when it dies.
+//
+// This package holds no code. Import the wing you need; none of them makes you
+// compile the others.
+//
+// # The idea
+//
+// Five steps, each by somebody who can be trusted with that much and no more:
+//
+//   - suggest: names who should lead. Fast, without votes, and allowed to be
+//     wrong: two nodes may disagree for a while.
+//   - mint: makes a leader. A linearizable store issues a token whose epoch only
+//     grows; two tokens never have the same one.
+//   - gate: says at the moment of acting whether this process still may. It is a
+//     deadline inside the process: it closes early, never late.
+//   - act: does the work. It knows a gate and nothing of elections.
+//   - fence: refuses the stale actor at the resource itself.
+//
+// Anyone may suggest a leader, only a mint makes one, and only a fence makes it
+// safe: a process that freezes between its check and its write still writes when
+// it thaws, and no gate and no clock can catch that. So put the fence wherever
+// the resource can carry one, in the same transaction as the write.
+//
+// # The wings
+//
+// Here today:
+//
+//   - [github.com/conchhq/conch/fence]: Token and Gate. The doorway: every actor
+//     imports it, and it imports nobody.
+//   - [github.com/conchhq/conch/election]: the elector, a pure machine under a
+//     thin loop, for one or many scopes; drain and transfer.
+//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and the
+//     SQL function conch.fence for your own transactions.
+//
+// Planned, and not there yet: do not look for them in this version.
+//
+//   - pending: transactions of one account, kept until they are final
+//   - chain: what pending needs of a ledger; chain/evm and chain/substrate
+//   - transport: envelopes between nodes, in memory and over mutual TLS
+//   - sequencer: ranking, delegation and grants for a shared contract
+//   - gossip: suggestions by rumour, for many nodes
+//   - txlog: a replicated log whose mint is a majority of a committee
+//   - schedule: crons and jobs behind a gate
+//   - chunksync: file data from the leader to its followers
+//
+// # The binary
+//
+// Without a line of Go, the command conch (module
+// github.com/conchhq/conch/cmd/conch) runs any program only while it leads:
+//
+//	conch run --scope crons -- ./my-service
+package conch
