@@ -1,0 +1,77 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// SQLSTATEs that conch treats in their own way.
+const (
+	codeSerialization    = "40001"
+	codeDeadlock         = "40P01"
+	codeLockNotAvailable = "55P03"
+	codeTooManyConns     = "53300"
+	codeStarting         = "57P03"
+	codeWrongPassword    = "28P01"
+	codeNoAuthorization  = "28000"
+	codeNoDatabase       = "3D000"
+	codeNoSchema         = "3F000"
+	codeNoTable          = "42P01"
+	codeNoFunction       = "42883"
+	codeNoPrivilege      = "42501"
+	codeCanceled         = "57014"
+)
+
+// Code is the SQLSTATE of an error, empty if the server did not send one.
+func Code(err error) string {
+	var sent *pgconn.PgError
+	if errors.As(err, &sent) {
+		return sent.Code
+	}
+	return ""
+}
+
+// IsLost asks whether the connection is gone, and with it the session and its
+// locks. In doubt it says yes: a session held for lost is opened again, one held
+// for alive may act without its lock.
+func IsLost(err error) bool {
+	if err == nil {
+		return false
+	}
+	var sent *pgconn.PgError
+	if errors.As(err, &sent) {
+		severity := sent.SeverityUnlocalized
+		if severity == "" {
+			severity = sent.Severity
+		}
+		return severity == "FATAL" || severity == "PANIC" || strings.HasPrefix(sent.Code, "08")
+	}
+	if errors.Is(err, pgconn.ErrConnClosed) {
+		return true
+	}
+	if pgconn.SafeToRetry(err) {
+		return false // nothing was sent, for a reason other than a closed connection
+	}
+	var line net.Error
+	return errors.As(err, &line) || pgconn.Timeout(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// SafeToRetry asks whether the statement has certainly changed nothing, so that
+// doing it again can not do it twice.
+func SafeToRetry(err error) bool {
+	switch Code(err) {
+	case codeSerialization, codeDeadlock, codeLockNotAvailable, codeTooManyConns, codeStarting:
+		return true
+	}
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) || pgconn.SafeToRetry(err)
+}
+
+func isTooMany(err error) bool { return Code(err) == codeTooManyConns }

@@ -1,0 +1,117 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The environment that FromEnv reads.
+const (
+	EnvURL      = "CONCH_DB_URL"
+	EnvInsecure = "CONCH_DB_TLS_INSECURE"
+	EnvCAFile   = "CONCH_DB_TLS_CA_FILE"
+)
+
+// connectTimeout applies when neither the URL nor PGCONNECT_TIMEOUT sets one:
+// without it, a host that swallows packets is waited for during minutes.
+const connectTimeout = 10 * time.Second
+
+// Config says which database, and how to trust it.
+type Config struct {
+	URL         string // URL or keyword/value; empty means the PG* variables
+	TLSInsecure bool   // encrypt, verify nothing
+	TLSCAFile   string // verify chain and host against this file
+	AppName     string // application_name, unless the URL has one
+}
+
+// FromEnv reads the environment. The insecure flag counts only as "1" or "true":
+// a typo must not switch verification off (S28).
+func FromEnv(getenv func(string) string) (Config, error) {
+	insecure := getenv(EnvInsecure)
+	cfg := Config{
+		URL:         getenv(EnvURL),
+		TLSInsecure: insecure == "1" || insecure == "true",
+		TLSCAFile:   getenv(EnvCAFile),
+	}
+	_, err := cfg.Parse()
+	return cfg, err
+}
+
+// Parse gives the configuration of every connection of conch, TLS included.
+func (c Config) Parse() (*pgx.ConnConfig, error) {
+	parsed, err := pgx.ParseConfig(c.URL)
+	if err != nil {
+		return nil, &ConfigError{Reason: parseReason(err)}
+	}
+	if err := c.secure(parsed); err != nil {
+		return nil, err
+	}
+	if parsed.RuntimeParams["application_name"] == "" && c.AppName != "" {
+		parsed.RuntimeParams["application_name"] = c.AppName
+	}
+	if parsed.ConnectTimeout == 0 {
+		parsed.ConnectTimeout = connectTimeout
+	}
+	return parsed, nil
+}
+
+// Redact describes the target for messages: host, port, database, user, and
+// never the password.
+func (c Config) Redact() string {
+	parsed, err := pgx.ParseConfig(c.URL)
+	if err != nil {
+		return "an unusable " + EnvURL
+	}
+	return describe(&parsed.Config)
+}
+
+func describe(c *pgconn.Config) string {
+	where := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	if isSocket(c.Host) {
+		where = "socket " + c.Host + "/.s.PGSQL." + strconv.Itoa(int(c.Port))
+	}
+	db := c.Database
+	if db == "" {
+		db = c.User // as libpq and the server do
+	}
+	return fmt.Sprintf("database %q on %s as user %q", db, where, c.User)
+}
+
+// Connect opens a plain connection: for work that holds no lock between
+// statements, such as migrations and one-shot commands.
+func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
+	parsed, err := c.Parse()
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, parsed)
+}
+
+// parseReason keeps the part of pgx's message that can not contain a password:
+// pgx quotes the connection string and sometimes the text it stumbled over, and
+// in a malformed URL that text may be the password.
+func parseReason(err error) string {
+	var parse *pgconn.ParseConfigError
+	if !errors.As(err, &parse) {
+		return "it can not be parsed"
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, "`: "); i >= 0 {
+		text = text[i+len("`: "):]
+	}
+	for _, speaksOfFiles := range []string{"failed to configure TLS", "failed to read service"} {
+		if strings.HasPrefix(text, speaksOfFiles) {
+			return text
+		}
+	}
+	text, _, _ = strings.Cut(text, " (")
+	return text
+}

@@ -1,0 +1,93 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// DB is one test's database.
+type DB struct {
+	Name string
+	URL  string
+}
+
+// New makes a database from the template, dropped when the test ends.
+func New(t testing.TB) *DB {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	shared.Lock()
+	defer shared.Unlock()
+	if err := start(ctx); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	shared.count++
+	db := &DB{Name: fmt.Sprintf("t%d", shared.count)}
+	db.URL = shared.server.URL(db.Name)
+	if _, err := shared.admin.Exec(ctx, "CREATE DATABASE "+db.Name+" TEMPLATE "+templateName); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() { drop(t, db.Name) })
+	return db
+}
+
+// drop takes open sessions with it: a test that failed may have left some.
+func drop(t testing.TB, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	shared.Lock()
+	defer shared.Unlock()
+	if _, err := shared.admin.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		t.Errorf("pgtest: %v", err)
+	}
+}
+
+// Config reaches the database.
+func (db *DB) Config() pg.Config { return pg.Config{URL: db.URL, AppName: "conch-test"} }
+
+// Connect opens a plain connection, closed when the test ends.
+func (db *DB) Connect(t testing.TB) *pgx.Conn {
+	t.Helper()
+	return Connect(t, db.Config())
+}
+
+// Connect opens a plain connection to any server, closed when the test ends.
+func Connect(t testing.TB, cfg pg.Config) *pgx.Conn {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pg.Connect(ctx, cfg)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = conn.Close(ctx) // the server may be gone, which is what some tests are about
+	})
+	return conn
+}
+
+// Own starts a server for this test alone: to be killed, restarted or set up in
+// an unusual way. It stops when the test ends. It has no template.
+func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	server, err := postmaster.Start(ctx, cfg)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	return server
+}

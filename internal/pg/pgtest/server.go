@@ -1,0 +1,111 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+const (
+	patience     = 30 * time.Second
+	sharedConns  = 200
+	templateName = "conch_template"
+)
+
+// shared is the server of this test binary. The lock also serialises CREATE and
+// DROP DATABASE, which share the one admin connection.
+var shared struct {
+	sync.Mutex
+	server  *postmaster.Server
+	admin   *pgx.Conn
+	prepare func(context.Context, *pgx.Conn) error
+	count   int
+	err     error
+}
+
+// Main runs the tests, stops the shared server and looks for goroutines that
+// were left running. It does not return.
+func Main(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	code := m.Run()
+	err := stop()
+	if code == 0 {
+		err = errors.Join(err, goleak.Find())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+// Template registers what every database of this binary starts with, usually
+// the migrations of a wing. Call it before the first New, in TestMain.
+func Template(prepare func(context.Context, *pgx.Conn) error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		panic("pgtest: Template after New: the template is made already")
+	}
+	shared.prepare = prepare
+}
+
+// start is called with the lock held. It fails once and for all, so that a
+// hundred tests do not each wait for the same fault.
+func start(ctx context.Context) error {
+	if shared.server != nil || shared.err != nil {
+		return shared.err
+	}
+	shared.server, shared.err = postmaster.Start(ctx, postmaster.Config{MaxConnections: sharedConns})
+	if shared.err != nil {
+		return shared.err
+	}
+	shared.admin, shared.err = pg.Connect(ctx, pg.Config{URL: shared.server.URL("postgres")})
+	if shared.err == nil {
+		shared.err = makeTemplate(ctx)
+	}
+	return shared.err
+}
+
+func makeTemplate(ctx context.Context) error {
+	if _, err := shared.admin.Exec(ctx, "CREATE DATABASE "+templateName); err != nil {
+		return err
+	}
+	if shared.prepare == nil {
+		return nil
+	}
+	conn, err := pg.Connect(ctx, pg.Config{URL: shared.server.URL(templateName)})
+	if err != nil {
+		return err
+	}
+	if err := shared.prepare(ctx, conn); err != nil {
+		return errors.Join(fmt.Errorf("preparing the template: %w", err), conn.Close(ctx))
+	}
+	return conn.Close(ctx)
+}
+
+func stop() error {
+	shared.Lock()
+	defer shared.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var faults []error
+	if shared.admin != nil {
+		faults = append(faults, shared.admin.Close(ctx))
+	}
+	if shared.server != nil {
+		faults = append(faults, shared.server.Stop())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,86 @@
+//go:build unix
+
+package postmaster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// socketPathLimit is what fits in sockaddr_un on every system we know: Linux
+// takes 107 bytes, the BSDs and macOS 103.
+const socketPathLimit = 103
+
+// room is the least free space for a cluster in memory: containers often have a
+// /dev/shm of 64 MB, which a cluster fills at its second WAL segment.
+const room = 768 << 20
+
+// base picks the folder under which private clusters are made.
+func base(acc account) (string, error) {
+	var faults []error
+	for _, dir := range []string{memoryFolder(), os.TempDir(), "/tmp", "/var/tmp"} {
+		if dir == "" {
+			continue
+		}
+		err := acc.mayEnter(dir)
+		if err == nil {
+			return dir, nil
+		}
+		faults = append(faults, err)
+	}
+	return "", fmt.Errorf("no folder for a private server: %w", errors.Join(faults...))
+}
+
+// place makes the folders of one server: home (removed by Stop) and the folder
+// of its socket, which is home unless that path is too long for a socket.
+func (s *Server) place(asked string) error {
+	under, err := base(s.acc)
+	if err != nil {
+		return err
+	}
+	removeOrphans(under, s.acc)
+	made, owner, err := lockedFolder(under)
+	if err != nil {
+		return fmt.Errorf("no folder for a private server: %w", err)
+	}
+	s.folders, s.owner = append(s.folders, made), owner
+	s.home, s.socketDir = made, made
+	if asked != "" {
+		if s.home, err = s.claim(asked); err != nil {
+			return err
+		}
+		s.folders = append(s.folders, s.home)
+		if len(filepath.Join(s.home, s.socketName())) <= socketPathLimit {
+			s.socketDir = s.home
+		}
+	}
+	if len(filepath.Join(s.socketDir, s.socketName())) > socketPathLimit {
+		return fmt.Errorf("%s is too long a path for a Unix socket: set TMPDIR to a shorter one", s.socketDir)
+	}
+	return s.acc.give(made)
+}
+
+// claim takes the caller's folder, which must be missing or empty: Stop removes
+// it, and must never remove what was not ours.
+func (s *Server) claim(asked string) (string, error) {
+	dir, err := filepath.Abs(asked)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("no folder for a private server: %w", err)
+	}
+	inside, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(inside) > 0 {
+		return "", fmt.Errorf("%s is not empty: a private server needs a new or empty folder, since it is removed at the end", dir)
+	}
+	if err := s.acc.give(dir); err != nil {
+		return "", err
+	}
+	return dir, s.acc.mayEnter(dir)
+}

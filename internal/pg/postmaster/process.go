@@ -1,0 +1,117 @@
+//go:build unix
+
+package postmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// stragglers bounds the wait for backends that outlive the postmaster, such
+	// as one that a test has stopped with SIGSTOP.
+	stragglers = 10 * time.Second
+	readyPoll  = 5 * time.Millisecond
+)
+
+// process is one life of the server: from exec until the postmaster and all its
+// backends are gone.
+type process struct {
+	pid  int
+	gone chan struct{} // closed once nothing of it runs
+}
+
+// launch starts the server. The goroutine keeps its OS thread for as long as the
+// server lives, because the parent-death signal follows that thread. It ends
+// when the server's log reaches its end: every backend holds the other side of
+// that pipe, so this is the one portable sign that all of them are gone.
+func launch(bin, data string, acc account, log *tail) (*process, error) {
+	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data)
+	cmd.Dir, cmd.Env = "/", environment()
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = stragglers
+	cmd.SysProcAttr = acc.attributes()
+	tie(cmd.SysProcAttr)
+
+	p := &process{gone: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		defer close(p.gone)
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		err := cmd.Start()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in its log
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("starting %s: %w", cmd.Path, err)
+	}
+	return p, nil
+}
+
+// ready waits until the server accepts connections, as pg_ctl does: the last
+// line of postmaster.pid says so. Its first line must be our pid, for a killed
+// server leaves its file behind.
+func (p *process) ready(ctx context.Context, data string) error {
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	for {
+		text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if lines[0] == strconv.Itoa(p.pid) && strings.TrimSpace(lines[len(lines)-1]) == "ready" {
+			return nil
+		}
+		select {
+		case <-p.gone:
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-poll.C:
+		}
+	}
+}
+
+func (p *process) alive() bool {
+	select {
+	case <-p.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// end signals the postmaster and waits until everything is gone. SIGCONT first:
+// a stopped process takes no other signal than SIGKILL.
+func (p *process) end(sig syscall.Signal, patience time.Duration) error {
+	if !p.alive() {
+		return nil
+	}
+	_ = syscall.Kill(p.pid, sig)
+	_ = syscall.Kill(p.pid, syscall.SIGCONT)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.gone:
+		return nil
+	case <-timer.C:
+	}
+	_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	<-p.gone // at most stragglers later
+	if sig == syscall.SIGKILL {
+		return nil
+	}
+	return fmt.Errorf("the server ignored %v for %v and was killed", sig, patience)
+}

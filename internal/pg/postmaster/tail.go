@@ -1,0 +1,47 @@
+package postmaster
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+)
+
+// tailSize is how much of the log is kept for the sentence of a failed start.
+const tailSize = 16 << 10
+
+// tail passes the server's log on and keeps its end.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+	to   io.Writer
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - tailSize; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	if t.to != nil {
+		// A caller whose writer fails must not stop the server: os/exec would
+		// close the pipe, and the server would die of SIGPIPE.
+		_, _ = t.to.Write(p)
+	}
+	return len(p), nil
+}
+
+// reason is the last line that says why the server gave up.
+func (t *tail) reason() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte("\n"))
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := string(lines[i])
+		if strings.Contains(line, "FATAL:") || strings.Contains(line, "PANIC:") {
+			return line
+		}
+	}
+	return string(lines[len(lines)-1])
+}

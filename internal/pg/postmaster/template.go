@@ -1,0 +1,136 @@
+//go:build unix
+
+package postmaster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Superuser is the role that owns every private cluster; it needs no password,
+// since only the socket's folder leads to it.
+const Superuser = "conch"
+
+// templates keeps one freshly made cluster per program, made at the first Start
+// and copied by each: initdb takes 0.4 s, a copy in memory a tenth of that. It
+// goes when the last server of the program stops.
+var templates struct {
+	sync.Mutex
+	dir   string
+	owner *os.File
+	users int
+}
+
+// newCluster copies the template to data, making it first if need be.
+func newCluster(ctx context.Context, bin string, acc account, data string) error {
+	templates.Lock()
+	defer templates.Unlock()
+	if templates.dir == "" {
+		if err := makeTemplate(ctx, bin, acc); err != nil {
+			return err
+		}
+	}
+	templates.users++
+	if err := copyTree(filepath.Join(templates.dir, "data"), data, acc); err != nil {
+		return fmt.Errorf("copying the cluster: %w", err)
+	}
+	return nil
+}
+
+// makeTemplate is called with the lock held.
+func makeTemplate(ctx context.Context, bin string, acc account) error {
+	under, err := base(acc)
+	if err != nil {
+		return err
+	}
+	dir, owner, err := lockedFolder(under)
+	if err != nil {
+		return err
+	}
+	if err = acc.give(dir); err == nil {
+		err = initdb(ctx, bin, acc, filepath.Join(dir, "data"))
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		_ = owner.Close()
+		return err
+	}
+	templates.dir, templates.owner = dir, owner
+	return nil
+}
+
+func leaveTemplate() error {
+	templates.Lock()
+	defer templates.Unlock()
+	templates.users--
+	if templates.users > 0 || templates.dir == "" {
+		return nil
+	}
+	err := os.RemoveAll(templates.dir)
+	_ = templates.owner.Close()
+	templates.dir, templates.owner = "", nil
+	return err
+}
+
+func initdb(ctx context.Context, bin string, acc account, data string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
+		"-D", data, "-U", Superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	cmd.Dir, cmd.Env = "/", environment()
+	cmd.SysProcAttr = acc.attributes()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb failed (%w): %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// environment is bare on purpose: PGDATA, PGPORT, LC_* and the like of whoever
+// runs us must not leak into the server.
+func environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+}
+
+func copyTree(from, to string, acc account) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if entry.IsDir() {
+			err = os.Mkdir(target, 0o700) // the server refuses a wider mode
+		} else {
+			err = copyFile(path, target)
+		}
+		if err != nil {
+			return err
+		}
+		return acc.give(target)
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if closeErr := out.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

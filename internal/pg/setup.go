@@ -1,0 +1,122 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// minCheck is the shortest client_connection_check_interval: each check is a
+// system call of a backend that is busy with a statement.
+const minCheck = 100 * time.Millisecond
+
+// refusedSetting is the SQLSTATE of a value that a platform does not support.
+const refusedSetting = "22023"
+
+// answer is what the server says about itself in the same round trip.
+type answer struct {
+	backend uint32
+	version int
+	standby bool
+}
+
+// setUp sends everything as one statement of the simple protocol, which needs
+// neither a parse nor a describe before it. The connection check is missing on
+// some platforms; then the session does without, and a holder that died inside a
+// statement is noticed when that statement ends.
+func (s *Session) setUp(ctx context.Context, set Settings, backend uint32) (answer, error) {
+	got, err := s.ask(ctx, setUpSQL(set, backend, true))
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == refusedSetting && strings.Contains(refused.Message, "client_connection_check_interval") {
+		return s.ask(ctx, setUpSQL(set, backend, false))
+	}
+	return got, err
+}
+
+func (s *Session) ask(ctx context.Context, sql string) (answer, error) {
+	results, err := s.conn.PgConn().Exec(ctx, sql).ReadAll()
+	if err != nil {
+		return answer{}, err
+	}
+	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) < 3 {
+		return answer{}, errors.New("the server gave no answer about itself")
+	}
+	row := results[0].Rows[0]
+	backend, err := strconv.ParseUint(string(row[0]), 10, 32)
+	if err != nil {
+		return answer{}, fmt.Errorf("reading pg_backend_pid(): %w", err)
+	}
+	version, err := strconv.Atoi(string(row[1]))
+	if err != nil {
+		return answer{}, fmt.Errorf("reading server_version_num: %w", err)
+	}
+	return answer{backend: uint32(backend), version: version, standby: string(row[2]) == "t"}, nil
+}
+
+// setUpSQL holds only numbers and names of ours, so it needs no parameters.
+func setUpSQL(set Settings, backend uint32, check bool) string {
+	var sql strings.Builder
+	sql.WriteString("SELECT pg_backend_pid(), current_setting('server_version_num'), pg_is_in_recovery()")
+	put := func(name, value string) {
+		fmt.Fprintf(&sql, ", CASE WHEN pg_backend_pid() = %d THEN set_config('%s', %s, false) END", backend, name, value)
+	}
+	for _, one := range leaseSettings(set, check) {
+		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
+	}
+	// A server that asks for more than we do keeps it.
+	put("synchronous_commit", "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END")
+	return sql.String()
+}
+
+type setting struct {
+	name  string
+	value int64
+}
+
+// leaseSettings: milliseconds for the timeouts, seconds for tcp_keepalives_*; a
+// zero is the server's or the system's own default.
+func leaseSettings(set Settings, check bool) []setting {
+	lease := atLeastOneMS(set.Lease)
+	var alive, count, interval int64
+	if lease > 0 {
+		alive, count = 1, 3
+		interval = max(set.Lease/3, minCheck).Milliseconds()
+	}
+	list := []setting{
+		{"idle_session_timeout", lease},
+		{"idle_in_transaction_session_timeout", lease},
+		{"tcp_keepalives_idle", alive},
+		{"tcp_keepalives_interval", alive},
+		{"tcp_keepalives_count", count},
+		{"tcp_user_timeout", lease},
+		{"lock_timeout", atLeastOneMS(set.LockTimeout)},
+	}
+	if check {
+		list = append(list, setting{"client_connection_check_interval", interval})
+	}
+	return list
+}
+
+// atLeastOneMS keeps a tiny duration from becoming 0, which means "no limit".
+func atLeastOneMS(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(d.Milliseconds(), 1)
+}
+
+// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". What can not be read is left
+// to server_version_num.
+func tooOld(version string) bool {
+	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(version)
+	}
+	major, err := strconv.Atoi(version[:digits])
+	return err == nil && major < MinMajor
+}
