@@ -111,7 +111,7 @@ func (s *Store) next() int64 { s.serial++; return s.serial }
 // Open begins a session and returns its key.
 func (s *Store) Open(now time.Duration, c election.Candidate) int64 {
 	id := s.next()
-	s.longest = max(s.longest, c.Lease)
+	s.longest = max(s.longest, c.Longest, c.Lease)
 	s.sessions[id] = &session{who: c, usedAt: now}
 	return id
 }

@@ -1,0 +1,203 @@
+package electiontest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Harness is what [Exercise] needs of a mint that the interface does not offer.
+// Its functions fail t themselves when they can not do what they are for.
+type Harness struct {
+	// New returns a mint without rows that lives until t ends.
+	New func(t *testing.T) election.Mint
+	// Fence begins a transaction in the mint's database, passes the fence with
+	// the token as its last statement and leaves the transaction open until
+	// commit. A refusal is an error that wraps fence.ErrStale. What was not
+	// committed is rolled back when t ends.
+	Fence func(t *testing.T, m election.Mint, token fence.Token) (commit func() error, err error)
+	// Kill ends a session from outside, without a goodbye.
+	Kill func(t *testing.T, m election.Mint, s election.Session)
+	// Freeze cuts a session off without ending it, as a stopped process or a
+	// network that swallows packets does, until thaw. Other sessions go on. It
+	// may be nil.
+	Freeze func(t *testing.T, m election.Mint, s election.Session) (thaw func())
+}
+
+// Exercise is the suite that every mint must pass. It runs in real time, its
+// cases beside each other.
+func Exercise(t *testing.T, h Harness) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(*exercise)
+	}{
+		{"EpochsGrow", epochsGrow},
+		{"Exclusive", exclusive},
+		{"Contest", contest},
+		{"BatchInOrder", batchInOrder},
+		{"RebidOfTheHolder", rebidOfTheHolder},
+		{"OldTermRefused", oldTermRefused},
+		{"OldFarewellIgnored", oldFarewellIgnored},
+		{"EndedSession", endedSession},
+		{"ReleaseHandsOff", releaseHandsOff},
+		{"FarewellWithoutPromise", farewellWithoutPromise},
+		{"CrashHolds", crashHolds},
+		{"HoldsChain", holdsChain},
+		{"HandoffStoresItsLease", handoffStoresItsLease},
+		{"SettleLowers", settleLowers},
+		{"TakeoverMustAgree", takeoverMustAgree},
+		{"TransferYields", transferYields},
+		{"TransferLapses", transferLapses},
+		{"WaitSeesTheEnd", waitSeesTheEnd},
+		{"WaitersWakeTogether", waitersWakeTogether},
+		{"WaitEndsWithContext", waitEndsWithContext},
+		{"ListenHears", listenHears},
+		{"FencePasses", fencePasses},
+		{"FenceRefuses", fenceRefuses},
+		{"FenceKeepsTheMintOut", fenceKeepsTheMintOut},
+		{"EvictEndsIt", evictEndsIt},
+		{"BusyDelaysNoOther", busyDelaysNoOther},
+		{"SilenceFrees", silenceFrees},
+		{"KeepKeeps", keepKeeps},
+		{"BeatsKeep", beatsKeep},
+		{"FrozenIsFreed", frozenIsFreed},
+		{"OddNames", oddNames},
+		{"Electors", electors},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(&exercise{T: t, h: h, mint: h.New(t)})
+		})
+	}
+}
+
+// exercise is one case at work.
+type exercise struct {
+	*testing.T
+	h    Harness
+	mint election.Mint
+}
+
+// The leases of most cases are long, so that a busy machine does not end them.
+const (
+	short  = time.Second
+	medium = 10 * time.Second
+	long   = 20 * time.Second
+	// soon bounds whatever must come by itself and at once.
+	soon = 5 * time.Second
+)
+
+func (x *exercise) open(id string) election.Session {
+	x.Helper()
+	return x.candidate(election.Candidate{ID: id, Lease: medium, Takeover: election.Strict})
+}
+
+func (x *exercise) candidate(c election.Candidate) election.Session {
+	x.Helper()
+	s, err := x.mint.Open(x.Context(), c)
+	if err != nil {
+		x.Fatalf("open %q: %v", c.ID, err)
+	}
+	x.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (x *exercise) try(s election.Session, bids ...election.Bid) []election.Result {
+	x.Helper()
+	results, err := s.Try(x.Context(), bids)
+	if err != nil {
+		x.Fatalf("try %v: %v", bids, err)
+	}
+	if len(results) != len(bids) {
+		x.Fatalf("%d bids got %d results", len(bids), len(results))
+	}
+	for i, r := range results {
+		if r.Scope != bids[i].Scope {
+			x.Fatalf("result %d is of scope %q, the bid was for %q", i, r.Scope, bids[i].Scope)
+		}
+	}
+	return results
+}
+
+// bid tries one scope with the usual lease.
+func (x *exercise) bid(s election.Session, scope string) election.Result {
+	x.Helper()
+	return x.try(s, election.Bid{Scope: scope, Lease: medium})[0]
+}
+
+func (x *exercise) want(r election.Result, o election.Outcome) election.Result {
+	x.Helper()
+	if r.Outcome != o {
+		x.Fatalf("scope %q: outcome %s, want %s (%+v)", r.Scope, outcome(r.Outcome), outcome(o), r)
+	}
+	return r
+}
+
+// win bids for a scope that is free now.
+func (x *exercise) win(s election.Session, scope string, lease time.Duration) election.Result {
+	x.Helper()
+	return x.want(x.try(s, election.Bid{Scope: scope, Lease: lease})[0], election.Won)
+}
+
+// succeed bids until the scope is no longer held: an end that nobody announced
+// takes the mint a moment to see.
+func (x *exercise) succeed(s election.Session, b election.Bid) (r election.Result) {
+	x.Helper()
+	x.until("the scope "+b.Scope+" is free", soon, func() bool {
+		r = x.try(s, b)[0]
+		return r.Outcome != election.Held
+	})
+	return r
+}
+
+func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
+	x.Helper()
+	alive, err := s.Beat(x.Context(), pulses)
+	if err != nil {
+		x.Fatalf("beat: %v", err)
+	}
+	if len(alive) != len(pulses) {
+		x.Fatalf("%d pulses got %d answers", len(pulses), len(alive))
+	}
+	return alive
+}
+
+func (x *exercise) release(s election.Session, f election.Farewell) {
+	x.Helper()
+	if err := s.Release(x.Context(), []election.Farewell{f}); err != nil {
+		x.Fatalf("release: %v", err)
+	}
+}
+
+// until asks again and again, with a pause, until it is so.
+func (x *exercise) until(what string, limit time.Duration, so func() bool) {
+	x.Helper()
+	for end := time.Now().Add(limit); !so(); {
+		if time.Now().After(end) {
+			x.Fatalf("not within %s: %s", limit, what)
+		}
+		_ = sleep(x.Context(), 10*time.Millisecond)
+	}
+}
+
+// within runs f, which must return in time.
+func (x *exercise) within(limit time.Duration, what string, f func(ctx context.Context)) time.Duration {
+	x.Helper()
+	ctx, cancel := context.WithTimeout(x.Context(), limit)
+	defer cancel()
+	start := time.Now()
+	f(ctx)
+	took := time.Since(start)
+	if took > limit {
+		x.Errorf("%s took %s, allowed are %s", what, took, limit)
+	}
+	return took
+}
+
+func outcome(o election.Outcome) string {
+	return [...]string{"held", "won", "busy", "yield", "refused"}[o]
+}

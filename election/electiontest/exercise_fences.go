@@ -1,0 +1,140 @@
+package electiontest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// fenced begins a fenced transaction that must be let through.
+func (x *exercise) fenced(t fence.Token) (commit func() error) {
+	x.Helper()
+	commit, err := x.h.Fence(x.T, x.mint, t)
+	if err != nil {
+		x.Fatalf("the fence refuses the current token %s: %v", t, err)
+	}
+	return commit
+}
+
+func (x *exercise) stale(t fence.Token, what string) {
+	x.Helper()
+	if _, err := x.h.Fence(x.T, x.mint, t); !errors.Is(err, fence.ErrStale) {
+		x.Errorf("the fence answers %s with: %v", what, err)
+	}
+}
+
+// S15: the current token passes, several at a time, term after term.
+func fencePasses(x *exercise) {
+	for _, id := range []string{"a", "b"} {
+		s := x.open(id)
+		t := x.win(s, "s", medium).Token
+		one, two := x.fenced(t), x.fenced(t)
+		if err := errors.Join(two(), one()); err != nil {
+			x.Errorf("commit under the current token: %v", err)
+		}
+		x.release(s, election.Farewell{Token: t, Released: true})
+	}
+}
+
+// S15: everything else is refused.
+func fenceRefuses(x *exercise) {
+	a := x.open("a")
+	was := x.win(a, "s", medium).Token
+	is := x.win(a, "s", medium).Token
+	x.stale(was, "the token of the term before")
+	forged := is
+	forged.Epoch = was.Epoch
+	x.stale(forged, "an old epoch under the current term")
+	forged = is
+	forged.Term = was.Term
+	x.stale(forged, "an old term with the current epoch")
+	forged = is
+	forged.Epoch++
+	x.stale(forged, "an epoch yet to come")
+	forged = is
+	forged.Scope = "unknown"
+	x.stale(forged, "a scope that nobody ever led")
+	if err := x.fenced(is)(); err != nil {
+		x.Errorf("commit under the current token: %v", err)
+	}
+	x.release(a, election.Farewell{Token: is, Released: true})
+	x.stale(is, "a scope that was given up")
+}
+
+// While a transaction is past the fence nobody else is made leader.
+func fenceKeepsTheMintOut(x *exercise) {
+	a, b, c := x.open("a"), x.open("b"), x.open("c")
+	t := x.win(a, "s", medium).Token
+	commit := x.fenced(t)
+	x.h.Kill(x.T, x.mint, a)
+	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
+	if len(r.Evicted) != 0 {
+		x.Errorf("evicted unasked: %+v", r.Evicted)
+	}
+	if r := x.bid(c, "s"); r.Outcome == election.Won {
+		x.Fatal("won past an open fence")
+	}
+	start := time.Now()
+	x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Busy)
+	if took := time.Since(start); took < 150*time.Millisecond || took > soon {
+		x.Errorf("a bid that may block for 200ms took %s", took)
+	}
+	if err := commit(); err != nil {
+		x.Fatalf("commit past the fence: %v", err)
+	}
+	r = x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Won)
+	if r.Token.Epoch != t.Epoch+1 {
+		x.Errorf("epoch %d after %d", r.Token.Epoch, t.Epoch)
+	}
+	x.stale(t, "the token of the one before")
+}
+
+// Whoever stays past the fence for too long is ended and named, and has not
+// committed.
+func evictEndsIt(x *exercise) {
+	a, b := x.open("a"), x.open("b")
+	t := x.win(a, "s", medium).Token
+	commit := x.fenced(t)
+	x.h.Kill(x.T, x.mint, a)
+	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
+	var ended []election.Blocker
+	x.until("the blocker is gone", soon, func() bool {
+		r := x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 100 * time.Millisecond, Evict: true})[0]
+		ended = append(ended, r.Evicted...)
+		return r.Outcome == election.Won
+	})
+	if len(ended) == 0 || ended[0].PID == 0 || ended[0].Query == "" {
+		x.Errorf("evicted: %+v", ended)
+	}
+	if err := commit(); err == nil {
+		x.Error("an evicted transaction committed")
+	}
+}
+
+// One scope that is not free delays none of the others.
+func busyDelaysNoOther(x *exercise) {
+	a, b := x.open("a"), x.open("b")
+	var t fence.Token
+	bids := []election.Bid{{Scope: "p", Lease: medium}, {Scope: "q", Lease: medium}, {Scope: "r", Lease: medium}}
+	for _, r := range x.try(a, bids...) {
+		if x.want(r, election.Won); r.Scope == "q" {
+			t = r.Token
+		}
+	}
+	commit := x.fenced(t)
+	x.h.Kill(x.T, x.mint, a)
+	x.until("all are free of the dead", soon, func() bool {
+		r := x.try(b, bids[1])[0]
+		return r.Outcome != election.Held
+	})
+	rs := x.try(b, bids...)
+	x.want(rs[0], election.Won)
+	x.want(rs[1], election.Busy)
+	x.want(rs[2], election.Won)
+	if err := commit(); err != nil {
+		x.Errorf("commit: %v", err)
+	}
+	x.want(x.bid(b, "q"), election.Won)
+}

@@ -1,0 +1,184 @@
+package electiontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// D1: a session of which nothing is heard for its lease is over, and what it
+// held is free. Nobody had to kill it.
+func silenceFrees(x *exercise) {
+	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
+	b := x.open("b")
+	x.win(a, "s", short)
+	ended := x.await(a.Process())
+	since := time.Now()
+	var r election.Result
+	x.until("the silent session's scope is free", short+soon, func() bool {
+		r = x.try(b, election.Bid{Scope: "s", Lease: short})[0]
+		return r.Outcome != election.Held
+	})
+	if took := time.Since(since); took < short/2 {
+		x.Errorf("freed after %s of silence, the lease is %s", took, short)
+	}
+	x.holds(x.want(r, election.Won), short)
+	x.wakes(ended, time.Now().Add(-short)) // it may have been seen a moment earlier
+	if _, err := a.Beat(x.Context(), nil); !errors.Is(err, election.ErrSessionLost) {
+		x.Errorf("beat after silence: %v", err)
+	}
+}
+
+// D1: in keep only a dead connection frees.
+func keepKeeps(x *exercise) {
+	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Keep})
+	b := x.candidate(election.Candidate{ID: "b", Lease: short, Takeover: election.Keep})
+	t := x.win(a, "s", short).Token
+	for end := time.Now().Add(5 * short / 2); time.Now().Before(end); {
+		x.want(x.try(b, election.Bid{Scope: "s", Lease: short})[0], election.Held)
+		_ = sleep(x.Context(), short/5)
+	}
+	if !x.beat(a, election.Pulse{Token: t})[0] {
+		x.Error("the silent holder's term is over")
+	}
+	x.h.Kill(x.T, x.mint, a)
+	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
+}
+
+// S10: whoever is heard of stays, far beyond one lease.
+func beatsKeep(x *exercise) {
+	const lease = 2 * time.Second
+	a := x.candidate(election.Candidate{ID: "a", Lease: lease, Takeover: election.Strict})
+	b := x.open("b")
+	t := x.win(a, "s", lease).Token
+	for end := time.Now().Add(5 * lease / 2); time.Now().Before(end); {
+		if !x.beat(a, election.Pulse{Token: t, Settle: true})[0] {
+			x.Fatal("the term is over")
+		}
+		x.want(x.bid(b, "s"), election.Held)
+		_ = sleep(x.Context(), lease/10)
+	}
+}
+
+// A holder that is stopped or cut off keeps its scope for a lease, not longer.
+func frozenIsFreed(x *exercise) {
+	if x.h.Freeze == nil {
+		x.Skip("this harness can not freeze a session")
+	}
+	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
+	b := x.open("b")
+	t := x.win(a, "s", short).Token
+	thaw := x.h.Freeze(x.T, x.mint, a)
+	ctx, cancel := context.WithTimeout(x.Context(), short/2)
+	defer cancel()
+	if _, err := a.Beat(ctx, []election.Pulse{{Token: t}}); err == nil {
+		x.Error("a beat got through the frost")
+	}
+	var r election.Result
+	x.until("the frozen session's scope is free", short+soon, func() bool {
+		r = x.try(b, election.Bid{Scope: "s", Lease: short})[0]
+		return r.Outcome != election.Held
+	})
+	x.holds(x.want(r, election.Won), short)
+	thaw()
+	if alive, err := a.Beat(x.Context(), []election.Pulse{{Token: t}}); err == nil && alive[0] {
+		x.Error("after the thaw the old term beats again")
+	}
+}
+
+// S2: names are taken as they are; no two of them meet.
+func oddNames(x *exercise) {
+	scopes := []string{
+		strings.Repeat("x", 200), strings.Repeat("x", 199), strings.Repeat("ü", 100),
+		"s", "S", " s", "s ", "a:b:7", ":", "%", "_", `\`, `\x00`, `'; DROP SCHEMA conch; --`, `"`, "$1", "{}", "{a,b}", "NULL",
+		"line\nfeed", "tab\t", "🐚", "e\u0301", "\u00e9", "\u202e", "s/../s", "conch:s",
+	}
+	ids := []string{strings.Repeat("i", 200), `o'neill "x" \ % _ $1 {} 🐚 é`}
+	e := x.listen()
+	a, b := x.open(ids[0]), x.open(ids[1])
+	var bids []election.Bid
+	for _, s := range scopes {
+		if err := election.ValidScope(s); err != nil {
+			x.Fatal(err)
+		}
+		bids = append(bids, election.Bid{Scope: s, Lease: medium})
+	}
+	var pulses []election.Pulse
+	for _, r := range x.try(a, bids...) {
+		x.want(r, election.Won)
+		if r.Token.Scope != r.Scope || r.Token.Holder != ids[0] || r.Token.Epoch != 1 {
+			x.Errorf("%q: token %+v", r.Scope, r.Token)
+		}
+		pulses = append(pulses, election.Pulse{Token: r.Token})
+	}
+	for _, r := range x.try(b, bids...) {
+		if x.want(r, election.Held); r.Holder != ids[0] {
+			x.Errorf("%q: held by %q", r.Scope, r.Holder)
+		}
+	}
+	for i, ok := range x.beat(a, pulses...) {
+		if !ok {
+			x.Errorf("%q does not beat", scopes[i])
+		}
+		if err := x.fenced(pulses[i].Token)(); err != nil {
+			x.Errorf("%q: fenced commit: %v", scopes[i], err)
+		}
+		x.release(a, election.Farewell{Token: pulses[i].Token, Released: true, To: ids[1], Reason: "it's \"over\"\n", Actor: `\`})
+	}
+	for _, r := range x.try(b, bids...) {
+		x.holds(x.want(r, election.Won), 0)
+		x.until(fmt.Sprintf("%q is heard of", r.Scope), soon, func() bool {
+			return e.has(election.Change{Scope: r.Scope, Epoch: 1}) &&
+				e.has(election.Change{Scope: r.Scope, Holder: ids[1], Epoch: 2})
+		})
+	}
+}
+
+// S4, F6: electors over this mint hand over from one to the next.
+func electors(x *exercise) {
+	type running struct {
+		*election.Elector
+		stop func() error
+	}
+	begin := func(id string) running {
+		e, err := election.New(election.Config{
+			Mint: x.mint, ID: id, Lease: 3 * time.Second, DrainTimeout: soon,
+			Roles: []election.Role{{Scope: "s"}, {Scope: "t"}},
+		})
+		if err != nil {
+			x.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(x.Context())
+		over := make(chan error, 1)
+		go func() { over <- e.Run(ctx) }()
+		return running{e, func() error { cancel(); return <-over }}
+	}
+	a := begin("a")
+	for _, scope := range []string{"s", "t"} {
+		x.leads(a.Elector, scope, 1)
+	}
+	b := begin("b")
+	if err := a.stop(); err != nil {
+		x.Errorf("stop: %v", err)
+	}
+	for _, scope := range []string{"s", "t"} {
+		x.leads(b.Elector, scope, 2)
+	}
+	if err := b.stop(); err != nil {
+		x.Errorf("stop: %v", err)
+	}
+}
+
+func (x *exercise) leads(e *election.Elector, scope string, epoch int64) {
+	x.Helper()
+	ctx, cancel := context.WithTimeout(x.Context(), soon)
+	defer cancel()
+	if t, err := e.Gate(scope).Wait(ctx, fence.Act); err != nil || t.Epoch != epoch {
+		x.Errorf("%s leads %s with epoch %d, want %d: %v", e.ID(), scope, t.Epoch, epoch, err)
+	}
+}

@@ -1,0 +1,172 @@
+package electiontest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+// await waits for the end of a process, slice by slice, and says when it came.
+func (x *exercise) await(process int64) <-chan time.Time {
+	ended := make(chan time.Time, 1)
+	go func() {
+		for {
+			gone, err := x.mint.Wait(x.Context(), process)
+			if x.Context().Err() != nil {
+				return
+			}
+			if err != nil {
+				x.Errorf("wait: %v", err)
+				return
+			}
+			if gone {
+				ended <- time.Now()
+				return
+			}
+		}
+	}()
+	return ended
+}
+
+// quickly is how soon an end is seen that the mint is told of. It takes
+// milliseconds; the rest is for a busy machine.
+const quickly = 2 * time.Second
+
+func (x *exercise) wakes(ended <-chan time.Time, since time.Time) {
+	x.Helper()
+	select {
+	case at := <-ended:
+		if took := at.Sub(since); took < 0 || took > quickly {
+			x.Errorf("the end was seen %s after it came", took)
+		}
+	case <-time.After(quickly):
+		x.Error("the end was not seen")
+	}
+}
+
+// F4: the end of a process wakes whoever waits for it, however it came.
+func waitSeesTheEnd(x *exercise) {
+	for _, end := range []func(election.Session){
+		func(s election.Session) { x.h.Kill(x.T, x.mint, s) },
+		func(s election.Session) { _ = s.Close() },
+	} {
+		a := x.open("a")
+		x.want(x.succeed(a, election.Bid{Scope: "s", Lease: medium}), election.Won)
+		ended := x.await(a.Process())
+		select {
+		case <-ended:
+			x.Fatal("a living process counts as gone")
+		case <-time.After(300 * time.Millisecond):
+		}
+		x.beat(a) // waiting for it is nothing that it notices
+		since := time.Now()
+		end(a)
+		x.wakes(ended, since)
+		// What is over is seen at once.
+		x.within(quickly, "waiting for a dead process", func(ctx context.Context) {
+			if gone, err := x.mint.Wait(ctx, a.Process()); !gone || err != nil {
+				x.Errorf("gone %v, %v", gone, err)
+			}
+		})
+	}
+}
+
+// All waiters wake, not one after the other.
+func waitersWakeTogether(x *exercise) {
+	a, other := x.open("a"), x.open("b")
+	first, second, third := x.await(a.Process()), x.await(a.Process()), x.await(other.Process())
+	_ = sleep(x.Context(), 200*time.Millisecond)
+	since := time.Now()
+	x.h.Kill(x.T, x.mint, a)
+	x.wakes(first, since)
+	x.wakes(second, since)
+	select {
+	case <-third:
+		x.Error("the end of one process woke who waits for another")
+	default:
+	}
+}
+
+func waitEndsWithContext(x *exercise) {
+	a := x.open("a")
+	ctx, cancel := context.WithTimeout(x.Context(), 200*time.Millisecond)
+	defer cancel()
+	x.within(quickly, "giving up waiting", func(context.Context) {
+		if gone, err := x.mint.Wait(ctx, a.Process()); gone || err == nil {
+			x.Errorf("gone %v, %v after the context had ended", gone, err)
+		}
+	})
+	x.beat(a)
+}
+
+// ear collects what Listen hears.
+type ear struct {
+	mu    sync.Mutex
+	heard []election.Change
+}
+
+func (e *ear) has(c election.Change) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, h := range e.heard {
+		if h == c {
+			return true
+		}
+	}
+	return false
+}
+
+// listen begins to listen and returns once it is heard: before that changes may
+// have been missed, so it must say so.
+func (x *exercise) listen() *ear {
+	x.Helper()
+	e := &ear{}
+	ctx, cancel := context.WithCancel(x.Context())
+	over := make(chan error, 1)
+	go func() {
+		over <- x.mint.Listen(ctx, func(c election.Change) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.heard = append(e.heard, c)
+		})
+	}()
+	x.Cleanup(func() {
+		cancel()
+		select {
+		case <-over:
+		case <-time.After(soon):
+			x.Error("Listen does not end with its context")
+		}
+	})
+	x.until("Listen says that it hears", soon, func() bool { return e.has(election.Change{}) })
+	return e
+}
+
+// S7: acquisitions and releases are announced, to all.
+func listenHears(x *exercise) {
+	e, f := x.listen(), x.listen()
+	a := x.open("a")
+	t := x.win(a, "s", medium).Token
+	for _, l := range []*ear{e, f} {
+		x.until("the acquisition is heard", soon, func() bool {
+			return l.has(election.Change{Scope: "s", Holder: "a", Epoch: t.Epoch})
+		})
+		if l.has(election.Change{Scope: "s", Epoch: t.Epoch}) {
+			x.Error("a release was heard that never was")
+		}
+	}
+	x.release(a, election.Farewell{Token: t, Released: true})
+	for _, l := range []*ear{e, f} {
+		x.until("the release is heard", soon, func() bool {
+			return l.has(election.Change{Scope: "s", Epoch: t.Epoch})
+		})
+	}
+	ctx, cancel := context.WithCancel(x.Context())
+	cancel()
+	if err := x.mint.Listen(ctx, func(election.Change) {}); err == nil || errors.Is(err, election.ErrSessionLost) {
+		x.Errorf("listening under a context that is over: %v", err)
+	}
+}
