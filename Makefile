@@ -12,7 +12,7 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # one time in a thousand is met at night and not by a user.
 NIGHTLY_COUNT ?= 3
 
-.PHONY: build help demo test lint bench cover nightly fmt
+.PHONY: build help demo test lint bench cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -50,3 +50,6 @@ nightly: ## the long run: more seeds (CONCH_NIGHTLY=1), several times
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)
+
+release: ## the tags of a release, not pushed: make release VERSION=v0.1.0
+	@scripts/release.sh $(VERSION)
