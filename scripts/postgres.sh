@@ -3,24 +3,29 @@
 # the demo start a private server from them; none has to run, and none is started.
 set -eu
 
+holds_server() { [ -x "$1/initdb" ] && [ -x "$1/postgres" ]; }
+
+# The same places as in internal/pg/postmaster, which picks the newest of them.
 # CONCH_PG_BIN names a folder of binaries and wins over every other place.
 find_postgres() {
-	for dir in "${CONCH_PG_BIN:-}" \
+	if [ -n "${CONCH_PG_BIN:-}" ]; then
+		holds_server "$CONCH_PG_BIN" && echo "$CONCH_PG_BIN"
+		return
+	fi
+	for dir in \
 		/usr/lib/postgresql/*/bin \
 		/usr/pgsql-*/bin \
-		/opt/homebrew/opt/postgresql*/bin \
-		/usr/local/opt/postgresql*/bin \
-		/Applications/Postgres.app/Contents/Versions/latest/bin \
-		/usr/local/pgsql/bin; do
-		if [ -n "$dir" ] && [ -x "$dir/initdb" ] && [ -x "$dir/postgres" ]; then
+		/usr/libexec/postgresql* \
+		/opt/homebrew/opt/postgres*/bin \
+		/usr/local/opt/postgres*/bin \
+		/Applications/Postgres.app/Contents/Versions/*/bin \
+		"$(pg_config --bindir 2>/dev/null)" \
+		"$(dirname "$(command -v postgres)")"; do
+		if holds_server "$dir"; then
 			echo "$dir"
-			return 0
+			return
 		fi
 	done
-	if command -v initdb >/dev/null 2>&1 && command -v postgres >/dev/null 2>&1; then
-		dirname "$(command -v initdb)"
-		return 0
-	fi
 	return 1
 }
 
