@@ -74,15 +74,19 @@ func (c Config) Redact() string {
 }
 
 func describe(c *pgconn.Config) string {
-	where := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
-	if isSocket(c.Host) {
-		where = "socket " + c.Host + "/.s.PGSQL." + strconv.Itoa(int(c.Port))
-	}
 	db := c.Database
 	if db == "" {
 		db = c.User // as libpq and the server do
 	}
-	return fmt.Sprintf("database %q on %s as user %q", db, where, c.User)
+	return fmt.Sprintf("database %q on %s as user %q", db, where(c), c.User)
+}
+
+func where(c *pgconn.Config) string {
+	port := strconv.Itoa(int(c.Port))
+	if isSocket(c.Host) {
+		return "socket " + c.Host + "/.s.PGSQL." + port
+	}
+	return net.JoinHostPort(c.Host, port)
 }
 
 // Connect opens a plain connection: for work that holds no lock between

@@ -1,0 +1,138 @@
+package pg
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	backoffMin = 50 * time.Millisecond
+	backoffMax = 3 * time.Second
+	// hushed is how long silence is believed before the server is asked whether it
+	// is still there, and also how long it may take to answer. Keepalives alone do
+	// not do: a proxy in between answers them for a server that is gone.
+	hushed = 3 * time.Second
+)
+
+// ListenFuncs hear what happens on the channels, one call at a time, on the
+// goroutine of Listen. Any of them may be nil.
+type ListenFuncs struct {
+	Notify func(channel, payload string)
+	// Up follows every connect. Notifications sent while the line was down are
+	// lost, so this is the moment to look for what was missed (S25).
+	Up func()
+	// Down follows the end of a line, and every attempt to connect that failed.
+	Down func(err error)
+}
+
+// Listen hears the channels on a connection of its own until ctx ends, whose error
+// it returns. It connects again for as long as that takes; only a configuration
+// that can not be used ends it earlier. Through a pooler in transaction mode
+// notifications do not arrive: what is heard is a hint, polling is the truth.
+func Listen(ctx context.Context, c Config, channels []string, funcs ListenFuncs) error {
+	parsed, err := c.Parse()
+	if err != nil {
+		return err
+	}
+	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: hushed}
+	return l.run(ctx)
+}
+
+type listener struct {
+	parsed *pgx.ConnConfig
+	sql    string
+	funcs  ListenFuncs
+	hushed time.Duration
+}
+
+// listenSQL is sent in one round trip. The keepalives free the backend of a
+// listener that vanished.
+func listenSQL(channels []string) string {
+	var sql strings.Builder
+	sql.WriteString("SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3")
+	for _, channel := range channels {
+		sql.WriteString("; LISTEN " + pgx.Identifier{channel}.Sanitize())
+	}
+	return sql.String()
+}
+
+func (l *listener) run(ctx context.Context) error {
+	wait := backoffMin
+	for {
+		up, err := l.line(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if l.funcs.Down != nil {
+			l.funcs.Down(err)
+		}
+		if up {
+			wait = backoffMin
+		}
+		// Half fixed, half random: after a restart of the database all listeners
+		// come back, and should not come at once.
+		pause := time.NewTimer(wait/2 + rand.N(wait/2))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		case <-pause.C:
+		}
+		wait = min(2*wait, backoffMax)
+	}
+}
+
+// line is one connection from its start to its end.
+func (l *listener) line(ctx context.Context) (up bool, err error) {
+	conn, err := pgx.ConnectConfig(ctx, l.parsed)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		defer cancel()
+		_ = conn.Close(bye)
+	}()
+	if err := l.within(ctx, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, l.sql)
+		return err
+	}); err != nil {
+		return false, err
+	}
+	if l.funcs.Up != nil {
+		l.funcs.Up()
+	}
+	for {
+		if err := l.next(ctx, conn); err != nil {
+			return true, err
+		}
+	}
+}
+
+// next waits for one notification, or asks after a silence whether the line is
+// still there.
+func (l *listener) next(ctx context.Context, conn *pgx.Conn) error {
+	wait, cancel := context.WithTimeout(ctx, l.hushed)
+	defer cancel()
+	heard, err := conn.WaitForNotification(wait)
+	switch {
+	case err == nil:
+		if l.funcs.Notify != nil {
+			l.funcs.Notify(heard.Channel, heard.Payload)
+		}
+		return nil
+	case wait.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
+		return l.within(ctx, conn.Ping)
+	}
+	return err
+}
+
+func (l *listener) within(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, l.hushed)
+	defer cancel()
+	return work(ctx)
+}

@@ -1,0 +1,79 @@
+package migrate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// step is one migration as the files have it.
+type step struct {
+	version  int
+	name     string
+	up, down string
+	checksum string // of the way up: the way down may be mended later
+}
+
+func (s step) String() string { return fmt.Sprintf("%04d_%s", s.version, s.name) }
+
+var fileName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
+
+// load reads and checks all files; anything else that ends in .sql is an error,
+// for it is a migration that somebody believes to be applied.
+func load(fsys fs.FS) ([]step, error) {
+	paths, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	byVersion := make(map[int]*step)
+	for _, path := range paths {
+		parts := fileName.FindStringSubmatch(path)
+		if parts == nil {
+			return nil, fmt.Errorf("%s is no migration: it should be called like 0001_name.up.sql", path)
+		}
+		text, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return nil, err
+		}
+		version, err := strconv.Atoi(parts[1])
+		if err != nil {
+			return nil, err
+		}
+		one := byVersion[version]
+		if one == nil {
+			one = &step{version: version, name: parts[2]}
+			byVersion[version] = one
+		}
+		if one.name != parts[2] {
+			return nil, fmt.Errorf("migration %04d has two names, %s and %s", version, one.name, parts[2])
+		}
+		if parts[3] == "down" {
+			one.down = string(text)
+			continue
+		}
+		sum := sha256.Sum256(text)
+		one.up, one.checksum = string(text), hex.EncodeToString(sum[:])
+	}
+	return inOrder(byVersion)
+}
+
+func inOrder(byVersion map[int]*step) ([]step, error) {
+	steps := make([]step, 0, len(byVersion))
+	for _, one := range byVersion {
+		steps = append(steps, *one)
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.version - b.version })
+	for i, one := range steps {
+		if one.version != i+1 {
+			return nil, fmt.Errorf("migration %04d is missing", i+1)
+		}
+		if one.up == "" {
+			return nil, fmt.Errorf("migration %s has no way up", one)
+		}
+	}
+	return steps, nil
+}

@@ -1,0 +1,201 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Progress hears one line per migration; nil hears nothing.
+type Progress func(line string)
+
+func (p Progress) say(format string, args ...any) {
+	if p != nil {
+		p(fmt.Sprintf(format, args...))
+	}
+}
+
+// Applied is one migration and when it was applied, nil if it was not.
+type Applied struct {
+	Version   int
+	Name      string
+	AppliedAt *time.Time
+}
+
+// Up applies what is missing.
+func Up(ctx context.Context, conn *pgx.Conn, fsys fs.FS, progress Progress) error {
+	steps, err := load(fsys)
+	if err != nil {
+		return err
+	}
+	for {
+		next, err := upOne(ctx, conn, steps)
+		if err != nil || next == nil {
+			return err
+		}
+		progress.say("applied %s", next)
+	}
+}
+
+// upOne applies the first migration that is missing; nil if none is.
+func upOne(ctx context.Context, conn *pgx.Conn, steps []step) (next *step, err error) {
+	err = locked(ctx, conn, func(tx pgx.Tx) error {
+		if err := prepare(ctx, tx); err != nil {
+			return err
+		}
+		applied, err := records(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := checked(steps, applied); err != nil {
+			return err
+		}
+		next = missing(steps, applied)
+		if next == nil {
+			return nil
+		}
+		if _, err := tx.Exec(ctx, next.up); err != nil {
+			return fmt.Errorf("migration %s: %w", next, err)
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO conch.schema_version (version, name, checksum) VALUES ($1, $2, $3)`,
+			next.version, next.name, next.checksum)
+		return err
+	})
+	return next, err
+}
+
+func missing(steps []step, applied []record) *step {
+	for i := range steps {
+		if !slices.ContainsFunc(applied, func(done record) bool { return done.Version == steps[i].version }) {
+			return &steps[i]
+		}
+	}
+	return nil
+}
+
+// Down takes back every migration above version to, the last one first, if guard
+// allows it. A nil guard allows everything.
+func Down(ctx context.Context, conn *pgx.Conn, fsys fs.FS, to int,
+	guard func(context.Context, pgx.Tx) error, progress Progress,
+) error {
+	steps, err := load(fsys)
+	if err != nil {
+		return err
+	}
+	var undone []step
+	err = locked(ctx, conn, func(tx pgx.Tx) error {
+		applied, err := records(ctx, tx)
+		if err != nil {
+			return err
+		}
+		undone, err = above(to, steps, applied)
+		if err != nil || len(undone) == 0 {
+			return err
+		}
+		if guard != nil {
+			if err := guard(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return takeBack(ctx, tx, undone)
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range undone {
+		progress.say("took back %s", one)
+	}
+	return nil
+}
+
+// above lists what to take back, the last one first.
+func above(to int, steps []step, applied []record) ([]step, error) {
+	var list []step
+	for _, done := range slices.Backward(applied) {
+		if done.Version <= to {
+			continue
+		}
+		if done.Version > len(steps) {
+			return nil, fmt.Errorf("migration %04d_%s comes from a newer program: take it back with that one", done.Version, done.Name)
+		}
+		one := steps[done.Version-1]
+		if one.down == "" {
+			return nil, fmt.Errorf("migration %s has no way down", one)
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+func takeBack(ctx context.Context, tx pgx.Tx, steps []step) error {
+	for _, one := range steps {
+		if _, err := tx.Exec(ctx, one.down); err != nil {
+			return fmt.Errorf("taking back %s: %w", one, err)
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM conch.schema_version WHERE version = $1`, one.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Status lists every migration of the files, and those of a newer program that
+// are applied.
+func Status(ctx context.Context, conn *pgx.Conn, fsys fs.FS) ([]Applied, error) {
+	steps, err := load(fsys)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := records(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if err := checked(steps, applied); err != nil {
+		return nil, err
+	}
+	list := make([]Applied, len(steps), len(steps)+len(applied))
+	for i, one := range steps {
+		list[i] = Applied{Version: one.version, Name: one.name}
+	}
+	for _, done := range applied {
+		at := done.AppliedAt
+		if done.Version <= len(steps) {
+			list[done.Version-1].AppliedAt = &at
+			continue
+		}
+		list = append(list, Applied{Version: done.Version, Name: done.Name, AppliedAt: &at})
+	}
+	return list, nil
+}
+
+// Version is the highest migration applied, 0 where there is no schema.
+func Version(ctx context.Context, conn *pgx.Conn) (int, error) {
+	applied, err := records(ctx, conn)
+	if err != nil || len(applied) == 0 {
+		return 0, err
+	}
+	return applied[len(applied)-1].Version, nil
+}
+
+// locked runs work in a transaction that holds the migration lock.
+func locked(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey); err == nil {
+		err = work(tx)
+	}
+	if err == nil {
+		return tx.Commit(ctx)
+	}
+	if rollback := tx.Rollback(ctx); rollback != nil && !errors.Is(rollback, pgx.ErrTxClosed) {
+		return errors.Join(err, rollback)
+	}
+	return err
+}

@@ -1,0 +1,202 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// files makes a file system of alternating names and texts.
+func files(pairs ...string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		fsys[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return fsys
+}
+
+func two() fstest.MapFS {
+	return files(
+		"0001_one.up.sql", "CREATE TABLE conch.one (n int); INSERT INTO conch.one VALUES (1)",
+		"0001_one.down.sql", "DROP TABLE conch.one",
+		"0002_two.up.sql", "CREATE TABLE conch.two (n int)",
+		"0002_two.down.sql", "DROP TABLE conch.two",
+	)
+}
+
+func version(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	v, err := migrate.Version(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestUpStatusDown(t *testing.T) {
+	t.Parallel()
+	ctx, conn := t.Context(), pgtest.New(t).Connect(t)
+	if v := version(t, conn); v != 0 {
+		t.Fatalf("version %d without a schema", v)
+	}
+	var said []string
+	say := func(line string) { said = append(said, line) }
+	if err := migrate.Up(ctx, conn, two(), say); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate.Up(ctx, conn, two(), say); err != nil { // nothing left to do
+		t.Fatal(err)
+	}
+	list, err := migrate.Status(ctx, conn, two())
+	if err != nil || len(list) != 2 || list[1].Name != "two" || list[1].AppliedAt == nil {
+		t.Fatalf("status %+v, %v", list, err)
+	}
+	if err := migrate.Down(ctx, conn, two(), 1, nil, say); err != nil {
+		t.Fatal(err)
+	}
+	if v := version(t, conn); v != 1 {
+		t.Fatalf("version %d after going down to 1", v)
+	}
+	list, err = migrate.Status(ctx, conn, two())
+	if err != nil || list[0].AppliedAt == nil || list[1].AppliedAt != nil {
+		t.Fatalf("status %+v, %v", list, err)
+	}
+	if got := strings.Join(said, ", "); got != "applied 0001_one, applied 0002_two, took back 0002_two" {
+		t.Fatalf("progress: %s", got)
+	}
+}
+
+func TestConcurrentRunsAreHarmless(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	var wg sync.WaitGroup
+	faults := make([]error, 4)
+	for i := range faults {
+		conn := db.Connect(t)
+		wg.Go(func() { faults[i] = migrate.Up(t.Context(), conn, two(), nil) })
+	}
+	wg.Wait()
+	if err := errors.Join(faults...); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM conch.one").Scan(&n); err != nil || n != 1 {
+		t.Fatalf("the first migration ran %d times, %v", n, err)
+	}
+}
+
+func TestAFailureKeepsWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	broken := two()
+	broken["0002_two.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE conch.two (n int); SELECT nonsense")}
+	err := migrate.Up(t.Context(), conn, broken, nil)
+	if err == nil || !strings.Contains(err.Error(), "0002_two") {
+		t.Fatalf("error %v", err)
+	}
+	if v := version(t, conn); v != 1 {
+		t.Fatalf("version %d", v)
+	}
+	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil { // the half of 0002 is gone
+		t.Fatal(err)
+	}
+}
+
+func TestAChangedFileIsDrift(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+		t.Fatal(err)
+	}
+	changed := two()
+	changed["0001_one.up.sql"] = &fstest.MapFile{Data: []byte("SELECT 1")}
+	var drift *migrate.DriftError
+	if err := migrate.Up(t.Context(), conn, changed, nil); !errors.As(err, &drift) || drift.Version != 1 {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := migrate.Status(t.Context(), conn, changed); !errors.As(err, &drift) {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+		t.Fatal(err)
+	}
+	inUse := errors.New("in use")
+	guard := func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "LOCK TABLE conch.one")
+		return errors.Join(err, inUse)
+	}
+	if err := migrate.Down(t.Context(), conn, two(), 0, guard, nil); !errors.Is(err, inUse) {
+		t.Fatalf("error %v", err)
+	}
+	if v := version(t, conn); v != 2 {
+		t.Fatalf("version %d after a refused way down", v)
+	}
+}
+
+// Schema N works with programs N and N − 1: the older one must not mind.
+func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+		t.Fatal(err)
+	}
+	older := two()
+	delete(older, "0002_two.up.sql")
+	delete(older, "0002_two.down.sql")
+	if err := migrate.Up(t.Context(), conn, older, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := migrate.Status(t.Context(), conn, older)
+	if err != nil || len(list) != 2 || list[1].Name != "two" {
+		t.Fatalf("status %+v, %v", list, err)
+	}
+	if err := migrate.Down(t.Context(), conn, older, 0, nil, nil); err == nil || !strings.Contains(err.Error(), "newer program") {
+		t.Fatalf("error %v", err)
+	}
+}
+
+// S29: who may not create schemas can still migrate in one that was made for it.
+func TestMigratesWithoutTheRightToCreateSchemas(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	_, err := conn.Exec(t.Context(), `CREATE ROLE migrator_s29; CREATE SCHEMA conch AUTHORIZATION migrator_s29; SET ROLE migrator_s29`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // a role belongs to the server, not to the database
+		_, _ = conn.Exec(context.Background(), `RESET ROLE; DROP SCHEMA conch CASCADE; DROP ROLE migrator_s29`)
+	})
+	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	for want, fsys := range map[string]fstest.MapFS{
+		"no migration":      files("one.sql", ""),
+		"0001 is missing":   files("0002_two.up.sql", "SELECT 1"),
+		"two names":         files("0001_one.up.sql", "SELECT 1", "0001_uno.down.sql", "SELECT 1"),
+		"one has no way up": files("0001_one.down.sql", "SELECT 1"),
+	} {
+		if err := migrate.Up(t.Context(), conn, fsys, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}

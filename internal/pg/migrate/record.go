@@ -1,0 +1,86 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// lockKey is arbitrary and never changes: two versions of the program must meet
+// on it.
+const lockKey int64 = 0x636f6e63685f6d67 // "conch_mg"
+
+// record is one line of conch.schema_version.
+type record struct {
+	Version   int
+	Name      string
+	Checksum  string
+	AppliedAt time.Time
+}
+
+// DriftError is a migration that changed after it was applied.
+type DriftError struct {
+	Version int
+	Name    string
+}
+
+func (e *DriftError) Error() string {
+	return fmt.Sprintf("migration %04d_%s was changed after it was applied: "+
+		"restore the file, and put the change into a new migration", e.Version, e.Name)
+}
+
+// prepare makes schema and table where they are missing. Asking first matters:
+// CREATE SCHEMA IF NOT EXISTS wants the privilege even where there is nothing to do.
+func prepare(ctx context.Context, tx pgx.Tx) error {
+	var schema, table bool
+	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass('conch.schema_version') IS NOT NULL`).
+		Scan(&schema, &table)
+	if err != nil {
+		return err
+	}
+	if !schema {
+		if _, err := tx.Exec(ctx, `CREATE SCHEMA conch`); err != nil {
+			return err
+		}
+	}
+	if table {
+		return nil
+	}
+	_, err = tx.Exec(ctx, `CREATE TABLE conch.schema_version (
+		version    int PRIMARY KEY CHECK (version > 0),
+		name       text NOT NULL,
+		checksum   text NOT NULL,
+		applied_at timestamptz NOT NULL DEFAULT now())`)
+	return err
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func records(ctx context.Context, q querier) ([]record, error) {
+	var exists bool
+	if err := q.QueryRow(ctx, `SELECT to_regclass('conch.schema_version') IS NOT NULL`).Scan(&exists); err != nil || !exists {
+		return nil, err
+	}
+	rows, err := q.Query(ctx, `SELECT version, name, checksum, applied_at FROM conch.schema_version ORDER BY version`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[record])
+}
+
+// checked compares what is applied with the files. A version that the files do
+// not know comes from a newer program, with which this one may still work.
+func checked(steps []step, applied []record) error {
+	for _, done := range applied {
+		if done.Version <= len(steps) && steps[done.Version-1].checksum != done.Checksum {
+			return &DriftError{Version: done.Version, Name: done.Name}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package pg
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Sentence turns an error into one sentence that says what to do. It never holds
+// the password. What it does not know it passes on, on one line.
+func Sentence(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, known := range []func(error) string{own, fromServer, fromTLS, fromNetwork} {
+		if text := known(err); text != "" {
+			return text
+		}
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// own errors are sentences already; a wrapper around them adds nothing.
+func own(err error) string {
+	var config *ConfigError
+	var version *VersionError
+	var standby *StandbyError
+	var pooler *PoolerError
+	switch {
+	case errors.As(err, &config):
+		return config.Error()
+	case errors.As(err, &version):
+		return version.Error()
+	case errors.As(err, &standby):
+		return standby.Error()
+	case errors.As(err, &pooler):
+		return pooler.Error()
+	}
+	return ""
+}
+
+// fromServer goes by SQLSTATE and routine, never by the message alone: that is
+// in the server's language.
+func fromServer(err error) string {
+	var sent *pgconn.PgError
+	if !errors.As(err, &sent) {
+		return ""
+	}
+	at, user, db := target(err)
+	switch sent.Code {
+	case codeWrongPassword:
+		return fmt.Sprintf("the password for user %q was refused by %s: correct it in %s, PGPASSWORD or the password file", user, at, EnvURL)
+	case codeNoAuthorization:
+		if sent.Routine == "InitializeSessionUserId" {
+			return fmt.Sprintf("there is no user %q on %s: create it, or name another one in %s", user, at, EnvURL)
+		}
+		return fmt.Sprintf("the server does not let user %q in (%s): allow it in pg_hba.conf, or name another user in %s", user, sent.Message, EnvURL)
+	case codeNoDatabase:
+		return fmt.Sprintf("there is no database %q on %s: create it, or name another one in %s", db, at, EnvURL)
+	case codeNoSchema, codeNoTable, codeNoFunction:
+		if strings.Contains(sent.Message, "conch") {
+			return fmt.Sprintf("the schema of conch is missing or old (%s): run `conch migrate up`", sent.Message)
+		}
+	case codeNoPrivilege:
+		return fmt.Sprintf("the database user lacks a privilege (%s): grant what deploy/grants lists", sent.Message)
+	case codeTooManyConns:
+		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, sent.Message)
+	case codeStarting:
+		return fmt.Sprintf("%s is starting up or shutting down (%s): try again in a moment", at, sent.Message)
+	case codeCanceled, codeLockNotAvailable:
+		return fmt.Sprintf("the database took too long (%s): see what holds it up in pg_stat_activity", sent.Message)
+	}
+	return ""
+}
+
+func fromTLS(err error) string {
+	at, _, _ := target(err)
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &authority):
+		return fmt.Sprintf("the certificate of %s is signed by nobody we trust: name its authority's file in %s", at, EnvCAFile)
+	case errors.As(err, &host):
+		return fmt.Sprintf("the certificate of %s is for another host (%v): name the host in %s as the certificate does", at, host, EnvURL)
+	case errors.As(err, &invalid):
+		return fmt.Sprintf("the certificate of %s is not valid (%v): renew it", at, invalid)
+	case errors.As(err, &record):
+		return fmt.Sprintf("%s does not speak TLS: is it PostgreSQL?", at)
+	case strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no type for it
+		return fmt.Sprintf("%s offers no TLS, and the configuration asks for it: set ssl = on there, or take %s, %s and sslmode out", at, EnvCAFile, EnvInsecure)
+	}
+	return ""
+}
+
+func fromNetwork(err error) string {
+	at, _, _ := target(err)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("there is no host %q: correct it in %s", dns.Name, EnvURL)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("nothing listens at %s: start PostgreSQL, or correct %s", at, EnvURL)
+	case errors.Is(err, syscall.ENOENT):
+		return fmt.Sprintf("there is no %s: start PostgreSQL, or name its host in %s", at, EnvURL)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Sprintf("this user may not open %s: run as another user, or correct %s", at, EnvURL)
+	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("%s did not answer in time: is it reachable from here, and not overloaded?", at)
+	case IsLost(err) && !errors.Is(err, context.Canceled):
+		return fmt.Sprintf("the connection to %s is gone: is it running?", at)
+	}
+	return ""
+}
+
+// target is known for errors of connecting; later ones do not carry it.
+func target(err error) (at, user, db string) {
+	var connect *pgconn.ConnectError
+	if !errors.As(err, &connect) || connect.Config == nil {
+		return "the database server", "", ""
+	}
+	c := connect.Config
+	db = c.Database
+	if db == "" {
+		db = c.User
+	}
+	return where(c), c.User, db
+}
