@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,14 +90,25 @@ func (c Config) settings() Settings {
 				seat.Rank = i
 			}
 		}
-		for _, id := range r.Never {
-			seat.Never = seat.Never || id == c.ID
-		}
+		seat.Never = slices.Contains(r.Never, c.ID)
 		s.Lease = min(s.Lease, r.Lease)
 		s.Seats = append(s.Seats, seat)
 	}
 	s.YieldAfterStep = s.Lease
 	return s
+}
+
+// candidate is the mint's part of the configuration.
+func (c Config) candidate() Candidate {
+	who := Candidate{ID: c.ID, Lease: MaxLease, Takeover: c.Takeover}
+	for _, r := range c.Roles {
+		if slices.Contains(r.Never, c.ID) {
+			continue
+		}
+		who.Scopes = append(who.Scopes, r.Scope)
+		who.Lease, who.Longest = min(who.Lease, r.Lease), max(who.Longest, r.Lease)
+	}
+	return who
 }
 
 // ID is the name under which this process campaigns.

@@ -178,7 +178,7 @@ type connected struct {
 func (e *Elector) connect() {
 	ctx, cancel := context.WithTimeout(e.campaign, max(5*time.Second, e.machine.set.Lease))
 	defer cancel()
-	s, err := e.cfg.Mint.Open(ctx, Candidate{ID: e.cfg.ID, Lease: e.machine.set.Lease, Takeover: e.cfg.Takeover})
+	s, err := e.cfg.Mint.Open(ctx, e.cfg.candidate())
 	if err != nil {
 		e.post(Failed{Lost: true, Err: err})
 		return

@@ -54,6 +54,10 @@ type Candidate struct {
 	// it; it is the shortest lease of the candidate's scopes.
 	Lease    time.Duration
 	Takeover Takeover
+	// Scopes are what it campaigns for and Longest the longest of their leases, for
+	// the mint to know before it can forget them in a failover.
+	Scopes  []string
+	Longest time.Duration
 }
 
 // Bid asks for one scope.

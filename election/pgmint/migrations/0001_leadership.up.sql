@@ -49,7 +49,7 @@ CREATE TABLE conch.process (
     process_key bigint PRIMARY KEY,
     id          text NOT NULL,
     scopes      text[] NOT NULL,
-    leases_ms   int[] NOT NULL,               -- beside scopes
+    lease_ms    bigint NOT NULL,              -- the longest of its leases
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
 );
@@ -92,3 +92,9 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER guard_epoch BEFORE UPDATE OR DELETE ON conch.leadership FOR EACH ROW
     EXECUTE FUNCTION conch.guard_epoch();
+CREATE OR REPLACE FUNCTION conch.guard_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'conch.leadership is never truncated: epochs must survive';
+END $$;
+CREATE OR REPLACE TRIGGER guard_truncate BEFORE TRUNCATE ON conch.leadership
+    EXECUTE FUNCTION conch.guard_truncate();

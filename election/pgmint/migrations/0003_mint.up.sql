@@ -101,8 +101,7 @@ BEGIN
                CASE WHEN o.handoff THEN 0
                     WHEN o.same THEN greatest(o.lease, o.hold_ms)
                     ELSE greatest(o.lease, o.hold_ms, (
-                        SELECT max(p.leases_ms[array_position(p.scopes, o.scope)])
-                          FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
+                        SELECT max(p.lease_ms)::int FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
                END AS hold1
           FROM old o
     ), won AS (
@@ -224,4 +223,43 @@ BEGIN
           FROM gone g ORDER BY g.scope
     )
     SELECT g.scope FROM gone g;
+END $$;
+
+-- register writes down who campaigns for what, before it can win anything, and
+-- forgets candidates that were not seen for a day. A lease registered here counts
+-- after a failover that lost the terms minted under it.
+CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint) RETURNS void
+LANGUAGE sql VOLATILE AS $$
+    DELETE FROM conch.process p WHERE p.last_seen < clock_timestamp() - interval '1 day';
+    INSERT INTO conch.process (process_key, id, scopes, lease_ms) VALUES (process, me, my_scopes, my_lease_ms);
+$$;
+
+-- advance raises an epoch by hand, for instance after a restore from a backup that
+-- is older than tokens still about. The term changes, so whoever led is deposed at
+-- its next heartbeat; the hold stays, so a successor waits for it. Answers with the
+-- epoch before.
+CREATE FUNCTION conch.advance(the_scope text, to_epoch bigint, who text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    l conch.leadership;
+BEGIN
+    PERFORM pg_advisory_xact_lock(conch.fence_key(the_scope));
+    SELECT * INTO l FROM conch.leadership WHERE scope = the_scope FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
+                                      process_key, takeover, system_id, timeline, acquired_at, parted_at)
+        VALUES (the_scope, conch.lock_key(the_scope), to_epoch, gen_random_uuid(), '', 0, 0, true, 0, 'strict',
+                (SELECT system_identifier FROM pg_control_system()),
+                ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint,
+                clock_timestamp(), clock_timestamp());
+        RETURN 0;
+    END IF;
+    IF to_epoch <= l.epoch THEN
+        RETURN l.epoch;
+    END IF;
+    UPDATE conch.leadership SET epoch = to_epoch, term = gen_random_uuid(), parted_at = clock_timestamp(),
+           released = l.released AND l.parted_at IS NOT NULL
+     WHERE scope = the_scope;
+    INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
+    VALUES (the_scope, l.epoch, l.holder, 'evicted', format('epoch advanced to %s by hand', to_epoch), who);
+    RETURN l.epoch;
 END $$;

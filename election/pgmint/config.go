@@ -1,0 +1,52 @@
+package pgmint
+
+import (
+	"log/slog"
+
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// Config says which database holds the leaderships.
+type Config struct {
+	// URL in the form postgres://user:password@host:port/database?…, or a
+	// keyword/value string; empty means the standard PG* environment variables.
+	URL         string
+	TLSInsecure bool   // encrypt without verifying the server (S28)
+	TLSCAFile   string // verify the server against this file instead of the system's roots
+	AppName     string // shown in pg_stat_activity; default "conch"
+	// ListenChannel is where changes are announced; default conch_leader_change.
+	// All candidates of a scope must agree on it.
+	ListenChannel string
+	Logger        *slog.Logger
+}
+
+// DefaultChannel is where changes of leadership are announced, as
+// scope:holder:epoch. The holder is empty when the scope was given up. A scope may
+// contain ':', a holder does not: parse from the right.
+const DefaultChannel = "conch_leader_change"
+
+// ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE
+// and CONCH_LISTEN_CHANNEL.
+func ConfigFromEnv(getenv func(string) string) (Config, error) {
+	c, err := pg.FromEnv(getenv)
+	return Config{
+		URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile,
+		ListenChannel: getenv("CONCH_LISTEN_CHANNEL"),
+	}, err
+}
+
+// pg is the part of the configuration that all connections share (S28).
+func (c Config) pg(suffix string) pg.Config {
+	name := c.AppName
+	if name == "" {
+		name = "conch"
+	}
+	return pg.Config{URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile, AppName: name + suffix}
+}
+
+func (c Config) channel() string {
+	if c.ListenChannel == "" {
+		return DefaultChannel
+	}
+	return c.ListenChannel
+}

@@ -1,0 +1,51 @@
+// Package pgmint mints leadership tokens in a Postgres database, version 14 or
+// newer. It is the election.Mint for production.
+//
+// # What is where
+//
+//	conch.leadership          the truth: one row a scope, written on transitions only
+//	conch.leadership_history  what happened, written in the transaction of each transition
+//	conch.heartbeat           one row a scope, rewritten at every heartbeat
+//	conch.process             who campaigns
+//	conch.fence()             refuses a stale actor inside the caller's own transaction
+//
+// Rows of leadership are never deleted and epochs never go down; a trigger sees to it.
+//
+// # The row is the truth, the lock only says when to try
+//
+// A session advisory lock tells a candidate that nobody else is at it. It proves
+// nothing: behind a pooler two clients hold one lock. What makes a leader is the
+// row, rewritten under a new random term while the scope's fence is held alone. A
+// heartbeat succeeds only if it updated its row under its own term and was
+// committed without a warning.
+//
+// # The session lock is a lease
+//
+// With default settings the session of a stopped or unreachable client lives for
+// minutes or for ever, and so does its lock. The lock session therefore sets
+// idle_session_timeout and its kin to the lease: heartbeats, on that same session,
+// keep it alive by the server's clock.
+//
+// # The fence
+//
+// Every fenced transaction shares a lock that the mint takes alone. A mint that
+// finds it busy tries again between heartbeats; new fences queue behind it while it
+// waits; what has blocked it for a lease is terminated and named.
+//
+// # Waiting
+//
+// Each session holds a lock on its own process key, written into the rows it mints.
+// Followers wait for that key in shared mode, so that all of them wake within a
+// millisecond of the holder's end and a dead waiter is in nobody's way; in slices of
+// five seconds, since a longer wait would pin the horizon of the whole database and
+// stall CREATE INDEX CONCURRENTLY.
+//
+// # Database failovers
+//
+// A token names the system identifier and the timeline it was minted in. When a row
+// comes from another history, terms after it may have been lost: the epoch jumps by
+// a million times the timeline, a release does not count, and the wait covers the
+// longest lease that any candidate of the scope has registered.
+//
+// Requirements S1, S2, S4–S13, S27–S29; DESIGN §3.
+package pgmint

@@ -1,0 +1,41 @@
+package pgmint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Querier is what Fence needs of a transaction: pgx.Tx and *pgx.Conn have it.
+type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// FenceSQL is the statement that Fence sends, for clients that pipeline it with
+// COMMIT; its arguments are the scope, the epoch and the term of the token.
+const FenceSQL = `SELECT conch.fence($1, $2, $3)`
+
+// CodeStale is the SQLSTATE with which the fence refuses a token.
+const CodeStale = "CN001"
+
+// Fence makes the transaction fail with fence.ErrStale unless the token is the
+// current one, and keeps it current until the transaction ends. Call it last
+// before the commit, never inside a savepoint.
+func Fence(ctx context.Context, tx Querier, t fence.Token) error {
+	_, err := tx.Exec(ctx, FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+	return Stale(err)
+}
+
+// Stale turns the fence's refusal into fence.ErrStale, wherever in a pipeline it
+// surfaced; other errors pass unchanged.
+func Stale(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == CodeStale {
+		return fmt.Errorf("%w: %w", fence.ErrStale, err)
+	}
+	return err
+}

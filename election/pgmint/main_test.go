@@ -1,0 +1,78 @@
+package pgmint_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		return migrate.Up(ctx, conn, pgmint.Migrations(), nil)
+	})
+	pgtest.Main(m)
+}
+
+func newMint(t testing.TB, url string) *pgmint.Mint {
+	t.Helper()
+	m, err := pgmint.New(pgmint.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// candidate opens a session that lives as long as the test, unless it ends it.
+func candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mode election.Takeover) election.Session {
+	t.Helper()
+	s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: mode, Scopes: []string{"s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func bid(t testing.TB, s election.Session, b election.Bid) election.Result {
+	t.Helper()
+	r, err := s.Try(t.Context(), []election.Bid{b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0]
+}
+
+// lead wins a scope that nobody holds.
+func lead(t testing.TB, s election.Session, scope string, lease time.Duration) fence.Token {
+	t.Helper()
+	r := bid(t, s, election.Bid{Scope: scope, Lease: lease})
+	if r.Outcome != election.Won {
+		t.Fatalf("bid for %q: %+v", scope, r)
+	}
+	return r.Token
+}
+
+// setup is a database, a mint on it, and a leader of scope "s" with a lease of 1 s.
+func setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+	t.Helper()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	a := candidate(t, m, "a", time.Second, election.Strict)
+	return db, m, a, lead(t, a, "s", time.Second)
+}
+
+func exec(t testing.TB, c *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := c.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}

@@ -1,0 +1,182 @@
+package pgmint
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+// Mint is an election.Mint over Postgres. It is safe for concurrent use; Close
+// it when its electors have ended.
+type Mint struct {
+	cfg   Config
+	mu    sync.Mutex
+	spare []spare // connections for waiting that hold nothing
+	shut  bool
+}
+
+// spare is a connection at rest; the server ends it when it rests for long.
+type spare struct {
+	*pg.Session
+	since time.Time
+}
+
+var _ election.Mint = (*Mint)(nil)
+
+// New checks the configuration; it connects to nothing yet.
+func New(cfg Config) (*Mint, error) {
+	if _, err := cfg.pg("").Parse(); err != nil {
+		return nil, err
+	}
+	return &Mint{cfg: cfg}, nil
+}
+
+// Close closes the connections kept for waiting.
+func (m *Mint) Close() {
+	m.mu.Lock()
+	spares := m.spare
+	m.spare, m.shut = nil, true
+	m.mu.Unlock()
+	for _, s := range spares {
+		_ = s.Close(context.Background())
+	}
+}
+
+// Open opens the lock session, takes its process key and registers the candidate.
+func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	settings := pg.Settings{Lease: c.Lease, LockTimeout: max(c.Lease/10, 50*time.Millisecond)}
+	if c.Takeover == election.Keep {
+		settings.Lease = 0 // only a dead connection frees the lock
+	}
+	conn, err := pg.Open(ctx, m.cfg.pg(" "+c.ID), settings)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{pg: conn, mint: m, who: c, locked: map[string]bool{}, seen: time.Now()}
+	if err := s.register(ctx); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// register takes a process key that was never used before and writes down who
+// campaigns, with which leases.
+func (s *session) register(ctx context.Context) error {
+	version, err := migrate.Version(ctx, s.pg.Conn())
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	s.process = int64(binary.BigEndian.Uint64(b[:]))
+	var got bool
+	err = s.pg.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1) FROM set_config('conch.listen_channel', $2, false)`,
+		s.process, s.mint.cfg.channel()).Scan(&got)
+	if err == nil && !got {
+		err = fmt.Errorf("pgmint: the process key %d is taken", s.process)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4)`, s.process, s.who.ID, s.who.Scopes, s.who.Longest.Milliseconds())
+	return err
+}
+
+// waitSlice bounds a wait: it pins the database's xmin horizon.
+const waitSlice = 5 * time.Second
+
+// Wait blocks in shared mode on the key that the process holds. When it returns
+// the connection holds nothing.
+func (m *Mint) Wait(ctx context.Context, process int64) (gone bool, err error) {
+	s, err := m.waiter(ctx)
+	if err != nil {
+		return false, err
+	}
+	// A waiter whose connection has gone silent must not believe in it for ever.
+	inner, cancel := context.WithTimeout(ctx, waitSlice+2*time.Second)
+	defer cancel()
+	_, err = s.Conn().Exec(inner, `SELECT pg_advisory_xact_lock_shared($1)`, process)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "55P03" { // lock_not_available: the slice is over
+		err = nil
+	} else {
+		gone = err == nil
+	}
+	m.spared(s, err)
+	return gone, err
+}
+
+func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
+	m.mu.Lock()
+	for n := len(m.spare); n > 0; n = len(m.spare) {
+		s := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		if time.Since(s.since) < waitSlice {
+			m.mu.Unlock()
+			return s.Session, nil
+		}
+		defer func() { _ = s.Close(context.Background()) }()
+	}
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, waitSlice)
+	defer cancel()
+	return pg.Open(ctx, m.cfg.pg(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice})
+}
+
+func (m *Mint) spared(s *pg.Session, err error) {
+	m.mu.Lock()
+	keep := err == nil && !s.Lost() && !m.shut
+	if keep {
+		m.spare = append(m.spare, spare{Session: s, since: time.Now()})
+	}
+	m.mu.Unlock()
+	if !keep {
+		_ = s.Close(context.Background())
+	}
+}
+
+// Listen passes on what conch.announce notifies, and the zero Change after each
+// (re)connect, since some may have been missed.
+func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
+	return pg.Listen(ctx, m.cfg.pg(" listener"), []string{m.cfg.channel()}, pg.ListenFuncs{
+		Up: func() { heard(election.Change{}) },
+		Notify: func(_, payload string) {
+			if c, ok := parseChange(payload); ok {
+				heard(c)
+			}
+		},
+	})
+}
+
+// parseChange reads scope:holder:epoch from the right.
+func parseChange(payload string) (c election.Change, ok bool) {
+	last := strings.LastIndexByte(payload, ':')
+	if last < 0 {
+		return c, false
+	}
+	epoch, err := strconv.ParseInt(payload[last+1:], 10, 64)
+	if err != nil {
+		return c, false
+	}
+	mid := strings.LastIndexByte(payload[:last], ':')
+	if mid < 0 {
+		return c, false
+	}
+	return election.Change{Scope: payload[:mid], Holder: payload[mid+1 : last], Epoch: epoch}, true
+}

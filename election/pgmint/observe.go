@@ -1,0 +1,108 @@
+package pgmint
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// Observer reads leaderships for people and dashboards. What it says is about the
+// past; nothing may be decided on it (S12). Not safe for concurrent use.
+type Observer struct {
+	conn *pgx.Conn
+	cfg  Config
+}
+
+// Observe connects an observer.
+func Observe(ctx context.Context, cfg Config) (*Observer, error) {
+	conn, err := pg.Connect(ctx, cfg.pg(" observer"))
+	if err != nil {
+		return nil, err
+	}
+	return &Observer{conn: conn, cfg: cfg}, nil
+}
+
+// Close ends the connection.
+func (o *Observer) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = o.conn.Close(ctx)
+}
+
+// Leadership is one scope as the database has it.
+type Leadership struct {
+	Scope          string     `json:"scope"`
+	Epoch          int64      `json:"epoch"`
+	Holder         string     `json:"holder"`
+	AcquiredAt     time.Time  `json:"acquired_at"`
+	HeartbeatAt    *time.Time `json:"heartbeat_at"`
+	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"`
+	Released       bool       `json:"released"`
+	Candidates     []string   `json:"candidates"` // processes alive that campaign for it, the holder among them
+	Held           bool       `json:"held"`       // the holder's session is alive and has not given the scope up
+	LeaseMS        int64      `json:"lease_ms"`
+	Term           string     `json:"term"`
+	Takeover       string     `json:"takeover"`
+}
+
+// A process is alive as long as its session holds its process key.
+const leadershipSQL = `
+WITH alive AS (
+    SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
+     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
+       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.beat_at,
+       coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint,
+       l.released,
+       ARRAY(SELECT p.id FROM conch.process p JOIN alive USING (process_key)
+              WHERE p.scopes @> ARRAY[l.scope] ORDER BY p.id),
+       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
+       l.lease_ms, l.term::text, l.takeover
+  FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)
+ WHERE $1 = '' OR l.scope = $1
+ ORDER BY l.scope`
+
+// Leaderships reads one scope, or all with an empty name, in scope order.
+func (o *Observer) Leaderships(ctx context.Context, scope string) ([]Leadership, error) {
+	rows, err := o.conn.Query(ctx, leadershipSQL, scope)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Leadership, err error) {
+		err = row.Scan(&l.Scope, &l.Epoch, &l.Holder, &l.AcquiredAt, &l.HeartbeatAt, &l.HeartbeatAgeMS,
+			&l.Released, &l.Candidates, &l.Held, &l.LeaseMS, &l.Term, &l.Takeover)
+		return l, err
+	})
+}
+
+// Event is one line of the history.
+type Event struct {
+	ID     int64     `json:"-"`
+	At     time.Time `json:"at"`
+	Scope  string    `json:"scope"`
+	Epoch  int64     `json:"epoch"`
+	Holder string    `json:"holder"`
+	Event  string    `json:"event"` // acquired, lost, released, drained, transferred, evicted
+	Reason string    `json:"reason"`
+	Actor  string    `json:"actor"`
+}
+
+// History reads the newest events of a scope, or of all, oldest first.
+func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Event, error) {
+	events, err := o.events(ctx, `WHERE $1 = '' OR scope = $1 ORDER BY id DESC LIMIT $2`, scope, limit)
+	slices.Reverse(events)
+	return events, err
+}
+
+func (o *Observer) events(ctx context.Context, where string, args ...any) ([]Event, error) {
+	rows, err := o.conn.Query(ctx, `SELECT id, at, scope, epoch, holder, event, reason, actor FROM conch.leadership_history `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
+}

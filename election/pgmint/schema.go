@@ -1,0 +1,154 @@
+package pgmint
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// SchemaMin and SchemaMax bound the schema versions this program works with:
+// schema N works with programs N and N − 1.
+const (
+	SchemaMin = 3
+	SchemaMax = 3
+)
+
+// Migrations are the schema's files.
+func Migrations() fs.FS {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err) // the directory is embedded above
+	}
+	return sub
+}
+
+// SchemaError says that the schema does not fit this program.
+type SchemaError struct{ Version int }
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Version == 0:
+		return "the database has no schema conch: run `conch migrate up`"
+	case e.Version < SchemaMin:
+		return fmt.Sprintf("the schema conch is at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
+	}
+	return fmt.Sprintf("the schema conch is at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
+}
+
+// checkVersion accepts one version more than this program was built with.
+func checkVersion(v int) error {
+	if v < SchemaMin || v > SchemaMax+1 {
+		return &SchemaError{Version: v}
+	}
+	return nil
+}
+
+// SchemaStatus is what is applied and what could be.
+type SchemaStatus struct {
+	Current    int         `json:"current"`
+	Latest     int         `json:"latest"`
+	Migrations []Migration `json:"migrations"`
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int        `json:"version"`
+	Name      string     `json:"name"`
+	AppliedAt *time.Time `json:"applied_at"`
+}
+
+// Up brings the schema to the latest version. It may run on several processes at
+// once.
+func Up(ctx context.Context, cfg Config, progress func(string)) error {
+	return with(ctx, cfg, func(conn *pgx.Conn) error {
+		return migrate.Up(ctx, conn, Migrations(), progress)
+	})
+}
+
+// HeldError says that Down was refused.
+type HeldError struct{ Scope, Holder string }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s still leads %q: stop its process or drain the scope first", e.Holder, e.Scope)
+}
+
+// Down takes the schema away but for the leaderships and their history: epochs
+// survive everything, a later Up goes on from them. It refuses while any holder
+// lives.
+func Down(ctx context.Context, cfg Config, progress func(string)) error {
+	return with(ctx, cfg, func(conn *pgx.Conn) error {
+		return migrate.Down(ctx, conn, Migrations(), 0, refuseHeld, progress)
+	})
+}
+
+func refuseHeld(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `LOCK TABLE conch.leadership IN ACCESS EXCLUSIVE MODE`); err != nil {
+		return err
+	}
+	var e HeldError
+	err := tx.QueryRow(ctx, `
+		SELECT l.scope, l.holder FROM conch.leadership l
+		 WHERE EXISTS (SELECT FROM pg_locks k
+		        WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
+		          AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		          AND (k.classid::bigint << 32) | k.objid::bigint IN (l.lock_key, l.process_key))
+		   AND l.parted_at IS NULL
+		 ORDER BY l.scope LIMIT 1`).Scan(&e.Scope, &e.Holder)
+	switch err {
+	case nil:
+		return &e
+	case pgx.ErrNoRows:
+		return nil
+	}
+	return err
+}
+
+// Status reads which migrations are applied.
+func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
+	var s SchemaStatus
+	err := with(ctx, cfg, func(conn *pgx.Conn) error {
+		all, err := migrate.Status(ctx, conn, Migrations())
+		for _, m := range all {
+			s.Latest = max(s.Latest, m.Version)
+			if m.AppliedAt != nil {
+				s.Current = max(s.Current, m.Version)
+			}
+			s.Migrations = append(s.Migrations, Migration{Version: m.Version, Name: m.Name, AppliedAt: m.AppliedAt})
+		}
+		return err
+	})
+	return s, err
+}
+
+// Advance raises the epoch of a scope, after a restore from a backup that may be
+// older than tokens still about. Whoever leads it is deposed.
+func Advance(ctx context.Context, cfg Config, scope string, epoch int64, actor string) error {
+	return with(ctx, cfg, func(conn *pgx.Conn) error {
+		var was int64
+		err := conn.QueryRow(ctx, `SELECT conch.advance($1, $2, $3)`, scope, epoch, actor).Scan(&was)
+		if err == nil && was >= epoch {
+			return fmt.Errorf("scope %q is at epoch %d already, an epoch never goes down: name one above it", scope, was)
+		}
+		return err
+	})
+}
+
+// with runs f on a connection of its own.
+func with(ctx context.Context, cfg Config, f func(*pgx.Conn) error) error {
+	conn, err := pg.Connect(ctx, cfg.pg(" admin"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return f(conn)
+}

@@ -1,0 +1,269 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// S2: the key of INTERFACE.md, the same in Go and in SQL.
+func TestLockKey(t *testing.T) {
+	t.Parallel()
+	const payments = 5637261023012900710 // first 8 bytes, big-endian, of SHA-256("conch:payments")
+	if got := pgmint.LockKey("payments"); got != payments {
+		t.Errorf("LockKey = %d, want %d", got, int64(payments))
+	}
+	c := pgtest.New(t).Connect(t)
+	for _, scope := range []string{"payments", "storagehub:main:5F3s:msp-leader", "ключ", strings.Repeat("x", 200)} {
+		var key, fence int64
+		if err := c.QueryRow(t.Context(), `SELECT conch.lock_key($1), conch.fence_key($1)`, scope).Scan(&key, &fence); err != nil {
+			t.Fatal(err)
+		}
+		if key != pgmint.LockKey(scope) || fence == key {
+			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fence)
+		}
+	}
+}
+
+// DESIGN §3: every setting that makes the session a lease is in force on it.
+func TestLockSessionIsALease(t *testing.T) {
+	t.Parallel()
+	db, m, _, _ := setup(t)
+	b := candidate(t, m, "b", 1500*time.Millisecond, election.Strict)
+	c := db.Connect(t)
+	began := time.Now()
+	pgtest.Eventually(t, 10*time.Second, "the silent session to be ended by the server", func() bool {
+		var n int
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+		        AND (classid::bigint << 32) | objid::bigint = $1`, b.Process()).Scan(&n)
+		return err == nil && n == 0
+	})
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("ended after %s, before its lease", took)
+	}
+	_, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second}})
+	if !errors.Is(err, election.ErrSessionLost) {
+		t.Errorf("a call on the ended session: %v", err)
+	}
+}
+
+// D1: with takeover keep a silent holder keeps its scope while its connection stands.
+func TestKeepHasNoLease(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	a := candidate(t, m, "a", 300*time.Millisecond, election.Keep)
+	token := lead(t, a, "s", 300*time.Millisecond)
+	b := candidate(t, m, "b", 300*time.Millisecond, election.Keep)
+	gone, err := m.Wait(t.Context(), a.Process()) // a whole slice of five seconds
+	if gone || err != nil {
+		t.Fatalf("gone=%v, %v", gone, err)
+	}
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held || r.Holder != "a" {
+		t.Errorf("%+v", r)
+	}
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+		t.Errorf("the holder's term after the silence: %v, %v", alive, err)
+	}
+}
+
+// DESIGN §3, Waiting: waiters hold nothing afterwards, wake together, and do not
+// stall CREATE INDEX CONCURRENTLY for longer than a slice.
+func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
+	t.Parallel()
+	db, m, a, _ := setup(t)
+	c := db.Connect(t)
+	exec(t, c, `CREATE TABLE big AS SELECT g AS n FROM generate_series(1, 1000) g`)
+	beating, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan struct{})
+	go func() { // keeps a alive
+		defer close(done)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-beating.Done():
+				return
+			case <-tick.C:
+				_, _ = a.Beat(beating, nil)
+			}
+		}
+	}()
+	woken := make(chan time.Time, 3)
+	for range 3 {
+		go func() {
+			for {
+				gone, err := m.Wait(t.Context(), a.Process())
+				if err != nil {
+					t.Error(err)
+				}
+				if gone || err != nil {
+					woken <- time.Now()
+					return
+				}
+			}
+		}()
+	}
+	pgtest.Eventually(t, 5*time.Second, "three waiters", func() bool {
+		var n int
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&n)
+		return err == nil && n == 3
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := c.Exec(ctx, `CREATE INDEX CONCURRENTLY ON big (n)`); err != nil {
+		t.Errorf("CREATE INDEX CONCURRENTLY beside waiters: %v", err)
+	}
+	stop()
+	<-done
+	unlockAll(t, db, a)
+	var first, last time.Time
+	for i := range 3 {
+		last = <-woken
+		if i == 0 {
+			first = last
+		}
+	}
+	t.Logf("three waiters woke within %s of each other", last.Sub(first))
+	var shared int
+	err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'`).Scan(&shared)
+	if err != nil || shared != 0 {
+		t.Errorf("waiters still hold %d shared locks, %v", shared, err)
+	}
+}
+
+// With synchronous replication a commit whose wait is cancelled succeeds here and
+// warns. Such a heartbeat is a failed one, and such a mint is none.
+func TestCommitWithWarningIsAFailure(t *testing.T) {
+	t.Parallel()
+	srv := pgtest.Own(t, postmaster.Config{})
+	url := srv.URL("postgres")
+	if err := pgmint.Up(t.Context(), pgmint.Config{URL: url}, nil); err != nil {
+		t.Fatal(err)
+	}
+	m := newMint(t, url)
+	a := candidate(t, m, "a", 20*time.Second, election.Strict)
+	token := lead(t, a, "s", 20*time.Second)
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	exec(t, c, `SET synchronous_commit = local`)
+	exec(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+	exec(t, c, `SELECT pg_reload_conf()`)
+	pgtest.Eventually(t, 5*time.Second, "the reload", func() bool {
+		var s string
+		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
+	})
+	cancelWait := func() {
+		pgtest.Eventually(t, 5*time.Second, "the commit to wait for its standby", func() bool {
+			var n int
+			err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
+			return err == nil && n > 0
+		})
+	}
+	answer := make(chan error, 1)
+	go func() {
+		_, err := a.Beat(t.Context(), []election.Pulse{{Token: token}})
+		answer <- err
+	}()
+	cancelWait()
+	if err := <-answer; err == nil || errors.Is(err, election.ErrSessionLost) {
+		t.Errorf("a heartbeat committed on one server only: %v, want a failure that leaves the session", err)
+	}
+	go func() {
+		_, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}})
+		answer <- err
+	}()
+	cancelWait()
+	if err := <-answer; err == nil {
+		t.Error("a mint committed on one server only was reported as won")
+	}
+	exec(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
+	exec(t, c, `SELECT pg_reload_conf()`)
+	// The session knows which locks it holds, and mints anew under a new epoch.
+	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
+		t.Errorf("the bid after the doubtful one: %+v", r)
+	}
+}
+
+// After a failover the row comes from another history: the epoch jumps over any
+// that can be lost, a release does not count, the longest registered lease does.
+func TestForeignHistory(t *testing.T) {
+	t.Parallel()
+	db, m, a, token := setup(t)
+	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+		t.Fatal(err)
+	}
+	candidate(t, m, "slow", 9*time.Second, election.Strict) // registered; its term would be lost
+	c := db.Connect(t)
+	exec(t, c, `UPDATE conch.leadership SET timeline = 0`)
+	b := candidate(t, m, "b", time.Second, election.Strict)
+	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != election.Won || r.Handoff || r.Hold != 9*time.Second || r.Token.Epoch != token.Epoch+1+1_000_000 {
+		t.Errorf("%+v", r)
+	}
+	exec(t, c, `UPDATE conch.leadership SET lock_key = 1`)
+	unlockAll(t, db, b)
+	if r := bid(t, candidate(t, m, "d", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
+		t.Errorf("a row with a foreign lock key: %+v", r)
+	}
+}
+
+// Epochs never go down and rows are never deleted, whoever tries.
+func TestEpochsAreGuarded(t *testing.T) {
+	t.Parallel()
+	db, _, _, _ := setup(t)
+	c := db.Connect(t)
+	for _, sql := range []string{
+		`UPDATE conch.leadership SET epoch = 0`, `DELETE FROM conch.leadership`, `UPDATE conch.leadership SET scope = 'x'`,
+		`TRUNCATE conch.leadership`,
+	} {
+		if _, err := c.Exec(t.Context(), sql); err == nil {
+			t.Errorf("%s was let through", sql)
+		}
+	}
+}
+
+// A thousand scopes are won and renewed in one statement each.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	db, m, a, _ := setup(t)
+	_ = db
+	_ = m
+	bids := make([]election.Bid, 1000)
+	for i := range bids {
+		bids[i] = election.Bid{Scope: strings.Repeat("k", i%7+1) + time.Duration(i).String(), Lease: time.Second}
+	}
+	results, err := a.Try(t.Context(), bids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pulses := make([]election.Pulse, len(results))
+	for i, r := range results {
+		if r.Outcome != election.Won || r.Scope != bids[i].Scope {
+			t.Fatalf("bid %d for %q: %+v", i, bids[i].Scope, r)
+		}
+		pulses[i].Token = r.Token
+	}
+	alive, err := a.Beat(t.Context(), pulses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ok := range alive {
+		if !ok {
+			t.Fatalf("pulse %d", i)
+		}
+	}
+}
