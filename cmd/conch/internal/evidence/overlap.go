@@ -1,0 +1,96 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// overlapping counts every sign that two leaderships acted at once.
+func overlapping(r Record) int {
+	return intersecting(r.Outside) + late(r.Outside) + regressing(r.Ledger) + shared(r)
+}
+
+// intersecting counts pairs of acts of different terms that were under way at
+// the same instant.
+func intersecting(acts []Act) (pairs int) {
+	acts = slices.Clone(acts)
+	slices.SortFunc(acts, func(a, b Act) int { return cmp.Compare(a.Start, b.Start) })
+	var open []Act
+	for _, a := range acts {
+		open = slices.DeleteFunc(open, func(o Act) bool { return o.End < a.Start })
+		for _, o := range open {
+			if o.Term != a.Term {
+				pairs++
+			}
+		}
+		open = append(open, a)
+	}
+	return pairs
+}
+
+// late counts acts of a term that began, or reached the file, after the first
+// act of a newer one.
+func late(acts []Act) (n int) {
+	first := map[int64]fence.Instant{}
+	for _, a := range acts {
+		earliest(first, a.Epoch, a.Start)
+	}
+	// after[e] is the earliest first act of any epoch above e.
+	epochs := make([]int64, 0, len(first))
+	for e := range first {
+		epochs = append(epochs, e)
+	}
+	slices.Sort(epochs)
+	after := map[int64]fence.Instant{}
+	for i := len(epochs) - 2; i >= 0; i-- {
+		after[epochs[i]] = first[epochs[i+1]]
+		if later, ok := after[epochs[i+1]]; ok {
+			after[epochs[i]] = min(after[epochs[i]], later)
+		}
+	}
+	var newest int64
+	for _, a := range acts {
+		newest = max(newest, a.Epoch)
+		if bound, ok := after[a.Epoch]; a.Epoch < newest || ok && a.Start > bound {
+			n++
+		}
+	}
+	return n
+}
+
+// regressing counts rows written under an epoch below one that was written
+// before: the fence let a stale leader through. A row's transaction number is
+// given at its insert. One that the fence let pass blocks the next mint until it
+// has committed, so numbers of an older epoch are always below those of a newer.
+func regressing(ledger []Row) (n int) {
+	var newest int64
+	for _, row := range ledger {
+		if row.Epoch < newest {
+			n++
+		}
+		newest = max(newest, row.Epoch)
+	}
+	return n
+}
+
+// shared counts epochs that more than one term acted under: the mint's one
+// promise is that there is none.
+func shared(r Record) (n int) {
+	terms := map[int64]string{}
+	double := map[int64]bool{}
+	look := func(epoch int64, term string) {
+		if t, ok := terms[epoch]; ok && t != term {
+			double[epoch] = true
+		}
+		terms[epoch] = term
+	}
+	for _, row := range r.Ledger {
+		look(row.Epoch, row.Term)
+	}
+	for _, act := range r.Outside {
+		look(act.Epoch, act.Term)
+	}
+	return len(double)
+}

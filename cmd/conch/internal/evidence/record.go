@@ -1,0 +1,50 @@
+package evidence
+
+import "github.com/conchhq/conch/fence"
+
+// Record is everything a run left behind.
+type Record struct {
+	Ledger  []Row   // in the order of their transaction numbers
+	Outside []Act   // in the order of the file
+	Acks    []Ack   // in any order
+	Kills   []Kill  // in any order
+	Entries []Entry // in any order
+}
+
+// Row is one committed row of the ledger.
+type Row struct {
+	Seq   int64
+	Epoch int64
+	Term  string
+	Node  string
+}
+
+// Act is one act behind the act door: one line of the outside file.
+type Act struct {
+	Start fence.Instant `json:"start"`
+	End   fence.Instant `json:"end"`
+	Epoch int64         `json:"epoch"`
+	Term  string        `json:"term"`
+	Node  string        `json:"node"`
+}
+
+// Ack is one line of a process's own file: this row was committed.
+type Ack struct {
+	Seq   int64         `json:"seq"`
+	Epoch int64         `json:"epoch"`
+	Term  string        `json:"term"`
+	At    fence.Instant `json:"at"` // when the commit was known
+}
+
+// Kill is a leader killed. At is read before the signal leaves.
+type Kill struct {
+	At    fence.Instant
+	Node  string
+	Epoch int64 // of the leadership that was killed
+}
+
+// Entry says that a leader's act door had opened.
+type Entry struct {
+	At    fence.Instant
+	Epoch int64
+}
