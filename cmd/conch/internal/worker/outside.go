@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// actMost is what the gate is told that an outside act may take. Between the
+// gate's yes and the write no more time may pass, however busy the machine is.
+const actMost = 200 * time.Millisecond
+
+// actOutside is the role behind the act door: effects that nobody can refuse.
+func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
+	pace := time.NewTicker(n.cfg.OutsidePace)
+	defer pace.Stop()
+	for ctx.Err() == nil {
+		err := l.Gate.Do(ctx, fence.Act, actMost, n.act)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, fence.ErrShut) && !errors.Is(err, fence.ErrLate) {
+			return err
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// act takes a moment and then leaves its line. It looks at its context last of
+// all, as any act should whose effect can not be taken back.
+func (n *node) act(ctx context.Context, t fence.Token) error {
+	a := evidence.Act{Start: fence.Boottime(), Epoch: t.Epoch, Term: t.Term.String(), Node: n.cfg.ID}
+	work := time.NewTimer(n.cfg.OutsideWork)
+	defer work.Stop()
+	select {
+	case <-work.C:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	a.End = fence.Boottime()
+	if err := n.outside.Append(a); err != nil {
+		return err
+	}
+	n.acts.Add(1)
+	return nil
+}

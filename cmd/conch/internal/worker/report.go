@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Report is one line that a node says of itself, for whoever watches it live.
+// Nothing is proved with it.
+type Report struct {
+	Kind  election.Kind `json:"kind"`
+	At    fence.Instant `json:"at"`
+	Node  string        `json:"node"`
+	Epoch int64         `json:"epoch,omitempty"`
+	Term  string        `json:"term,omitempty"`
+	Error string        `json:"error,omitempty"`
+	// Of a Pulse: how long each door stays open, and what was done so far.
+	FencedLeft time.Duration `json:"fenced_left,omitempty"`
+	ActLeft    time.Duration `json:"act_left,omitempty"`
+	Rows       int64         `json:"rows,omitempty"`
+	Acts       int64         `json:"acts,omitempty"`
+}
+
+// Kinds that a node reports beside those of the election.
+const (
+	Acted election.Kind = "acted" // the first row of a term is committed
+	Pulse election.Kind = "pulse" // how things stand, a few times a second
+)
+
+const (
+	pulseEvery = 200 * time.Millisecond
+	backlog    = 256
+)
+
+// say hands a report on without ever blocking: the elector's own goroutine comes
+// here, and a watcher that is stuck must not cost anybody the leadership.
+func (n *node) say(r Report) {
+	r.At, r.Node = fence.Boottime(), n.cfg.ID
+	select {
+	case n.reports <- r:
+	default:
+	}
+}
+
+func (n *node) fact(f election.Fact) {
+	r := Report{Kind: f.Kind}
+	if f.Token.Epoch != 0 {
+		r.Epoch, r.Term = f.Token.Epoch, f.Token.Term.String()
+	}
+	if f.Err != nil {
+		r.Error = f.Err.Error()
+	}
+	n.say(r)
+}
+
+// relay passes reports on, with a pulse in between, until done is closed and
+// everything said before has been passed on.
+func (n *node) relay(done <-chan struct{}, gate *fence.Gate) {
+	tick := time.NewTicker(pulseEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case r := <-n.reports:
+			n.cfg.Report(r)
+		case <-tick.C:
+			n.say(Report{
+				Kind: Pulse, FencedLeft: gate.Left(fence.Fenced), ActLeft: gate.Left(fence.Act),
+				Rows: n.rows.Load(), Acts: n.acts.Load(),
+			})
+		case <-done:
+			for {
+				select {
+				case r := <-n.reports:
+					n.cfg.Report(r)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
