@@ -1,0 +1,146 @@
+//go:build unix
+
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// view shows how things stand: a table redrawn in place on a terminal, plain
+// lines elsewhere.
+type view struct {
+	cfg   Config
+	out   io.Writer
+	start time.Time
+	table bool // the table is on the screen
+	lines int  // of the table as last drawn
+	notes []string
+}
+
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	clearBelow = "\x1b[J"
+	shownNotes = 6
+)
+
+func newView(cfg Config) *view { return &view{cfg: cfg, out: cfg.Progress, start: time.Now()} }
+
+// say prints a line about the demo itself.
+func (v *view) say(format string, args ...any) { _, _ = fmt.Fprintf(v.out, format+"\n", args...) }
+
+// note records an event: a line below the table, or a plain one.
+func (v *view) note(format string, args ...any) {
+	line := fmt.Sprintf("%6.1fs  ", time.Since(v.start).Seconds()) + fmt.Sprintf(format, args...)
+	if !v.cfg.Terminal {
+		v.say("%s", line)
+		return
+	}
+	v.notes = append(v.notes, line)
+	v.notes = v.notes[max(0, len(v.notes)-shownNotes):]
+}
+
+func (v *view) open() {
+	if v.cfg.Terminal {
+		v.table = true
+		_, _ = io.WriteString(v.out, hideCursor)
+	}
+}
+
+// close leaves the last table where it is and gives the cursor back.
+func (v *view) close() {
+	if v.table {
+		v.table = false
+		_, _ = io.WriteString(v.out, showCursor)
+	}
+}
+
+// draw redraws the table in place.
+func (v *view) draw(s *supervisor, now time.Time) {
+	if !v.table {
+		return
+	}
+	var b strings.Builder
+	if v.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", v.lines)
+	}
+	b.WriteString(clearBelow)
+	text := v.render(s, now)
+	v.lines = strings.Count(text, "\n")
+	b.WriteString(text)
+	_, _ = io.WriteString(v.out, b.String())
+}
+
+func (v *view) render(s *supervisor, now time.Time) string {
+	var b strings.Builder
+	run := time.Duration(0)
+	if !s.begun.IsZero() {
+		run = now.Sub(s.begun)
+	}
+	fmt.Fprintf(&b, "\n%s of %s   %d processes   lease %s   kill -9 of the leader every %s\n\n",
+		run.Round(100*time.Millisecond), s.cfg.Duration, s.cfg.Nodes, s.cfg.Lease, s.cfg.KillEvery)
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED DOOR\tACT DOOR\tROWS\tOUTSIDE")
+	var rows, acts int64
+	for _, m := range s.crew.nodes {
+		r, a := m.rows+m.pulse.Rows, m.acts+m.pulse.Acts
+		rows, acts = rows+r, acts+a
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", m.id, m.pidText(), m.state(now), m.epochText(),
+			left(m, m.pulse.FencedLeft), left(m, m.pulse.ActLeft), r, a)
+	}
+	_ = w.Flush()
+	fmt.Fprintf(&b, "\n%d acts   %d kills   heartbeat %d ms ago   last failover %s   its act door %s\n\n",
+		rows+acts, len(s.kills), s.row.HeartbeatAgeMS, took(s.failover), took(s.actDoor))
+	for _, line := range v.notes {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func (m *member) state(now time.Time) string {
+	switch {
+	case m.process == nil:
+		return fmt.Sprintf("dead, back in %.1fs", max(0, m.back.Sub(now)).Seconds())
+	case m.inside:
+		return "LEADS"
+	case m.epoch != 0:
+		return "LEADS, waits to act outside"
+	default:
+		return "follows"
+	}
+}
+
+func (m *member) pidText() string {
+	if m.process == nil {
+		return "-"
+	}
+	return fmt.Sprint(m.process.pid())
+}
+
+func (m *member) epochText() string {
+	if m.epoch == 0 {
+		return "-"
+	}
+	return fmt.Sprint(m.epoch)
+}
+
+// left is how long a door stays open, counted on since the node said so.
+func left(m *member, d time.Duration) string {
+	if m.process == nil || d == 0 {
+		return "shut"
+	}
+	return fmt.Sprintf("%.1fs", max(0, d-fence.Boottime().Sub(m.pulse.At)).Seconds())
+}
+
+func took(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
