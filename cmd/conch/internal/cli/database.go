@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// errNoDatabase: nothing was named, and nothing answers where Postgres usually is.
+var errNoDatabase = usage{errors.New("no database: give --db URL or set CONCH_DB_URL")}
+
+// named lists the variables that say which database, beside --db.
+var named = []string{
+	pg.EnvURL, "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE",
+}
+
+// configure reads which database to use.
+func (a *app) configure() (pgmint.Config, error) {
+	cfg, err := pgmint.ConfigFromEnv(func(name string) string {
+		if name == pg.EnvURL && a.db != "" {
+			return a.db
+		}
+		return a.Getenv(name)
+	})
+	cfg.AppName, cfg.Logger = "conch", a.log
+	if err != nil {
+		return cfg, usage{err}
+	}
+	return cfg, nil
+}
+
+// reach finds out whether the database can be worked with, schema apart.
+func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
+	cfg, err := a.ready(ctx)
+	var schema *pgmint.SchemaError
+	if errors.As(err, &schema) {
+		err = nil
+	}
+	return cfg, err
+}
+
+// ready finds out whether the database can be worked with, schema included.
+func (a *app) ready(ctx context.Context) (pgmint.Config, error) {
+	cfg, err := a.configure()
+	if err != nil {
+		return cfg, err
+	}
+	err = pgmint.Check(ctx, cfg)
+	// SafeToRetry: nothing was done, so it was the connection that failed.
+	if err != nil && ctx.Err() == nil && pg.SafeToRetry(err) && !a.names() {
+		return cfg, errNoDatabase
+	}
+	return cfg, err
+}
+
+// names tells whether anybody said which database.
+func (a *app) names() bool {
+	if a.db != "" {
+		return true
+	}
+	for _, name := range named {
+		if a.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// observe connects an observer to a database that is ready.
+func (a *app) observe(ctx context.Context) (*pgmint.Observer, error) {
+	cfg, err := a.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pgmint.Observe(ctx, cfg)
+}
+
+// scopeFlag checks a --scope that was given; without it all scopes are meant.
+func scopeFlag(given bool, scope string) error {
+	if !given {
+		return nil
+	}
+	if err := election.ValidScope(scope); err != nil {
+		return usage{err}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// failure marks an error of a command that was called rightly. Whatever reaches
+// Main without it is cobra's or ours about the command line.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// usage marks a failure as the caller's after all.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+
+// told says that the command has said it all; only the exit code is left.
+var told = errors.New("told already")
+
+// does makes a cobra function of a command's work.
+func does(work func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if err := work(cmd.Context()); err != nil {
+			return failure{err}
+		}
+		return nil
+	}
+}
+
+// explain gives the one sentence about an error, and the exit code.
+func explain(err error) (text string, code int) {
+	var ours failure
+	var theirs usage
+	switch {
+	case errors.Is(err, told):
+		return "", failed
+	case errors.As(err, &theirs):
+		return sentence(theirs.Error()), wrong
+	case !errors.As(err, &ours):
+		return sentence(err.Error()), wrong
+	case errors.Is(err, context.Canceled):
+		return "interrupted", failed
+	default:
+		return sentence(pgmint.Sentence(ours.error)), failed
+	}
+}
+
+// sentence puts a text on one line, without the name of the package it is from.
+func sentence(text string) string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, strings.TrimPrefix(line, "election: "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// flagError says what is wrong with a flag in the words of a user, not of a parser.
+func flagError(cmd *cobra.Command, err error) error {
+	help := fmt.Sprintf("see %q", cmd.CommandPath()+" --help")
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var empty *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			return usagef("unknown flag -%s: %s", name, help)
+		}
+		return usagef("unknown flag --%s: %s", name, help)
+	case errors.As(err, &invalid):
+		return usagef("--%s %q is not %s: %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()), help)
+	case errors.As(err, &empty):
+		return usagef("--%s needs a value: %s", empty.GetSpecifiedName(), help)
+	default:
+		return usagef("%w: %s", err, help)
+	}
+}
+
+func kindOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "duration":
+		return "a duration such as 500ms, 3s or 1m"
+	case "int", "int64", "uint64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	default:
+		return "a " + f.Value.Type()
+	}
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+func (a *app) migrate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "install, upgrade or remove the database schema",
+		Example: `  conch migrate up
+  conch migrate status --json
+  conch migrate advance --scope payments --epoch 5000000`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef("migrate needs one of up, down, status, advance: see %q", cmd.CommandPath()+" --help")
+		},
+	}
+	cmd.AddCommand(a.migrateUp(), a.migrateDown(), a.migrateStatus(), a.migrateAdvance())
+	return cmd
+}
+
+func (a *app) migrateUp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "up",
+		Short: "bring the schema to the newest version; may run on several machines at once",
+		Example: `  conch migrate up
+  conch --db postgres://owner@db.example/app migrate up --json`,
+		Args: noArguments,
+		RunE: does(func(ctx context.Context) error { return a.move(ctx, pgmint.Up) }),
+	}
+}
+
+func (a *app) migrateDown() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "remove the schema; refused while anybody leads",
+		Long: `down removes the schema. Epochs and history stay, so that a later "up" goes on
+from them and no old token looks current. It is refused while anybody leads.`,
+		Example: `  conch migrate down`,
+		Args:    noArguments,
+		RunE:    does(func(ctx context.Context) error { return a.move(ctx, pgmint.Down) }),
+	}
+}
+
+// move runs a migration and shows where it led.
+func (a *app) move(ctx context.Context, migrate func(context.Context, pgmint.Config, func(string)) error) error {
+	cfg, err := a.reach(ctx)
+	if err != nil {
+		return err
+	}
+	progress := func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) }
+	if err := migrate(ctx, cfg, progress); err != nil {
+		return err
+	}
+	return a.showSchema(ctx, cfg)
+}
+
+func (a *app) migrateStatus() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "which migrations are applied",
+		Example: `  conch migrate status
+  conch migrate status --json`,
+		Args: noArguments,
+		RunE: does(func(ctx context.Context) error {
+			cfg, err := a.reach(ctx)
+			if err != nil {
+				return err
+			}
+			return a.showSchema(ctx, cfg)
+		}),
+	}
+}
+
+func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
+	s, err := pgmint.Status(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		s.Migrations = append([]pgmint.Migration{}, s.Migrations...)
+		return a.document(s)
+	}
+	var rows []string
+	for _, m := range s.Migrations {
+		applied := "not applied"
+		if m.AppliedAt != nil {
+			applied = clock(*m.AppliedAt)
+		}
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%s", m.Version, m.Name, applied))
+	}
+	if err := a.table("VERSION\tNAME\tAPPLIED", rows); err != nil {
+		return err
+	}
+	return a.line("schema %d of %d", s.Current, s.Latest)
+}
+
+func (a *app) migrateAdvance() *cobra.Command {
+	var scope string
+	var epoch int64
+	cmd := &cobra.Command{
+		Use:   "advance --scope S --epoch N",
+		Short: "raise a scope's epoch after a restore from a backup",
+		Long: `advance raises the epoch of a scope. After a restore from a backup the database
+may be older than tokens that are still about; an epoch above all of them makes
+every one stale. Whoever leads the scope is deposed and campaigns again.`,
+		Example: `  conch migrate advance --scope payments --epoch 5000000`,
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "whose epoch")
+	cmd.Flags().Int64Var(&epoch, "epoch", 0, "the new epoch, above the present one")
+	cmd.RunE = does(func(ctx context.Context) error {
+		if !cmd.Flags().Changed("scope") || !cmd.Flags().Changed("epoch") {
+			return usagef("advance needs --scope and --epoch: see %q", cmd.CommandPath()+" --help")
+		}
+		if err := scopeFlag(true, scope); err != nil {
+			return err
+		}
+		if epoch < 1 {
+			return usagef("--epoch %d is not above 0", epoch)
+		}
+		cfg, err := a.ready(ctx)
+		if err != nil {
+			return err
+		}
+		if err := pgmint.Advance(ctx, cfg, scope, epoch, operator()); err != nil {
+			return err
+		}
+		if a.json {
+			return a.document(map[string]any{"scope": scope, "epoch": epoch})
+		}
+		return a.line("the epoch of %q is %d now", scope, epoch)
+	})
+	return cmd
+}
+
+// operator names who gives an instruction, for the history.
+func operator() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
