@@ -54,6 +54,12 @@ func IsLost(err error) bool {
 	if errors.Is(err, pgconn.ErrConnClosed) {
 		return true
 	}
+	// A write that failed on the line has sent nothing, so it is safe to retry, and
+	// yet the connection is gone.
+	var broken *net.OpError
+	if errors.As(err, &broken) {
+		return true
+	}
 	if pgconn.SafeToRetry(err) {
 		return false // nothing was sent, for a reason other than a closed connection
 	}

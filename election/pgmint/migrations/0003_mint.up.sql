@@ -259,6 +259,8 @@ BEGIN
     UPDATE conch.leadership SET epoch = to_epoch, term = gen_random_uuid(), parted_at = clock_timestamp(),
            released = l.released AND l.parted_at IS NOT NULL
      WHERE scope = the_scope;
+    UPDATE conch.heartbeat h SET term = n.term, epoch = n.epoch
+      FROM conch.leadership n WHERE n.scope = the_scope AND h.scope = n.scope;
     INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
     VALUES (the_scope, l.epoch, l.holder, 'evicted', format('epoch advanced to %s by hand', to_epoch), who);
     RETURN l.epoch;
