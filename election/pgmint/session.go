@@ -171,13 +171,13 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, er
 		}
 		return nil, nil
 	}
-	renewed, err := ask(ctx, s.pg, pgx.RowTo[string], `SELECT conch.beat($1, $2, $3)`, scopes, terms, settle)
+	renewed, err := ask(ctx, s.pg, pgx.RowTo[int64], `SELECT conch.beat($1, $2, $3)`, scopes, terms, settle)
 	if err != nil {
 		return nil, s.failure("heartbeat", err)
 	}
 	alive := make([]bool, len(pulses))
-	for i, scope := range scopes {
-		alive[i] = slices.Contains(renewed, scope)
+	for _, place := range renewed {
+		alive[place-1] = true
 	}
 	return alive, nil
 }

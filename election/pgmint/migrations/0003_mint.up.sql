@@ -177,9 +177,9 @@ BEGIN
     RETURN said;
 END $$;
 
--- beat renews terms. It answers with the scopes whose term is still the one
--- given: a row under another term is never touched, whoever its holder is.
-CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS SETOF text
+-- beat renews terms. It answers with the places, from 1, of those that are still
+-- current: a row under another term is never touched, whoever its holder is.
+CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS SETOF bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
@@ -195,9 +195,9 @@ BEGIN
     PERFORM FROM conch.heartbeat h WHERE h.scope = ANY (scopes) ORDER BY h.scope FOR NO KEY UPDATE;
     RETURN QUERY
     UPDATE conch.heartbeat h SET beat_at = clock_timestamp()
-      FROM unnest(scopes, terms) AS b(scope, term)
+      FROM unnest(scopes, terms) WITH ORDINALITY AS b(scope, term, place)
      WHERE h.scope = b.scope AND h.term = b.term
-    RETURNING h.scope;
+    RETURNING b.place;
 END $$;
 
 -- part records that terms were given up. The caller unlocks after the commit,
@@ -231,7 +231,7 @@ END $$;
 CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint) RETURNS void
 LANGUAGE sql VOLATILE AS $$
     DELETE FROM conch.process p WHERE p.last_seen < clock_timestamp() - interval '1 day';
-    INSERT INTO conch.process (process_key, id, scopes, lease_ms) VALUES (process, me, my_scopes, my_lease_ms);
+    INSERT INTO conch.process (process_key, id, scopes, lease_ms) VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms);
 $$;
 
 -- advance raises an epoch by hand, for instance after a restore from a backup that
