@@ -13,7 +13,7 @@ func (m *Machine) opened(now fence.Instant) {
 	m.heardAt, m.beatAt = now, now
 	for _, s := range m.seats {
 		s.tryAt = now.Add(time.Duration(s.Rank) * m.set.RankDelay)
-		if s.resting {
+		if s.state == waiting && s.farewell == nil && s.resting {
 			m.rest(s, now)
 		}
 	}
@@ -35,6 +35,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			m.open(s, now, in.Sent, r)
 			if m.stop {
 				m.shut(s, ErrStepDown, Farewell{Token: s.token, Reason: "stopping"})
+				s.drainBy = m.stopBy
 			}
 		case Held:
 			m.follow(s, now, r)
@@ -62,7 +63,7 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 		process = 0 // its end was seen: there is nothing to wait for
 	}
 	known := r.Holder == s.holder && process == s.process
-	s.holder, s.process = r.Holder, process
+	s.holder, s.process, s.restTill = r.Holder, process, 0
 	if !known {
 		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
 	}
@@ -121,9 +122,10 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 func (m *Machine) parted(now fence.Instant) {
 	m.asking = nothing
 	for _, s := range m.asked {
-		said := s.farewell
-		if said == nil {
-			continue
+		said := s.saying
+		s.saying = nil
+		if said == nil || s.farewell != said {
+			continue // the acts ended meanwhile: the promise that they have is still to be said
 		}
 		s.farewell = nil
 		if s.state == waiting && s.asked {
@@ -141,7 +143,7 @@ func (m *Machine) rest(s *seat, now fence.Instant) {
 	s.tryAt = now
 	if s.resting {
 		s.tryAt = now.Add(m.jitter(m.set.YieldAfterStep))
-		s.resting = false
+		s.resting, s.restTill = false, s.tryAt
 	}
 }
 
@@ -221,8 +223,12 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		if in.Holder == "" && !all {
 			s.nudges = quickTries
 		}
+		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
+		if in.Holder == "" {
+			at = max(at, s.restTill) // the news may be of our own farewell
+		}
 		if !s.resting {
-			s.tryAt = min(s.tryAt, now.Add(time.Duration(s.Rank)*m.set.RankDelay))
+			s.tryAt = min(s.tryAt, at)
 		}
 	}
 	m.watch()
@@ -244,11 +250,11 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 }
 
 func (m *Machine) stopping(now fence.Instant, in Stop) {
-	m.stop = true
+	m.stop, m.stopBy = true, now.Add(in.Timeout)
 	for _, s := range m.seats {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrStepDown, Timeout: in.Timeout})
 		if s.state == closing && s.drainBy == 0 && !s.abandoned {
-			s.drainBy = now.Add(in.Timeout)
+			s.drainBy = m.stopBy
 		}
 	}
 	m.watched = nil

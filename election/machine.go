@@ -32,6 +32,7 @@ type Machine struct {
 	watched []int64
 	random  uint64
 	stop    bool
+	stopBy  fence.Instant // when the time to drain is up, once stopping
 	over    bool
 	out     []Action
 }
@@ -148,7 +149,7 @@ func (m *Machine) pass(now fence.Instant) {
 	for _, s := range m.seats {
 		switch s.state {
 		case leading:
-			if !s.entered && now >= s.actFrom && now < s.deadline {
+			if !s.entered && !s.late && now >= s.actFrom && now < s.deadline {
 				s.entered = true
 				m.do(Enter{Token: s.token})
 				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})

@@ -83,6 +83,7 @@ func (m *Machine) part(now fence.Instant) bool {
 	var asked []*seat
 	for _, s := range m.seats {
 		if s.farewell != nil {
+			s.saying = s.farewell
 			farewells = append(farewells, *s.farewell)
 			asked = append(asked, s)
 		}
@@ -165,7 +166,7 @@ func (m *Machine) Next() fence.Instant {
 				at(s.drainBy)
 			}
 		case waiting:
-			if m.link.up && idle && !s.Never && !m.stop {
+			if m.link.up && idle && !s.Never && !m.stop && s.farewell == nil {
 				at(s.tryAt)
 			}
 		}

@@ -29,6 +29,7 @@ type seat struct {
 	gone      int64 // the process key whose end was seen last
 	busySince fence.Instant
 	firstBid  fence.Instant
+	restTill  fence.Instant // others go first until then, unless one has
 
 	// leading and closing
 	token    fence.Token
@@ -43,6 +44,7 @@ type seat struct {
 	why       error
 	drainBy   fence.Instant
 	farewell  *Farewell // to be said to the mint
+	saying    *Farewell // the one under way
 	parting   Farewell  // what the farewell will be once acts have ended
 	abandoned bool      // it was said, or can not be said, though acts had not ended
 	asked     bool      // somebody asked for it and is told when it is done
@@ -85,7 +87,7 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 	// The mint stored the longer of hold and lease; there is something to lower
 	// only if that was the hold.
 	s.settled = r.Hold <= s.Lease
-	s.busySince, s.process, s.failures, s.nudges = 0, 0, 0, 0
+	s.busySince, s.process, s.failures, s.nudges, s.restTill = 0, 0, 0, 0, 0
 	took := now.Sub(s.firstBid)
 	s.firstBid = 0
 	m.do(Open{Token: s.token, ActFrom: s.actFrom, Deadline: s.deadline})

@@ -1,0 +1,183 @@
+package election_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// rules watch a machine from outside and say which of its promises it broke.
+type rules struct {
+	seats   map[string]election.SeatSettings
+	busy    string // the request under way
+	terms   map[fence.Term]*life
+	current map[string]*life // the latest term of each scope
+	stopped bool
+	done    bool
+}
+
+// life is what was seen of one term.
+type life struct {
+	opened, entered, shut, ended, late bool
+	actFrom                            fence.Instant
+	deadline                           fence.Instant
+	deposed                            bool
+}
+
+func newRules(set election.Settings) *rules {
+	r := &rules{seats: map[string]election.SeatSettings{}, terms: map[fence.Term]*life{}, current: map[string]*life{}}
+	for _, s := range set.Seats {
+		r.seats[s.Scope] = s
+	}
+	return r
+}
+
+// answers reports whether an input answers a request.
+func answers(in election.Input) bool {
+	switch in.(type) {
+	case election.Opened, election.Tried, election.Beaten, election.Parted, election.Failed:
+		return true
+	}
+	return false
+}
+
+// check takes one step of the machine.
+func (r *rules) check(now fence.Instant, in election.Input, actions []election.Action) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if r.done && len(actions) > 0 {
+		fault("acts after done: %T", actions[0])
+	}
+	if answers(in) {
+		r.busy = ""
+	}
+	switch in := in.(type) {
+	case election.Ended:
+		if l := r.current[in.Scope]; l != nil && l.shut {
+			l.ended = true
+		}
+	case election.Stop:
+		r.stopped = true
+	}
+	for _, a := range actions {
+		switch a := a.(type) {
+		case election.Connect:
+			r.request("connect", fault)
+			if r.stopped {
+				fault("connects after stop")
+			}
+		case election.Try:
+			r.request("try", fault)
+			r.tries(a, fault)
+		case election.Beat:
+			r.request("beat", fault)
+			for _, p := range a.Pulses {
+				if l := r.terms[p.Token.Term]; l == nil || l.shut || p.Settle && !l.entered {
+					fault("beats %s, settle %v: %+v", name(p.Token), p.Settle, l)
+				}
+			}
+		case election.Release:
+			r.request("release", fault)
+			for _, f := range a.Farewells {
+				l := r.terms[f.Token.Term]
+				if l == nil || !l.shut {
+					fault("releases %s before it is shut", name(f.Token))
+				} else if f.Released && (!l.entered || !l.ended || l.deposed) {
+					fault("promises that %s is released: %+v", name(f.Token), l)
+				}
+			}
+		case election.Open:
+			r.opens(in, a, fault)
+		case election.Enter:
+			l := r.terms[a.Token.Term]
+			if l == nil || l.shut || l.entered || now < l.actFrom || now >= l.deadline || l.late {
+				fault("enters %s at the wrong time: %+v", name(a.Token), l)
+			} else {
+				l.entered = true
+			}
+		case election.Extend:
+			r.extends(in, a, fault)
+		case election.Suspend:
+			if l := r.current[a.Scope]; l == nil || l.shut {
+				fault("suspends %s, which is shut", a.Scope)
+			} else {
+				l.late = true
+			}
+		case election.Shut:
+			if l := r.terms[a.Token.Term]; l == nil || l.shut {
+				fault("shuts %s twice or unopened", name(a.Token))
+			} else {
+				l.shut = true
+				l.deposed = errors.Is(a.Why, election.ErrDeposed)
+			}
+		case election.Done:
+			r.done = true
+			for scope, l := range r.current {
+				if !l.shut {
+					fault("done with %s open", scope)
+				}
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (r *rules) request(what string, fault func(string, ...any)) {
+	if r.busy != "" {
+		fault("%s while %s is under way", what, r.busy)
+	}
+	r.busy = what
+}
+
+func (r *rules) tries(a election.Try, fault func(string, ...any)) {
+	if len(a.Bids) == 0 || r.stopped {
+		fault("tries %v, stopped %v", a.Bids, r.stopped)
+	}
+	for _, b := range a.Bids {
+		if l := r.current[b.Scope]; l != nil && !l.ended || r.seats[b.Scope].Never {
+			fault("bids for %s while its role runs, or never: %+v", b.Scope, l)
+		}
+		if (b.Block > 0 || b.Evict) && len(a.Bids) > 1 {
+			fault("blocks in a batch: %v", a.Bids)
+		}
+		if b.Lease != r.seats[b.Scope].Lease {
+			fault("bids for %s with a lease of %s", b.Scope, b.Lease)
+		}
+	}
+}
+
+func (r *rules) opens(in election.Input, a election.Open, fault func(string, ...any)) {
+	won := false
+	tried, _ := in.(election.Tried)
+	for _, res := range tried.Results {
+		won = won || res.Outcome == election.Won && res.Token == a.Token
+	}
+	if l := r.current[a.Token.Scope]; l != nil && !l.ended {
+		fault("opens %s over a term that has not ended", name(a.Token))
+	}
+	if !won || r.terms[a.Token.Term] != nil {
+		fault("opens %s, which it did not win now", name(a.Token))
+	}
+	s := r.seats[a.Token.Scope]
+	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > tried.Sent.Add(window) {
+		fault("opens %s for more than its window after the send", name(a.Token))
+	}
+	l := &life{opened: true, actFrom: a.ActFrom, deadline: a.Deadline}
+	r.terms[a.Token.Term], r.current[a.Token.Scope] = l, l
+}
+
+func (r *rules) extends(in election.Input, a election.Extend, fault func(string, ...any)) {
+	beaten, ok := in.(election.Beaten)
+	l, s := r.current[a.Scope], r.seats[a.Scope]
+	if !ok || l == nil || l.shut {
+		fault("extends %s out of the blue", a.Scope)
+		return
+	}
+	window := min(s.Lease-s.Margin, s.Late)
+	if a.Deadline > max(l.deadline, beaten.Sent.Add(window)) {
+		fault("extends %s for more than its window after the send", a.Scope)
+	}
+	l.deadline, l.late = a.Deadline, false
+}

@@ -1,0 +1,301 @@
+package election_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// A script tells a machine what happens and shows what it does about it. A line
+// at the margin is one input; the indented lines below it are the actions it
+// gave, written by the test (-update):
+//
+//	# a comment
+//	0s     tick
+//	    connect
+//	5ms    opened
+//	    try s
+//	6ms    tried s=won epoch=1
+//	    open s#1 act from 6ms until 2.705s
+//	next   tick
+//	    …
+//
+// A time is a duration since the start of the story, "+" a duration since the
+// input before, "next" the instant that the machine itself asked for. The first
+// lines may set the scene:
+//
+//	settings takeover=fast heartbeat=1s seed=9
+//	seat s lease=3s margin=300ms late=2.7s rank=1 never
+//
+// run TIME SCOPE=OUTCOME answers every request well, and tries as it says (or
+// with won), after a millisecond, or the time that a bid may block. It shows all but heartbeats that go well.
+type script struct {
+	t       *testing.T
+	set     election.Settings
+	m       *election.Machine
+	rules   *rules
+	now     fence.Instant
+	sent    fence.Instant    // when the request under way was asked
+	pulses  []election.Pulse // of the heartbeat under way
+	bids    []election.Bid   // of the try under way
+	tokens  map[string]fence.Token
+	pending election.Action // the request under way
+	out     []string
+}
+
+// base is when a story begins: well after the clock's origin, where no instant
+// is mistaken for none.
+const base = fence.Instant(time.Hour)
+
+func newScript(t *testing.T) *script {
+	return &script{t: t, now: base, tokens: map[string]fence.Token{}, set: election.Settings{
+		Takeover: election.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
+		CheckInterval: time.Second, BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond,
+		RetryMax: 3 * time.Second, RankDelay: 5 * time.Millisecond, YieldAfterStep: 3 * time.Second, Seed: 1,
+	}}
+}
+
+// play returns the text with the actions under each input as they are now.
+func (s *script) play(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \n")
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		b.WriteString(line + "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		s.out = nil
+		s.line(line)
+		for _, o := range s.out {
+			b.WriteString("    " + o + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (s *script) line(line string) {
+	words := strings.Fields(line)
+	switch words[0] {
+	case "settings":
+		s.settings(args(words[1:]))
+		return
+	case "seat":
+		s.seat(words[1], args(words[2:]))
+		return
+	case "run":
+		s.start()
+		s.run(base.Add(s.duration(words[1])), args(words[2:]))
+		return
+	}
+	s.start()
+	s.until(words[0])
+	s.step(s.input(words[1], words[2:]))
+}
+
+func (s *script) start() {
+	if s.m == nil {
+		if len(s.set.Seats) == 0 {
+			s.seat("s", nil)
+		}
+		s.m = election.NewMachine(s.set)
+		s.rules = newRules(s.set)
+	}
+}
+
+func (s *script) settings(a map[string]string) {
+	for k, v := range a {
+		switch k {
+		case "takeover":
+			s.set.Takeover = election.Takeover(v)
+		case "lease":
+			s.set.Lease = s.duration(v)
+		case "heartbeat":
+			s.set.Heartbeat = s.duration(v)
+		case "seed":
+			_, _ = fmt.Sscan(v, &s.set.Seed)
+		default:
+			s.t.Fatalf("settings: %q", k)
+		}
+	}
+}
+
+func (s *script) seat(scope string, a map[string]string) {
+	seat := election.SeatSettings{Scope: scope, Lease: 3 * time.Second, Margin: 300 * time.Millisecond, Late: 2700 * time.Millisecond}
+	for k, v := range a {
+		switch k {
+		case "lease":
+			seat.Lease = s.duration(v)
+			seat.Margin = seat.Lease / 10
+			seat.Late = seat.Lease - seat.Margin
+		case "late":
+			seat.Late = s.duration(v)
+		case "rank":
+			_, _ = fmt.Sscan(v, &seat.Rank)
+		case "never":
+			seat.Never = true
+		default:
+			s.t.Fatalf("seat: %q", k)
+		}
+	}
+	s.set.Seats = append(s.set.Seats, seat)
+}
+
+func (s *script) until(when string) {
+	switch {
+	case when == "next":
+		next := s.m.Next()
+		if next == 0 {
+			s.t.Fatal("the machine waits for nothing, there is no next")
+		}
+		s.now = max(s.now, next)
+		s.out = append(s.out, "at "+s.at(s.now))
+	case strings.HasPrefix(when, "+"):
+		s.now = s.now.Add(s.duration(when[1:]))
+	default:
+		at := base.Add(s.duration(when))
+		if at < s.now {
+			s.t.Fatalf("%s is in the past, it is %s", when, s.at(s.now))
+		}
+		s.now = at
+	}
+}
+
+// step feeds the machine, checks the rules and shows what came.
+func (s *script) step(in election.Input) {
+	s.shows(s.advance(in))
+	if next := s.m.Next(); next == 0 {
+		s.out = append(s.out, "(no next)")
+	} else {
+		s.out = append(s.out, "(next "+s.at(next)+")")
+	}
+}
+
+func (s *script) advance(in election.Input) []election.Action {
+	if answers(in) && !matches(s.pending, in) {
+		s.t.Fatalf("at %s: %T answers %T", s.at(s.now), in, s.pending)
+	}
+	actions := s.m.Step(s.now, in)
+	if err := s.rules.check(s.now, in, actions); err != nil {
+		s.t.Errorf("at %s, %T: %v", s.at(s.now), in, err)
+	}
+	if answers(in) {
+		s.pending = nil
+	}
+	for _, a := range actions {
+		switch a := a.(type) {
+		case election.Try:
+			s.bids, s.sent, s.pending = a.Bids, s.now, a
+		case election.Beat:
+			s.pulses, s.sent, s.pending = a.Pulses, s.now, a
+		case election.Connect, election.Release:
+			s.pending = a
+		case election.Open:
+			s.tokens[a.Token.Scope] = a.Token
+		}
+	}
+	return actions
+}
+
+// matches reports whether the input can answer the request.
+func matches(request election.Action, in election.Input) bool {
+	if _, failed := in.(election.Failed); failed {
+		return request != nil
+	}
+	ok := false
+	switch request.(type) {
+	case election.Connect:
+		_, ok = in.(election.Opened)
+	case election.Try:
+		_, ok = in.(election.Tried)
+	case election.Beat:
+		_, ok = in.(election.Beaten)
+	case election.Release:
+		_, ok = in.(election.Parted)
+	}
+	return ok
+}
+
+// run lets time pass with a mint that answers well.
+func (s *script) run(end fence.Instant, with map[string]string) {
+	for {
+		var in election.Input = election.Tick{}
+		at := s.m.Next()
+		if s.pending != nil {
+			at, in = s.now.Add(s.takes(with)), s.answer(with)
+		}
+		if at == 0 || at > end {
+			s.now = max(s.now, end)
+			return
+		}
+		s.now = max(s.now, at)
+		for _, a := range s.advance(in) {
+			switch a.(type) {
+			case election.Beat, election.Extend:
+			default:
+				s.out = append(s.out, s.at(s.now)+" "+s.show(a))
+			}
+		}
+	}
+}
+
+// takes is how long the mint takes to answer: a bid on a busy scope waits.
+func (s *script) takes(with map[string]string) time.Duration {
+	if try, ok := s.pending.(election.Try); ok && len(try.Bids) == 1 && with[try.Bids[0].Scope] == "busy" {
+		return max(try.Bids[0].Block, time.Millisecond)
+	}
+	return time.Millisecond
+}
+
+func (s *script) answer(with map[string]string) election.Input {
+	switch p := s.pending.(type) {
+	case election.Connect:
+		return election.Opened{}
+	case election.Beat:
+		return s.beaten(nil)
+	case election.Release:
+		return election.Parted{}
+	case election.Try:
+		var words []string
+		for _, b := range p.Bids {
+			words = append(words, b.Scope+"="+with[b.Scope])
+		}
+		return s.tried(words)
+	}
+	s.t.Fatal("nothing to answer")
+	return nil
+}
+
+func (s *script) duration(v string) time.Duration {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+func (s *script) at(i fence.Instant) string {
+	d := i.Sub(base).Round(10 * time.Microsecond)
+	if i < 0 {
+		return "never"
+	}
+	return d.String()
+}
+
+func args(words []string) map[string]string {
+	a := map[string]string{}
+	for _, w := range words {
+		k, v, _ := strings.Cut(w, "=")
+		a[k] = v
+	}
+	return a
+}
+
+var errScript = errors.New("scripted")

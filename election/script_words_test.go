@@ -1,0 +1,196 @@
+package election_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// input reads what happens.
+func (s *script) input(verb string, words []string) election.Input {
+	a := args(words)
+	switch verb {
+	case "tick":
+		return election.Tick{}
+	case "opened":
+		return election.Opened{}
+	case "tried":
+		return s.tried(words)
+	case "beaten":
+		return s.beaten(a)
+	case "parted":
+		return election.Parted{}
+	case "failed":
+		_, lost := a["lost"]
+		return election.Failed{Lost: lost, Err: errScript}
+	case "woken":
+		w := election.Woken{Scope: a["scope"], Holder: a["holder"]}
+		_, _ = fmt.Sscan(a["process"], &w.Process)
+		return w
+	case "stepdown":
+		return election.StepDown{
+			Scope: words[0], Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
+			Timeout: s.duration(cmpOr(a["timeout"], "10s")),
+		}
+	case "ended":
+		return election.Ended{Scope: words[0]}
+	case "stop":
+		return election.Stop{Timeout: s.duration(cmpOr(a["timeout"], "10s"))}
+	}
+	s.t.Fatalf("no input is called %q", verb)
+	return nil
+}
+
+func cmpOr(v, otherwise string) string {
+	if v == "" {
+		return otherwise
+	}
+	return v
+}
+
+// tried reads results: SCOPE=OUTCOME and, after it, what belongs to it.
+func (s *script) tried(words []string) election.Input {
+	in := election.Tried{Sent: s.sent}
+	var r *election.Result
+	for _, w := range words {
+		k, v, _ := strings.Cut(w, "=")
+		if slices.ContainsFunc(s.bids, func(b election.Bid) bool { return b.Scope == k }) {
+			in.Results = append(in.Results, election.Result{Scope: k, Outcome: outcomes[v]})
+			r = &in.Results[len(in.Results)-1]
+			if r.Outcome == election.Won {
+				epoch := s.tokens[k].Epoch + 1
+				r.Token = fence.Token{Scope: k, Holder: "me", Epoch: epoch, Term: fence.Term{15: byte(epoch), 0: k[0]}}
+			}
+			if r.Outcome == election.Refused {
+				r.Why = errScript
+			}
+			continue
+		}
+		switch k {
+		case "hold":
+			r.Hold = s.duration(v)
+		case "handoff":
+			r.Handoff = true
+		case "by":
+			r.Holder = v
+		case "process":
+			_, _ = fmt.Sscan(v, &r.Process)
+		case "evicted":
+			r.Evicted = []election.Blocker{{PID: 42, Query: v}}
+		default:
+			s.t.Fatalf("tried: %q", w)
+		}
+	}
+	if len(in.Results) != len(s.bids) {
+		s.t.Fatalf("%d results for the bids %v", len(in.Results), s.bids)
+	}
+	return in
+}
+
+var outcomes = map[string]election.Outcome{
+	"": election.Won, "won": election.Won, "held": election.Held, "busy": election.Busy,
+	"yield": election.Yield, "refused": election.Refused,
+}
+
+// beaten reads the answer to a heartbeat: SCOPE=dead for each term that is over.
+func (s *script) beaten(a map[string]string) election.Input {
+	in := election.Beaten{Sent: s.sent}
+	for _, p := range s.pulses {
+		in.Alive = append(in.Alive, a[p.Token.Scope] != "dead")
+	}
+	return in
+}
+
+func (s *script) shows(actions []election.Action) {
+	for _, a := range actions {
+		s.out = append(s.out, s.show(a))
+	}
+}
+
+// show writes an action as one line.
+func (s *script) show(a election.Action) string {
+	switch a := a.(type) {
+	case election.Connect:
+		return "connect"
+	case election.Disconnect:
+		return "disconnect"
+	case election.Done:
+		return "done"
+	case election.Try:
+		return "try " + list(a.Bids, func(b election.Bid) string {
+			return b.Scope + given(b.Block > 0, " block "+b.Block.String()) + given(b.Evict, " evict")
+		})
+	case election.Beat:
+		return "beat " + cmpOr(list(a.Pulses, func(p election.Pulse) string {
+			return name(p.Token) + given(p.Settle, " settle")
+		}), "nothing, to stay alive")
+	case election.Release:
+		return "release " + list(a.Farewells, func(f election.Farewell) string {
+			return name(f.Token) + given(f.Released, " released") + given(!f.Released, " NOT released") +
+				given(f.To != "", " to "+f.To) + given(f.Actor != "", " by "+f.Actor) + ": " + f.Reason
+		})
+	case election.Open:
+		return fmt.Sprintf("open %s act from %s until %s", name(a.Token), s.at(a.ActFrom), s.at(a.Deadline))
+	case election.Enter:
+		return "enter " + name(a.Token)
+	case election.Extend:
+		return fmt.Sprintf("extend %s until %s", a.Scope, s.at(a.Deadline))
+	case election.Suspend:
+		return "suspend " + a.Scope
+	case election.Shut:
+		return fmt.Sprintf("shut %s: %v", name(a.Token), a.Why)
+	case election.Watch:
+		return "watch " + cmpOr(list(a.Processes, func(p int64) string { return fmt.Sprint(p) }), "nobody")
+	case election.Report:
+		return "fact " + fact(a.Fact)
+	}
+	return fmt.Sprintf("%#v", a)
+}
+
+func fact(f election.Fact) string {
+	parts := map[string]string{}
+	add := func(k string, v any, there bool) {
+		if there {
+			parts[k] = fmt.Sprintf("%s=%v", k, v)
+		}
+	}
+	add("after", f.After.Round(10*time.Microsecond), f.After != 0)
+	add("hold", f.Hold, f.Hold != 0)
+	add("handoff", f.Handoff, f.Handoff)
+	add("holder", f.Holder, f.Holder != "")
+	add("took", f.Took.Round(10*time.Microsecond), f.Took != 0)
+	add("blockers", f.Blockers, len(f.Blockers) > 0)
+	add("err", f.Err, f.Err != nil)
+	text := string(f.Kind)
+	if f.Token.Epoch != 0 {
+		text += " " + name(f.Token)
+	} else if f.Scope != "" {
+		text += " " + f.Scope
+	}
+	for _, k := range slices.Sorted(maps.Keys(parts)) {
+		text += " " + parts[k]
+	}
+	return text
+}
+
+func name(t fence.Token) string { return fmt.Sprintf("%s#%d", t.Scope, t.Epoch) }
+
+func given(there bool, text string) string {
+	if there {
+		return text
+	}
+	return ""
+}
+
+func list[T any](all []T, show func(T) string) string {
+	var parts []string
+	for _, x := range all {
+		parts = append(parts, show(x))
+	}
+	return strings.Join(parts, ", ")
+}
