@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,11 +66,11 @@ func (a *app) runDemo(ctx context.Context, cfg demo.Config) error {
 		return usage{err}
 	}
 	forgetDatabase()
-	cfg.Progress, cfg.Logger = a.Stdout, a.log
+	cfg.Progress = a.Stdout
 	if a.json {
 		cfg.Progress = a.Stderr
 	}
-	cfg.Terminal = isTerminal(cfg.Progress)
+	cfg.Terminal, cfg.Width = terminal(cfg.Progress)
 	verdict, err := demo.Run(ctx, cfg)
 	if err != nil {
 		return err
@@ -104,9 +103,17 @@ func (a *app) printVerdict(v evidence.Verdict, fault error) error {
 		v.Leaders, v.Kills)
 }
 
-func isTerminal(w io.Writer) bool {
+// terminal tells whether a writer is one that can be redrawn, and how wide.
+func terminal(w io.Writer) (is bool, width func() int) {
 	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+	is = ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+	return is, func() int {
+		if !is {
+			return 0
+		}
+		width, _, _ := term.GetSize(int(file.Fd())) // 0 if it does not know
+		return width
+	}
 }
 
 // forgetDatabase keeps the caller's settings from this program's own server, and
@@ -119,6 +126,3 @@ func forgetDatabase() {
 		_ = os.Unsetenv(name)
 	}
 }
-
-// errAlone ends a node whose supervisor is gone.
-var errAlone = errors.New("the demo that started this node is gone")

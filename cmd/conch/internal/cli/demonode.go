@@ -19,6 +19,9 @@ import (
 // farewell is how long a node without a supervisor may take to end.
 const farewell = 2 * time.Second
 
+// errAlone ends a node whose supervisor is gone.
+var errAlone = errors.New("the demo that started this node is gone")
+
 // demoNode is what the demo and the chaos tests run several of. It reports on
 // stdout and lives no longer than its stdin stays open.
 func (a *app) demoNode() *cobra.Command {

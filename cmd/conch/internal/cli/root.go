@@ -9,9 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Exit codes.
@@ -64,6 +67,9 @@ func Main(args []string, w World, b Build) int {
 		return done
 	}
 	text, code := explain(err)
+	if a.db != "" { // say the name of what was given
+		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
+	}
 	if text != "" {
 		_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
 	}

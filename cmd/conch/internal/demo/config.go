@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -23,7 +22,8 @@ type Config struct {
 	// Progress gets the live view or, when it is no terminal, plain lines.
 	Progress io.Writer
 	Terminal bool
-	Logger   *slog.Logger
+	// Width of the terminal now: a line that wraps would spoil the redraw.
+	Width func() int
 }
 
 // NodeCommand is the hidden subcommand that runs one node.

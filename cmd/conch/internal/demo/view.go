@@ -28,6 +28,7 @@ const (
 	showCursor = "\x1b[?25h"
 	clearBelow = "\x1b[J"
 	shownNotes = 6
+	shownNodes = 12
 )
 
 func newView(cfg Config) *view { return &view{cfg: cfg, out: cfg.Progress, start: time.Now()} }
@@ -71,7 +72,7 @@ func (v *view) draw(s *supervisor, now time.Time) {
 		fmt.Fprintf(&b, "\x1b[%dA\r", v.lines)
 	}
 	b.WriteString(clearBelow)
-	text := v.render(s, now)
+	text := narrow(v.render(s, now), v.cfg.Width())
 	v.lines = strings.Count(text, "\n")
 	b.WriteString(text)
 	_, _ = io.WriteString(v.out, b.String())
@@ -83,21 +84,40 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	if !s.begun.IsZero() {
 		run = now.Sub(s.begun)
 	}
-	fmt.Fprintf(&b, "\n%s of %s   %d processes   lease %s   kill -9 of the leader every %s\n\n",
+	fmt.Fprintf(&b, "\n%s of %s   %d processes   lease %s   kill -9 every %s\n\n",
 		run.Round(100*time.Millisecond), s.cfg.Duration, s.cfg.Nodes, s.cfg.Lease, s.cfg.KillEvery)
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED DOOR\tACT DOOR\tROWS\tOUTSIDE")
+	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED\tACT\tROWS\tOUTSIDE")
 	var rows, acts int64
-	for _, m := range s.crew.nodes {
+	for i, m := range s.crew.nodes {
 		r, a := m.rows+m.pulse.Rows, m.acts+m.pulse.Acts
 		rows, acts = rows+r, acts+a
+		if i >= shownNodes {
+			continue
+		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", m.id, m.pidText(), m.state(now), m.epochText(),
 			left(m, m.pulse.FencedLeft), left(m, m.pulse.ActLeft), r, a)
 	}
 	_ = w.Flush()
-	fmt.Fprintf(&b, "\n%d acts   %d kills   heartbeat %d ms ago   last failover %s   its act door %s\n\n",
+	fmt.Fprintf(&b, "\n%d acts, %d kills, heartbeat %d ms ago, failover %s, act door %s\n\n",
 		rows+acts, len(s.kills), s.row.HeartbeatAgeMS, took(s.failover), took(s.actDoor))
 	for _, line := range v.notes {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// narrow cuts every line to the width; 0 is unknown and cuts nothing.
+func narrow(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line, _ = strings.CutSuffix(line, "\n")
+		if runes := []rune(line); len(runes) > width {
+			line = string(runes[:width])
+		}
 		b.WriteString(line + "\n")
 	}
 	return b.String()
@@ -110,7 +130,7 @@ func (m *member) state(now time.Time) string {
 	case m.inside:
 		return "LEADS"
 	case m.epoch != 0:
-		return "LEADS, waits to act outside"
+		return "LEADS, act shut"
 	default:
 		return "follows"
 	}
