@@ -1,0 +1,255 @@
+package election_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+var seed = flag.Uint64("seed", 0, "run this one seed of the random tests")
+
+// seeds are those that a random test runs: the one that was asked for, or
+// enough for every day, or many times that at night.
+func seeds(n uint64) []uint64 {
+	if *seed != 0 {
+		return []uint64{*seed}
+	}
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		n *= 20
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = uint64(i) + 1
+	}
+	return all
+}
+
+func replay(t *testing.T, seed uint64) {
+	t.Helper()
+	t.Fatalf("replay: go test ./election -race -run '^%s$' -seed %d", t.Name(), seed)
+}
+
+// Whatever happens outside, in whatever order, the machine keeps its rules.
+func TestMachineKeepsItsRules(t *testing.T) {
+	for _, n := range seeds(3000) {
+		if err := fuzzMachine(rand.New(rand.NewPCG(n, 0))); err != nil {
+			t.Errorf("seed %d: %v", n, err)
+			replay(t, n)
+		}
+	}
+}
+
+// world is a mint, a loop and roles that do whatever the dice say.
+type world struct {
+	*rand.Rand
+	m       *election.Machine
+	rules   *rules
+	now     fence.Instant
+	sent    fence.Instant
+	pending election.Action
+	closing map[string]bool
+	epochs  map[string]int64
+	entered map[string]bool
+	stopped bool
+	done    bool
+}
+
+func fuzzMachine(r *rand.Rand) error {
+	set := newScript(nil).set
+	set.Seed = r.Uint64()
+	set.Takeover = []election.Takeover{election.Strict, election.Fast, election.Keep}[r.IntN(3)]
+	for i := range 1 + r.IntN(4) {
+		lease := time.Duration(1+r.IntN(5)) * time.Second
+		margin := lease / 10
+		set.Seats = append(set.Seats, election.SeatSettings{
+			Scope: string(rune('d' - i)), Lease: lease, Margin: margin, Late: lease - margin - time.Duration(r.IntN(int(lease/2))),
+			Rank: r.IntN(3), Never: r.IntN(8) == 0,
+		})
+		set.Lease = min(set.Lease, lease)
+	}
+	set.Heartbeat = set.Lease / 5
+	w := &world{
+		Rand: r, m: election.NewMachine(set), rules: newRules(set), now: base,
+		closing: map[string]bool{}, epochs: map[string]int64{}, entered: map[string]bool{},
+	}
+	if err := w.step(election.Tick{}); err != nil {
+		return err
+	}
+	for range 200 {
+		if err := w.turn(); err != nil {
+			return err
+		}
+	}
+	return w.finish(set)
+}
+
+// turn lets some time pass and something happen.
+func (w *world) turn() error {
+	next := w.m.Next()
+	switch jump := w.IntN(10); {
+	case jump < 5 && next > w.now:
+		w.now = next
+	case jump == 5:
+		w.now = w.now.Add(time.Duration(w.Int64N(int64(6 * time.Second)))) // stopped or starved
+	default:
+		w.now = w.now.Add(time.Duration(w.Int64N(int64(50 * time.Millisecond))))
+	}
+	if w.IntN(40) == 0 {
+		if err := w.still(); err != nil {
+			return err
+		}
+	}
+	return w.step(w.something())
+}
+
+func (w *world) something() election.Input {
+	scope := string(rune('a' + w.IntN(5)))
+	switch n := w.IntN(20); {
+	case n < 9 && w.pending != nil:
+		return w.answer()
+	case n < 12:
+		for s := range w.rules.seats {
+			if w.closing[s] && w.IntN(2) == 0 {
+				return election.Ended{Scope: s}
+			}
+		}
+		return election.Ended{Scope: scope} // of nothing that runs; the loop never says so
+	case n < 14:
+		return election.StepDown{Scope: scope, Why: election.ErrStepDown, Timeout: time.Duration(w.IntN(4)) * time.Second}
+	case n < 16:
+		return election.Woken{Scope: scope, Holder: []string{"", "x"}[w.IntN(2)]}
+	case n == 16:
+		return election.Woken{Process: int64(w.IntN(4))}
+	case n == 17:
+		return election.Woken{}
+	case n == 18 && w.IntN(20) == 0:
+		w.stopped = true
+		return election.Stop{Timeout: time.Duration(w.IntN(4)) * time.Second}
+	}
+	return election.Tick{}
+}
+
+func (w *world) answer() election.Input {
+	if w.IntN(6) == 0 {
+		return election.Failed{Lost: w.IntN(2) == 0, Err: errScript}
+	}
+	switch p := w.pending.(type) {
+	case election.Connect:
+		return election.Opened{}
+	case election.Try:
+		in := election.Tried{Sent: w.sent}
+		for _, b := range p.Bids {
+			in.Results = append(in.Results, w.result(b))
+		}
+		return in
+	case election.Beat:
+		in := election.Beaten{Sent: w.sent}
+		for range p.Pulses {
+			in.Alive = append(in.Alive, w.IntN(10) > 0)
+		}
+		return in
+	}
+	return election.Parted{}
+}
+
+func (w *world) result(b election.Bid) election.Result {
+	r := election.Result{Scope: b.Scope, Outcome: election.Outcome(w.IntN(5)), Holder: "x", Process: int64(w.IntN(4))}
+	if w.IntN(2) == 0 {
+		r.Outcome = election.Won
+	}
+	if r.Outcome == election.Won {
+		w.epochs[b.Scope]++
+		e := w.epochs[b.Scope]
+		r.Token = fence.Token{Scope: b.Scope, Epoch: e, Term: fence.Term{0: b.Scope[0], 14: byte(e >> 8), 15: byte(e)}}
+		r.Handoff = w.IntN(2) == 0
+		if !r.Handoff {
+			r.Hold = time.Duration(w.IntN(6)) * time.Second
+		}
+	}
+	return r
+}
+
+func (w *world) step(in election.Input) error {
+	if e, ok := in.(election.Ended); ok {
+		delete(w.closing, e.Scope)
+	}
+	actions := w.m.Step(w.now, in)
+	if err := w.rules.check(w.now, in, actions); err != nil {
+		return fmt.Errorf("at %s, %#v: %w", w.now.Sub(base), in, err)
+	}
+	if answers(in) {
+		w.pending = nil
+	}
+	for _, a := range actions {
+		switch a := a.(type) {
+		case election.Connect, election.Try, election.Beat, election.Release:
+			w.pending, w.sent = a, w.now
+		case election.Shut:
+			w.closing[a.Token.Scope] = true
+		case election.Done:
+			w.done = true
+		}
+	}
+	return nil
+}
+
+// still: with no news at all the machine comes to rest. It asks for few ticks a
+// second of virtual time, and none in the past twice.
+func (w *world) still() error {
+	const allowed = 60 // a second
+	for range 3 {
+		end := w.now.Add(time.Second)
+		for n := 0; ; n++ {
+			next := w.m.Next()
+			if next == 0 || next > end {
+				break
+			}
+			if n > allowed {
+				return fmt.Errorf("at %s it asks for tick upon tick, now for %s", w.now.Sub(base), next.Sub(base))
+			}
+			w.now = max(w.now, next)
+			if err := w.step(election.Tick{}); err != nil {
+				return err
+			}
+		}
+		w.now = end
+	}
+	return nil
+}
+
+// finish: once told to stop, with a mint that answers and roles that end, the
+// machine is done soon, with every gate shut and nothing bid for.
+func (w *world) finish(set election.Settings) error {
+	if err := w.step(election.Stop{Timeout: time.Second}); err != nil {
+		return err
+	}
+	stuck := w.IntN(2) == 0 // roles that never end are given up
+	for range 200 {
+		if w.done {
+			return nil
+		}
+		var in election.Input = election.Tick{}
+		for s := range w.rules.seats {
+			if w.closing[s] && !stuck {
+				in = election.Ended{Scope: s}
+			}
+		}
+		switch next := w.m.Next(); {
+		case w.pending != nil:
+			in = w.answer()
+		case in == election.Tick{} && next > w.now:
+			w.now = next
+		}
+		w.now++
+		if err := w.step(in); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("not done long after stop; %d seats", len(set.Seats))
+}

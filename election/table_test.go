@@ -1,0 +1,73 @@
+package election_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// How to get a machine with one seat into each of its states.
+var states = []struct{ name, script string }{
+	{"before anything", ""},
+	{"connecting", "0s tick"},
+	{"offline", "0s tick\n1ms failed lost"},
+	{"trying", "0s tick\n1ms opened"},
+	{"following", "0s tick\n1ms opened\n2ms tried s=held by=a process=7"},
+	{"told to yield", "0s tick\n1ms opened\n2ms tried s=yield"},
+	{"blocked by a fence", "0s tick\n1ms opened\n2ms tried s=busy"},
+	{"leading in the hold, beating", "0s tick\n1ms opened\n2ms tried s=won hold=3s"},
+	{"leading in the hold", "0s tick\n1ms opened\n2ms tried s=won hold=3s\n3ms beaten"},
+	{"leading", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten"},
+	{"leading, beating", "0s tick\n1ms opened\n2ms tried s=won handoff"},
+	{"leading, late", "0s tick\n1ms opened\n2ms tried s=won handoff\n3s tick"},
+	{"leading, suspended", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms failed"},
+	{"closing", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s"},
+	{"closing, deposed", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten s=dead"},
+	{"closing, session lost", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms failed lost"},
+	{"abandoned, parting", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s timeout=1ms\n5ms tick"},
+	{"abandoned", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s timeout=1ms\n5ms tick\n6ms parted"},
+	{"parting", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s\n5ms ended s"},
+	{"farewell to be said again", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s\n5ms ended s\n6ms failed"},
+	{"resting", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stepdown s\n5ms ended s\n6ms parted"},
+	{"stopping, closing", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stop"},
+	{"stopping, parting", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms beaten\n4ms stop\n5ms ended s"},
+	{"over", "0s tick\n1ms stop\n2ms failed lost"},
+}
+
+var happenings = []string{
+	"tick", "opened", "tried s=won hold=3s", "tried s=won handoff", "tried s=held by=b process=9", "tried s=busy",
+	"tried s=yield", "tried s=refused", "beaten", "beaten s=dead", "parted", "failed", "failed lost",
+	"woken", "woken process=7", "woken scope=s", "woken scope=s holder=b", "woken scope=other",
+	"stepdown s to=b", "stepdown other", "ended s", "ended other", "stop",
+}
+
+// Each input in each state. Answers to what was not asked are left out.
+func TestTable(t *testing.T) {
+	const file = "testdata/table.golden"
+	var b strings.Builder
+	for _, state := range states {
+		b.WriteString("== " + state.name + "\n")
+		for _, line := range happenings {
+			s := newScript(t)
+			s.play(state.script)
+			s.start()
+			in := s.input(strings.Fields(line)[0], strings.Fields(line)[1:])
+			if in == nil || answers(in) && !matches(s.pending, in) {
+				continue
+			}
+			b.WriteString(s.play("+1ms " + line))
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("%s is told differently now (-update, then read the diff):\n%s", file, firstDifference(string(want), b.String()))
+	}
+}
