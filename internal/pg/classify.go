@@ -60,13 +60,14 @@ func IsLost(err error) bool {
 	if errors.As(err, &broken) {
 		return true
 	}
-	if pgconn.SafeToRetry(err) {
-		return false // nothing was sent, for a reason other than a closed connection
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		// pgx closes the connection when a context ends in the middle of a
+		// statement, and leaves it alone when the context was over before.
+		return !pgconn.SafeToRetry(err)
 	}
 	var line net.Error
 	return errors.As(err, &line) || pgconn.Timeout(err) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
 // SafeToRetry asks whether the statement has certainly changed nothing, so that
@@ -79,5 +80,3 @@ func SafeToRetry(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) || pgconn.SafeToRetry(err)
 }
-
-func isTooMany(err error) bool { return Code(err) == codeTooManyConns }

@@ -31,14 +31,27 @@ func (e *StandbyError) Error() string {
 	return fmt.Sprintf("%s is a standby and takes no writes: name the primary, or add target_session_attrs=read-write to the URL", e.Target)
 }
 
+// The modes of a pooler that are refused.
+const (
+	PoolTransaction = "transaction" // one backend serves many clients
+	PoolUnknown     = "unknown"     // it could not be found out: in doubt refused
+)
+
 // PoolerError is a pooler that shares one backend between clients, so that two
 // of them would both be told they hold one lock.
 type PoolerError struct {
-	Mode   string // "transaction"
+	Mode   string
 	Target string
+	Err    error // why the mode is unknown
 }
 
 func (e *PoolerError) Error() string {
+	if e.Mode == PoolUnknown {
+		return fmt.Sprintf("%s is a connection pooler, and whether it shares backends could not be found out, since a second connection "+
+			"got no answer (%v): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, e.Err)
+	}
 	return fmt.Sprintf("%s is a connection pooler in %s mode, behind which two processes can hold one lock: "+
 		"connect to PostgreSQL directly, or through a pool in session mode", e.Target, e.Mode)
 }
+
+func (e *PoolerError) Unwrap() error { return e.Err }

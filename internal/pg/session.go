@@ -84,7 +84,7 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 			return err
 		}
 		if again.backend != first.backend {
-			return &PoolerError{Mode: poolTransaction, Target: s.target}
+			return &PoolerError{Mode: PoolTransaction, Target: s.target}
 		}
 	}
 	s.backend, s.version = first.backend, first.version

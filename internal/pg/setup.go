@@ -58,10 +58,13 @@ func (s *Session) ask(ctx context.Context, sql string) (answer, error) {
 	return answer{backend: uint32(backend), version: version, standby: string(row[2]) == "t"}, nil
 }
 
+// questionSQL is the part of setUpSQL that changes nothing.
+const questionSQL = "SELECT pg_backend_pid(), current_setting('server_version_num'), pg_is_in_recovery()"
+
 // setUpSQL holds only numbers and names of ours, so it needs no parameters.
 func setUpSQL(set Settings, backend uint32, check bool) string {
 	var sql strings.Builder
-	sql.WriteString("SELECT pg_backend_pid(), current_setting('server_version_num'), pg_is_in_recovery()")
+	sql.WriteString(questionSQL)
 	put := func(name, value string) {
 		fmt.Fprintf(&sql, ", CASE WHEN pg_backend_pid() = %d THEN set_config('%s', %s, false) END", backend, name, value)
 	}

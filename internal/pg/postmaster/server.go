@@ -182,6 +182,9 @@ func (s *Server) TCPAddr() string {
 	return "127.0.0.1:" + strconv.Itoa(s.port)
 }
 
+// SocketPath is the file of the Unix socket, for a proxy to dial.
+func (s *Server) SocketPath() string { return filepath.Join(s.socketDir, s.socketName()) }
+
 // DataDir is for tests that put certificates or an own pg_hba.conf into it; Give
 // hands such a file to the server's user.
 func (s *Server) DataDir() string { return s.data() }

@@ -2,6 +2,9 @@ package postmaster
 
 import "syscall"
 
+// DiesWithProgram says whether the server ends with a program that is killed.
+const DiesWithProgram = true
+
 // tie ends the server with us. The signal is SIGQUIT, an immediate shutdown, and
 // not SIGKILL: the server then still ends its own children and gives its shared
 // memory back. The kernel sends it when the *thread* that started the server

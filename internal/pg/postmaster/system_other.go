@@ -4,6 +4,9 @@ package postmaster
 
 import "syscall"
 
+// DiesWithProgram says whether the server ends with a program that is killed.
+const DiesWithProgram = false
+
 // tie does nothing here: no other system has a parent-death signal. After a
 // SIGKILL of the program the server goes on until somebody ends it; nobody else
 // can reach it, for its socket is private.

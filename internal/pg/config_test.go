@@ -1,0 +1,84 @@
+package pg_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg"
+)
+
+func env(values map[string]string) func(string) string {
+	return func(name string) string { return values[name] }
+}
+
+// S28: only a clear yes switches verification off.
+func TestTheInsecureFlagNeedsAClearYes(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"1": true, "true": true, "": false, "0": false, "false": false, "yes": false, "TRUE": false, " 1": false} {
+		cfg, err := pg.FromEnv(env(map[string]string{pg.EnvURL: "postgres://u@h/d", pg.EnvInsecure: value}))
+		if err != nil || cfg.TLSInsecure != want {
+			t.Errorf("%q: %v, %v", value, cfg.TLSInsecure, err)
+		}
+	}
+}
+
+func TestWithoutAURLTheStandardVariablesCount(t *testing.T) {
+	t.Setenv("PGHOST", "db.example")
+	t.Setenv("PGUSER", "ada")
+	t.Setenv("PGDATABASE", "works")
+	cfg, err := pg.FromEnv(env(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Redact(); got != `database "works" on db.example:5432 as user "ada"` {
+		t.Fatalf("%s", got)
+	}
+}
+
+func TestTheURLsApplicationNameWins(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{"postgres://h/d": "ours", "postgres://h/d?application_name=theirs": "theirs"} {
+		parsed, err := pg.Config{URL: url, AppName: "ours"}.Parse()
+		if err != nil || parsed.RuntimeParams["application_name"] != want {
+			t.Errorf("%s: %v, %v", url, parsed.RuntimeParams, err)
+		}
+	}
+}
+
+func TestASocketHasNoTLS(t *testing.T) {
+	t.Parallel()
+	parsed, err := pg.Config{URL: "postgres:///d?host=/run/x,db.example", TLSInsecure: true}.Parse()
+	if err != nil || parsed.TLSConfig != nil || len(parsed.Fallbacks) != 1 || parsed.Fallbacks[0].TLSConfig == nil {
+		t.Fatalf("%+v, %v", parsed, err)
+	}
+}
+
+// Whatever is wrong, the password must not be in the message: it goes to logs.
+func TestAnUnusableURLNeverShowsThePassword(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2"
+	for _, url := range []string{
+		"postgres://u:" + secret + "@h:port/d",
+		"postgres://u:" + secret + "/x@h/d",
+		"postgres://u:a:" + secret + "@h:x/d",
+		"postgres://u:%" + secret + "@h/d",
+		"postgres://u:" + secret + "@h/d?sslmode=nonsense",
+		"postgres://u:" + secret + "@h/d?connect_timeout=soon",
+		"host=h password='" + secret,
+		"u:" + secret + "@h",
+		"password=" + secret + " port=x",
+		"postgres://h:" + secret,
+	} {
+		cfg := pg.Config{URL: url}
+		_, err := cfg.Parse()
+		if err == nil {
+			t.Errorf("%s is usable", url)
+			continue
+		}
+		for _, text := range []string{err.Error(), pg.Sentence(err), cfg.Redact()} {
+			if strings.Contains(text, secret) || strings.Contains(text, "\n") {
+				t.Errorf("%s: %s", url, text)
+			}
+		}
+	}
+}

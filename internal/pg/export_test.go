@@ -1,0 +1,16 @@
+package pg
+
+import (
+	"context"
+	"time"
+)
+
+// ListenHushed is Listen with a shorter patience for silence.
+func ListenHushed(ctx context.Context, c Config, channels []string, funcs ListenFuncs, after time.Duration) error {
+	parsed, err := c.Parse()
+	if err != nil {
+		return err
+	}
+	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: after}
+	return l.run(ctx)
+}

@@ -1,0 +1,182 @@
+package pg_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// fakePool is a connection pooler of the smallest kind, enough to meet what the
+// probe must tell apart. The real PgBouncer gets its tests with the doctor, which
+// has to find it; the fake stays, since only it can be put into every state.
+type fakePool struct {
+	transaction bool // else session mode
+	fifo        bool // hands out the backend unused longest, else the one used last
+	size        int  // no more backends than these; 0 is no limit
+	version     string
+	url         string // of the real server
+
+	listener net.Listener
+	running  sync.WaitGroup
+	mu       sync.Mutex
+	idle     []*pgconn.HijackedConn
+	made     int
+	open     []net.Conn
+}
+
+func (p *fakePool) start(t *testing.T, idle int) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.listener = listener
+	for range idle {
+		backend, err := p.connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.idle = append(p.idle, backend)
+	}
+	p.running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.open = append(p.open, client)
+			p.mu.Unlock()
+			p.running.Go(func() { p.serve(client) })
+		}
+	})
+	t.Cleanup(p.close)
+	return listener.Addr().String()
+}
+
+func (p *fakePool) close() {
+	_ = p.listener.Close()
+	p.mu.Lock()
+	for _, conn := range p.open {
+		_ = conn.Close()
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+func (p *fakePool) connect(ctx context.Context) (*pgconn.HijackedConn, error) {
+	conn, err := pgconn.Connect(ctx, p.url)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made++
+	p.open = append(p.open, conn.Conn())
+	return conn.Hijack()
+}
+
+func (p *fakePool) take() (*pgconn.HijackedConn, error) {
+	p.mu.Lock()
+	n := len(p.idle)
+	if n == 0 {
+		full := p.size > 0 && p.made >= p.size
+		p.mu.Unlock()
+		if full {
+			return nil, nil
+		}
+		return p.connect(context.Background())
+	}
+	defer p.mu.Unlock()
+	at := n - 1
+	if p.fifo {
+		at = 0
+	}
+	backend := p.idle[at]
+	p.idle = append(p.idle[:at], p.idle[at+1:]...)
+	return backend, nil
+}
+
+func (p *fakePool) give(backend *pgconn.HijackedConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, backend)
+}
+
+// welcome answers the startup by itself, with a process id that is no backend's.
+func (p *fakePool) welcome(client *pgproto3.Backend) error {
+	if _, err := client.ReceiveStartupMessage(); err != nil {
+		return err
+	}
+	client.Send(&pgproto3.AuthenticationOk{})
+	client.Send(&pgproto3.ParameterStatus{Name: "server_version", Value: p.version})
+	client.Send(&pgproto3.ParameterStatus{Name: "standard_conforming_strings", Value: "on"})
+	client.Send(&pgproto3.ParameterStatus{Name: "client_encoding", Value: "UTF8"})
+	client.Send(&pgproto3.BackendKeyData{ProcessID: 1 << 30, SecretKey: []byte("fake")})
+	client.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
+	return client.Flush()
+}
+
+func (p *fakePool) serve(conn net.Conn) {
+	defer conn.Close()
+	client := pgproto3.NewBackend(conn, conn)
+	if p.welcome(client) != nil {
+		return
+	}
+	var backend *pgconn.HijackedConn
+	for {
+		message, err := client.Receive()
+		if err != nil {
+			return
+		}
+		if _, bye := message.(*pgproto3.Terminate); bye {
+			return
+		}
+		if backend == nil {
+			if backend, err = p.take(); err != nil {
+				return
+			}
+			if backend == nil {
+				client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "53300", Message: "no more connections allowed"})
+				_ = client.Flush()
+				return
+			}
+		}
+		backend.Frontend.Send(message)
+		idle, err := answers(message, backend.Frontend, client)
+		if err != nil {
+			return
+		}
+		if idle && p.transaction {
+			p.give(backend)
+			backend = nil
+		}
+	}
+}
+
+// answers carries the answer back once the client has asked for one; idle means
+// that no transaction is open any more.
+func answers(message pgproto3.FrontendMessage, server *pgproto3.Frontend, client *pgproto3.Backend) (idle bool, err error) {
+	switch message.(type) {
+	case *pgproto3.Query, *pgproto3.Sync:
+	default:
+		return false, nil
+	}
+	if err := server.Flush(); err != nil {
+		return false, err
+	}
+	for {
+		answer, err := server.Receive()
+		if err != nil {
+			return false, err
+		}
+		client.Send(answer)
+		if ready, ok := answer.(*pgproto3.ReadyForQuery); ok {
+			return ready.TxStatus == 'I', client.Flush()
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package pg_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// ear is a running listener.
+type ear struct {
+	heard     chan string
+	ups, down atomic.Int64
+}
+
+func listen(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...string) *ear {
+	t.Helper()
+	e := &ear{heard: make(chan string, 100)}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- pg.ListenHushed(ctx, cfg, channels, pg.ListenFuncs{
+			Notify: func(channel, payload string) { e.heard <- channel + "=" + payload },
+			Up:     func() { e.ups.Add(1) },
+			Down:   func(error) { e.down.Add(1) },
+		}, hushed)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Listen ended with %v", err)
+		}
+	})
+	e.isUp(t, 1)
+	return e
+}
+
+func (e *ear) isUp(t *testing.T, times int64) {
+	t.Helper()
+	pgtest.Eventually(t, patience, "the listener is up", func() bool { return e.ups.Load() >= times })
+}
+
+func (e *ear) hears(t *testing.T, want string) {
+	t.Helper()
+	select {
+	case got := <-e.heard:
+		if got != want {
+			t.Fatalf("heard %q, want %q", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("never heard %q", want)
+	}
+}
+
+func notify(t *testing.T, db *pgtest.DB, channel, payload string) {
+	t.Helper()
+	if _, err := db.Connect(t).Exec(t.Context(), "SELECT pg_notify($1, $2)", channel, payload); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// S25: a stream of its own connection.
+func TestListenHearsAllItsChannels(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	e := listen(t, db.Config(), patience, "one", `odd "name"`)
+	notify(t, db, "other", "not for us")
+	notify(t, db, "one", "a")
+	notify(t, db, `odd "name"`, "b")
+	e.hears(t, "one=a")
+	e.hears(t, `odd "name"=b`)
+}
+
+// S25: Up after each connect is where polling repairs what was missed.
+func TestListenComesBack(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	proxy, url := db.Proxy(t)
+	e := listen(t, pg.Config{URL: url}, patience, "one")
+	proxy.Refuse()
+	proxy.Reset()
+	pgtest.Eventually(t, patience, "some attempts fail", func() bool { return e.down.Load() >= 3 })
+	proxy.Heal()
+	e.isUp(t, 2)
+	notify(t, db, "one", "again")
+	e.hears(t, "one=again")
+}
+
+// Keepalives do not see this silence, the proxy's kernel answers them.
+func TestListenNoticesSilence(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	proxy, url := db.Proxy(t)
+	e := listen(t, pg.Config{URL: url}, 100*time.Millisecond, "one")
+	proxy.Blackhole(tcpproxy.Both)
+	pgtest.Eventually(t, patience, "the line is given up", func() bool { return e.down.Load() >= 1 })
+	proxy.Heal()
+	e.isUp(t, 2)
+	notify(t, db, "one", "again")
+	e.hears(t, "one=again")
+	if e.ups.Load() > 3 {
+		t.Errorf("%d connects: a live line was given up", e.ups.Load())
+	}
+}
+
+func TestSilenceAloneIsNoReasonToGiveUp(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	e := listen(t, db.Config(), 30*time.Millisecond, "one")
+	start := time.Now()
+	pgtest.Eventually(t, patience, "several silences pass", func() bool { return time.Since(start) > 300*time.Millisecond })
+	notify(t, db, "one", "still there")
+	e.hears(t, "one=still there")
+	if e.down.Load() != 0 {
+		t.Fatalf("given up %d times", e.down.Load())
+	}
+}
+
+func TestListenRefusesABadConfiguration(t *testing.T) {
+	t.Parallel()
+	err := pg.Listen(t.Context(), pg.Config{URL: "postgres://h:port/"}, nil, pg.ListenFuncs{})
+	var bad *pg.ConfigError
+	if !errors.As(err, &bad) {
+		t.Fatalf("error %v", err)
+	}
+}

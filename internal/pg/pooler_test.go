@@ -1,0 +1,90 @@
+package pg_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+const anyVersion = "15.4"
+
+func through(addr string) pg.Config { return pg.Config{URL: pgtest.ThroughURL(addr, "any")} }
+
+// S1: a lock behind a pooler in transaction mode is nobody's: whatever the pool
+// looks like, it must be refused, and nothing be left on its backends.
+func TestTransactionModeIsRefused(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	for _, fifo := range []bool{false, true} {
+		for idle := range 5 {
+			t.Run(fmt.Sprintf("fifo=%v idle=%d", fifo, idle), func(t *testing.T) {
+				t.Parallel()
+				pool := &fakePool{transaction: true, fifo: fifo, version: anyVersion, url: db.URL}
+				_, err := pg.Open(t.Context(), through(pool.start(t, idle)), pg.Settings{Lease: time.Second})
+				var pooler *pg.PoolerError
+				if !errors.As(err, &pooler) || pooler.Mode != pg.PoolTransaction || !strings.Contains(err.Error(), "session mode") {
+					t.Fatalf("error %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestARefusedPoolIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	pool := &fakePool{transaction: true, version: anyVersion, url: pgtest.New(t).URL}
+	cfg := through(pool.start(t, 1))
+	if _, err := pg.Open(t.Context(), cfg, pg.Settings{Lease: time.Second}); err == nil {
+		t.Fatal("not refused")
+	}
+	results, err := pgtest.Connect(t, cfg).PgConn().Exec(t.Context(), "SHOW idle_session_timeout").ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(results[0].Rows[0][0]); got != "0" {
+		t.Fatalf("a backend that serves others now has idle_session_timeout = %s", got)
+	}
+}
+
+func TestSessionModeIsAllowedAndSaid(t *testing.T) {
+	t.Parallel()
+	pool := &fakePool{version: anyVersion, url: pgtest.New(t).URL}
+	s := open(t, through(pool.start(t, 2)), pg.Settings{Lease: 3 * time.Second})
+	if !s.Pooler() {
+		t.Error("the pooler is not seen")
+	}
+	if got := shown(t, s, "idle_session_timeout"); got != "3s" {
+		t.Errorf("idle_session_timeout = %s", got)
+	}
+}
+
+// A full pool looks the same from outside whether it shares backends or not.
+func TestAPoolThatGivesNoSecondConnectionIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := &fakePool{size: 1, version: anyVersion, url: pgtest.New(t).URL}
+	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
+	var pooler *pg.PoolerError
+	if !errors.As(err, &pooler) || pooler.Mode != pg.PoolUnknown || pg.Code(err) != "53300" {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestAnOldServerIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := &fakePool{version: "13.14 (Ubuntu 13.14-1)", url: pgtest.New(t).URL}
+	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
+	var old *pg.VersionError
+	if !errors.As(err, &old) {
+		t.Fatalf("error %v", err)
+	}
+	for _, word := range []string{"13.14", "14 or later", "idle_session_timeout", "client_connection_check_interval"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not name %s", err, word)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package pg_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+const secret = "hunter2"
+
+// says checks that the sentence has these words, is one line, and no secret.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	text := pg.Sentence(err)
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("%q does not say %q (%v)", text, word, err)
+		}
+	}
+	if strings.Contains(text, secret) || strings.Contains(text, "\n") || text == "" {
+		t.Errorf("unfit for a log: %q", text)
+	}
+}
+
+func connectError(t *testing.T, raw string) error {
+	t.Helper()
+	conn, err := pg.Connect(t.Context(), pg.Config{URL: raw})
+	if err == nil {
+		_ = conn.Close(t.Context())
+		t.Fatalf("%s lets us in", raw)
+	}
+	return err
+}
+
+// with changes one part of a URL.
+func with(t *testing.T, raw string, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(u)
+	return u.String()
+}
+
+func TestSentencesForWhoAndWhat(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{MaxConnections: 5, Settings: map[string]string{"superuser_reserved_connections": "0"}})
+	base := server.URL("postgres")
+	hba := filepath.Join(server.DataDir(), "pg_hba.conf")
+	rules := "local all conch trust\nlocal all barred reject\nlocal all all scram-sha-256\n"
+	if err := os.WriteFile(hba, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	admin := pgtest.Connect(t, pg.Config{URL: base})
+	if _, err := admin.Exec(t.Context(), "CREATE ROLE ada LOGIN PASSWORD 'other'; CREATE ROLE barred LOGIN; SELECT pg_reload_conf()"); err != nil {
+		t.Fatal(err)
+	}
+	as := func(user string) string {
+		return with(t, base, func(u *url.URL) { u.User = url.UserPassword(user, secret) })
+	}
+	pgtest.Eventually(t, patience, "the new rules hold", func() bool {
+		conn, err := pg.Connect(t.Context(), pg.Config{URL: as("barred")})
+		if err == nil {
+			_ = conn.Close(t.Context())
+		}
+		return err != nil
+	})
+	says(t, connectError(t, as("ada")), "password", `"ada"`, pg.EnvURL)
+	says(t, connectError(t, as("barred")), `"barred"`, "pg_hba.conf")
+	says(t, connectError(t, server.URL("nowhere")), "no database", `"nowhere"`)
+	says(t, connectError(t, with(t, base, func(u *url.URL) { u.User = url.User("conch2") })), `"conch2"`)
+
+	for range 4 {
+		pgtest.Connect(t, pg.Config{URL: base})
+	}
+	full := connectError(t, base)
+	says(t, full, "no connection left", "max_connections")
+	if !pg.SafeToRetry(full) {
+		t.Error("a full server may be asked again")
+	}
+}
+
+func TestSentencesForAMissingRole(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	says(t, connectError(t, with(t, db.URL, func(u *url.URL) { u.User = url.UserPassword("nobody", secret) })), "no user", `"nobody"`)
+}
+
+func TestSentencesForTheNetwork(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	says(t, connectError(t, with(t, db.URL, func(u *url.URL) { u.RawQuery = "host=/nowhere&port=1" })), "no socket /nowhere/.s.PGSQL.1")
+	says(t, connectError(t, "postgres://u:"+secret+"@no-such-host.invalid/d"), "no-such-host.invalid", pg.EnvURL)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := listener.Addr().String()
+	_ = listener.Close()
+	refused := connectError(t, "postgres://u:"+secret+"@"+closed+"/d")
+	says(t, refused, "nothing listens at "+closed)
+	if !pg.SafeToRetry(refused) {
+		t.Error("nothing was sent")
+	}
+
+	proxy, through := db.Proxy(t)
+	proxy.Blackhole(tcpproxy.Both)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = pg.Connect(ctx, pg.Config{URL: through})
+	says(t, err, "did not answer in time", proxy.Addr())
+}
+
+// S29: what is missing is named.
+func TestSentencesForTheSchemaAndItsGrants(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	conn := db.Connect(t)
+	fails := func(sql string) error {
+		_, err := conn.Exec(t.Context(), sql)
+		return err
+	}
+	says(t, fails("SELECT FROM conch.leadership"), "conch migrate up")
+	says(t, fails("SELECT conch.fence('a', 1)"), "conch migrate up")
+	role := "reader_of_" + db.Name
+	if err := fails("CREATE SCHEMA conch; CREATE TABLE conch.leadership (n int); CREATE ROLE " + role + "; GRANT USAGE ON SCHEMA conch TO " + role); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = conn.Exec(context.Background(), "RESET ROLE; DROP SCHEMA conch CASCADE; DROP ROLE "+role)
+	})
+	says(t, fails("SET ROLE "+role+"; SELECT FROM conch.leadership"), "leadership", "deploy/grants")
+	if err := fails("RESET ROLE"); err != nil {
+		t.Fatal(err)
+	}
+	says(t, fails("SELECT FROM elsewhere"), "elsewhere") // not ours: passed on
+}
+
+func TestSentencesOfOurOwnErrorsAreTheErrors(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		&pg.ConfigError{Reason: "r"}, &pg.VersionError{Server: "13"}, &pg.StandbyError{Target: "t"},
+		&pg.PoolerError{Mode: pg.PoolTransaction}, &pg.PoolerError{Mode: pg.PoolUnknown, Err: errors.New("e")},
+	} {
+		if got := pg.Sentence(fmt.Errorf("opening: %w", err)); got != err.Error() {
+			t.Errorf("%q became %q", err, got)
+		}
+	}
+	if got := pg.Sentence(errors.New("two\nlines")); got != "two lines" {
+		t.Errorf("%q", got)
+	}
+	if pg.Sentence(nil) != "" {
+		t.Error("nothing has a sentence")
+	}
+}
+
+func TestIsLost(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	run := func(conn *pgx.Conn, sql string) error { _, err := conn.Exec(t.Context(), sql); return err }
+
+	conn := db.Connect(t)
+	if err := run(conn, "SELECT 1/0"); pg.IsLost(err) || pg.SafeToRetry(err) {
+		t.Errorf("a plain error: %v", err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := conn.Exec(over, "SELECT 1"); err == nil || pg.IsLost(err) || conn.IsClosed() {
+		t.Errorf("the context was over before: %v, closed %v", err, conn.IsClosed())
+	}
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := conn.Exec(short, "SELECT pg_sleep(10)"); !pg.IsLost(err) || !conn.IsClosed() || pg.SafeToRetry(err) {
+		t.Errorf("the context ended in the middle: %v, closed %v", err, conn.IsClosed())
+	}
+	if err := run(conn, "SELECT 1"); !pg.IsLost(err) {
+		t.Errorf("closed: %v", err)
+	}
+
+	killed := db.Connect(t)
+	if _, err := admin.Exec(t.Context(), "SELECT pg_terminate_backend($1)", killed.PgConn().PID()); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Eventually(t, patience, "the backend ends", func() bool { return run(killed, "SELECT 1") != nil })
+	if err := run(killed, "SELECT 1"); !pg.IsLost(err) {
+		t.Errorf("terminated: %v", err)
+	}
+	if pg.IsLost(nil) || pg.SafeToRetry(nil) {
+		t.Error("nothing is wrong")
+	}
+}

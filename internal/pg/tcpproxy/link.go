@@ -1,0 +1,81 @@
+package tcpproxy
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// link is one connection through the proxy.
+type link struct{ client, server net.Conn }
+
+func (l *link) reset() {
+	abort(l.client)
+	abort(l.server)
+}
+
+// abort closes with a RST. A Unix socket has none; there a close must do.
+func abort(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// pump carries one direction. The end of a stream and a RST wait for their turn
+// like any other bytes: through a real black hole they do not pass either.
+func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if !p.pass(dir) {
+			return
+		}
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				l.reset()
+				return
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			if half, ok := to.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite()
+			}
+			return
+		default:
+			l.reset()
+			return
+		}
+	}
+}
+
+// pass waits until a piece that was just read may go on; false means that the
+// proxy closes.
+func (p *Proxy) pass(dir Direction) bool {
+	arrived := time.Now()
+	for {
+		p.mu.Lock()
+		silent, due, changed := p.silent&dir != 0, time.Until(arrived.Add(p.delay)), p.changed
+		p.mu.Unlock()
+		if !silent && due <= 0 {
+			return p.ctx.Err() == nil
+		}
+		var over <-chan time.Time
+		timer := time.NewTimer(due)
+		if !silent {
+			over = timer.C
+		}
+		select {
+		case <-over:
+		case <-changed:
+		case <-p.ctx.Done():
+		}
+		timer.Stop()
+		if p.ctx.Err() != nil {
+			return false
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package tcpproxy
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Direction of the bytes.
+type Direction int
+
+// The directions can be added up.
+const (
+	ToServer Direction = 1 << iota
+	ToClient
+	Both = ToServer | ToClient
+)
+
+// Proxy passes connections to one target until Close.
+type Proxy struct {
+	network, target string
+	listener        net.Listener
+	ctx             context.Context
+	cancel          context.CancelFunc
+	running         sync.WaitGroup
+
+	mu      sync.Mutex
+	silent  Direction
+	refuse  bool
+	delay   time.Duration
+	changed chan struct{} // closed and replaced when any of the above changes
+	links   map[*link]struct{}
+}
+
+// New listens on 127.0.0.1. The target is host:port, or the path of a Unix socket.
+func New(target string) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{
+		network: "tcp", target: target, listener: listener,
+		changed: make(chan struct{}), links: make(map[*link]struct{}),
+	}
+	if strings.HasPrefix(target, "/") {
+		p.network = "unix"
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+// Addr is where clients connect, as host:port.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Blackhole passes nothing on in that direction from now on, and tells nobody.
+func (p *Proxy) Blackhole(dir Direction) { p.change(func() { p.silent |= dir }) }
+
+// Delay holds every piece back for that long, each way.
+func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
+
+// Refuse resets new connections; those that exist go on.
+func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
+
+// Heal ends Blackhole, Delay and Refuse. What was held back arrives now.
+func (p *Proxy) Heal() { p.change(func() { p.silent, p.delay, p.refuse = 0, 0, false }) }
+
+// Reset tears all connections, so that both ends receive a RST.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for one := range p.links {
+		one.reset()
+	}
+}
+
+// Connections is how many are open.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
+
+// Close ends everything and waits for it.
+func (p *Proxy) Close() {
+	p.cancel()
+	_ = p.listener.Close()
+	p.Reset()
+	p.running.Wait()
+}
+
+func (p *Proxy) change(set func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		refuse := p.refuse
+		p.mu.Unlock()
+		if refuse {
+			abort(client)
+			continue
+		}
+		p.running.Go(func() { p.serve(client) })
+	}
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	var dialer net.Dialer
+	server, err := dialer.DialContext(p.ctx, p.network, p.target)
+	if err != nil {
+		abort(client)
+		return
+	}
+	one := &link{client: client, server: server}
+	p.mu.Lock()
+	p.links[one] = struct{}{}
+	if p.ctx.Err() != nil { // Close has walked over the links already
+		one.reset()
+	}
+	p.mu.Unlock()
+
+	var ways sync.WaitGroup
+	ways.Go(func() { p.pump(one, ToServer, client, server) })
+	ways.Go(func() { p.pump(one, ToClient, server, client) })
+	ways.Wait()
+	p.mu.Lock()
+	delete(p.links, one)
+	p.mu.Unlock()
+	_ = client.Close()
+	_ = server.Close()
+}

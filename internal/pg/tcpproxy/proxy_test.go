@@ -1,0 +1,191 @@
+package tcpproxy_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	patience = 5 * time.Second
+	silence  = 80 * time.Millisecond // how long nothing must arrive to count as nothing
+)
+
+// echo sends back what it receives.
+func echo(t *testing.T, network, address string) string {
+	t.Helper()
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		running.Wait()
+	})
+	return listener.Addr().String()
+}
+
+func proxied(t *testing.T, target string) (*tcpproxy.Proxy, net.Conn) {
+	t.Helper()
+	proxy, err := tcpproxy.New(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	return proxy, dial(t, proxy)
+}
+
+func dial(t *testing.T, proxy *tcpproxy.Proxy) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := conn.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hear(conn net.Conn, within time.Duration) (string, error) {
+	_ = conn.SetReadDeadline(time.Now().Add(within))
+	buf := make([]byte, 64)
+	n, err := conn.Read(buf)
+	return string(buf[:n]), err
+}
+
+func mustHear(t *testing.T, conn net.Conn, want string) {
+	t.Helper()
+	if got, err := hear(conn, patience); err != nil || got != want {
+		t.Fatalf("heard %q, %v; want %q", got, err, want)
+	}
+}
+
+func TestSilenceEachWayHealsWithTheSameConnection(t *testing.T) {
+	t.Parallel()
+	target := echo(t, "tcp", "127.0.0.1:0")
+	for _, dir := range []tcpproxy.Direction{tcpproxy.ToServer, tcpproxy.ToClient, tcpproxy.Both} {
+		proxy, conn := proxied(t, target)
+		send(t, conn, "before")
+		mustHear(t, conn, "before")
+		proxy.Blackhole(dir)
+		send(t, conn, "held")
+		if got, err := hear(conn, silence); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("direction %d: heard %q, %v through a black hole", dir, got, err)
+		}
+		proxy.Heal()
+		mustHear(t, conn, "held")
+	}
+}
+
+func TestTheEndOfAStreamDoesNotPassABlackhole(t *testing.T) {
+	t.Parallel()
+	proxy, conn := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+	proxy.Blackhole(tcpproxy.ToServer)
+	_ = conn.(*net.TCPConn).CloseWrite()
+	if _, err := hear(conn, silence); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the server noticed: %v", err)
+	}
+	proxy.Heal()
+	if _, err := hear(conn, patience); !errors.Is(err, io.EOF) {
+		t.Fatalf("after healing: %v", err)
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	proxy, conn := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+	proxy.Reset()
+	if _, err := hear(conn, patience); !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("error %v", err)
+	}
+	send(t, dial(t, proxy), "new connections are welcome")
+}
+
+func TestRefuseSparesThoseThatExist(t *testing.T) {
+	t.Parallel()
+	proxy, conn := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+	proxy.Refuse()
+	mustBeTornAway(t, proxy)
+	send(t, conn, "y")
+	mustHear(t, conn, "y")
+}
+
+func TestDelayIsEachWay(t *testing.T) {
+	t.Parallel()
+	proxy, conn := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	const each = 30 * time.Millisecond
+	proxy.Delay(each)
+	start := time.Now()
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+	if took := time.Since(start); took < 2*each {
+		t.Fatalf("there and back in %v", took)
+	}
+}
+
+func TestAUnixSocketAsTarget(t *testing.T) {
+	t.Parallel()
+	_, conn := proxied(t, echo(t, "unix", filepath.Join(t.TempDir(), "s")))
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+}
+
+func TestNobodyBehind(t *testing.T) {
+	t.Parallel()
+	proxy, err := tcpproxy.New(filepath.Join(t.TempDir(), "missing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	mustBeTornAway(t, proxy)
+}
+
+// mustBeTornAway meets the RST at the first read, or already while dialling.
+func mustBeTornAway(t *testing.T, proxy *tcpproxy.Proxy) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if got, err := hear(conn, patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a newcomer heard %q, %v", got, err)
+	}
+}
