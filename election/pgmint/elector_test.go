@@ -59,7 +59,7 @@ func TestElectorsOverPostgres(t *testing.T) {
 	c := db.Connect(t)
 	pgtest.Eventually(t, 10*time.Second, "b to wait for a's process", func() bool {
 		var n int
-		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&n) == nil && n == 1
+		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND `+here).Scan(&n) == nil && n == 1
 	})
 	began := time.Now()
 	stopA()
@@ -72,11 +72,11 @@ func TestElectorsOverPostgres(t *testing.T) {
 	d, _ := elector(t, db.URL, "d", lease)
 	pgtest.Eventually(t, 10*time.Second, "d to wait for b's process", func() bool {
 		var n int
-		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&n) == nil && n == 1
+		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND `+here).Scan(&n) == nil && n == 1
 	})
 	// Both campaign again after the break; whoever is first must hold the act door back.
 	began = time.Now()
-	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conch b'`)
+	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conch b' AND datname = current_database()`)
 	third := wait(t, d, fence.Fenced)
 	t.Logf("broken session: fenced door of the successor after %s", time.Since(began))
 	if third.Epoch != second.Epoch+1 {

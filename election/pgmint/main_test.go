@@ -76,3 +76,6 @@ func exec(t testing.TB, c *pgx.Conn, sql string, args ...any) {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
+
+// here keeps the databases of other tests out of a query of pg_locks.
+const here = `database = (SELECT oid FROM pg_database WHERE datname = current_database())`

@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 	c := db.Connect(t)
 	pgtest.Eventually(t, 10*time.Second, "the watcher to listen", func() bool {
 		var n int
-		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'conch watcher'`).Scan(&n) == nil && n == 1
+		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch watcher'`).Scan(&n) == nil && n == 1
 	})
 	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	next("released")
-	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name IN ('conch watcher', 'conch observer')`)
+	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
 	lead(t, candidate(t, m, "b", time.Second, election.Strict), "s", time.Second)
 	next("acquired")
 	cancel()

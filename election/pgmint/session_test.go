@@ -116,7 +116,7 @@ func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	}
 	pgtest.Eventually(t, 5*time.Second, "three waiters", func() bool {
 		var n int
-		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&n)
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND `+here).Scan(&n)
 		return err == nil && n == 3
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -136,7 +136,7 @@ func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	}
 	t.Logf("three waiters woke within %s of each other", last.Sub(first))
 	var shared int
-	err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'`).Scan(&shared)
+	err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND `+here).Scan(&shared)
 	if err != nil || shared != 0 {
 		t.Errorf("waiters still hold %d shared locks, %v", shared, err)
 	}
