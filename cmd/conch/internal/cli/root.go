@@ -156,6 +156,7 @@ func helpCommand() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return unknownCommand(cmd.Root(), args)
 			}
+			about.InitDefaultHelpFlag() // as it would have by --help
 			return about.Help()
 		},
 	}

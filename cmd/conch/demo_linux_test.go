@@ -1,0 +1,104 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// A demo that is killed itself takes everything with it: nobody is left to clear
+// up, so the kernel has to.
+func TestNothingSurvivesAKilledDemo(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "demo", "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
+	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
+	d := start(t, cmd)
+	d.says("has committed")
+	family := descendants(t, cmd.Process.Pid)
+	nodes, servers := 0, 0
+	for _, p := range family {
+		switch {
+		case strings.Contains(p.command, "demo-node"):
+			nodes++
+		case strings.Contains(p.command, "postgres"):
+			servers++
+		}
+	}
+	if nodes < 2 || servers < 2 {
+		t.Fatalf("%d nodes and %d server processes among %v: this test is blind", nodes, servers, family)
+	}
+	d.stop(syscall.SIGKILL)
+	for _, p := range family {
+		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
+	}
+	pgtest.Own(t, postmaster.Config{}) // a start removes the folders of killed programs
+}
+
+// relative is a process; the time of its start tells it from a later one that
+// was given the same number.
+type relative struct {
+	pid, parent int
+	born        string
+	command     string
+	state       string
+}
+
+func descendants(t *testing.T, root int) []relative {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[int]relative{}
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if p, ok := inspect(pid); ok {
+			all[pid] = p
+		}
+	}
+	var family []relative
+	for _, p := range all {
+		for at := p.parent; at > 1; at = all[at].parent {
+			if at == root {
+				family = append(family, p)
+				break
+			}
+		}
+	}
+	return family
+}
+
+// inspect reads /proc; see proc(5). The name in stat may hold anything, so the
+// fields are counted from the last bracket on.
+func inspect(pid int) (relative, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return relative{}, false
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 20 {
+		return relative{}, false
+	}
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	parent, _ := strconv.Atoi(fields[1])
+	return relative{
+		pid: pid, parent: parent, born: fields[19], state: fields[0],
+		command: strings.ReplaceAll(string(command), "\x00", " "),
+	}, true
+}
+
+// alive: a zombie runs nothing any more and waits only to be counted.
+func (r relative) alive() bool {
+	now, ok := inspect(r.pid)
+	return ok && now.born == r.born && now.state != "Z"
+}

@@ -1,0 +1,287 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+const patience = 20 * time.Second
+
+// running is a call that goes on: a node, or a watch.
+type running struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines chan string // of its stdout
+}
+
+func start(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	r := &running{t: t, cmd: cmd, lines: make(chan string, 1000)}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stdin = stdin
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(r.lines)
+		for text := bufio.NewScanner(stdout); text.Scan(); {
+			r.lines <- text.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		r.end()
+	})
+	return r
+}
+
+// end reads what is left, waits, and returns the exit code.
+func (r *running) end() int {
+	_ = r.stdin.Close()
+	for line := range r.lines {
+		_ = line
+	}
+	_ = r.cmd.Wait()
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// stop asks it to end, as a service manager would.
+func (r *running) stop(sig syscall.Signal) int {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(sig); err != nil {
+		r.t.Fatal(err)
+	}
+	for line := range r.lines {
+		_ = line
+	}
+	return r.end()
+}
+
+// says waits for a line with that text.
+func (r *running) says(text string) string {
+	r.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case line, more := <-r.lines:
+			if !more {
+				r.t.Fatalf("%v ended without saying %q", r.cmd.Args[1:], text)
+			}
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-timeout:
+			r.t.Fatalf("%v did not say %q", r.cmd.Args[1:], text)
+		}
+	}
+}
+
+// leader starts a node and waits until it leads.
+func leader(t *testing.T, db *pgtest.DB, scope, id string) *running {
+	t.Helper()
+	n := candidate(t, db, scope, id)
+	n.says(`"entered"`)
+	return n
+}
+
+func candidate(t *testing.T, db *pgtest.DB, scope, id string) *running {
+	t.Helper()
+	return start(t, prepared(t, "demo-node", "--db", db.URL, "--scope", scope, "--id", id, "--dir", t.TempDir(), "--lease", "1s"))
+}
+
+func decode[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return v
+}
+
+func wantKeys(t *testing.T, object map[string]any, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if _, ok := object[key]; !ok {
+			t.Errorf("%q is missing among %v", key, slices.Sorted(maps.Keys(object)))
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	status := func(args ...string) []map[string]any {
+		t.Helper()
+		return decode[[]map[string]any](t, conch(t, append([]string{"--db", db.URL, "status", "--json"}, args...)...).done(t))
+	}
+	if text := conch(t, "--db", db.URL, "status", "--json").done(t); text != "[]\n" {
+		t.Errorf("with no scope at all status prints %q", text)
+	}
+	conch(t, "--db", db.URL, "status").done(t)
+	one := leader(t, db, "payments", "one")
+	candidate(t, db, "payments", "two").says(`"following"`)
+	leader(t, db, "reports", "three")
+
+	both := status()
+	if len(both) != 2 || both[0]["scope"] != "payments" || both[1]["scope"] != "reports" {
+		t.Fatalf("status prints %v", both)
+	}
+	wantKeys(t, both[0], "scope", "epoch", "holder", "acquired_at", "heartbeat_at", "heartbeat_age_ms", "released", "candidates")
+	if l := both[0]; l["holder"] != "one" || l["epoch"] != 1.0 || l["released"] != false || l["heartbeat_age_ms"].(float64) > 5000 {
+		t.Errorf("status of payments: %v", l)
+	}
+	if c := both[0]["candidates"]; !slices.Equal(c.([]any), []any{"one", "two"}) {
+		t.Errorf("candidates %v", c)
+	}
+	if _, err := time.Parse(time.RFC3339Nano, both[0]["acquired_at"].(string)); err != nil {
+		t.Error(err)
+	}
+	if only := status("--scope", "reports"); len(only) != 1 || only[0]["holder"] != "three" {
+		t.Errorf("status --scope reports: %v", only)
+	}
+	if none := status("--scope", "never heard of"); len(none) != 0 {
+		t.Errorf("status of a scope that is not: %v", none)
+	}
+	table := conch(t, "--db", db.URL, "status").done(t)
+	for _, part := range []string{"SCOPE", "payments", "one, two", "leads", "reports", "three"} {
+		if !strings.Contains(table, part) {
+			t.Errorf("the table does not show %q:\n%s", part, table)
+		}
+	}
+	if code := one.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("a node that was asked to end: exit code %d", code)
+	}
+	pgtest.Eventually(t, patience, "two takes over", func() bool { return status("--scope", "payments")[0]["holder"] == "two" })
+}
+
+func TestHistoryAndWatch(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	if text := conch(t, "--db", db.URL, "history", "--json").done(t); text != "" {
+		t.Errorf("an empty history prints %q", text)
+	}
+	leader(t, db, "reports", "other").stop(syscall.SIGTERM)
+	stream := start(t, prepared(t, "--db", db.URL, "watch", "--scope", "payments", "--json"))
+	plain := start(t, prepared(t, "--db", db.URL, "watch"))
+	// A watch shows what happens from its start on, and nothing tells from outside
+	// when that is: let the scope change hands until both have seen one.
+	seen := ""
+	for n := 0; seen == "" && n < 20; n++ {
+		leader(t, db, "payments", "one").stop(syscall.SIGTERM)
+		select {
+		case seen = <-stream.lines:
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	event := decode[map[string]any](t, seen)
+	wantKeys(t, event, "at", "scope", "epoch", "holder", "event", "reason", "actor")
+	if len(event) != 7 || event["scope"] != "payments" || event["holder"] != "one" {
+		t.Errorf("watch prints %v", event)
+	}
+	plain.says("payments  epoch ")
+	for _, w := range []*running{stream, plain} {
+		if code := w.stop(syscall.SIGINT); code != 0 {
+			t.Errorf("watch after Ctrl-C: exit code %d", code)
+		}
+	}
+
+	var events []string
+	text := conch(t, "--db", db.URL, "history", "--scope", "payments", "--json").done(t)
+	for line := range strings.Lines(text) {
+		e := decode[map[string]any](t, line)
+		wantKeys(t, e, "at", "scope", "epoch", "holder", "event", "reason", "actor")
+		events = append(events, e["event"].(string))
+	}
+	if len(events) < 2 || events[0] != "acquired" || events[1] != "released" {
+		t.Errorf("the history of payments is %v", events)
+	}
+	newest := conch(t, "--db", db.URL, "history", "--limit", "1", "--json").done(t)
+	if strings.Count(newest, "\n") != 1 || !strings.HasSuffix(text, newest) {
+		t.Errorf("history --limit 1 prints %q", newest)
+	}
+	table := conch(t, "--db", db.URL, "history").done(t)
+	for _, part := range []string{"EVENT", "reports", "payments", "acquired", "released"} {
+		if !strings.Contains(table, part) {
+			t.Errorf("the table does not show %q:\n%s", part, table)
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	type schema struct {
+		Current, Latest int
+		Migrations      []struct {
+			Version   int
+			Name      string
+			AppliedAt *time.Time `json:"applied_at"`
+		}
+	}
+	at := func(args ...string) schema {
+		t.Helper()
+		return decode[schema](t, conch(t, append([]string{"--db", db.URL, "--json", "migrate"}, args...)...).done(t))
+	}
+	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Migrations) != s.Latest {
+		t.Errorf("before: %+v", s)
+	}
+	for range 2 { // the second time there is nothing to do
+		if s := at("up"); s.Current != s.Latest || s.Migrations[0].AppliedAt == nil {
+			t.Errorf("after up: %+v", s)
+		}
+	}
+	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "VERSION") {
+		t.Errorf("migrate status prints %q", text)
+	}
+	holder := leader(t, db, "payments", "one")
+	conch(t, "--db", db.URL, "migrate", "down").refused(t, 1, "one", `"payments"`)
+	holder.stop(syscall.SIGTERM)
+	if s := at("down"); s.Current != 0 {
+		t.Errorf("after down: %+v", s)
+	}
+	conch(t, "--db", db.URL, "status").refused(t, 1, "conch migrate up")
+	at("up")
+	kept := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
+	if len(kept) != 1 || kept[0]["epoch"] != 1.0 {
+		t.Errorf("down and up lost the epoch: %v", kept)
+	}
+}
+
+func TestAdvance(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	deposed := leader(t, db, "payments", "one")
+	advance := func(epoch string) result {
+		t.Helper()
+		return conch(t, "--db", db.URL, "migrate", "advance", "--scope", "payments", "--epoch", epoch, "--json")
+	}
+	got := decode[map[string]any](t, advance("5000").done(t))
+	if got["scope"] != "payments" || got["epoch"] != 5000.0 {
+		t.Errorf("advance prints %v", got)
+	}
+	deposed.says(`"lost"`)
+	advance("5000").refused(t, 1, "payments", "never goes down")
+	advance("7").refused(t, 1, "payments")
+	pgtest.Eventually(t, patience, "the next epoch is above", func() bool {
+		s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
+		return s[0]["epoch"].(float64) > 5000
+	})
+}

@@ -1,0 +1,114 @@
+// These tests know conch as its users do: a program, its arguments, what it
+// prints, and its exit code.
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// program is the binary under test.
+var program string
+
+func TestMain(m *testing.M) {
+	// Beside the test binary, which the go command puts into a folder that it
+	// removes; a suffix that git ignores, for whoever keeps test binaries.
+	program = filepath.Join(filepath.Dir(os.Args[0]), "conch-built.test")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	program, _ = filepath.Abs(program)
+	build := exec.Command("go", "build", raceFlag, "-o", program,
+		"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0", ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building conch: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	pgtest.Main(m)
+}
+
+// result is how one call ended.
+type result struct {
+	out, err string
+	code     int
+}
+
+// prepared is a call that has not begun. It sees none of the caller's database
+// settings.
+func prepared(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, program, args...)
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "CONCH_DB") && (!strings.HasPrefix(setting, "PG") || strings.HasPrefix(setting, "PGT")) {
+			cmd.Env = append(cmd.Env, setting)
+		}
+	}
+	return cmd
+}
+
+func conch(t *testing.T, args ...string) result {
+	t.Helper()
+	return call(t, prepared(t, args...))
+}
+
+func call(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	fault := cmd.Run()
+	var exit *exec.ExitError
+	if fault != nil && !errors.As(fault, &exit) {
+		t.Fatal(fault)
+	}
+	return result{out: out.String(), err: err.String(), code: cmd.ProcessState.ExitCode()}
+}
+
+// refused checks that a call ended with the code and one sentence that says all
+// of the parts.
+func (r result) refused(t *testing.T, code int, parts ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d", r.code, code)
+	}
+	if r.out != "" {
+		t.Errorf("stdout is not empty: %q", r.out)
+	}
+	if strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "conch: ") || strings.Contains(r.err, "goroutine") {
+		t.Errorf("stderr is not one sentence: %q", r.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("stderr %q does not say %q", r.err, part)
+		}
+	}
+}
+
+// done checks that a call succeeded, and returns its output.
+func (r result) done(t *testing.T) string {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("exit code %d: %s", r.code, r.err)
+	}
+	return r.out
+}
+
+// migrated is a database with the schema, made by the program itself.
+func migrated(t *testing.T) *pgtest.DB {
+	t.Helper()
+	db := pgtest.New(t)
+	conch(t, "--db", db.URL, "migrate", "up").done(t)
+	return db
+}

@@ -1,0 +1,146 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	// Nobody listens there: what is wrong must be seen before anything is tried.
+	const db = "--db=postgres://conch:hunter2@127.0.0.1:1/app"
+	for _, c := range []struct {
+		args string
+		says []string
+	}{
+		{"bogus", []string{`unknown command "bogus"`, "conch --help"}},
+		{"migrate bogus", []string{`unknown command "bogus"`, "conch migrate --help"}},
+		{"help bogus", []string{`unknown command "bogus"`}},
+		{"migrate", []string{"up, down, status, advance"}},
+		{"status --bogus", []string{"unknown flag --bogus", "conch status --help"}},
+		{"status -x", []string{"unknown flag -x"}},
+		{"status extra", []string{`"conch status" takes no argument`, `"extra"`}},
+		{"--db", []string{"--db needs a value"}},
+		{"--db= status", []string{"--db is empty"}},
+		{"--log-level loud status", []string{"loud", "debug, info, warn, error"}},
+		{"--log-format xml status", []string{"xml", "text nor json"}},
+		{"history --limit many", []string{`--limit "many" is not a whole number`}},
+		{"history --limit 0", []string{"--limit 0"}},
+		{"history --limit -3", []string{"--limit -3"}},
+		{"migrate advance", []string{"--scope", "--epoch"}},
+		{"migrate advance --scope s", []string{"--epoch"}},
+		{"migrate advance --scope s --epoch 1.5", []string{`--epoch "1.5" is not a whole number`}},
+		{"migrate advance --scope s --epoch 0", []string{"--epoch 0"}},
+		{"migrate advance --scope s --epoch 9223372036854775808", []string{"is not a whole number"}},
+		{"status --scope=", []string{"scope is empty"}},
+		{"history --scope=", []string{"scope is empty"}},
+		{"watch --scope=", []string{"scope is empty"}},
+		{"migrate advance --scope= --epoch 7", []string{"scope is empty"}},
+		{"status --scope " + strings.Repeat("é", 101), []string{"202 bytes", "200 are allowed"}},
+		{"demo --nodes 0", []string{"--nodes 0"}},
+		{"demo --nodes few", []string{`--nodes "few" is not a whole number`}},
+		{"demo --duration 60", []string{`--duration "60" is not a duration such as`}},
+		{"demo --duration 0s", []string{"--duration must be positive"}},
+		{"demo --kill-every 1m", []string{"leaves no time for a kill"}},
+		{"demo --kill-every 10ms", []string{"is shorter than"}},
+		{"demo --kill-every -5s", []string{"must not be negative"}},
+		{"demo --lease 10ms", []string{"--lease 10ms is not between"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(c.args)
+			if !strings.Contains(c.args, "--db") && args[0] != "demo" {
+				args = append([]string{db}, args...)
+			}
+			r := conch(t, args...)
+			r.refused(t, 2, c.says...)
+			if strings.Contains(r.err, "hunter2") {
+				t.Error("the sentence holds the password")
+			}
+		})
+	}
+	conch(t, db, "demo").refused(t, 2, "private database", "leave --db out")
+}
+
+func TestNoDatabase(t *testing.T) {
+	t.Parallel()
+	if conn, err := pgx.Connect(t.Context(), ""); err == nil {
+		_ = conn.Close(t.Context())
+		t.Skip("a database answers where one usually is: its absence can not be shown here")
+	}
+	for _, args := range []string{"status", "history", "watch", "migrate up", "migrate status", "migrate down"} {
+		conch(t, strings.Fields(args)...).refused(t, 2, "no database: give --db URL or set CONCH_DB_URL")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	bare := conch(t).done(t)
+	if !strings.Contains(bare, "Available Commands:") || bare != conch(t, "--help").done(t) || bare != conch(t, "help").done(t) {
+		t.Errorf("conch alone prints %q", bare)
+	}
+	for _, command := range []string{
+		"demo", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
+	} {
+		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
+		if !strings.Contains(text, "Examples:\n  conch ") {
+			t.Errorf("the help of %q has no example", command)
+		}
+		last := command[strings.LastIndexByte(command, ' ')+1:]
+		if !strings.Contains(bare, last) && !strings.Contains(command, " ") {
+			t.Errorf("%q is not listed", command)
+		}
+	}
+	if strings.Contains(bare, "demo-node") {
+		t.Error("demo-node is nobody's business")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	text := conch(t, "version").done(t)
+	for _, part := range []string{"conch 9.8.7", "commit abcdef0", "schema "} {
+		if !strings.Contains(text, part) {
+			t.Errorf("version prints %q without %q", text, part)
+		}
+	}
+	var v struct {
+		Version, Commit string
+		Schema          struct{ Min, Max int }
+	}
+	if err := json.Unmarshal([]byte(conch(t, "version", "--json").done(t)), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Version != "9.8.7" || v.Commit != "abcdef0" || v.Schema.Min < 1 || v.Schema.Max < v.Schema.Min {
+		t.Errorf("version --json prints %+v", v)
+	}
+}
+
+func TestTheLogCanBeJSON(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	for _, level := range []string{"debug", "info", "warn", "error"} {
+		r := conch(t, "--db", db.URL, "--log-format", "json", "--log-level", level, "status")
+		r.done(t)
+		for line := range strings.Lines(r.err) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("with --log-level %s the log has a line that is not JSON: %q", level, line)
+			}
+		}
+	}
+}
+
+// What is documented must be what is there: GOWORK=off builds what users get.
+func TestItBuildsOutsideTheWorkspace(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(t.TempDir(), "conch"), ".")
+	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
