@@ -29,8 +29,7 @@ const (
 
 // Code is the SQLSTATE of an error, empty if the server did not send one.
 func Code(err error) string {
-	var sent *pgconn.PgError
-	if errors.As(err, &sent) {
+	if sent, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return sent.Code
 	}
 	return ""
@@ -43,8 +42,7 @@ func IsLost(err error) bool {
 	if err == nil {
 		return false
 	}
-	var sent *pgconn.PgError
-	if errors.As(err, &sent) {
+	if sent, ok := errors.AsType[*pgconn.PgError](err); ok {
 		severity := sent.SeverityUnlocalized
 		if severity == "" {
 			severity = sent.Severity
@@ -54,17 +52,13 @@ func IsLost(err error) bool {
 	if errors.Is(err, pgconn.ErrConnClosed) {
 		return true
 	}
-	// A write that failed on the line has sent nothing, so it is safe to retry, and
-	// yet the connection is gone.
-	var broken *net.OpError
-	if errors.As(err, &broken) {
-		return true
-	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		// pgx closes the connection when a context ends in the middle of a
 		// statement, and leaves it alone when the context was over before.
 		return !pgconn.SafeToRetry(err)
 	}
+	// A write that failed on the line has sent nothing, so it is safe to retry, and
+	// yet the connection is gone: this question comes before that one.
 	var line net.Error
 	return errors.As(err, &line) || pgconn.Timeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)

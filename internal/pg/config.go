@@ -103,8 +103,7 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 // pgx quotes the connection string and sometimes the text it stumbled over, and
 // in a malformed URL that text may be the password.
 func parseReason(err error) string {
-	var parse *pgconn.ParseConfigError
-	if !errors.As(err, &parse) {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
 		return "it can not be parsed"
 	}
 	text := err.Error()

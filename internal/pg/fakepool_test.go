@@ -2,7 +2,9 @@ package pg_test
 
 import (
 	"context"
+	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 type fakePool struct {
 	transaction bool // else session mode
 	fifo        bool // hands out the backend unused longest, else the one used last
+	sticky      bool // gives a client the backend it had before, a new client a new one
 	size        int  // no more backends than these; 0 is no limit
 	version     string
 	url         string // of the real server
@@ -69,19 +72,31 @@ func (p *fakePool) close() {
 }
 
 func (p *fakePool) connect(ctx context.Context) (*pgconn.HijackedConn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connectLocked(ctx)
+}
+
+func (p *fakePool) connectLocked(ctx context.Context) (*pgconn.HijackedConn, error) {
 	conn, err := pgconn.Connect(ctx, p.url)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.made++
 	p.open = append(p.open, conn.Conn())
 	return conn.Hijack()
 }
 
-func (p *fakePool) take() (*pgconn.HijackedConn, error) {
+func (p *fakePool) take(last *pgconn.HijackedConn) (*pgconn.HijackedConn, error) {
 	p.mu.Lock()
+	if p.sticky {
+		defer p.mu.Unlock()
+		if at := slices.Index(p.idle, last); at >= 0 {
+			p.idle = slices.Delete(p.idle, at, at+1)
+			return last, nil
+		}
+		return p.connectLocked(context.Background())
+	}
 	n := len(p.idle)
 	if n == 0 {
 		full := p.size > 0 && p.made >= p.size
@@ -127,7 +142,7 @@ func (p *fakePool) serve(conn net.Conn) {
 	if p.welcome(client) != nil {
 		return
 	}
-	var backend *pgconn.HijackedConn
+	var backend, last *pgconn.HijackedConn
 	for {
 		message, err := client.Receive()
 		if err != nil {
@@ -137,7 +152,7 @@ func (p *fakePool) serve(conn net.Conn) {
 			return
 		}
 		if backend == nil {
-			if backend, err = p.take(); err != nil {
+			if backend, err = p.take(last); err != nil {
 				return
 			}
 			if backend == nil {
@@ -151,9 +166,16 @@ func (p *fakePool) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if idle && p.transaction {
+		if !p.transaction {
+			p.running.Go(func() { _, _ = io.Copy(backend.Conn, conn); _ = backend.Conn.Close() })
+			_, _ = io.Copy(conn, backend.Conn)
+			return
+		}
+		// As in poolers with many threads, the client has its answer before the
+		// backend is back in the pool: the probe must not be deceived by that.
+		if idle {
 			p.give(backend)
-			backend = nil
+			last, backend = backend, nil
 		}
 	}
 }

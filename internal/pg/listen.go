@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	backoffMin = 50 * time.Millisecond
-	backoffMax = 3 * time.Second
+	firstBackoff   = 50 * time.Millisecond
+	longestBackoff = 3 * time.Second
 	// hushed is how long silence is believed before the server is asked whether it
 	// is still there, and also how long it may take to answer. Keepalives alone do
 	// not do: a proxy in between answers them for a server that is gone.
@@ -61,7 +61,7 @@ func listenSQL(channels []string) string {
 }
 
 func (l *listener) run(ctx context.Context) error {
-	wait := backoffMin
+	wait := firstBackoff
 	for {
 		up, err := l.line(ctx)
 		if ctx.Err() != nil {
@@ -71,18 +71,18 @@ func (l *listener) run(ctx context.Context) error {
 			l.funcs.Down(err)
 		}
 		if up {
-			wait = backoffMin
+			wait = firstBackoff
 		}
 		// Half fixed, half random: after a restart of the database all listeners
 		// come back, and should not come at once.
-		pause := time.NewTimer(wait/2 + rand.N(wait/2))
+		pause := time.NewTimer(wait/2 + rand.N(wait/2)) //nolint:gosec // to spread reconnects, not to hide anything
 		select {
 		case <-ctx.Done():
 			pause.Stop()
 			return ctx.Err()
 		case <-pause.C:
 		}
-		wait = min(2*wait, backoffMax)
+		wait = min(2*wait, longestBackoff)
 	}
 }
 

@@ -124,8 +124,7 @@ func TestSilenceAloneIsNoReasonToGiveUp(t *testing.T) {
 func TestListenRefusesABadConfiguration(t *testing.T) {
 	t.Parallel()
 	err := pg.Listen(t.Context(), pg.Config{URL: "postgres://h:port/"}, nil, pg.ListenFuncs{})
-	var bad *pg.ConfigError
-	if !errors.As(err, &bad) {
+	if _, ok := errors.AsType[*pg.ConfigError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 }

@@ -2,14 +2,21 @@ package pg
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// probePatience bounds the second client of the probe: in a full pool it would
-// wait for a backend.
-const probePatience = 5 * time.Second
+const (
+	// probePatience bounds the second client of the probe: in a full pool it would
+	// wait for a backend.
+	probePatience = 5 * time.Second
+	// deathPatience is how long the last question waits for its answer, which in
+	// session mode takes a millisecond and a round trip.
+	deathPatience = time.Second
+)
 
 // refuseShared decides what kind of pooler is in between, once it is known that
 // there is one: the backend that answered is not the one announced at the start.
@@ -19,16 +26,11 @@ const probePatience = 5 * time.Second
 // meets the same. What does prove it is the failure itself, made on purpose: a
 // second client of ours asks while the first is idle. In transaction mode the
 // first client's backend lies in the pool, on top, and the second client is given
-// it: one question, refused. In session mode that backend is ours alone and can
-// never answer anybody else.
+// it: one question, refused. The second client asks twice in a row because a pool
+// may also hand out the backend unused longest, and then shows it two.
 //
-// A pool may also hand out the backend unused longest. With k of them lying idle
-// our questions then walk round a circle of k. Therefore each client asks twice in
-// a row at some point: for k = 1 the two meet on one backend, for every k above
-// the second client meets two, its own and another. A busy pool moves backends
-// about by itself, which the same comparisons see.
-//
-// No answer proves nothing either way, and is refused like everything in doubt.
+// That answer alone refuses; its absence allows nothing yet, see ownsBackend.
+// No answer at all is refused like everything in doubt.
 func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, first uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
@@ -39,7 +41,7 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	defer second.discard()
 
 	seen := map[*Session]uint32{s: first}
-	for _, client := range []*Session{second, second, s, second, s, s} {
+	for _, client := range []*Session{second, second, s} {
 		now, err := client.ask(ctx, questionSQL)
 		if err != nil {
 			return &PoolerError{Mode: PoolUnknown, Target: s.target, Err: err}
@@ -50,5 +52,34 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 			return &PoolerError{Mode: PoolTransaction, Target: s.target}
 		}
 	}
-	return nil
+	return second.ownsBackend(ctx)
+}
+
+// ownsBackend is the proof the other way round: the second client makes its
+// backend mortal, by a timeout of a millisecond for idle sessions, and waits. A
+// client that owns its backend dies with it, unasked. A client whose backend went
+// back into a pool hears nothing, whatever order or timing the pool has: there the
+// pool only loses an idle backend, which it replaces. Busy pools and poolers with
+// many threads can deceive the comparison of process ids; they can not fake this.
+//
+// It comes second, and on the second client, so that a pool in transaction mode is
+// seldom troubled by it, and the session that is to stay never is.
+func (s *Session) ownsBackend(ctx context.Context) error {
+	if _, err := s.ask(ctx, questionSQL+", set_config('idle_session_timeout', '1', false)"); err != nil {
+		return &PoolerError{Mode: PoolUnknown, Target: s.target, Err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, deathPatience)
+	defer cancel()
+	for {
+		_, err := s.conn.WaitForNotification(ctx)
+		switch {
+		case err == nil: // somebody's NOTIFY on a channel the backend had kept
+		case errors.Is(err, context.Canceled):
+			return err
+		case pgconn.Timeout(err) || !IsLost(err):
+			return &PoolerError{Mode: PoolTransaction, Target: s.target}
+		default:
+			return nil
+		}
+	}
 }

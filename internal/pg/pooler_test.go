@@ -35,6 +35,18 @@ func TestTransactionModeIsRefused(t *testing.T) {
 	}
 }
 
+// A pool may show each client the same backend for as long as it likes: here it
+// hands each of the two another one, so process ids tell nothing.
+func TestAPoolThatHidesItsModeIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := &fakePool{transaction: true, sticky: true, version: anyVersion, url: pgtest.New(t).URL}
+	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
+	pooler, ok := errors.AsType[*pg.PoolerError](err)
+	if !ok || pooler.Mode != pg.PoolTransaction {
+		t.Fatalf("error %v", err)
+	}
+}
+
 func TestARefusedPoolIsLeftAsItWas(t *testing.T) {
 	t.Parallel()
 	pool := &fakePool{transaction: true, version: anyVersion, url: pgtest.New(t).URL}
@@ -78,8 +90,7 @@ func TestAnOldServerIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := &fakePool{version: "13.14 (Ubuntu 13.14-1)", url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
-	var old *pg.VersionError
-	if !errors.As(err, &old) {
+	if _, ok := errors.AsType[*pg.VersionError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 	for _, word := range []string{"13.14", "14 or later", "idle_session_timeout", "client_connection_check_interval"} {

@@ -195,8 +195,7 @@ func TestAStandbyIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := pg.Open(t.Context(), pg.Config{URL: server.URL("postgres")}, pg.Settings{})
-	var standby *pg.StandbyError
-	if !errors.As(err, &standby) {
+	if _, ok := errors.AsType[*pg.StandbyError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 }

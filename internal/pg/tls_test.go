@@ -1,6 +1,7 @@
 package pg_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -106,7 +107,7 @@ func isEncrypted(t *testing.T, cfg pg.Config) (encrypted bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close(t.Context())
+	defer func() { _ = conn.Close(context.Background()) }()
 	err = conn.QueryRow(t.Context(), "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").Scan(&encrypted)
 	return encrypted, err
 }

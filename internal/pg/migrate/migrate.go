@@ -14,7 +14,7 @@ import (
 // Progress hears one line per migration; nil hears nothing.
 type Progress func(line string)
 
-func (p Progress) say(format string, args ...any) {
+func (p Progress) sayf(format string, args ...any) {
 	if p != nil {
 		p(fmt.Sprintf(format, args...))
 	}
@@ -38,7 +38,7 @@ func Up(ctx context.Context, conn *pgx.Conn, fsys fs.FS, progress Progress) erro
 		if err != nil || next == nil {
 			return err
 		}
-		progress.say("applied %s", next)
+		progress.sayf("applied %s", next)
 	}
 }
 
@@ -108,7 +108,7 @@ func Down(ctx context.Context, conn *pgx.Conn, fsys fs.FS, to int,
 		return err
 	}
 	for _, one := range undone {
-		progress.say("took back %s", one)
+		progress.sayf("took back %s", one)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ func New(t testing.TB) *DB {
 
 // drop takes open sessions with it: a test that failed may have left some.
 func drop(t testing.TB, name string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shared.Lock()

@@ -1,6 +1,7 @@
 package postmaster
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ var places = []string{
 }
 
 // Binaries returns the folder that holds initdb and postgres.
-func Binaries() (string, error) {
+func Binaries(ctx context.Context) (string, error) {
 	if dir := os.Getenv(BinEnv); dir != "" {
 		if !holdsServer(dir) {
 			return "", errors.New(BinEnv + "=" + dir + " does not hold initdb and postgres: name the folder that does, or unset it")
@@ -45,7 +46,7 @@ func Binaries() (string, error) {
 			return dir, nil
 		}
 	}
-	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		if dir := strings.TrimSpace(string(out)); holdsServer(dir) {
 			return dir, nil
 		}

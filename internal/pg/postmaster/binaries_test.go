@@ -37,11 +37,11 @@ func TestTheHighestVersionWins(t *testing.T) {
 func TestTheEnvironmentNamesTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(BinEnv, dir)
-	if _, err := Binaries(); err == nil || !strings.Contains(err.Error(), dir) {
+	if _, err := Binaries(t.Context()); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("error %v", err)
 	}
 	programs(t, dir)
-	if got, err := Binaries(); err != nil || got != dir {
+	if got, err := Binaries(t.Context()); err != nil || got != dir {
 		t.Fatalf("found %s, %v", got, err)
 	}
 }
@@ -52,7 +52,7 @@ func TestNothingInstalledNamesTheInstallLine(t *testing.T) {
 	t.Cleanup(func() { places = found })
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(BinEnv, "")
-	_, err := Binaries()
+	_, err := Binaries(t.Context())
 	if !errors.Is(err, ErrNoBinaries) || !strings.Contains(err.Error(), "apt-get install postgresql") ||
 		!strings.Contains(err.Error(), "create_main_cluster = false") {
 		t.Fatalf("error %v", err)

@@ -19,8 +19,9 @@ import (
 const (
 	// stragglers bounds the wait for backends that outlive the postmaster, such
 	// as one that a test has stopped with SIGSTOP.
-	stragglers = 10 * time.Second
-	readyPoll  = 5 * time.Millisecond
+	stragglers   = 10 * time.Second
+	stopPatience = 10 * time.Second
+	readyPoll    = 5 * time.Millisecond
 )
 
 // process is one life of the server: from exec until the postmaster and all its
@@ -35,7 +36,8 @@ type process struct {
 // when the server's log reaches its end: every backend holds the other side of
 // that pipe, so this is the one portable sign that all of them are gone.
 func launch(bin, data string, acc account, log *tail) (*process, error) {
-	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", data)
+	// No context: the server outlives the call that starts it, until Stop.
+	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), "-D", data)
 	cmd.Dir, cmd.Env = "/", environment()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = stragglers
@@ -95,13 +97,13 @@ func (p *process) alive() bool {
 
 // end signals the postmaster and waits until everything is gone. SIGCONT first:
 // a stopped process takes no other signal than SIGKILL.
-func (p *process) end(sig syscall.Signal, patience time.Duration) error {
+func (p *process) end(sig syscall.Signal) error {
 	if !p.alive() {
 		return nil
 	}
 	_ = syscall.Kill(p.pid, sig)
 	_ = syscall.Kill(p.pid, syscall.SIGCONT)
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(stopPatience)
 	defer timer.Stop()
 	select {
 	case <-p.gone:
@@ -113,5 +115,5 @@ func (p *process) end(sig syscall.Signal, patience time.Duration) error {
 	if sig == syscall.SIGKILL {
 		return nil
 	}
-	return fmt.Errorf("the server ignored %v for %v and was killed", sig, patience)
+	return fmt.Errorf("the server ignored %v for %v and was killed", sig, stopPatience)
 }

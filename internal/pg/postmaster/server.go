@@ -12,13 +12,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 )
 
 const (
 	// socketPort only names the socket file when there is no TCP port.
 	socketPort   = 54320
-	stopPatience = 10 * time.Second
 	defaultConns = 100
 )
 
@@ -70,7 +68,7 @@ type Server struct {
 
 // Start makes a cluster and runs a server on it. ctx bounds the start alone.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	bin, err := Binaries()
+	bin, err := Binaries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +116,7 @@ func (s *Server) StartAgain(ctx context.Context) error {
 	}
 	s.proc = proc
 	if err := proc.ready(ctx, s.data()); err != nil {
-		_ = proc.end(syscall.SIGQUIT, stopPatience)
+		_ = proc.end(syscall.SIGQUIT)
 		return &StartError{Err: err, Reason: s.log.reason()}
 	}
 	return nil
@@ -126,7 +124,7 @@ func (s *Server) StartAgain(ctx context.Context) error {
 
 // RestartFast ends every session as an administrator would, then starts again.
 func (s *Server) RestartFast(ctx context.Context) error {
-	if err := s.proc.end(syscall.SIGINT, stopPatience); err != nil {
+	if err := s.proc.end(syscall.SIGINT); err != nil {
 		return err
 	}
 	return s.StartAgain(ctx)
@@ -134,7 +132,7 @@ func (s *Server) RestartFast(ctx context.Context) error {
 
 // Kill9 is a crash: SIGKILL for the postmaster, then wait until its backends
 // have noticed. The folder stays as the crash left it.
-func (s *Server) Kill9() { _ = s.proc.end(syscall.SIGKILL, stopPatience) }
+func (s *Server) Kill9() { _ = s.proc.end(syscall.SIGKILL) }
 
 // PID is the postmaster's process id, for tests that stop it with SIGSTOP.
 func (s *Server) PID() int { return s.proc.pid }
@@ -146,7 +144,7 @@ func (s *Server) Gone() <-chan struct{} { return s.proc.gone }
 func (s *Server) Stop() error {
 	var faults []error
 	if s.proc != nil {
-		faults = append(faults, s.proc.end(syscall.SIGQUIT, stopPatience))
+		faults = append(faults, s.proc.end(syscall.SIGQUIT))
 	}
 	for _, dir := range s.folders {
 		faults = append(faults, os.RemoveAll(dir))

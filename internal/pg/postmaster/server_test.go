@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,7 @@ func TestASocketAndNoPort(t *testing.T) {
 
 func TestPsqlTakesTheURL(t *testing.T) {
 	t.Parallel()
-	bin, err := postmaster.Binaries()
+	bin, err := postmaster.Binaries(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestAFolderOfTheCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	open, err := os.MkdirTemp("/tmp", "conch-postmaster-test-")
+	open, err := os.MkdirTemp("/tmp", "conch-postmaster-test-") //nolint:usetesting // t.TempDir is closed to the server's user
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,10 +178,10 @@ func TestAFailedStartSaysWhy(t *testing.T) {
 func victim() {
 	server, err := postmaster.Start(context.Background(), postmaster.Config{})
 	if err != nil {
-		fmt.Println("failed:", err)
+		_, _ = fmt.Fprintln(os.Stdout, "failed:", err)
 		return
 	}
-	fmt.Println(server.PID(), server.DataDir())
+	_, _ = fmt.Fprintln(os.Stdout, server.PID(), server.SocketPath())
 	select {}
 }
 
@@ -196,8 +197,8 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pid int
-	var data string
-	_, err = fmt.Fscan(bufio.NewReader(out), &pid, &data)
+	var socket string
+	_, err = fmt.Fscan(bufio.NewReader(out), &pid, &socket)
 	if killed := program.Process.Kill(); err != nil || killed != nil {
 		t.Fatal(err, killed)
 	}
@@ -206,10 +207,14 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGQUIT)
 	}
 	pgtest.Eventually(t, patience, "the server of a killed program ends", func() bool {
-		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", socket)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
 	})
 	// Whoever starts next clears up what is left.
-	home := filepath.Dir(data)
+	home := filepath.Dir(socket)
 	pgtest.Own(t, postmaster.Config{})
 	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("%s is still there: %v", home, err)

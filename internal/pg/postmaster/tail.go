@@ -3,6 +3,7 @@ package postmaster
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,8 +38,8 @@ func (t *tail) reason() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte("\n"))
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := string(lines[i])
+	for _, raw := range slices.Backward(lines) {
+		line := string(raw)
 		if strings.Contains(line, "FATAL:") || strings.Contains(line, "PANIC:") {
 			return line
 		}

@@ -62,7 +62,7 @@ func proxied(t *testing.T, target string) (*tcpproxy.Proxy, net.Conn) {
 
 func dial(t *testing.T, proxy *tcpproxy.Proxy) net.Conn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", proxy.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestNobodyBehind(t *testing.T) {
 // mustBeTornAway meets the RST at the first read, or already while dialling.
 func mustBeTornAway(t *testing.T, proxy *tcpproxy.Proxy) {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", proxy.Addr())
 	if err != nil {
 		return
 	}
