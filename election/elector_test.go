@@ -54,7 +54,7 @@ func TestHandover(t *testing.T) {
 		}
 		cfg.ID = "b"
 		b, stopB := start(t, cfg)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		if b.Gate("s").IsOpen(fence.Fenced) || !a.Gate("s").IsOpen(fence.Act) {
 			t.Fatal("b must follow, a must lead")
 		}

@@ -1,0 +1,244 @@
+package election_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+// S16: facts and changes of state come in order, and with their epoch.
+func TestEventsInOrder(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		var changes []election.StateChanged
+		var beats, attempts int
+		a, stopA := b.run("a", election.Role{Lead: untilTold}, func(c *election.Config) {
+			c.Events.StateChanged = func(s election.StateChanged) { mu.Lock(); changes = append(changes, s); mu.Unlock() }
+			c.Events.Beat = func(_ time.Duration, err error) { mu.Lock(); beats++; mu.Unlock() }
+			c.Events.Attempt = func(n int, _ time.Duration, err error) { mu.Lock(); attempts += n; mu.Unlock() }
+		})
+		b.leads(a, time.Second)
+		pass(10 * time.Second)
+		other, stopB := b.run("b", election.Role{})
+		if err := a.Drain(t.Context(), "s"); err != nil {
+			t.Error(err)
+		}
+		b.leads(other, time.Second)
+		pass(time.Second)
+		b.ends(stopB)
+		b.leads(a, 5*time.Second)
+		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+		pass(time.Second)
+		b.ends(stopA)
+
+		want := []election.Kind{
+			election.Acquired, election.Entered, election.Draining, election.Released,
+			election.Acquired, election.Entered, election.Lost, election.Retrying,
+			election.Acquired, election.Entered, election.Draining, election.Released,
+		}
+		if got := b.kinds("a"); !slices.Equal(got, want) {
+			t.Errorf("facts: %v\nwant:  %v", got, want)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		states := []election.StateChanged{
+			{"s", true, 1}, {"s", false, 1}, {"s", true, 3}, {"s", false, 3}, {"s", true, 4}, {"s", false, 4},
+		}
+		if !slices.Equal(changes, states) {
+			t.Errorf("changes of state: %v, want %v", changes, states)
+		}
+		if beats < 15 || attempts < 3 {
+			t.Errorf("%d heartbeats and %d bids were told of", beats, attempts)
+		}
+	})
+}
+
+// F2: the snapshot shows who leads what, here and elsewhere.
+func TestSnapshot(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		e, err := election.New(election.Config{Mint: b.mint, ID: "x", Roles: []election.Role{{Scope: "z"}, {Scope: "a"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := e.Snapshot(); len(s) != 2 || s[0].Scope != "a" || s[1].Scope != "z" || s[0].Leading || s[0].Holder != "" {
+			t.Errorf("before Run: %+v", s)
+		}
+		if e.Gate("q") != nil || e.Gate("a").Scope() != "a" {
+			t.Error("gates of the wrong scopes")
+		}
+		a, stopA := b.run("a", election.Role{})
+		b.leads(a, time.Second)
+		other, stopB := b.run("b", election.Role{})
+		pass(100 * time.Millisecond)
+		if s := a.Snapshot()[0]; !s.Leading || !s.Entered || s.Token.Epoch != 1 || s.Holder != "a" {
+			t.Errorf("the leader: %+v", s)
+		}
+		if s := other.Snapshot()[0]; s.Leading || s.Holder != "a" || s.Token != (fence.Token{}) {
+			t.Errorf("the follower: %+v", s)
+		}
+		var shut *fence.ShutError
+		if _, err := other.Gate("s").Require(fence.Act); !errors.As(err, &shut) || shut.Holder != "a" { // S17
+			t.Errorf("the follower's gate: %v", err)
+		}
+		b.ends(stopA)
+		b.leads(other, time.Second)
+		if s := a.Snapshot()[0]; s.Leading {
+			t.Errorf("after Run: %+v", s)
+		}
+		b.ends(stopB)
+	})
+}
+
+// S32: transitions are logged with scope, holder, epoch and reason.
+func TestLogs(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		a, stopA := b.run("a", election.Role{Lead: untilTold})
+		b.leads(a, time.Second)
+		_, stopB := b.run("b", election.Role{})
+		pass(time.Second)
+		if err := a.Drain(t.Context(), "s"); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		b.ends(stopA)
+		b.ends(stopB)
+		for _, words := range [][]string{
+			{"leadership acquired", "id=a", "scope=s", "epoch=1", "term=", "act_door_in="},
+			{"leadership entered", "id=a", "scope=s", "epoch=1"},
+			{"leadership following", "id=b", "scope=s", "holder=a"},
+			{"leadership draining", "id=a", "scope=s", "epoch=1", `reason="stepping down"`},
+			{"leadership released", "id=a", "scope=s", "epoch=1"},
+			{"leadership acquired", "id=b", "scope=s", "epoch=2", "handoff=true"},
+		} {
+			if b.log.line(words...) == "" {
+				t.Errorf("no line with %q in\n%s", words, b.log.String())
+			}
+		}
+	})
+}
+
+// S5, S21, F5: without a mint no gate opens, the log is loud, the pauses between
+// attempts grow up to their cap; and once the mint is there all is well.
+func TestNoMintAtStart(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		var asked []time.Time
+		down := true
+		b.mint.Fault = func(call string) electiontest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if call == "open" && down {
+				asked = append(asked, time.Now())
+				return electiontest.Fault{Cut: true}
+			}
+			return electiontest.Fault{}
+		}
+		a, stop := b.run("a", election.Role{Lead: untilTold})
+		for range 600 {
+			pass(100 * time.Millisecond)
+			if a.Gate("s").IsOpen(fence.Fenced) || a.Gate("s").IsOpen(fence.Act) {
+				t.Fatal("a door is open without a mint")
+			}
+		}
+		mu.Lock()
+		down = false
+		for i := range len(asked) - 1 {
+			gap := asked[i+1].Sub(asked[i])
+			most := min(200*time.Millisecond<<i, 3*time.Second)
+			if i > 8 {
+				most = 3 * time.Second
+			}
+			if gap < most/2 || gap > most {
+				t.Errorf("pause %d is %s, want %s to %s", i, gap, most/2, most)
+			}
+		}
+		if n := len(asked); n < 60/3 {
+			t.Errorf("tried %d times in a minute", n)
+		}
+		mu.Unlock()
+		if b.log.line("level=ERROR", "DATABASE UNREACHABLE", "FOLLOWER", "STALE", "id=a", "reason=") == "" {
+			t.Errorf("not loud enough:\n%s", b.log.String())
+		}
+		b.leads(a, 4*time.Second)
+		b.ends(stop)
+	})
+}
+
+// S11: late heartbeats shut the gate; it reopens in the same term.
+func TestLateAndResumed(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		var slow time.Duration
+		b.mint.Fault = func(call string) electiontest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if call == "beat" {
+				return electiontest.Fault{After: slow}
+			}
+			return electiontest.Fault{}
+		}
+		a, stop := b.run("a", election.Role{Lead: untilTold}, func(c *election.Config) { c.LateThreshold = time.Second })
+		token, _ := b.leads(a, time.Second)
+		mu.Lock()
+		slow = 1500 * time.Millisecond
+		mu.Unlock()
+		pass(1500 * time.Millisecond)
+		_, err := a.Gate("s").Require(fence.Act)
+		if !errors.Is(err, fence.ErrShut) || !errors.Is(err, fence.ErrLate) {
+			t.Errorf("the gate with heartbeats that take longer than the late threshold: %v", err)
+		}
+		mu.Lock()
+		slow = 0
+		mu.Unlock()
+		if again, _ := b.leads(a, 2*time.Second); again != token {
+			t.Errorf("reopened as %s, was %s", again, token)
+		}
+		if got := b.kinds("a"); !slices.Contains(got, election.Late) || !slices.Contains(got, election.Resumed) || slices.Contains(got, election.Lost) {
+			t.Errorf("facts: %v", got)
+		}
+		b.ends(stop)
+	})
+}
+
+// A heartbeat without an answer for a lease is a session lost, and the next
+// session tells the mint what still can be told.
+func TestSilentMint(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		dead := false
+		b.mint.Fault = func(call string) (f electiontest.Fault) {
+			mu.Lock()
+			defer mu.Unlock()
+			if dead {
+				f.Before = time.Hour
+			}
+			return f
+		}
+		a, stop := b.run("a", election.Role{Lead: untilTold})
+		b.leads(a, time.Second)
+		mu.Lock()
+		dead = true
+		mu.Unlock()
+		pass(3 * time.Second)
+		if a.Gate("s").IsOpen(fence.Fenced) {
+			t.Error("a door is open a lease after the last heartbeat")
+		}
+		pass(3 * time.Second)
+		mu.Lock()
+		dead = false
+		mu.Unlock()
+		if token, _ := b.leads(a, 10*time.Second); token.Epoch != 2 {
+			t.Errorf("leads again as %s", token)
+		}
+		if !slices.Contains(b.kinds("a"), election.Lost) {
+			t.Errorf("facts: %v", b.kinds("a"))
+		}
+		b.ends(stop)
+	})
+}
