@@ -109,13 +109,19 @@ func TestALostConnectionLeavesTheOutcomeUnknown(t *testing.T) {
 	db := pgtest.New(t)
 	w := open(t, db)
 	token, _ := mint(t, db, "n")
-	_, err := db.Connect(t).Exec(t.Context(),
-		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = '' AND pid <> pg_backend_pid()`, db.Name)
-	if err != nil {
+	// Hold the row up, so that the connection is lost when it has been sent.
+	if _, err := db.Connect(t).Exec(t.Context(), `BEGIN; LOCK TABLE ledger`); err != nil {
 		t.Fatal(err)
 	}
-	err = w.Append(t.Context(), 1, token, "n")
-	if !errors.Is(err, pgledger.ErrUnknown) {
+	other := db.Connect(t) // a transaction sees one snapshot of the activity
+	outcome := make(chan error, 1)
+	go func() { outcome <- w.Append(t.Context(), 1, token, "n") }()
+	pgtest.Eventually(t, 10*time.Second, "the row waits", func() bool {
+		ended, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = $1 AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO ledger%'`, db.Name)
+		return err == nil && ended.RowsAffected() == 1
+	})
+	if err := <-outcome; !errors.Is(err, pgledger.ErrUnknown) {
 		t.Fatalf("error %v does not say that the outcome is unknown", err)
 	}
 }
