@@ -62,7 +62,7 @@ func (a *app) runDemo(ctx context.Context, cfg demo.Config) error {
 	if cfg.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this program's own file: %w", err)
 	}
-	if _, err := postmaster.Binaries(); err != nil {
+	if _, err := postmaster.Binaries(ctx); err != nil {
 		return usage{err}
 	}
 	forgetDatabase()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -16,8 +17,8 @@ import (
 type crew struct {
 	cfg      Config
 	place    *place
-	launcher *launcher
-	news     chan news
+	launcher *fleet.Launcher
+	news     chan fleet.News
 	over     chan struct{} // closed when nobody reads news any more
 	nodes    []*member
 }
@@ -25,7 +26,7 @@ type crew struct {
 // member is one node over all its lives.
 type member struct {
 	id      string
-	process *process // nil while dead
+	process *fleet.Process // nil while dead
 	back    time.Time
 	// As last reported by the present life.
 	epoch  int64 // of the leadership it holds, 0 if none
@@ -38,7 +39,7 @@ type member struct {
 }
 
 func newCrew(cfg Config, p *place) *crew {
-	c := &crew{cfg: cfg, place: p, launcher: newLauncher(), news: make(chan news, 256), over: make(chan struct{})}
+	c := &crew{cfg: cfg, place: p, launcher: fleet.NewLauncher(), news: make(chan fleet.News, 256), over: make(chan struct{})}
 	for i := range cfg.Nodes {
 		c.nodes = append(c.nodes, &member{id: fmt.Sprintf("node-%d", i+1)})
 	}
@@ -52,7 +53,7 @@ func (c *crew) start(m *member) error {
 		NodeCommand, "--id", m.id, "--scope", Scope, "--lease", c.cfg.Lease.String(),
 		"--dir", c.place.dir, "--log-level", "warn",
 	}
-	p, err := c.launcher.launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + c.place.url}, func(n news) {
+	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + c.place.url}, func(n fleet.News) {
 		select {
 		case c.news <- n:
 		case <-c.over:
@@ -66,7 +67,7 @@ func (c *crew) start(m *member) error {
 }
 
 // of finds the member whose present life this is, nil for an earlier one.
-func (c *crew) of(p *process) *member {
+func (c *crew) of(p *fleet.Process) *member {
 	for _, m := range c.nodes {
 		if m.process == p {
 			return m
@@ -96,9 +97,9 @@ func (m *member) hear(r worker.Report) {
 func (m *member) bury() {
 	m.rows += m.pulse.Rows
 	m.acts += m.pulse.Acts
-	_ = m.process.stdin.Close()
+	m.process.Leave()
 	*m = member{
-		id: m.id, rows: m.rows, acts: m.acts, words: m.process.last.String(),
+		id: m.id, rows: m.rows, acts: m.acts, words: m.process.LastWords(),
 		back: time.Now().Add(restartAfter),
 	}
 }
@@ -106,7 +107,7 @@ func (m *member) bury() {
 // kill ends a member with SIGKILL; the instant is read before the signal leaves.
 func (m *member) kill() (fence.Instant, error) {
 	at := fence.Boottime()
-	if err := syscall.Kill(m.process.pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(m.process.PID(), syscall.SIGKILL); err != nil {
 		return 0, fmt.Errorf("kill -9 %s: %w", m.id, err)
 	}
 	return at, nil
@@ -115,29 +116,29 @@ func (m *member) kill() (fence.Instant, error) {
 // dismiss ends all nodes: in order if they can within the patience, else at once.
 // It returns when none is left. After it the crew can not be used any more.
 func (c *crew) dismiss(patience time.Duration) {
-	c.each(func(m *member) { m.process.signal(syscall.SIGTERM) })
+	c.each(func(m *member) { m.process.Signal(syscall.SIGTERM) })
 	hurry := time.NewTimer(patience)
 	defer hurry.Stop()
 	for c.alive() > 0 {
 		select {
 		case n := <-c.news:
-			m := c.of(n.from)
+			m := c.of(n.From)
 			switch {
 			case m == nil:
-			case n.ended:
+			case n.Ended:
 				m.bury()
 			default:
-				m.hear(n.report)
+				m.hear(n.Report)
 			}
 		case <-hurry.C:
-			c.each(func(m *member) { m.process.signal(syscall.SIGKILL) })
+			c.each(func(m *member) { m.process.Signal(syscall.SIGKILL) })
 		}
 	}
 	select {
 	case <-c.over: // dismissed before
 	default:
 		close(c.over)
-		c.launcher.close()
+		c.launcher.Close()
 	}
 }
 

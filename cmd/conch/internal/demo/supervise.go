@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -67,26 +68,26 @@ func (s *supervisor) supervise(ctx context.Context, p *place) error {
 }
 
 // hear takes in what a node says, or that it ended.
-func (s *supervisor) hear(n news) {
-	m := s.crew.of(n.from)
+func (s *supervisor) hear(n fleet.News) {
+	m := s.crew.of(n.From)
 	switch {
 	case m == nil:
 		return
-	case n.ended:
+	case n.Ended:
 		if !s.killed(m) {
-			s.view.note("%s ended unasked: %s", m.id, n.from.last)
+			s.view.note("%s ended unasked: %s", m.id, n.From.LastWords())
 		}
 		m.bury()
 		return
 	}
-	m.hear(n.report)
-	switch n.report.Kind {
+	m.hear(n.Report)
+	switch n.Report.Kind {
 	case worker.Acted:
-		s.acted(m, n.report)
+		s.acted(m, n.Report)
 	case election.Entered:
-		s.entries = append(s.entries, evidence.Entry{At: n.report.At, Epoch: n.report.Epoch})
-		if k := s.lastKill(); k.Epoch != 0 && n.report.Epoch > k.Epoch {
-			s.actDoor = n.report.At.Sub(k.At)
+		s.entries = append(s.entries, evidence.Entry{At: n.Report.At, Epoch: n.Report.Epoch})
+		if k := s.lastKill(); k.Epoch != 0 && n.Report.Epoch > k.Epoch {
+			s.actDoor = n.Report.At.Sub(k.At)
 			s.view.note("%s may act outside as well, %s after the kill", m.id, s.actDoor.Round(time.Millisecond))
 		}
 	default:
@@ -174,7 +175,7 @@ func (s *supervisor) strike() error {
 		for !s.killAt.After(time.Now()) {
 			s.killAt = s.killAt.Add(s.cfg.KillEvery)
 		}
-		s.view.note("kill -9 %s, pid %d, the leader of epoch %d", m.id, m.process.pid(), m.epoch)
+		s.view.note("kill -9 %s, pid %d, the leader of epoch %d", m.id, m.process.PID(), m.epoch)
 		return nil
 	}
 	return nil
@@ -185,7 +186,7 @@ func (s *supervisor) complaint() string {
 	for _, m := range s.crew.nodes {
 		text := m.words
 		if m.process != nil {
-			text = m.process.last.String()
+			text = m.process.LastWords()
 		}
 		if text != "" {
 			return "; " + m.id + " says: " + text

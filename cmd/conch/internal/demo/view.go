@@ -140,7 +140,7 @@ func (m *member) pidText() string {
 	if m.process == nil {
 		return "-"
 	}
-	return fmt.Sprint(m.process.pid())
+	return fmt.Sprint(m.process.PID())
 }
 
 func (m *member) epochText() string {

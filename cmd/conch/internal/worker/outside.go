@@ -19,8 +19,10 @@ func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 	pace := time.NewTicker(n.cfg.OutsidePace)
 	defer pace.Stop()
 	for ctx.Err() == nil {
-		err := l.Gate.Do(ctx, fence.Act, actMost, n.act)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, fence.ErrShut) && !errors.Is(err, fence.ErrLate) {
+		err := l.Gate.Do(ctx, fence.Act, actMost, func(ctx context.Context, t fence.Token) error {
+			return n.act(ctx, l.Gate, t)
+		})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, fence.ErrShut) && !errors.Is(err, fence.ErrStale) {
 			return err
 		}
 		select {
@@ -31,9 +33,10 @@ func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 	return nil
 }
 
-// act takes a moment and then leaves its line. It looks at its context last of
-// all, as any act should whose effect can not be taken back.
-func (n *node) act(ctx context.Context, t fence.Token) error {
+// act takes a moment and then leaves its line. It asks the gate's clock last of
+// all, as any act should whose effect can not be taken back: a process that was
+// stopped in between may get to see the end of its context later (S15).
+func (n *node) act(ctx context.Context, gate *fence.Gate, t fence.Token) error {
 	a := evidence.Act{Start: fence.Boottime(), Epoch: t.Epoch, Term: t.Term.String(), Node: n.cfg.ID}
 	work := time.NewTimer(n.cfg.OutsideWork)
 	defer work.Stop()
@@ -41,8 +44,8 @@ func (n *node) act(ctx context.Context, t fence.Token) error {
 	case <-work.C:
 	case <-ctx.Done():
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := gate.EnsureEpoch(fence.Act, t.Epoch); err != nil {
+		return err
 	}
 	a.End = fence.Boottime()
 	if err := n.outside.Append(a); err != nil {

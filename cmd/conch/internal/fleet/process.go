@@ -1,6 +1,6 @@
 //go:build unix
 
-package demo
+package fleet
 
 import (
 	"bufio"
@@ -16,28 +16,29 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 )
 
-// process is one life of one node.
-type process struct {
+// Process is one life of one node.
+type Process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // held open: its end tells the node that we are gone
 	last  *lastLine
 }
 
-// news is what comes from a process: a report, or its end.
-type news struct {
-	from   *process
-	report worker.Report
-	ended  bool
+// News is what comes from a process: a report, or its end.
+type News struct {
+	From   *Process
+	Report worker.Report
+	Ended  bool
 }
 
-// launcher starts processes from one OS thread that lives as long as the
+// Launcher starts processes from one OS thread that lives as long as the
 // launcher: the parent-death signal is sent when that thread ends.
-type launcher struct {
+type Launcher struct {
 	starts chan func()
 }
 
-func newLauncher() *launcher {
-	l := &launcher{starts: make(chan func())}
+// NewLauncher starts the thread.
+func NewLauncher() *Launcher {
+	l := &Launcher{starts: make(chan func())}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		for start := range l.starts {
@@ -47,14 +48,15 @@ func newLauncher() *launcher {
 	return l
 }
 
-func (l *launcher) close() { close(l.starts) }
+// Close ends the thread, and with it every process that still lives.
+func (l *Launcher) Close() { close(l.starts) }
 
-// launch starts a node and passes on what it reports until it has ended.
-func (l *launcher) launch(program string, args, env []string, tell func(news)) (*process, error) {
+// Launch starts a node and passes on what it reports until it has ended.
+func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = nodeAttributes()
-	p := &process{cmd: cmd, last: &lastLine{}}
+	p := &Process{cmd: cmd, last: &lastLine{}}
 	cmd.Stderr = p.last
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -75,18 +77,20 @@ func (l *launcher) launch(program string, args, env []string, tell func(news)) (
 		for lines.Scan() {
 			var r worker.Report
 			if json.Unmarshal(lines.Bytes(), &r) == nil {
-				tell(news{from: p, report: r})
+				tell(News{From: p, Report: r})
 			}
 		}
 		_ = cmd.Wait() // how it ended is known: we killed it, or stderr says why
-		tell(news{from: p, ended: true})
+		tell(News{From: p, Ended: true})
 	}()
 	return p, nil
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
+// PID is the process number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+// Signal sends a signal; a process that has ended does not mind.
+func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // lastLine keeps the last line written to it: why a node ended unasked.
 type lastLine struct {
@@ -108,3 +112,9 @@ func (l *lastLine) String() string {
 	defer l.mu.Unlock()
 	return l.text
 }
+
+// LastWords is the last line it wrote to stderr: why it ended unasked.
+func (p *Process) LastWords() string { return p.last.String() }
+
+// Leave closes its stdin: without a signal it understands that we are gone.
+func (p *Process) Leave() { _ = p.stdin.Close() }

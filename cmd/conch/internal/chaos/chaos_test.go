@@ -1,0 +1,294 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+var program string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(frozenEnv) != "" {
+		frozenClient()
+		return
+	}
+	dir, err := os.MkdirTemp("", "conch-chaos-")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "conch")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		println(err.Error())
+		code = 1
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+const lease = time.Second
+
+// trial is one cluster that works, whose first leader acts behind both doors.
+type trial struct {
+	*testing.T
+	*Cluster
+	ctx    context.Context
+	leader *Node
+	epoch  int64
+}
+
+func begin(t *testing.T, cfg Config) *trial {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cfg.Program, cfg.Dir, cfg.Lease = program, t.TempDir(), lease
+	if cfg.Nodes == 0 {
+		cfg.Nodes = 3
+	}
+	c, err := Start(ctx, cfg)
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &trial{T: t, Cluster: c, ctx: ctx}
+	x.next(true)
+	return x
+}
+
+// next waits for a leader of a higher epoch.
+func (x *trial) next(inside bool) {
+	x.Helper()
+	var err error
+	if x.leader, x.epoch, err = x.Leader(x.ctx, x.epoch, inside); err != nil {
+		x.Fatal(err)
+	}
+}
+
+func (x *trial) await(what string, cond func() bool) {
+	x.Helper()
+	if err := x.Await(x.ctx, what, cond); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// works waits until the node has acted behind both doors since now.
+func (x *trial) works(n *Node) {
+	x.Helper()
+	rows, acts := int64(-1), int64(-1)
+	x.await(n.ID+" goes on working", func() bool {
+		if rows < 0 {
+			rows, acts = n.rows, n.acts
+		}
+		return n.rows > rows+2 && n.acts > acts+2
+	})
+}
+
+// pass lets real time go by: a fault has to last. It is a wait, not a hope.
+func (x *trial) pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-x.ctx.Done():
+		x.Fatal(x.ctx.Err())
+	}
+}
+
+// proven ends the cluster and demands a clean verdict with at least so many
+// leaderships that acted.
+func (x *trial) proven(leaders int) {
+	x.Helper()
+	v, err := x.Verdict(x.ctx)
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.Logf("acts %d, leaderships %d, failover %+v ms, act door %+v ms", v.Acts, v.Leaders, v.Failover, v.ActDoor)
+	if v.Overlapping+v.Lost+v.Duplicated != 0 {
+		x.Errorf("overlapping %d, lost %d, duplicated %d", v.Overlapping, v.Lost, v.Duplicated)
+	}
+	if v.Leaders < leaders {
+		x.Errorf("only %d leaderships acted, want %d", v.Leaders, leaders)
+	}
+}
+
+// S4, F4: kill -9, again and again.
+func TestKill9(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	for range 4 {
+		x.Fault(x.leader, x.epoch)
+		killed := x.leader
+		killed.Signal(syscall.SIGKILL)
+		x.next(true)
+		x.await("the killed is buried", func() bool { return killed.gone })
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.works(x.leader)
+	x.proven(5)
+}
+
+// A pause shorter than the lease costs nobody the leadership: the gate is shut
+// while it lasts and opens again in the same term (S11).
+func TestShortStop(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	for range 3 {
+		x.leader.Signal(syscall.SIGSTOP)
+		x.pass(lease / 2)
+		x.leader.Signal(syscall.SIGCONT)
+		x.works(x.leader)
+	}
+	if x.leader.epoch != x.epoch {
+		t.Errorf("epoch %d became %d: a short pause cost the leadership", x.epoch, x.leader.epoch)
+	}
+	x.proven(1)
+}
+
+// A pause longer than the lease: another leads, and the one that wakes up, in the
+// middle of whatever it was doing, does nothing in its old term's name.
+func TestLongStop(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	for range 3 {
+		stopped := x.leader
+		x.Fault(stopped, x.epoch)
+		stopped.Signal(syscall.SIGSTOP)
+		x.next(true)
+		stopped.Signal(syscall.SIGCONT)
+		x.await("the stopped one knows that it was deposed", func() bool { return stopped.epoch == 0 })
+		x.works(x.leader)
+	}
+	x.proven(4)
+}
+
+// The lock session's backend is terminated: the leader loses its term at once.
+func TestBackendTerminated(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	for range 3 {
+		x.Fault(x.leader, x.epoch)
+		x.sql(`SELECT pg_terminate_backend(k.pid) FROM conch.leadership l JOIN pg_locks k
+		         ON k.locktype = 'advisory' AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key`)
+		x.next(true)
+	}
+	x.proven(4)
+}
+
+// S-acceptance: the database restarts, fast and by kill -9. Nobody leads meanwhile.
+func TestPostgresRestarts(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{Fsync: true})
+	if err := x.Server.RestartFast(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.next(true)
+	x.works(x.leader)
+	x.Server.Kill9()
+	x.pass(lease + lease/2) // long enough for every gate to be shut by its clock
+	for _, n := range x.Nodes {
+		x.await(n.ID+" leads nothing without a database", func() bool { return n.epoch == 0 })
+	}
+	if err := x.Server.StartAgain(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.next(true)
+	x.works(x.leader)
+	x.proven(3)
+}
+
+// A line that goes silent in both directions: nobody is told. The server frees the
+// lock after the lease, the holder's gate shuts by its clock, and when the line
+// heals the old holder finds itself deposed.
+func TestBlackholedLeader(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
+		cut := x.leader
+		x.Fault(cut, x.epoch)
+		cut.Proxy.Blackhole(way)
+		x.next(true)
+		cut.Proxy.Heal()
+		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.epoch == 0 })
+		x.works(x.leader)
+	}
+	x.proven(4)
+}
+
+// A waiter whose line is silent is in nobody's way: the other follower takes over
+// from a killed leader as if it were alone.
+func TestBlackholedWaiter(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	var deaf *Node
+	for _, n := range x.Nodes {
+		if n != x.leader {
+			deaf = n
+		}
+	}
+	deaf.Proxy.Blackhole(tcpproxy.Both)
+	x.pass(lease / 2) // its wait is under way at the server
+	x.Fault(x.leader, x.epoch)
+	x.leader.Signal(syscall.SIGKILL)
+	x.next(true)
+	if x.leader == deaf {
+		t.Error("the one that was cut off leads")
+	}
+	deaf.Proxy.Heal()
+	x.works(x.leader)
+	x.Fault(x.leader, x.epoch)
+	x.leader.Signal(syscall.SIGKILL)
+	x.next(true) // only the healed one is left
+	if x.leader != deaf {
+		t.Error("somebody dead leads")
+	}
+	x.proven(3)
+}
+
+// A process freezes between its fence and its commit, while the leader it wrote
+// for dies. It holds up the successor for no longer than a lease, and its commit
+// fails when it wakes.
+func TestFrozenWithFence(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Config{})
+	client := startFrozen(t, x.URL, Scope)
+	client.await("fenced")
+	client.signal(syscall.SIGSTOP)
+	x.Fault(x.leader, x.epoch)
+	x.leader.Signal(syscall.SIGKILL)
+	x.next(true)
+	client.signal(syscall.SIGCONT)
+	client.commit()
+	client.await("refused")
+	x.works(x.leader)
+	x.proven(2)
+}
+
+func (x *trial) sql(sql string) {
+	x.Helper()
+	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
+	defer cancel()
+	if err := exec1(ctx, x.URL, sql); err != nil && !errors.Is(err, context.Canceled) {
+		x.Fatal(err)
+	}
+}
