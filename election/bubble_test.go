@@ -91,7 +91,9 @@ func (b *bench) leads(e *election.Elector, limit time.Duration) (fence.Token, ti
 	if err != nil {
 		b.Fatalf("%s does not lead within %s: %v", e.ID(), limit, err)
 	}
-	return t, time.Since(before)
+	took := time.Since(before)
+	synctest.Wait() // the role has begun, the facts are told
+	return t, took
 }
 
 func (b *bench) ends(stop func() error) {

@@ -174,6 +174,11 @@ type stepDownCall struct {
 // post hands an input to the loop; false if it has ended.
 func (e *Elector) post(in Input) bool {
 	select {
+	case <-e.over: // or there would still be room in the queue that nobody reads
+		return false
+	default:
+	}
+	select {
 	case e.inputs <- in:
 		return true
 	case <-e.over:
