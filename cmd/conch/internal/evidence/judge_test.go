@@ -71,6 +71,13 @@ func TestEveryFaultIsCounted(t *testing.T) {
 				evidence.Act{Start: 400 * ms, End: 401 * ms, Epoch: 1, Term: "a"},
 				evidence.Act{Start: 402 * ms, End: 403 * ms, Epoch: 2, Term: "b"})
 		}, 2, 0, 0},
+		{"the newest term acted first, and its line came last", func(r *evidence.Record) {
+			r.Outside = []evidence.Act{
+				{Start: 400 * ms, End: 401 * ms, Epoch: 1, Term: "a"},
+				{Start: 402 * ms, End: 403 * ms, Epoch: 2, Term: "b"},
+				{Start: 300 * ms, End: 301 * ms, Epoch: 3, Term: "c"},
+			}
+		}, 2, 0, 0},
 		{"a line that reached the file late", func(r *evidence.Record) {
 			r.Outside[1], r.Outside[2] = r.Outside[2], r.Outside[1] // frozen between end and write
 		}, 1, 0, 0},
@@ -84,6 +91,10 @@ func TestEveryFaultIsCounted(t *testing.T) {
 		}, 0, 2, 0},
 		{"an acknowledged row is missing at the end", func(r *evidence.Record) {
 			r.Acks = append(r.Acks, evidence.Ack{Seq: 5, Epoch: 2, Term: "b", At: 120 * ms})
+		}, 0, 1, 0},
+		{"a missing row was acknowledged twice", func(r *evidence.Record) {
+			ack := evidence.Ack{Seq: 5, Epoch: 2, Term: "b", At: 120 * ms}
+			r.Acks = append(r.Acks, ack, ack)
 		}, 0, 1, 0},
 		{"an acknowledged row is missing in the middle", func(r *evidence.Record) {
 			r.Ledger = append(r.Ledger[:1:1], r.Ledger[2:]...) // counted once, as a hole
@@ -145,6 +156,14 @@ func TestActDoorIsTheFirstSignOfIt(t *testing.T) {
 	r.Entries = r.Entries[:1] // the report was lost with its process
 	if got := evidence.Judge(r).ActDoor.Max; got != 60 {
 		t.Errorf("act door after %v ms, want 60: the first act outside", got)
+	}
+}
+
+func TestAFailoverEndsWithTheFirstOfAllSuccessors(t *testing.T) {
+	r := sound()
+	r.Acks = append(r.Acks, evidence.Ack{Seq: 4, Epoch: 3, Term: "c", At: 500 * ms})
+	if got := evidence.Judge(r).Failover.Max; got != 10 {
+		t.Errorf("failover took %v ms, want 10", got)
 	}
 }
 
