@@ -76,7 +76,7 @@ func TestElectorsOverPostgres(t *testing.T) {
 	})
 	// Both campaign again after the break; whoever is first must hold the act door back.
 	began = time.Now()
-	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conch b' AND datname = current_database()`)
+	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conch b' AND datname = current_database()`)
 	third := wait(t, d, fence.Fenced)
 	t.Logf("broken session: fenced door of the successor after %s", time.Since(began))
 	if third.Epoch != second.Epoch+1 {

@@ -27,7 +27,7 @@ func depose(t testing.TB, db *pgtest.DB, a election.Session, b election.Session)
 func unlockAll(t testing.TB, db *pgtest.DB, s election.Session) {
 	t.Helper()
 	c := db.Connect(t)
-	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
 	            AND (classid::bigint << 32) | objid::bigint = $1`, s.Process())
 	pgtest.Eventually(t, 5*time.Second, "the session to end", func() bool {
 		var n int
@@ -95,7 +95,7 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
-	exec(t, app, `CREATE TABLE work (n int)`)
+	run(t, app, `CREATE TABLE work (n int)`)
 	tx, err := app.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestFrozenFenceEndsItself(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
-	exec(t, app, `CREATE TABLE work (n int)`)
+	run(t, app, `CREATE TABLE work (n int)`)
 	tx, err := app.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
-	exec(t, app, `CREATE TABLE work (n int)`)
+	run(t, app, `CREATE TABLE work (n int)`)
 	tx, err := app.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -222,12 +222,12 @@ func TestFenceAsDeferredTrigger(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
-	exec(t, app, `CREATE TABLE work (n int, epoch bigint)`)
-	exec(t, app, `CREATE FUNCTION fenced() RETURNS trigger LANGUAGE plpgsql AS
+	run(t, app, `CREATE TABLE work (n int, epoch bigint)`)
+	run(t, app, `CREATE FUNCTION fenced() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN PERFORM conch.fence('s', NEW.epoch); RETURN NULL; END $$`)
-	exec(t, app, `CREATE CONSTRAINT TRIGGER fenced AFTER INSERT ON work DEFERRABLE INITIALLY DEFERRED
+	run(t, app, `CREATE CONSTRAINT TRIGGER fenced AFTER INSERT ON work DEFERRABLE INITIALLY DEFERRED
 		FOR EACH ROW EXECUTE FUNCTION fenced()`)
-	exec(t, app, `INSERT INTO work VALUES (1, $1)`, old.Epoch)
+	run(t, app, `INSERT INTO work VALUES (1, $1)`, old.Epoch)
 	tx, err := app.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -247,27 +247,27 @@ func TestFenceNeedsExecuteAlone(t *testing.T) {
 	db, _, _, token := setup(t)
 	app := db.Connect(t)
 	role := "app_" + db.Name
-	exec(t, app, `CREATE ROLE `+role)
+	run(t, app, `CREATE ROLE `+role)
 	t.Cleanup(func() {
 		c := pgtest.New(t).Connect(t)
 		_, _ = c.Exec(t.Context(), `DROP ROLE `+role)
 	})
-	exec(t, app, `GRANT USAGE ON SCHEMA conch TO `+role)
-	exec(t, app, `SET ROLE `+role)
+	run(t, app, `GRANT USAGE ON SCHEMA conch TO `+role)
+	run(t, app, `SET ROLE `+role)
 	if err := pgmint.Fence(t.Context(), app, token); pg.Code(err) != "42501" {
 		t.Errorf("without EXECUTE: %v", err)
 	}
-	exec(t, app, `RESET ROLE`)
-	exec(t, app, `GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO `+role)
-	exec(t, app, `SET ROLE `+role)
+	run(t, app, `RESET ROLE`)
+	run(t, app, `GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO `+role)
+	run(t, app, `SET ROLE `+role)
 	if err := pgmint.Fence(t.Context(), app, token); err != nil {
 		t.Error(err)
 	}
 	if _, err := app.Exec(t.Context(), `SELECT * FROM conch.leadership`); pg.Code(err) != "42501" {
 		t.Errorf("the fence's role can read the table: %v", err)
 	}
-	exec(t, app, `RESET ROLE`)
-	exec(t, app, `DROP OWNED BY `+role)
+	run(t, app, `RESET ROLE`)
+	run(t, app, `DROP OWNED BY `+role)
 }
 
 // Under 64 clients that fence without pause the mint comes through by queueing,
@@ -276,7 +276,7 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
 	c := db.Connect(t)
-	exec(t, c, `CREATE TABLE work (id bigserial, epoch bigint)`)
+	run(t, c, `CREATE TABLE work (id bigserial, epoch bigint)`)
 	var wg sync.WaitGroup
 	for range 64 {
 		app := db.Connect(t)

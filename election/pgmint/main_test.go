@@ -70,7 +70,7 @@ func setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Toke
 	return db, m, a, lead(t, a, "s", time.Second)
 }
 
-func exec(t testing.TB, c *pgx.Conn, sql string, args ...any) {
+func run(t testing.TB, c *pgx.Conn, sql string, args ...any) {
 	t.Helper()
 	if _, err := c.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -112,7 +112,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	next("released")
-	exec(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
+	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
 	lead(t, candidate(t, m, "b", time.Second, election.Strict), "s", time.Second)
 	next("acquired")
 	cancel()

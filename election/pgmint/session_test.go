@@ -82,7 +82,7 @@ func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	t.Parallel()
 	db, m, a, _ := setup(t)
 	c := db.Connect(t)
-	exec(t, c, `CREATE TABLE big AS SELECT g AS n FROM generate_series(1, 1000) g`)
+	run(t, c, `CREATE TABLE big AS SELECT g AS n FROM generate_series(1, 1000) g`)
 	beating, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan struct{})
@@ -159,9 +159,9 @@ func TestCommitWithWarningIsAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close(context.Background()) }()
-	exec(t, c, `SET synchronous_commit = local`)
-	exec(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
-	exec(t, c, `SELECT pg_reload_conf()`)
+	run(t, c, `SET synchronous_commit = local`)
+	run(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+	run(t, c, `SELECT pg_reload_conf()`)
 	pgtest.Eventually(t, 5*time.Second, "the reload", func() bool {
 		var s string
 		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
@@ -190,8 +190,8 @@ func TestCommitWithWarningIsAFailure(t *testing.T) {
 	if err := <-answer; err == nil {
 		t.Error("a mint committed on one server only was reported as won")
 	}
-	exec(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
-	exec(t, c, `SELECT pg_reload_conf()`)
+	run(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
+	run(t, c, `SELECT pg_reload_conf()`)
 	// The session knows which locks it holds, and mints anew under a new epoch.
 	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
 		t.Errorf("the bid after the doubtful one: %+v", r)
@@ -208,13 +208,13 @@ func TestForeignHistory(t *testing.T) {
 	}
 	candidate(t, m, "slow", 9*time.Second, election.Strict) // registered; its term would be lost
 	c := db.Connect(t)
-	exec(t, c, `UPDATE conch.leadership SET timeline = 0`)
+	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
 	b := candidate(t, m, "b", time.Second, election.Strict)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Handoff || r.Hold != 9*time.Second || r.Token.Epoch != token.Epoch+1+1_000_000 {
 		t.Errorf("%+v", r)
 	}
-	exec(t, c, `UPDATE conch.leadership SET lock_key = 1`)
+	run(t, c, `UPDATE conch.leadership SET lock_key = 1`)
 	unlockAll(t, db, b)
 	if r := bid(t, candidate(t, m, "d", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
 		t.Errorf("a row with a foreign lock key: %+v", r)

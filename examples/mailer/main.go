@@ -1,0 +1,73 @@
+// Mailer does what nothing can refuse afterwards (here it prints; imagine an
+// e-mail) from exactly one of several processes. Such effects belong behind the
+// act door: it opens only when every predecessor's gate is known to be shut, and
+// each act asks it again.
+//
+//	conch --db "$CONCH_DB_URL" migrate up
+//	go run ./examples/mailer     # in three terminals; then stop the one that mails
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Getenv("CONCH_DB_URL")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, url string) error {
+	mint, err := pgmint.New(pgmint.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	defer mint.Close()
+	elector, err := election.New(election.Config{
+		Mint: mint,
+		ID:   election.Identity("mailer"),
+		Roles: []election.Role{{
+			Scope:      "example-mailer",
+			Lead:       mail,
+			StallAfter: 10 * time.Second, // a mailer that hangs makes way for another
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	return elector.Run(ctx)
+}
+
+// mail is the role behind the act door. Its context ends with the leadership.
+func mail(ctx context.Context, l election.Leadership) error {
+	for n := 1; ctx.Err() == nil; n++ {
+		// No mail takes longer than this; if the gate closes sooner, it is not begun.
+		err := l.Gate.Do(ctx, fence.Act, 300*time.Millisecond, func(_ context.Context, token fence.Token) error {
+			fmt.Printf("mailed %d under epoch %d\n", n, token.Epoch)
+			return nil
+		})
+		if err != nil && !errors.Is(err, fence.ErrShut) {
+			return err
+		}
+		l.Progress()
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	fmt.Println("handing over:", context.Cause(ctx))
+	return nil
+}
