@@ -145,7 +145,7 @@ func TestStatus(t *testing.T) {
 		t.Fatalf("status prints %v", both)
 	}
 	wantKeys(t, both[0], "scope", "epoch", "holder", "acquired_at", "heartbeat_at", "heartbeat_age_ms", "released", "candidates")
-	if l := both[0]; l["holder"] != "one" || l["epoch"] != 1.0 || l["released"] != false || l["heartbeat_age_ms"].(float64) > 5000 {
+	if l := both[0]; l["holder"] != "one" || l["epoch"] != 1.0 || l["released"].(bool) || l["heartbeat_age_ms"].(float64) > 5000 {
 		t.Errorf("status of payments: %v", l)
 	}
 	if c := both[0]["candidates"]; !slices.Equal(c.([]any), []any{"one", "two"}) {

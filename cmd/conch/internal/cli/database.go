@@ -25,7 +25,6 @@ func (a *app) configure() (pgmint.Config, error) {
 		}
 		return a.Getenv(name)
 	})
-	cfg.AppName, cfg.Logger = "conch", a.log
 	if err != nil {
 		return cfg, usage{err}
 	}
@@ -35,8 +34,7 @@ func (a *app) configure() (pgmint.Config, error) {
 // reach finds out whether the database can be worked with, schema apart.
 func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
 	cfg, err := a.ready(ctx)
-	var schema *pgmint.SchemaError
-	if errors.As(err, &schema) {
+	if _, missing := errors.AsType[*pgmint.SchemaError](err); missing {
 		err = nil
 	}
 	return cfg, err

@@ -25,9 +25,6 @@ func (u usage) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
-// told says that the command has said it all; only the exit code is left.
-var told = errors.New("told already")
-
 // does makes a cobra function of a command's work.
 func does(work func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
@@ -43,8 +40,6 @@ func explain(err error) (text string, code int) {
 	var ours failure
 	var theirs usage
 	switch {
-	case errors.Is(err, told):
-		return "", failed
 	case errors.As(err, &theirs):
 		return sentence(theirs.Error()), wrong
 	case !errors.As(err, &ours):

@@ -70,9 +70,7 @@ func Main(args []string, w World, b Build) int {
 	if a.db != "" { // say the name of what was given
 		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
 	}
-	if text != "" {
-		_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
-	}
+	_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
 	return code
 }
 

@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -53,7 +54,8 @@ func (l *Launcher) Close() { close(l.starts) }
 
 // Launch starts a node and passes on what it reports until it has ended.
 func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
-	cmd := exec.Command(program, args...)
+	// No context: a node ends by a signal, and its end is news like any other.
+	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = nodeAttributes()
 	p := &Process{cmd: cmd, last: &lastLine{}}

@@ -42,6 +42,7 @@ type crew struct {
 }
 
 func newCrew(t *testing.T) *crew {
+	t.Helper()
 	c := &crew{t: t, db: pgtest.New(t), dir: t.TempDir(), wake: make(chan struct{}, 1)}
 	t.Cleanup(c.running.Wait)
 	return c
