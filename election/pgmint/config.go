@@ -1,10 +1,6 @@
 package pgmint
 
-import (
-	"log/slog"
-
-	"github.com/conchhq/conch/internal/pg"
-)
+import "github.com/conchhq/conch/internal/pg"
 
 // Config says which database holds the leaderships.
 type Config struct {
@@ -17,7 +13,10 @@ type Config struct {
 	// ListenChannel is where changes are announced; default conch_leader_change.
 	// All candidates of a scope must agree on it.
 	ListenChannel string
-	Logger        *slog.Logger
+	// LockKeys overrides the advisory lock keys of scopes (S2, S27), for instance
+	// where another program already uses the key that LockKey gives. All candidates
+	// of a scope must agree; one that does not is refused.
+	LockKeys map[string]int64
 }
 
 // DefaultChannel is where changes of leadership are announced, as
@@ -42,6 +41,13 @@ func (c Config) pg(suffix string) pg.Config {
 		name = "conch"
 	}
 	return pg.Config{URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile, AppName: name + suffix}
+}
+
+func (c Config) lockKey(scope string) int64 {
+	if key, ok := c.LockKeys[scope]; ok {
+		return key
+	}
+	return LockKey(scope)
 }
 
 func (c Config) channel() string {

@@ -78,18 +78,20 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 	order := slices.Clone(bids)
 	slices.SortFunc(order, func(a, b election.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows in scope order
 	scopes := make([]string, len(order))
+	keys := make([]int64, len(order))
 	leases := make([]int32, len(order))
 	locked := make([]bool, len(order))
 	for i, b := range order {
-		scopes[i], leases[i], locked[i] = b.Scope, int32(b.Lease.Milliseconds()), s.locked[b.Scope]
+		scopes[i], keys[i] = b.Scope, s.mint.cfg.lockKey(b.Scope)
+		leases[i], locked[i] = int32(b.Lease.Milliseconds()), s.locked[b.Scope]
 	}
 	var block int64
 	var evict bool
 	if len(bids) == 1 {
 		block, evict = bids[0].Block.Milliseconds(), bids[0].Evict
 	}
-	results, err := ask(ctx, s.pg, scanResult, `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.who.ID, s.process, string(s.who.Takeover), scopes, leases, locked, block, evict)
+	results, err := ask(ctx, s.pg, scanResult, `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		s.who.ID, s.process, string(s.who.Takeover), scopes, keys, leases, locked, block, evict)
 	if err != nil {
 		return nil, s.failure("bid", err)
 	}
@@ -196,19 +198,19 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) er
 	if _, err := s.pg.Conn().Exec(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6)`, scopes, terms, released, reasons, actors, tos); err != nil {
 		return s.failure("release", err)
 	}
-	var held []string
+	var keys []int64
 	for _, scope := range scopes {
 		if s.locked[scope] {
-			held = append(held, scope)
+			keys = append(keys, s.mint.cfg.lockKey(scope))
 		}
 	}
-	if len(held) == 0 {
+	if len(keys) == 0 {
 		return nil
 	}
-	if _, err := s.pg.Conn().Exec(ctx, `SELECT pg_advisory_unlock(conch.lock_key(s)) FROM unnest($1::text[]) s`, held); err != nil {
+	if _, err := s.pg.Conn().Exec(ctx, `SELECT pg_advisory_unlock(k) FROM unnest($1::bigint[]) k`, keys); err != nil {
 		return s.failure("unlock", err)
 	}
-	for _, scope := range held {
+	for _, scope := range scopes {
 		delete(s.locked, scope)
 	}
 	return nil

@@ -221,6 +221,44 @@ func TestForeignHistory(t *testing.T) {
 	}
 }
 
+// S2, S27: an overridden lock key is the one locked; a candidate with another one
+// is refused and keeps nothing locked.
+func TestLockKeyOverride(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m, err := pgmint.New(pgmint.Config{URL: db.URL, LockKeys: map[string]int64{"s": 4711}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	a := candidate(t, m, "a", 10*time.Second, election.Strict)
+	token := lead(t, a, "s", 10*time.Second)
+	c := db.Connect(t)
+	locked := func(key int64) (n int) {
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND `+here+`
+			AND (classid::bigint << 32) | objid::bigint = $1`, key).Scan(&n)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	if locked(4711) != 1 {
+		t.Error("the overriding key is not locked")
+	}
+	if r := bid(t, candidate(t, newMint(t, db.URL), "b", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || r.Why == nil {
+		t.Errorf("a candidate with another key: %+v", r)
+	}
+	if locked(pgmint.LockKey("s")) != 0 {
+		t.Error("the refused candidate keeps its lock")
+	}
+	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if locked(4711) != 0 {
+		t.Error("a release leaves the overriding key locked")
+	}
+}
+
 // Epochs never go down and rows are never deleted, whoever tries.
 func TestEpochsAreGuarded(t *testing.T) {
 	t.Parallel()

@@ -4,11 +4,11 @@
 -- ones would act while the predecessor may. A released row agrees to any. A scope
 -- being transferred is left to its addressee for a moment; that is a courtesy,
 -- so it may read the clock.
-CREATE FUNCTION conch.refused(scopes text[], me text, my_takeover text) RETURNS text[]
+CREATE FUNCTION conch.refused(scopes text[], keys bigint[], me text, my_takeover text) RETURNS text[]
 LANGUAGE sql VOLATILE AS $$
-    SELECT coalesce(array_agg(l.scope), '{}') FROM conch.leadership l
-     WHERE l.scope = ANY (scopes)
-       AND (l.lock_key <> conch.lock_key(l.scope)
+    SELECT coalesce(array_agg(l.scope), '{}')
+      FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
+     WHERE (l.lock_key <> b.key
             OR l.takeover <> my_takeover AND NOT l.released
             OR l.transfer_to NOT IN ('', me) AND l.parted_at > clock_timestamp() - interval '2 seconds')
 $$;
@@ -22,7 +22,7 @@ $$;
 -- sessions that hold it.
 CREATE FUNCTION conch.bid(
     me text, my_process bigint, my_takeover text,
-    scopes text[], leases int[], locked boolean[], block_ms int, evict boolean
+    scopes text[], keys bigint[], leases int[], locked boolean[], block_ms int, evict boolean
 ) RETURNS TABLE (
     r_scope text, r_outcome text, r_epoch bigint, r_term uuid, r_hold_ms int, r_handoff boolean,
     r_holder text, r_process bigint, r_system bigint, r_timeline bigint, r_why text, r_evicted jsonb
@@ -48,18 +48,18 @@ BEGIN
     -- before; later, a promotion may have lost the row, so its history is unknown.
     INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
                                   process_key, takeover, system_id, timeline, acquired_at, parted_at)
-    SELECT b.scope, conch.lock_key(b.scope), 0, gen_random_uuid(), '', b.lease, 0, tl = 1,
+    SELECT b.scope, b.key, 0, gen_random_uuid(), '', b.lease, 0, tl = 1,
            0, my_takeover, sys, CASE WHEN tl = 1 THEN 1 ELSE 0 END, clock_timestamp(), clock_timestamp()
-      FROM unnest(scopes, leases) AS b(scope, lease)
+      FROM unnest(scopes, keys, leases) AS b(scope, key, lease)
      WHERE NOT EXISTS (SELECT FROM conch.leadership l WHERE l.scope = b.scope)
      ORDER BY b.scope
         ON CONFLICT DO NOTHING;
 
-    refused := conch.refused(scopes, me, my_takeover);
+    refused := conch.refused(scopes, keys, me, my_takeover);
 
     SELECT array_agg(t.scope) FILTER (WHERE t.got) INTO mine
-      FROM (SELECT b.scope, CASE WHEN b.locked THEN true ELSE pg_try_advisory_lock(conch.lock_key(b.scope)) END AS got
-              FROM unnest(scopes, locked) AS b(scope, locked)
+      FROM (SELECT b.scope, CASE WHEN b.locked THEN true ELSE pg_try_advisory_lock(b.key) END AS got
+              FROM unnest(scopes, keys, locked) AS b(scope, key, locked)
              WHERE b.locked OR b.scope <> ALL (refused)
              OFFSET 0) t;
 
@@ -83,7 +83,7 @@ BEGIN
     END IF;
 
     PERFORM FROM conch.leadership l WHERE l.scope = ANY (free) ORDER BY l.scope FOR UPDATE;
-    refused := conch.refused(scopes, me, my_takeover); -- now that nobody else can change them
+    refused := conch.refused(scopes, keys, me, my_takeover); -- now that nobody else can change them
 
     RETURN QUERY
     WITH old AS (
@@ -133,25 +133,25 @@ BEGIN
     SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended FROM won w;
 
     -- Whoever is refused must not keep the lock from those who are not.
-    PERFORM pg_advisory_unlock(conch.lock_key(m.scope)) FROM unnest(mine) AS m(scope)
-      WHERE m.scope = ANY (refused);
+    PERFORM pg_advisory_unlock(b.key) FROM unnest(scopes, keys) AS b(scope, key)
+      WHERE b.scope = ANY (mine) AND b.scope = ANY (refused);
 
     RETURN QUERY
     SELECT l.scope,
            CASE WHEN l.scope = ANY (refused) THEN
-                    CASE WHEN l.lock_key = conch.lock_key(l.scope) AND (l.takeover = my_takeover OR l.released)
+                    CASE WHEN l.lock_key = b.key AND (l.takeover = my_takeover OR l.released)
                          THEN 'yield' ELSE 'refused' END
                 WHEN l.scope = ANY (mine) THEN 'busy'
                 ELSE 'held' END,
            l.epoch, l.term, 0, false, l.holder, l.process_key, sys, tl,
-           CASE WHEN l.lock_key <> conch.lock_key(l.scope)
-                THEN 'the row of this scope has another lock key than its name gives'
+           CASE WHEN l.lock_key <> b.key
+                THEN format('its candidates agreed on lock key %s, this one is set to %s', l.lock_key, b.key)
                 WHEN l.takeover <> my_takeover
                 THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
                 ELSE '' END,
            ended
-      FROM conch.leadership l
-     WHERE l.scope = ANY (scopes) AND (free IS NULL OR l.scope <> ALL (free) OR l.scope = ANY (refused));
+      FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
+     WHERE (free IS NULL OR l.scope <> ALL (free) OR l.scope = ANY (refused));
 END $$;
 
 -- evict_fences ends the sessions that hold a scope's fence, and says which.
