@@ -32,6 +32,8 @@ type Config struct {
 	RetryMax      time.Duration // cap of the pause after errors; default 3 s (S5)
 	DrainTimeout  time.Duration // how long acts may take to end when stepping down; default 10 s (F6)
 	Takeover      Takeover      // default Strict
+	StaleAfter    time.Duration // report a holder whose last heartbeat is older; 0: never. Observability only (S12)
+	Follower      bool          // never lead anything (S27)
 
 	Events Events
 	Logger *slog.Logger // transitions and trouble; default slog.Default()

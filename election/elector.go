@@ -71,7 +71,7 @@ func New(cfg Config) (*Elector, error) {
 func (c Config) settings() Settings {
 	s := Settings{
 		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
-		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax,
+		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
 		RankDelay: 5 * time.Millisecond, Seed: c.Seed,
 	}
 	if s.Seed == 0 {
@@ -90,7 +90,7 @@ func (c Config) settings() Settings {
 				seat.Rank = i
 			}
 		}
-		seat.Never = slices.Contains(r.Never, c.ID)
+		seat.Never = c.Follower || slices.Contains(r.Never, c.ID)
 		s.Lease = min(s.Lease, r.Lease)
 		s.Seats = append(s.Seats, seat)
 	}
@@ -102,7 +102,7 @@ func (c Config) settings() Settings {
 func (c Config) candidate() Candidate {
 	who := Candidate{ID: c.ID, Lease: MaxLease, Takeover: c.Takeover}
 	for _, r := range c.Roles {
-		if slices.Contains(r.Never, c.ID) {
+		if c.Follower || slices.Contains(r.Never, c.ID) {
 			continue
 		}
 		who.Scopes = append(who.Scopes, r.Scope)

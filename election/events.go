@@ -12,6 +12,7 @@ type Kind string
 // The facts, in the order of a life.
 const (
 	Following Kind = "following" // another process leads; Holder says who
+	Stale     Kind = "stale"     // the holder's heartbeats stopped coming; Took says how long ago
 	Blocked   Kind = "blocked"   // won, but acts of the previous term still hold the fence
 	Evicted   Kind = "evicted"   // such acts were ended; Blockers says whose
 	Acquired  Kind = "acquired"  // the token is minted, the fenced door open
@@ -34,7 +35,7 @@ type Fact struct {
 	Holder   string        // Following
 	Hold     time.Duration // Acquired: until the act door opens
 	Handoff  bool          // Acquired: the predecessor had released; Released: a successor need not wait
-	Took     time.Duration // Acquired: from the first bid of this campaign
+	Took     time.Duration // Acquired: from the first bid of this campaign; Stale: since the last heartbeat
 	After    time.Duration // Retrying: the pause; Draining: the time allowed
 	Err      error
 	Blockers []Blocker

@@ -67,6 +67,11 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 	if !known {
 		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
 	}
+	stale := m.set.StaleAfter > 0 && r.Age > m.set.StaleAfter
+	if stale && !s.stale {
+		m.report(Fact{Kind: Stale, Scope: s.Scope, Holder: r.Holder, Took: r.Age})
+	}
+	s.stale = stale
 	m.nextTry(s, now)
 }
 

@@ -47,6 +47,7 @@ type Settings struct {
 	BackoffMin     time.Duration
 	BackoffMax     time.Duration
 	RetryMax       time.Duration // the cap of the exponential back-off on errors
+	StaleAfter     time.Duration // report a holder whose last heartbeat is older; 0: never
 	Seed           uint64        // for jitter
 	RankDelay      time.Duration // a candidate of rank n bids n times this later
 	YieldAfterStep time.Duration // a candidate that gave a scope up lets others go first

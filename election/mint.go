@@ -97,6 +97,7 @@ type Result struct {
 	Handoff bool          // Won: the predecessor had released the scope
 	Holder  string        // Held: who holds it
 	Process int64         // Held: its process key, 0 if unknown
+	Age     time.Duration // Held: since its last heartbeat, by the mint's clock; never decides anything
 	Evicted []Blocker     // whoever was ended to get the fence
 	Why     error         // Refused
 }

@@ -27,6 +27,7 @@ type seat struct {
 	holder    string
 	process   int64 // the holder's process key, while it may be alive
 	gone      int64 // the process key whose end was seen last
+	stale     bool  // the holder's heartbeats have stopped, and that was reported
 	busySince fence.Instant
 	firstBid  fence.Instant
 	restTill  fence.Instant // others go first until then, unless one has

@@ -57,6 +57,9 @@ func (e *Elector) log(f Fact) {
 	switch f.Kind {
 	case Following:
 		attrs = append(attrs, slog.String("holder", f.Holder))
+	case Stale:
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.String("holder", f.Holder), slog.Duration("since_heartbeat", f.Took))
 	case Acquired:
 		attrs = append(attrs, slog.Duration("act_door_in", f.Hold), slog.Bool("handoff", f.Handoff))
 	case Retrying:

@@ -1,6 +1,11 @@
 package pgmint
 
-import "github.com/conchhq/conch/internal/pg"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/conchhq/conch/internal/pg"
+)
 
 // Config says which database holds the leaderships.
 type Config struct {
@@ -25,13 +30,27 @@ type Config struct {
 const DefaultChannel = "conch_leader_change"
 
 // ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE
-// and CONCH_LISTEN_CHANNEL.
-func ConfigFromEnv(getenv func(string) string) (Config, error) {
-	c, err := pg.FromEnv(getenv)
-	return Config{
-		URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile,
+// and CONCH_LISTEN_CHANNEL, and, for whoever campaigns, CONCH_LEADER_LOCK_KEY: a
+// key fits one scope, so with several it is an error (S27).
+func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error) {
+	base, err := pg.FromEnv(getenv)
+	c := Config{
+		URL: base.URL, TLSInsecure: base.TLSInsecure, TLSCAFile: base.TLSCAFile,
 		ListenChannel: getenv("CONCH_LISTEN_CHANNEL"),
-	}, err
+	}
+	text := getenv("CONCH_LEADER_LOCK_KEY")
+	if err != nil || text == "" || len(scopes) == 0 {
+		return c, err
+	}
+	key, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil:
+		return c, fmt.Errorf("CONCH_LEADER_LOCK_KEY=%q is not a 64-bit number", text)
+	case len(scopes) > 1:
+		return c, fmt.Errorf("CONCH_LEADER_LOCK_KEY is set, but there are %d scopes: one key for all would let one of them lead only", len(scopes))
+	}
+	c.LockKeys = map[string]int64{scopes[0]: key}
+	return c, nil
 }
 
 // pg is the part of the configuration that all connections share (S28).

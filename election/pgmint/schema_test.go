@@ -123,3 +123,21 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%d events more", len(events))
 	}
 }
+
+// S27: a lock key from the environment fits exactly one scope.
+func TestLockKeyFromEnv(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"CONCH_LEADER_LOCK_KEY": "-42", "CONCH_LISTEN_CHANNEL": "elsewhere"}
+	get := func(name string) string { return env[name] }
+	c, err := pgmint.ConfigFromEnv(get, "s")
+	if err != nil || c.LockKeys["s"] != -42 || c.ListenChannel != "elsewhere" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := pgmint.ConfigFromEnv(get, "s", "t"); err == nil {
+		t.Error("one key for two scopes passed")
+	}
+	env["CONCH_LEADER_LOCK_KEY"] = "0x1g"
+	if _, err := pgmint.ConfigFromEnv(get, "s"); err == nil {
+		t.Error("a key that is no number passed")
+	}
+}

@@ -132,8 +132,9 @@ func scanResult(row pgx.CollectableRow) (election.Result, error) {
 		system   int64
 		timeline int64
 		evicted  []byte
+		age      int64
 	)
-	err := row.Scan(&r.Scope, &outcome, &epoch, &term, &hold, &r.Handoff, &r.Holder, &r.Process, &system, &timeline, &why, &evicted)
+	err := row.Scan(&r.Scope, &outcome, &epoch, &term, &hold, &r.Handoff, &r.Holder, &r.Process, &system, &timeline, &why, &evicted, &age)
 	if err != nil {
 		return r, err
 	}
@@ -141,7 +142,7 @@ func scanResult(row pgx.CollectableRow) (election.Result, error) {
 	if r.Outcome, known = outcomes[outcome]; !known {
 		return r, fmt.Errorf("conch.bid answered %q: the schema is newer than this program", outcome)
 	}
-	r.Hold = time.Duration(hold) * time.Millisecond
+	r.Hold, r.Age = time.Duration(hold)*time.Millisecond, time.Duration(age)*time.Millisecond
 	if r.Outcome == election.Won {
 		r.Token = fence.Token{
 			Scope: r.Scope, Holder: r.Holder, Epoch: epoch, Term: term, System: system, Timeline: uint32(timeline),

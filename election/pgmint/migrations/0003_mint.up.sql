@@ -25,7 +25,8 @@ CREATE FUNCTION conch.bid(
     scopes text[], keys bigint[], leases int[], locked boolean[], block_ms int, evict boolean
 ) RETURNS TABLE (
     r_scope text, r_outcome text, r_epoch bigint, r_term uuid, r_hold_ms int, r_handoff boolean,
-    r_holder text, r_process bigint, r_system bigint, r_timeline bigint, r_why text, r_evicted jsonb
+    r_holder text, r_process bigint, r_system bigint, r_timeline bigint, r_why text, r_evicted jsonb,
+    r_age_ms bigint -- since the holder's last heartbeat, for people
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     sys     bigint := (SELECT system_identifier FROM pg_control_system());
@@ -130,7 +131,7 @@ BEGIN
             SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM won w
         ) h ORDER BY 1, 2
     )
-    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended FROM won w;
+    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM won w;
 
     -- Whoever is refused must not keep the lock from those who are not.
     PERFORM pg_advisory_unlock(b.key) FROM unnest(scopes, keys) AS b(scope, key)
@@ -149,8 +150,10 @@ BEGIN
                 WHEN l.takeover <> my_takeover
                 THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
                 ELSE '' END,
-           ended
+           ended,
+           coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
+           LEFT JOIN conch.heartbeat h USING (scope)
      WHERE (free IS NULL OR l.scope <> ALL (free) OR l.scope = ANY (refused));
 END $$;
 
