@@ -2,6 +2,7 @@ package election
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -79,27 +80,18 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 func (m *Machine) watch() {
 	var want []int64
 	for _, s := range m.seats {
-		if s.state == waiting && s.process != 0 && !s.Never && !contains(want, s.process) {
+		if s.state == waiting && s.process != 0 && !s.Never && !slices.Contains(want, s.process) {
 			want = append(want, s.process)
 		}
 	}
 	same := len(want) == len(m.watched)
 	for _, p := range want {
-		same = same && contains(m.watched, p)
+		same = same && slices.Contains(m.watched, p)
 	}
 	if !same {
 		m.watched = want
 		m.do(Watch{Processes: want})
 	}
-}
-
-func contains(set []int64, p int64) bool {
-	for _, x := range set {
-		if x == p {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *Machine) beaten(now fence.Instant, in Beaten) {

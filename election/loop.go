@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -69,12 +70,7 @@ func (e *Elector) step(in Input) bool {
 	if len(actions) > 0 {
 		e.publish()
 	}
-	for _, a := range actions {
-		if e.perform(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(actions, e.perform)
 }
 
 func (m *Machine) leads(scope string) bool {

@@ -164,6 +164,7 @@ func (m *Machine) pass(now fence.Instant) {
 				s.drainBy = 0
 				m.abandon(s)
 			}
+		case waiting:
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Mint interface {
 // An error that wraps [ErrSessionLost] means that the session and all it held
 // are gone. After any other error the session lives on and what the call would
 // have done is unknown.
-type Session interface {
+type Session interface { //nolint:interfacebloat // one call a step of a tenure: take, keep, give back; every mint has all of them
 	// Try bids for scopes; the results are in the order of the bids.
 	Try(ctx context.Context, bids []Bid) ([]Result, error)
 	// Beat renews terms and says of each, in order, whether it is still current.

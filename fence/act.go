@@ -2,6 +2,7 @@ package fence
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -62,10 +63,11 @@ func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 		var opens <-chan time.Time
 		if t != nil {
 			now := g.now()
-			switch t.refuses(d, now, 0) {
-			case nil:
+			why := t.refuses(d, now, 0)
+			if why == nil {
 				return t.token, nil
-			case ErrHolding:
+			}
+			if errors.Is(why, ErrHolding) {
 				timer := time.NewTimer(t.actFrom.Sub(now))
 				defer timer.Stop()
 				opens = timer.C

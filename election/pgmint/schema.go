@@ -3,6 +3,7 @@ package pgmint
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -27,7 +28,7 @@ const (
 func Migrations() fs.FS {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
-		panic(err) // the directory is embedded above
+		return files // not possible for the name embedded above; no migration is found there
 	}
 	return sub
 }
@@ -104,10 +105,10 @@ func refuseHeld(ctx context.Context, tx pgx.Tx) error {
 		          AND (k.classid::bigint << 32) | k.objid::bigint IN (l.lock_key, l.process_key))
 		   AND l.parted_at IS NULL
 		 ORDER BY l.scope LIMIT 1`).Scan(&e.Scope, &e.Holder)
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return &e
-	case pgx.ErrNoRows:
+	case errors.Is(err, pgx.ErrNoRows):
 		return nil
 	}
 	return err

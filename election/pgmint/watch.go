@@ -65,21 +65,16 @@ type watcher struct {
 func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 	o := w.observer
 	if o.conn.IsClosed() {
-		conn, err := pg.Connect(ctx, o.cfg.pg(" observer"))
-		if err != nil {
+		if !o.reconnect(ctx) {
 			return nil // still down: the next tick tries again
 		}
-		o.conn = conn
 	}
 	from := max(w.floor, w.last-watchBehind)
 	events, err := o.events(ctx, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, from)
-	if err != nil {
-		if ctx.Err() != nil || pg.IsLost(err) {
-			return nil
-		}
+	if err != nil && ctx.Err() == nil && !pg.IsLost(err) {
 		return err
 	}
-	for _, e := range events {
+	for _, e := range events { // none after an error
 		if w.seen[e.ID] {
 			continue
 		}
@@ -95,4 +90,12 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 		}
 	}
 	return nil
+}
+
+func (o *Observer) reconnect(ctx context.Context) bool {
+	conn, err := pg.Connect(ctx, o.cfg.pg(" observer"))
+	if err == nil {
+		o.conn = conn
+	}
+	return err == nil
 }
