@@ -1,0 +1,92 @@
+package world
+
+import (
+	"math"
+	"time"
+)
+
+// Never is an instant of true time that does not come.
+const Never = time.Duration(math.MaxInt64)
+
+// million is the unit in which a clock's error is given: parts per million.
+const million = 1_000_000
+
+// Clock is one machine's clock that counts suspended time: it never steps and
+// never goes back, but it may run fast or slow.
+type Clock struct {
+	w     *World
+	ppm   int64 // how many parts per million it runs fast
+	base  int64 // what it read at since
+	since time.Duration
+	stood bool
+}
+
+// NewClock returns a clock that reads origin now and runs ppm parts per million
+// fast (or slow, if negative).
+func (w *World) NewClock(origin, ppm int64) *Clock {
+	return &Clock{w: w, ppm: ppm, base: origin, since: w.now}
+}
+
+// Read is what the clock shows now, in nanoseconds.
+func (c *Clock) Read() int64 { return c.At(c.w.now) }
+
+// At is what the clock shows at an instant of true time, if nobody touches it
+// until then.
+func (c *Clock) At(t time.Duration) int64 {
+	if c.stood {
+		return c.base
+	}
+	d := int64(t - c.since)
+	return c.base + d + d*c.ppm/million
+}
+
+// When is the first instant of true time at which the clock shows at least the
+// reading, if nobody touches it until then. It may lie in the past.
+func (c *Clock) When(reading int64) time.Duration {
+	if c.stood {
+		if reading <= c.base {
+			return 0
+		}
+		return Never
+	}
+	left := reading - c.base
+	if left > math.MaxInt64/million/2 { // hundreds of years would overflow below
+		return Never
+	}
+	if left < -math.MaxInt64/million/2 {
+		return 0
+	}
+	t := c.since + time.Duration(left/(million+c.ppm)*million+left%(million+c.ppm)*million/(million+c.ppm))
+	for c.At(t) >= reading { // the division rounds: walk the last nanoseconds
+		t--
+	}
+	for c.At(t) < reading {
+		t++
+	}
+	return t
+}
+
+// For is the true time that a span on this clock takes.
+func (c *Clock) For(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * million / float64(million+c.ppm))
+}
+
+// SetSpeed changes how fast the clock runs from now on.
+func (c *Clock) SetSpeed(ppm int64) {
+	c.rebase()
+	c.ppm = ppm
+}
+
+// Halt makes the clock stand still, as one that does not count suspended time.
+func (c *Clock) Halt() {
+	c.rebase()
+	c.stood = true
+}
+
+// Go lets it run again.
+func (c *Clock) Go() {
+	c.rebase()
+	c.stood = false
+}
+
+func (c *Clock) rebase() { c.base, c.since = c.Read(), c.w.now }

@@ -1,0 +1,129 @@
+package world
+
+import "time"
+
+// Network carries messages between named places, late or not at all.
+type Network struct {
+	w    *World
+	unit time.Duration
+	cut  map[link]*parked
+	calm bool
+}
+
+type link struct{ from, to string }
+
+type parked struct{ waiting []func() }
+
+// NewNetwork returns a network whose longest delays are two units: for leases,
+// the unit is a lease.
+func (w *World) NewNetwork(unit time.Duration) *Network {
+	return &Network{w: w, unit: unit, cut: map[link]*parked{}}
+}
+
+// Calm ends all trouble: links heal, delays are short, nothing is lost.
+func (n *Network) Calm(places []string) {
+	n.calm = true
+	for _, a := range places {
+		for _, b := range places {
+			n.Heal(a, b)
+		}
+	}
+}
+
+// Cut parts one direction of a link.
+func (n *Network) Cut(from, to string) {
+	if n.cut[link{from, to}] == nil {
+		n.cut[link{from, to}] = &parked{}
+	}
+}
+
+// Heal mends it. What was retransmitted meanwhile arrives now.
+func (n *Network) Heal(from, to string) {
+	p := n.cut[link{from, to}]
+	delete(n.cut, link{from, to})
+	if p != nil {
+		for _, f := range p.waiting {
+			f()
+		}
+	}
+}
+
+// IsCut tells whether that direction is parted.
+func (n *Network) IsCut(from, to string) bool { return n.cut[link{from, to}] != nil }
+
+// delay is mostly that of one rack, sometimes that of a bad day.
+func (n *Network) delay() time.Duration {
+	if n.calm {
+		return n.w.Between(50*time.Microsecond, 2*time.Millisecond)
+	}
+	switch p := n.w.Pick(1000); {
+	case p < 900:
+		return n.w.Between(50*time.Microsecond, 2*time.Millisecond)
+	case p < 960:
+		return n.w.Between(2*time.Millisecond, n.unit/20)
+	case p < 990:
+		return n.w.Between(n.unit/20, n.unit)
+	default:
+		return n.w.Between(n.unit/2, 2*n.unit)
+	}
+}
+
+func (n *Network) loses() bool { return !n.calm && n.w.Chance(0.006) }
+
+// Tell sends a datagram.
+func (n *Network) Tell(from, to, kind string, arrive func()) {
+	if n.IsCut(from, to) || n.loses() {
+		return
+	}
+	n.w.After(n.delay(), kind, arrive)
+}
+
+// Pipe is one direction of a connection.
+type Pipe struct {
+	n        *Network
+	from, to string
+	last     time.Duration
+	broken   bool
+	onBreak  func()
+}
+
+// NewPipe opens one. When a piece is lost, nothing that is sent after it
+// arrives, and onBreak is told; neither end knows of it by itself.
+func (n *Network) NewPipe(from, to string, onBreak func()) *Pipe {
+	return &Pipe{n: n, from: from, to: to, onBreak: onBreak}
+}
+
+// Send sends one piece.
+func (p *Pipe) Send(kind string, arrive func()) {
+	if p.broken {
+		return
+	}
+	if at := p.n.cut[link{p.from, p.to}]; at != nil && !p.n.w.Chance(0.5) {
+		at.waiting = append(at.waiting, func() { p.deliver(kind, arrive) })
+		return
+	} else if at != nil || p.n.loses() {
+		p.broken = true
+		if p.onBreak != nil {
+			p.onBreak()
+		}
+		return
+	}
+	p.deliver(kind, arrive)
+}
+
+// Reset sends the news that the connection is over. It needs no intact stream;
+// if the link is cut it is lost, and found out as any loss is.
+func (p *Pipe) Reset(kind string, arrive func()) {
+	p.broken = true
+	if !p.n.IsCut(p.from, p.to) {
+		p.deliver(kind, arrive)
+	} else if p.onBreak != nil {
+		p.onBreak()
+	}
+}
+
+func (p *Pipe) deliver(kind string, arrive func()) {
+	at := max(p.n.w.now+p.n.delay(), p.last+1)
+	p.last = at
+	p.n.w.After(at-p.n.w.now, kind, arrive)
+}

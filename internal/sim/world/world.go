@@ -1,0 +1,154 @@
+package world
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// World runs events in the order of their instants.
+type World struct {
+	now   time.Duration // true time since the beginning
+	queue []event
+	taken map[time.Duration]struct{}
+	rng   *rand.Rand
+	steps int
+	hash  uint64
+	trace io.Writer
+}
+
+type event struct {
+	at   time.Duration
+	kind string
+	run  func()
+}
+
+// New returns a world at its beginning. What happens is written to trace, a line
+// each, unless it is nil.
+func New(seed uint64, trace io.Writer) *World {
+	return &World{
+		rng:   rand.New(rand.NewPCG(seed, 0x636f6e6368)),
+		taken: map[time.Duration]struct{}{}, hash: 14695981039346656037, trace: trace,
+	}
+}
+
+// Now is true time.
+func (w *World) Now() time.Duration { return w.now }
+
+// Steps is the number of events so far.
+func (w *World) Steps() int { return w.steps }
+
+// Hash mixes everything that has happened.
+func (w *World) Hash() uint64 { return w.hash }
+
+// After runs f once d has passed, at an instant of its own and never at once.
+func (w *World) After(d time.Duration, kind string, f func()) {
+	at := w.now + max(d, 1)
+	for {
+		if _, taken := w.taken[at]; !taken {
+			break
+		}
+		at++
+	}
+	w.taken[at] = struct{}{}
+	w.push(event{at: at, kind: kind, run: f})
+}
+
+// Next is the instant of the next event; false if there is none.
+func (w *World) Next() (time.Duration, bool) {
+	if len(w.queue) == 0 {
+		return 0, false
+	}
+	return w.queue[0].at, true
+}
+
+// Step runs the next event; false if there is none.
+func (w *World) Step() bool {
+	if len(w.queue) == 0 {
+		return false
+	}
+	e := w.pop()
+	delete(w.taken, e.at)
+	w.now = e.at
+	w.steps++
+	w.mix(e.kind, int64(e.at))
+	e.run()
+	return true
+}
+
+// Note puts something that happened into the hash and the trace.
+func (w *World) Note(who, what string, n int64) {
+	w.mix(who, n)
+	w.mix(what, n)
+	if w.trace != nil {
+		_, _ = fmt.Fprintf(w.trace, "%6d %14s %-10s %s %d\n", w.steps, w.now, who, what, n)
+	}
+}
+
+// mix is FNV-1a over the text and the number.
+func (w *World) mix(s string, n int64) {
+	const prime = 1099511628211
+	h := w.hash
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * prime
+	}
+	for range 8 {
+		h = (h ^ uint64(n&0xff)) * prime
+		n >>= 8
+	}
+	w.hash = h
+}
+
+// Between draws a duration from [lo, hi).
+func (w *World) Between(lo, hi time.Duration) time.Duration {
+	if hi <= lo {
+		return lo
+	}
+	return lo + time.Duration(w.rng.Int64N(int64(hi-lo)))
+}
+
+// Chance is true in one case of 1/p.
+func (w *World) Chance(p float64) bool { return w.rng.Float64() < p }
+
+// Pick draws from [0, n).
+func (w *World) Pick(n int) int { return w.rng.IntN(n) }
+
+// Draw is 64 random bits, for the seeds of others.
+func (w *World) Draw() uint64 { return w.rng.Uint64() }
+
+// The queue is a binary heap, kept by hand: container/heap would box each event.
+func (w *World) push(e event) {
+	q := append(w.queue, e)
+	for i := len(q) - 1; i > 0; {
+		up := (i - 1) / 2
+		if q[up].at < q[i].at {
+			break
+		}
+		q[up], q[i] = q[i], q[up]
+		i = up
+	}
+	w.queue = q
+}
+
+func (w *World) pop() event {
+	q := w.queue
+	first, last := q[0], len(q)-1
+	q[0], q[last] = q[last], event{}
+	q = q[:last]
+	for i := 0; ; {
+		least := i
+		for _, down := range [2]int{2*i + 1, 2*i + 2} {
+			if down < last && q[down].at < q[least].at {
+				least = down
+			}
+		}
+		if least == i {
+			break
+		}
+		q[i], q[least] = q[least], q[i]
+		i = least
+	}
+	w.queue = q
+	return first
+}
