@@ -24,17 +24,17 @@ func (g *Gate) Do(ctx context.Context, d Door, most time.Duration, act func(cont
 		return g.refusal(d, nil)
 	}
 	now := g.now()
-	if why := t.refuses(d, now, most); why != nil {
+	deadline, why := t.check(d, now, most)
+	if why != nil {
 		return g.refusal(d, why)
 	}
-	ctx, cancel := t.bind(ctx, now)
+	ctx, cancel := t.bind(ctx, deadline.Sub(now))
 	defer cancel()
 	return act(ctx, t.token)
 }
 
-// bind derives a context that ends with the tenure or at its present deadline.
-func (t *tenure) bind(ctx context.Context, now Instant) (context.Context, func()) {
-	left := Instant(t.deadline.Load()).Sub(now)
+// bind derives a context that ends with the tenure or when the time left is up.
+func (t *tenure) bind(ctx context.Context, left time.Duration) (context.Context, func()) {
 	ctx, stop := context.WithTimeoutCause(ctx, left, ErrLate)
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(t.ctx, func() { end(context.Cause(t.ctx)) })
@@ -63,7 +63,7 @@ func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 		var opens <-chan time.Time
 		if t != nil {
 			now := g.now()
-			why := t.refuses(d, now, 0)
+			_, why := t.check(d, now, 0)
 			if why == nil {
 				return t.token, nil
 			}

@@ -77,7 +77,11 @@ func (g *Gate) Scope() string { return g.scope }
 // IsOpen reports whether the door is open now.
 func (g *Gate) IsOpen(d Door) bool {
 	t := g.tenure.Load()
-	return t != nil && t.refuses(d, g.now(), 0) == nil
+	if t == nil {
+		return false
+	}
+	_, why := t.check(d, g.now(), 0)
+	return why == nil
 }
 
 // Left is how long the door stays open if no further heartbeat succeeds; 0 when
@@ -88,10 +92,11 @@ func (g *Gate) Left(d Door) time.Duration {
 		return 0
 	}
 	now := g.now()
-	if t.refuses(d, now, 0) != nil {
+	deadline, why := t.check(d, now, 0)
+	if why != nil {
 		return 0
 	}
-	return Instant(t.deadline.Load()).Sub(now)
+	return deadline.Sub(now)
 }
 
 // Require returns the token if the door is open now and a *[ShutError]
@@ -101,7 +106,7 @@ func (g *Gate) Require(d Door) (Token, error) {
 	if t == nil {
 		return Token{}, g.refusal(d, nil)
 	}
-	if why := t.refuses(d, g.now(), 0); why != nil {
+	if _, why := t.check(d, g.now(), 0); why != nil {
 		return Token{}, g.refusal(d, why)
 	}
 	return t.token, nil
@@ -121,18 +126,19 @@ func (g *Gate) EnsureEpoch(d Door, epoch int64) error {
 	return nil
 }
 
-// refuses says why the door is not open at now for an act of length most.
-func (t *tenure) refuses(d Door, now Instant, most time.Duration) error {
-	deadline := Instant(t.deadline.Load())
+// check says why the door is not open at now for an act of length most, nil if it
+// is, and the deadline that it compared with: read once, since it may move.
+func (t *tenure) check(d Door, now Instant, most time.Duration) (deadline Instant, why error) {
+	deadline = Instant(t.deadline.Load())
 	switch {
 	case now >= deadline:
-		return ErrLate
+		why = ErrLate
 	case d == Act && now < t.actFrom:
-		return ErrHolding
+		why = ErrHolding
 	case most > 0 && deadline.Sub(now) <= most:
-		return ErrTooLong
+		why = ErrTooLong
 	}
-	return nil
+	return deadline, why
 }
 
 func (g *Gate) refusal(d Door, why error) error {

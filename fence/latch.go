@@ -9,6 +9,10 @@ import (
 // goroutine uses it at a time.
 type Latch struct{ gate *Gate }
 
+// passed is a deadline before every instant, and far enough from the end of the
+// range that a difference to it does not overflow.
+const passed = Instant(math.MinInt64 / 2)
+
 // Open opens the gate under a freshly minted token: the fenced door now, the
 // act door from actFrom on, both until the deadline.
 func (l *Latch) Open(t Token, actFrom, deadline Instant) {
@@ -37,7 +41,7 @@ func (l *Latch) Extend(deadline Instant) {
 // as it is: the next Extend opens it again (S11).
 func (l *Latch) Suspend() {
 	if t := l.gate.tenure.Load(); t != nil {
-		t.deadline.Store(math.MinInt64)
+		t.deadline.Store(int64(passed))
 		l.moved()
 	}
 }
@@ -48,7 +52,7 @@ func (l *Latch) Shut(cause error) {
 	l.gate.why.Store(&cause)
 	if t := l.gate.tenure.Swap(nil); t != nil {
 		// Whoever loaded the tenure an instant ago must find it over as well.
-		t.deadline.Store(math.MinInt64)
+		t.deadline.Store(int64(passed))
 		t.end(cause)
 	}
 	l.moved()
