@@ -121,9 +121,11 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 		return fault, lost(ErrInjected)
 	}
 	m.mu.Lock()
-	m.store.Expire(m.now())
+	ended := m.store.Expire(m.now())
 	err := f(m.now())
-	m.wake()
+	if len(ended) > 0 { // nothing else that a call does ends a session
+		m.wake()
+	}
 	m.mu.Unlock()
 	if e := sleep(ctx, fault.After); e != nil {
 		return fault, lost(e)
