@@ -14,6 +14,9 @@ import (
 // Acts are counted: a leader that steps down waits for those under way before
 // it lets go of the leadership.
 func (g *Gate) Do(ctx context.Context, d Door, most time.Duration, act func(context.Context, Token) error) error {
+	if g.tenure.Load() == nil {
+		return g.refusal(d, nil) // not counted: asking a shut gate holds up no draining
+	}
 	// Counted before the check: whoever shuts the gate and then sees no act
 	// under way knows that none will begin.
 	g.acts.Add(1)

@@ -1,0 +1,28 @@
+package fence_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// On Linux it is the clock of /proc/uptime, which counts suspended time.
+func TestBoottimeIsUptime(t *testing.T) {
+	text, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		t.Skip(err)
+	}
+	seconds, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up := time.Duration(seconds * float64(time.Second))
+	// A container may have its own view of uptime; then it says nothing.
+	if d := time.Duration(fence.Boottime()) - up; d < -2*time.Second || d > 2*time.Second {
+		t.Errorf("CLOCK_BOOTTIME is %s away from /proc/uptime", d)
+	}
+}

@@ -1,0 +1,307 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// manual is a clock that goes when it is told to. Before each reading it calls
+// meanwhile, once: what another goroutine might do just then.
+type manual struct {
+	at        atomic.Int64
+	meanwhile func()
+}
+
+func (m *manual) now() fence.Instant {
+	if f := m.meanwhile; f != nil {
+		m.meanwhile = nil
+		f()
+	}
+	return fence.Instant(m.at.Load())
+}
+
+func (m *manual) set(at fence.Instant) { m.at.Store(int64(at)) }
+
+func manualGate(scope string) (*fence.Gate, *fence.Latch, *manual) {
+	m := &manual{}
+	g, l := fence.New(scope, m.now)
+	return g, l, m
+}
+
+var token = fence.Token{Scope: "s", Holder: "a", Epoch: 7, Term: fence.Term{1}, System: 5, Timeline: 2}
+
+// doors says which are open: "", "fenced", "act" or "fenced act".
+func doors(g *fence.Gate) string {
+	var open []string
+	for _, d := range []fence.Door{fence.Fenced, fence.Act} {
+		is := g.IsOpen(d)
+		got, err := g.Require(d)
+		if is != (err == nil) || is != (g.Left(d) > 0) || is != (got == token) || is != (g.EnsureEpoch(d, 7) == nil) {
+			return "not agreed: " + d.String()
+		}
+		if is {
+			open = append(open, d.String())
+		}
+	}
+	return strings.Join(open, " ")
+}
+
+// S14: the fenced door opens with the token, the act door when the hold is over,
+// both shut at the deadline, compared at each use.
+func TestDoorsInOrder(t *testing.T) {
+	g, l, clock := manualGate("s")
+	if got := doors(g); got != "" {
+		t.Fatalf("a new gate has open: %q", got)
+	}
+	clock.set(100)
+	l.Open(token, 200, 300)
+	for _, c := range []struct {
+		at   fence.Instant
+		want string
+	}{
+		{100, "fenced"}, {199, "fenced"},
+		{200, "fenced act"}, {299, "fenced act"},
+		{300, ""}, {301, ""}, {math.MaxInt64, ""},
+	} {
+		clock.set(c.at)
+		if got := doors(g); got != c.want {
+			t.Errorf("at %d open is %q, want %q", c.at, got, c.want)
+		}
+	}
+	clock.set(250)
+	if left := g.Left(fence.Act); left != 50 {
+		t.Errorf("at 250 there is %s left until 300", left)
+	}
+}
+
+// S11: late, then extended: open again, in the same term.
+func TestLateReopens(t *testing.T) {
+	g, l, clock := manualGate("s")
+	l.Open(token, 0, 300)
+	clock.set(300)
+	if _, err := g.Require(fence.Act); !errors.Is(err, fence.ErrLate) || !errors.Is(err, fence.ErrShut) {
+		t.Fatalf("at the deadline: %v", err)
+	}
+	l.Extend(500)
+	if got, err := g.Require(fence.Act); err != nil || got != token {
+		t.Fatalf("after Extend: %s, %v", got, err)
+	}
+	l.Extend(400) // an answer that comes out of order never moves it back
+	clock.set(450)
+	if got := doors(g); got != "fenced act" {
+		t.Errorf("Extend moved the deadline back: %q", got)
+	}
+}
+
+// S11: a failed heartbeat shuts at once, the next good one reopens.
+func TestSuspend(t *testing.T) {
+	g, l, clock := manualGate("s")
+	l.Suspend() // of a shut gate: nothing
+	l.Open(token, 0, 300)
+	l.Suspend()
+	if got := doors(g); got != "" {
+		t.Errorf("suspended, open is %q", got)
+	}
+	l.Extend(300)
+	if got := doors(g); got != "fenced act" {
+		t.Errorf("extended to the same deadline, open is %q", got)
+	}
+	clock.set(299)
+	l.Suspend()
+	l.Extend(200) // it succeeded, but it was sent too long ago
+	if got := doors(g); got != "" {
+		t.Errorf("extended into the past, open is %q", got)
+	}
+}
+
+// Shut is final for the term; the next term opens it anew.
+func TestShutIsFinal(t *testing.T) {
+	g, l, _ := manualGate("s")
+	l.Extend(300) // of a gate that was never open: nothing
+	if got := doors(g); got != "" {
+		t.Fatalf("extended out of nothing, open is %q", got)
+	}
+	l.Open(token, 0, 300)
+	l.Shut(errGone)
+	l.Extend(1000)
+	l.Suspend()
+	l.Extend(1000)
+	if got := doors(g); got != "" {
+		t.Errorf("after Shut open is %q", got)
+	}
+	l.Shut(errGone) // again: nothing
+	l.Open(token, 0, 300)
+	if got := doors(g); got != "fenced act" {
+		t.Errorf("in the next term open is %q", got)
+	}
+}
+
+var errGone = errors.New("gone")
+
+// Whoever looked at the tenure an instant before it ended finds it over.
+func TestEndsBetweenTheLooks(t *testing.T) {
+	next := token
+	next.Epoch = 8
+	for name, end := range map[string]func(*fence.Latch){
+		"shut":      func(l *fence.Latch) { l.Shut(errGone) },
+		"suspended": func(l *fence.Latch) { l.Suspend() },
+		"next term": func(l *fence.Latch) { l.Open(next, 0, 300) },
+	} {
+		for use, open := range map[string]func(*fence.Gate) bool{
+			"IsOpen":  func(g *fence.Gate) bool { return g.IsOpen(fence.Fenced) },
+			"Left":    func(g *fence.Gate) bool { return g.Left(fence.Fenced) > 0 },
+			"Require": func(g *fence.Gate) bool { _, err := g.Require(fence.Fenced); return err == nil },
+			"Do": func(g *fence.Gate) bool {
+				return g.Do(t.Context(), fence.Fenced, 0, func(context.Context, fence.Token) error { return nil }) == nil
+			},
+		} {
+			g, l, clock := manualGate("s")
+			l.Open(token, 0, 300)
+			clock.meanwhile = func() { end(l) }
+			if open(g) {
+				t.Errorf("%s while %s: open", use, name)
+			}
+		}
+	}
+}
+
+// S14, S15: work prepared in one epoch is not sent in another.
+func TestEnsureEpoch(t *testing.T) {
+	g, l, clock := manualGate("s")
+	if err := g.EnsureEpoch(fence.Fenced, 7); !errors.Is(err, fence.ErrShut) {
+		t.Errorf("of a shut gate: %v", err)
+	}
+	l.Open(token, 200, 300)
+	for epoch, want := range map[int64]error{6: fence.ErrStale, 7: nil, 8: fence.ErrStale, 0: fence.ErrStale} {
+		if err := g.EnsureEpoch(fence.Fenced, epoch); !errors.Is(err, want) {
+			t.Errorf("epoch %d: %v, want %v", epoch, err, want)
+		}
+	}
+	if err := g.EnsureEpoch(fence.Act, 7); !errors.Is(err, fence.ErrHolding) {
+		t.Errorf("before the act door is open: %v", err)
+	}
+	clock.set(300)
+	if err := g.EnsureEpoch(fence.Act, 7); !errors.Is(err, fence.ErrLate) {
+		t.Errorf("at the deadline: %v", err)
+	}
+}
+
+// S17: a refusal says which door of what, why, and who leads.
+func TestShutError(t *testing.T) {
+	g, l, clock := manualGate("payments")
+	refusal := func(d fence.Door) *fence.ShutError {
+		t.Helper()
+		_, err := g.Require(d)
+		var shut *fence.ShutError
+		if !errors.As(err, &shut) || !errors.Is(err, fence.ErrShut) || errors.Is(err, fence.ErrStale) {
+			t.Fatalf("refused with %v", err)
+		}
+		return shut
+	}
+	if e := refusal(fence.Act); *e != (fence.ShutError{Scope: "payments", Door: fence.Act}) {
+		t.Errorf("never led: %+v", e)
+	}
+	l.Heard("b")
+	e := refusal(fence.Fenced)
+	if *e != (fence.ShutError{Scope: "payments", Door: fence.Fenced, Holder: "b"}) {
+		t.Errorf("another leads: %+v", e)
+	}
+	l.Open(token, 200, 300)
+	if e := refusal(fence.Act); !errors.Is(e, fence.ErrHolding) {
+		t.Errorf("in the hold: %v", e)
+	}
+	clock.set(300)
+	if e := refusal(fence.Act); !errors.Is(e, fence.ErrLate) {
+		t.Errorf("late: %v", e)
+	}
+	l.Shut(errGone)
+	l.Heard("c")
+	e = refusal(fence.Act)
+	if e.Holder != "c" || !errors.Is(e, errGone) {
+		t.Errorf("shut: %v", e)
+	}
+	for _, word := range []string{"act door", `"payments"`, "c is", "gone"} {
+		if !strings.Contains(e.Error(), word) {
+			t.Errorf("%q does not say %q", e, word)
+		}
+	}
+}
+
+// S18: standalone is open without end, under a token that every fence refuses.
+func TestStandalone(t *testing.T) {
+	g := fence.Standalone("s", "me")
+	for _, d := range []fence.Door{fence.Act, fence.Fenced} {
+		got, err := g.Require(d)
+		if err != nil || got != (fence.Token{Scope: "s", Holder: "me"}) {
+			t.Errorf("%s: %+v, %v", d, got, err)
+		}
+		err = g.Do(t.Context(), d, 100*365*24*time.Hour, func(ctx context.Context, _ fence.Token) error { return ctx.Err() })
+		if err != nil {
+			t.Errorf("an act of a century: %v", err)
+		}
+	}
+	if g.Left(fence.Act) <= 0 || g.Scope() != "s" {
+		t.Errorf("%s left of %q", g.Left(fence.Act), g.Scope())
+	}
+}
+
+// A gate that is suspended and resumed all the time never says that there is
+// more time left than there ever was.
+func TestLeftUnderSuspend(t *testing.T) {
+	g, l, _ := manualGate("s")
+	l.Open(token, 0, 1000)
+	stop := make(chan struct{})
+	var toggler sync.WaitGroup
+	toggler.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				l.Suspend()
+				l.Extend(1000)
+			}
+		}
+	})
+	for range 200_000 {
+		if left := g.Left(fence.Act); left < 0 || left > 1000 {
+			t.Errorf("%s left", left)
+			break
+		}
+	}
+	for range 20_000 {
+		_ = g.Do(t.Context(), fence.Act, 0, func(ctx context.Context, _ fence.Token) error {
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Second {
+				t.Errorf("an act may go on until %s", end)
+			}
+			return nil
+		})
+	}
+	close(stop)
+	toggler.Wait()
+}
+
+// A check allocates nothing while the door is open.
+func TestChecksDoNotAllocate(t *testing.T) {
+	g, l := fence.New("s", nil)
+	l.Open(token, 0, math.MaxInt64)
+	for name, check := range map[string]func(){
+		"Require": func() { _, _ = g.Require(fence.Act) },
+		"IsOpen":  func() { _ = g.IsOpen(fence.Fenced) },
+	} {
+		if n := testing.AllocsPerRun(1000, check); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+}
