@@ -40,7 +40,9 @@ func (s *Store) bid(now time.Duration, id int64, who election.Candidate, b elect
 		s.unlock(id, b.Scope)
 		res.Outcome, res.Why = election.Refused, fmt.Errorf("takeover is %q, not %q", r.takeover, who.Takeover)
 		return res
-	case r.to != "" && r.to != who.ID && now-r.partedAt < 2*time.Second:
+	case r.to != "" && r.to != who.ID && r.partedAt <= now && now < r.partedAt+2*time.Second:
+		// Not before it began, either: a clock set back by an hour must not hold
+		// everybody else off for an hour.
 		s.unlock(id, b.Scope)
 		res.Outcome = election.Yield
 		return res
@@ -82,6 +84,18 @@ func (s *Store) evict(scope string) (ended []election.Blocker) {
 	return ended
 }
 
+// jump is how far an epoch must leap over those that a failover can have lost:
+// a million for each timeline since the row's. By the difference and not by the
+// timeline itself: jumps would add up over several failovers, and a standby that
+// lags behind all of them would make one jump where the lost row had made many.
+func (s *Store) jump(r *row) int64 {
+	timelines := int64(s.timeline)
+	if r.system == s.system {
+		timelines = max(1, timelines-int64(r.timeline))
+	}
+	return 1_000_000 * timelines
+}
+
 // mint is the one place that makes a leader.
 func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, res *election.Result) {
 	s.remember()
@@ -96,7 +110,7 @@ func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, r
 	}
 	epoch := r.token.Epoch + 1
 	if !same && s.keeps(EpochJumps) {
-		epoch += 1_000_000 * int64(s.timeline)
+		epoch += s.jump(r)
 	}
 	if r.token.Epoch > 0 && !r.parted {
 		s.log(b.Scope, r.token.Epoch, r.token.Holder, "lost")

@@ -21,8 +21,8 @@ type Store struct {
 	system   int64
 	timeline uint32
 	broken   map[Rule]bool
-	past     []map[string]row // snapshots before each transition, for Promote
-	Ledger   []Commit         // what fenced transactions have committed, in order
+	past     []snapshot // before each transition, for Promote
+	Ledger   []Commit   // what fenced transactions have committed in this history, in order
 	History  []Event
 }
 
@@ -65,6 +65,12 @@ type fenced struct {
 	idleAt  time.Duration
 	lease   time.Duration
 	queries string
+}
+
+// snapshot is what a lagging standby may have.
+type snapshot struct {
+	rows    map[string]row
+	commits int
 }
 
 // Rule names a rule of the design that can be broken on purpose.
@@ -154,15 +160,17 @@ func (s *Store) Restart() {
 	s.sessions, s.locks, s.fences = map[int64]*session{}, map[string]int64{}, map[int64]*fenced{}
 }
 
-// Promote fails over to a standby that has not seen the last lag transitions.
+// Promote fails over to a standby that has not seen the last lag transitions,
+// nor what was committed after them.
 func (s *Store) Promote(lag int) {
 	s.Restart()
 	s.timeline++
 	if at := max(0, len(s.past)-lag); at < len(s.past) {
 		s.rows = map[string]*row{}
-		for scope, r := range s.past[at] {
+		for scope, r := range s.past[at].rows {
 			s.rows[scope] = &r
 		}
+		s.Ledger = s.Ledger[:s.past[at].commits]
 		s.past = s.past[:at]
 	}
 }
@@ -173,7 +181,7 @@ func (s *Store) remember() {
 	for scope, r := range s.rows {
 		snap[scope] = *r
 	}
-	s.past = append(s.past, snap)
+	s.past = append(s.past, snapshot{rows: snap, commits: len(s.Ledger)})
 	if len(s.past) > 8 {
 		s.past = s.past[1:]
 	}
