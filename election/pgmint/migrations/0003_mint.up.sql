@@ -10,7 +10,9 @@ LANGUAGE sql VOLATILE AS $$
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
      WHERE (l.lock_key <> b.key
             OR l.takeover <> my_takeover AND NOT l.released
-            OR l.transfer_to NOT IN ('', me) AND l.parted_at > clock_timestamp() - interval '2 seconds')
+            OR l.transfer_to NOT IN ('', me)
+               -- Both bounds: a clock set back by an hour must not hold everybody off for an hour.
+               AND clock_timestamp() >= l.parted_at AND clock_timestamp() < l.parted_at + interval '2 seconds')
 $$;
 
 -- bid tries every scope given, in one round trip: lock what is free, take its
@@ -98,7 +100,13 @@ BEGIN
                -- Under another history the terms after this row's may be lost with their
                -- epochs and leases: jump over any epoch they can have had, and wait for the
                -- longest lease that any candidate of the scope has registered.
-               o.epoch + 1 + CASE WHEN o.same THEN 0 ELSE 1000000 * tl END AS epoch1,
+               -- By the timelines between and not by the timeline itself: such jumps add up
+               -- over several failovers, and a standby that lags behind them all makes one
+               -- jump where the row that was lost had made many.
+               o.epoch + 1 + CASE WHEN o.same THEN 0
+                                  WHEN o.system_id = sys THEN 1000000 * greatest(1, tl - o.timeline)
+                                  ELSE 1000000 * tl
+                             END AS epoch1,
                CASE WHEN o.handoff THEN 0
                     WHEN o.same THEN greatest(o.lease, o.hold_ms)
                     ELSE greatest(o.lease, o.hold_ms, (
