@@ -1,0 +1,2 @@
+// Package sim runs an election in a deterministic world.
+package sim

@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+// conn is a session's connection, as seen from both ends.
+type conn struct {
+	p        *process
+	key      int64 // the session at the server; 0 before it has one
+	up, down *world.Pipe
+	dead     bool // the client knows that it is over
+}
+
+// flight is the request under way.
+type flight struct {
+	sent fence.Instant
+	over bool
+}
+
+var errStatement = errors.New("sim: the statement failed")
+
+func (p *process) dial() *conn {
+	c := &conn{p: p}
+	noticed := false
+	// A stream that lost a piece is found out by the keepalives of both ends.
+	broken := func() {
+		if noticed {
+			return
+		}
+		noticed = true
+		if !p.r.breaks("server-lease") {
+			p.r.w.After(p.r.w.Between(baseLease, 2*baseLease), "keepalive", func() { p.r.db.end(c.key) })
+		}
+		p.after(p.r.w.Between(baseLease, 2*baseLease), "keepalive", func() {
+			c.dead = true
+			if p.conn == c && p.flight != nil {
+				p.answer(p.flight, lost())
+			}
+		})
+	}
+	c.up = p.r.net.NewPipe(p.node.name, place, broken)
+	c.down = p.r.net.NewPipe(place, p.node.name, broken)
+	return c
+}
+
+func lost() election.Failed { return election.Failed{Lost: true, Err: election.ErrSessionLost} }
+
+// patience is the loop's: after a lease the server has given up anyway.
+func (p *process) patience(a election.Action) time.Duration {
+	_, opening := a.(election.Connect)
+	switch {
+	case opening:
+		return max(5*time.Second, p.set.Lease)
+	case p.r.cfg.Takeover == election.Keep:
+		return 10 * p.set.Lease
+	}
+	return p.set.Lease
+}
+
+// call sends a request. The send time is read first; the request may leave long
+// after, since the process may be stopped in between.
+func (p *process) call(a election.Action) {
+	if _, ok := a.(election.Connect); ok {
+		p.conn = p.dial()
+	}
+	f, c := &flight{sent: p.now()}, p.conn
+	p.flight = f
+	p.after(p.patience(a), "patience", func() { p.answer(f, lost()) })
+	if c == nil || c.dead {
+		p.after(time.Microsecond, "no connection", func() { p.answer(f, lost()) })
+		return
+	}
+	send := func() {
+		c.up.Send("request", func() {
+			p.r.db.serve(c, a, func(in election.Input) {
+				deliver := func() { p.run(func() { p.answer(f, in) }) }
+				if in == election.Input(lost()) {
+					c.down.Reset("reset", deliver)
+					return
+				}
+				c.down.Send("reply", deliver)
+			})
+		})
+	}
+	if p.r.quiet || p.r.w.Chance(0.95) {
+		send()
+		return
+	}
+	p.after(p.r.w.Between(0, p.set.Lease/2), "sent late", send)
+}
+
+// answer hands the outcome of a request to the loop, once.
+func (p *process) answer(f *flight, in election.Input) {
+	if f.over {
+		return
+	}
+	f.over = true
+	p.flight = nil
+	sent := f.sent
+	if p.r.breaks("anchor-on-send") {
+		sent = p.now()
+	}
+	switch v := in.(type) {
+	case election.Failed:
+		if v.Lost {
+			p.hangUp()
+		}
+	case election.Tried:
+		p.tried = f.sent
+		v.Sent = sent
+		in = v
+	case election.Beaten:
+		v.Sent = sent
+		in = v
+	}
+	p.post(in)
+}
+
+// hangUp closes the connection; the news may not arrive.
+func (p *process) hangUp() {
+	if c := p.conn; c != nil {
+		p.conn = nil
+		c.up.Send("close", func() { p.r.db.end(c.key) })
+	}
+}
+
+// watch waits for the end of other processes, on connections of its own: each is
+// asked about again and again, and the server answers early when one ends.
+func (p *process) watch(keys []int64) {
+	p.watched = keys
+	for _, key := range keys {
+		p.ask(key)
+	}
+}
+
+func (p *process) ask(key int64) {
+	p.r.net.Tell(p.node.name, place, "wait", func() { p.r.db.isGone(p, key) })
+	p.after(p.r.w.Between(baseLease, 5*baseLease), "wait slice", func() {
+		if p.watches(key) {
+			p.ask(key)
+		}
+	})
+}
+
+func (p *process) watches(key int64) bool {
+	for _, k := range p.watched {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *process) hear(in election.Woken) {
+	p.r.net.Tell(place, p.node.name, "woken", func() { p.run(func() { p.post(in) }) })
+}

@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// chair is where one process leads one scope: the real gate, and the role.
+type chair struct {
+	p     *process
+	scope string
+	lease time.Duration
+	gate  *fence.Gate
+	latch *fence.Latch
+	term  *tenure // nil before the first
+	back  bool    // the role of a shut term has returned
+}
+
+func (c *chair) open(a election.Open) {
+	if c.p.r.breaks("hold-from-reply") {
+		a.ActFrom = a.ActFrom.Add(-c.p.now().Sub(c.p.tried))
+	}
+	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline}
+	c.term, c.back = t, false
+	c.latch.Open(a.Token, a.ActFrom, a.Deadline)
+	c.p.r.doors[c.scope].opened(t)
+	c.p.r.w.Note(c.p.name, "opens "+c.scope, a.Token.Epoch)
+	c.role(t)
+	c.fencedRole(t)
+}
+
+func (c *chair) enter() {
+	c.p.r.w.Note(c.p.name, "enters "+c.scope, c.term.token.Epoch)
+	c.term.flag = true
+}
+
+func (c *chair) extend(d fence.Instant) {
+	c.latch.Extend(d)
+	if t := c.term; !t.shut {
+		t.deadline = max(t.deadline, d)
+		t.flag = t.flag || c.p.now() >= t.actFrom
+	}
+}
+
+func (c *chair) suspend() {
+	c.latch.Suspend()
+	c.term.deadline, c.term.flag = 0, false
+}
+
+// shut is the top of the staircase. The role returns when it likes; then its
+// last act ends; then the loop is told.
+func (c *chair) shut(why error) {
+	t, r := c.term, c.p.r
+	r.w.Note(c.p.name, "shuts "+c.scope, t.token.Epoch)
+	if r.breaks("gate-before-role") {
+		c.p.after(r.w.Between(0, c.lease), "shut late", func() { c.close(t, why) })
+	} else {
+		c.close(t, why)
+	}
+	if r.breaks("shut-before-release") {
+		c.p.post(election.Ended{Scope: c.scope})
+		return
+	}
+	back := r.w.Between(0, time.Millisecond)
+	if !r.quiet && r.w.Chance(0.15) {
+		back = r.w.Between(0, 2*c.lease)
+	}
+	c.p.after(back, "role returns", func() {
+		c.back = true
+		c.ended(t)
+	})
+}
+
+func (c *chair) close(t *tenure, why error) {
+	if c.term == t {
+		c.latch.Shut(why)
+	}
+	t.shut = true
+}
+
+// ended tells the loop once the role has returned and no act is counted.
+func (c *chair) ended(t *tenure) {
+	if c.term == t && c.back && t.counted == 0 {
+		c.back = false
+		c.p.post(election.Ended{Scope: c.scope})
+	}
+}
+
+func (c *chair) die() {
+	if t := c.term; t != nil {
+		t.shut, t.acts = true, 0
+		c.latch.Shut(context.Canceled)
+	}
+}
+
+// role asks the act door again and again, for acts short and long.
+func (c *chair) role(t *tenure) {
+	pause := c.p.r.w.Between(c.lease/20, c.lease/3)
+	c.p.after(pause, "act?", func() {
+		if t.shut || c.term != t {
+			return
+		}
+		c.act(t)
+		c.role(t)
+	})
+}
+
+func (c *chair) act(t *tenure) {
+	w := c.p.r.w
+	most := w.Between(time.Millisecond, c.lease/20)
+	switch p := w.Pick(10); {
+	case p < 3:
+		most = w.Between(time.Millisecond, c.lease/3)
+	case p < 4:
+		most = w.Between(time.Millisecond, c.lease)
+	}
+	let := false
+	switch {
+	case c.p.r.breaks("compare-at-use"):
+		let = t.flag
+	case c.p.r.breaks("act-max"):
+		let = c.gate.IsOpen(fence.Act)
+	default:
+		err := c.gate.Do(context.Background(), fence.Act, most, func(context.Context, fence.Token) error {
+			let = true
+			return nil
+		})
+		if err != nil && !errors.Is(err, fence.ErrShut) {
+			c.p.r.violated(GateRule, err.Error())
+		}
+	}
+	if !let {
+		c.p.r.count("acts_refused")
+		return
+	}
+	lasts := w.Between(most/2, most)
+	if c.p.r.breaks("honest-max") {
+		lasts *= 4
+	}
+	c.begin(t, lasts)
+}
+
+// begin runs an act. Its effect is over when its time is, wherever its process
+// stands; the process counts it as over when it sees that.
+func (c *chair) begin(t *tenure, lasts time.Duration) {
+	r := c.p.r
+	r.count("acts")
+	t.acts++
+	t.counted++
+	r.w.After(c.p.node.clock.For(lasts), "act over", func() {
+		if c.p.dead {
+			return
+		}
+		t.acts--
+		if c.p.stops > 0 {
+			r.count("acts_frozen") // had it not written yet, only a fence would refuse it now
+		}
+		c.p.run(func() {
+			t.counted--
+			c.ended(t)
+		})
+	})
+}
+
+// lowerFlags is the tick that clears a flag, where the gate is one.
+func (p *process) lowerFlags() {
+	for _, scope := range p.r.scopes {
+		if t := p.chairs[scope].term; t != nil && p.now() >= t.deadline {
+			t.flag = false
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/conchhq/conch/election"
+)
+
+// Config describes one run of an election. Equal configurations give equal
+// reports.
+type Config struct {
+	Nodes    int // default 3
+	Scopes   int // default 1
+	Steps    int // events with faults among them; the quiet end is not counted. Default 1500
+	Seed     uint64
+	Takeover election.Takeover // default Strict
+	// Break names one of [Rules], to see what it is for.
+	Break string
+	// UnequalLeases gives every node a lease of its own for each scope.
+	UnequalLeases bool
+	// Trace gets a line for everything that happens. It changes nothing.
+	Trace io.Writer
+}
+
+func (c Config) withDefaults() Config {
+	if c.Nodes == 0 {
+		c.Nodes = 3
+	}
+	if c.Scopes == 0 {
+		c.Scopes = 1
+	}
+	if c.Steps == 0 {
+		c.Steps = 1500
+	}
+	if c.Takeover == "" {
+		c.Takeover = election.Strict
+	}
+	return c
+}
+
+// Validate says what is wrong with a configuration, if anything.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch c.Takeover {
+	case election.Strict, election.Fast, election.Keep:
+	default:
+		return fmt.Errorf("sim: takeover %q is none of strict, fast, keep", c.Takeover)
+	}
+	switch {
+	case c.Nodes < 1 || c.Nodes > 50:
+		return fmt.Errorf("sim: %d nodes; 1 to 50 are possible", c.Nodes)
+	case c.Scopes < 1 || c.Scopes > 20:
+		return fmt.Errorf("sim: %d scopes; 1 to 20 are possible", c.Scopes)
+	case c.Steps < 0:
+		return fmt.Errorf("sim: %d steps", c.Steps)
+	case c.Break != "" && findRule(c.Break) == nil:
+		var names []string
+		for _, r := range rules {
+			names = append(names, r.Name)
+		}
+		return fmt.Errorf("sim: no rule %q to break; there are %s", c.Break, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// replay is the command that repeats the run.
+func (c Config) replay() string {
+	s := fmt.Sprintf("conch sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
+		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)
+	if c.UnequalLeases {
+		s += " --unequal-leases"
+	}
+	if c.Break != "" {
+		s += " --break " + c.Break
+	}
+	return s
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+// place is where the database is in the network.
+const place = "db"
+
+// database is the server around the pure store: its clocks, its connections, its
+// restarts.
+type database struct {
+	r     *run
+	store *electiontest.Store
+	clock *world.Clock // counts idle time
+	// stepped is how far the wall clock has been set away from it. Nothing but
+	// the courtesy of a transfer reads that one.
+	stepped time.Duration
+	down    bool
+	keys    []int64 // sessions that may live, in the order of their opening
+	// For the invariants, and for the rules that need a past.
+	minted map[string]int64
+	beats  map[string]lastBeat
+}
+
+// lastBeat is what a mint that trusted its own timestamps would go by.
+type lastBeat struct{ at, lease time.Duration }
+
+func newDatabase(r *run) *database {
+	return &database{
+		r: r, store: electiontest.NewStore(), clock: r.w.NewClock(int64(time.Hour), int64(r.w.Pick(40_001)-20_000)),
+		minted: map[string]int64{}, beats: map[string]lastBeat{},
+	}
+}
+
+func (db *database) now() time.Duration  { return time.Duration(db.clock.Read()) }
+func (db *database) wall() time.Duration { return db.now() + db.stepped }
+
+// expire ends what has idled for too long and wakes those who wait for it.
+func (db *database) expire() {
+	if db.r.breaks("server-lease") {
+		return
+	}
+	ended := db.store.Expire(db.now())
+	slices.Sort(ended)
+	for _, key := range ended {
+		db.r.w.Note(place, "session expires", key)
+		db.wake(key)
+	}
+}
+
+// end is the end of one connection.
+func (db *database) end(key int64) {
+	if key == 0 || !db.store.Alive(key) {
+		return
+	}
+	db.r.w.Note(place, "session ends", key)
+	db.store.End(key)
+	db.wake(key)
+}
+
+func (db *database) wake(key int64) {
+	for _, n := range db.r.nodes {
+		for _, p := range n.living() {
+			if p.watches(key) {
+				p.hear(election.Woken{Process: key})
+			}
+		}
+	}
+}
+
+func (db *database) isGone(p *process, key int64) {
+	if !db.down && !db.store.Alive(key) {
+		p.hear(election.Woken{Process: key})
+	}
+}
+
+// announce is NOTIFY.
+func (db *database) announce(scope, holder string) {
+	for _, n := range db.r.nodes {
+		for _, p := range n.living() {
+			if holder == "" || p.id != holder {
+				p.hear(election.Woken{Scope: scope, Holder: holder})
+			}
+		}
+	}
+}
+
+// begin opens a session.
+func (db *database) begin(c *conn) {
+	p := c.p
+	longest := time.Duration(0)
+	for _, seat := range p.set.Seats {
+		longest = max(longest, seat.Lease)
+	}
+	c.key = db.store.Open(db.now(), election.Candidate{
+		ID: p.id, Lease: p.set.Lease, Longest: longest, Scopes: db.r.scopes, Takeover: p.set.Takeover,
+	})
+	db.keys = append(db.keys, c.key)
+	db.r.w.Note(p.name, "session", c.key)
+	db.watchIdle(c)
+	p.hear(election.Woken{}) // listening begins: changes may have been missed
+}
+
+// watchIdle is the server's own timer over a session.
+func (db *database) watchIdle(c *conn) {
+	db.r.w.After(db.clock.For(c.p.set.Lease)+time.Microsecond, "idle?", func() {
+		if db.expire(); db.store.Alive(c.key) {
+			db.watchIdle(c)
+		}
+	})
+}
+
+// outage stops the server for a while. Clients with a request under way are told
+// by a reset; the others learn it with their next.
+func (db *database) outage(d time.Duration, lag int) {
+	var ended []int64
+	for _, key := range db.keys {
+		if db.store.Alive(key) {
+			ended = append(ended, key)
+		}
+	}
+	db.keys = nil
+	if lag < 0 {
+		db.r.w.Note(place, "restarts", 0)
+		db.store.Restart()
+	} else {
+		db.r.w.Note(place, "fails over", int64(lag))
+		db.store.Promote(lag)
+	}
+	db.down = true
+	db.r.w.After(d, "database up", func() {
+		db.down = false
+		for _, key := range ended {
+			db.wake(key)
+		}
+	})
+	for _, n := range db.r.nodes {
+		for _, p := range n.living() {
+			c, f := p.conn, p.flight
+			if c != nil && f != nil && db.r.w.Chance(0.7) {
+				c.down.Reset("reset", func() { p.run(func() { p.answer(f, lost()) }) })
+			}
+			p.after(db.r.w.Between(0, 3*time.Second)+d, "listen again", func() { p.post(election.Woken{}) })
+		}
+	}
+}

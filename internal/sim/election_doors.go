@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// hall is where the doors of one scope are watched.
+type hall struct {
+	r     *run
+	scope string
+	terms []*tenure // those that may still act, in the order of their opening
+}
+
+// tenure is what the world knows of one opened gate: the gate's own rule,
+// evaluated on the node's clock over intervals of true time.
+type tenure struct {
+	p        *process
+	token    fence.Token
+	actFrom  fence.Instant
+	deadline fence.Instant
+	shut     bool
+	flag     bool // stands for the gate where compare-at-use is broken
+	acts     int  // running, whatever their process does
+	counted  int  // running as far as the process knows
+}
+
+// span is the part of [from, to) of true time in which the tenure can act.
+func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
+	switch {
+	case t.acts > 0:
+		return from, to
+	case t.shut:
+		return to, to
+	case t.p.r.breaks("compare-at-use"):
+		if t.flag {
+			return from, to
+		}
+		return to, to
+	}
+	clock := t.p.node.clock
+	if clock.At(to) < int64(t.actFrom) || clock.At(from) >= int64(t.deadline) {
+		return to, to
+	}
+	return max(from, clock.When(int64(t.actFrom))), min(to, clock.When(int64(t.deadline)))
+}
+
+// opened adds a term, and keeps how near it came to an overlap: the time between
+// the end of a predecessor's door and the opening of this one.
+func (h *hall) opened(t *tenure) {
+	for _, o := range h.terms {
+		if !o.shut && o.token.Epoch < t.token.Epoch && o.actFrom < o.deadline {
+			gap := t.p.node.clock.When(int64(t.actFrom)) - o.p.node.clock.When(int64(o.deadline))
+			h.r.least("narrowest_gap_us", gap.Microseconds())
+		}
+	}
+	h.terms = append(h.terms, t)
+}
+
+// judge looks at all of [from, to), during which nothing happens.
+func (h *hall) judge(from, to time.Duration) {
+	kept := h.terms[:0]
+	for _, t := range h.terms {
+		if t.acts > 0 || !t.shut {
+			kept = append(kept, t)
+		}
+	}
+	h.terms = kept
+	for i, t := range h.terms {
+		h.agree(t)
+		a, b := t.span(from, to)
+		if a >= b {
+			continue
+		}
+		for _, o := range h.terms[:i] {
+			if c, d := o.span(from, to); max(a, c) < min(b, d) {
+				h.overlap(o, t, max(a, c))
+			}
+		}
+	}
+}
+
+func (h *hall) overlap(a, b *tenure, at time.Duration) {
+	h.r.count("overlaps")
+	if h.r.actDoorsMatter() {
+		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may act at %s",
+			h.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
+	}
+}
+
+// agree asks the real gate what the world thinks of it.
+func (h *hall) agree(t *tenure) {
+	c := t.p.chairs[h.scope]
+	if t.shut || c.term != t || h.r.breaks("compare-at-use") {
+		return
+	}
+	now := t.p.now()
+	open := now >= t.actFrom && now < t.deadline
+	if open != c.gate.IsOpen(fence.Act) {
+		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s says %v", h.scope, t.p.name, !open))
+	}
+}
+
+func (h *hall) openNow() int {
+	n, now := 0, h.r.w.Now()
+	for _, t := range h.terms {
+		if a, b := t.span(now, now+1); a < b && !t.shut {
+			n++
+		}
+	}
+	return n
+}
+
+// released is told of every promise that the mint has taken down.
+func (h *hall) released(token fence.Token) {
+	now := h.r.w.Now()
+	for _, t := range h.terms {
+		if !t.token.Same(token) {
+			continue
+		}
+		if a, b := t.span(now, now+1); a < b {
+			h.r.violated(ReleasedHonest, fmt.Sprintf("%s: epoch %d was released while %s may act", h.scope, token.Epoch, t.p.name))
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+// fault does one bad thing and plans the next.
+func (r *run) fault() {
+	if r.quiet {
+		return
+	}
+	r.w.After(r.w.Between(baseLease/20, baseLease), "fault", r.fault)
+	n := r.victim()
+	total := 0
+	for _, f := range faults {
+		total += f.weight
+	}
+	at := r.w.Pick(total)
+	for _, f := range faults {
+		if at -= f.weight; at < 0 {
+			r.count("fault_" + f.name)
+			r.w.Note(n.name, f.name, 0)
+			f.strike(r, n)
+			return
+		}
+	}
+}
+
+// victim is mostly whoever leads something: nobody else is as interesting.
+func (r *run) victim() *node {
+	scope := r.scopes[r.w.Pick(len(r.scopes))]
+	n := r.nodes[r.w.Pick(len(r.nodes))]
+	if terms := r.doors[scope].terms; len(terms) > 0 && r.w.Chance(0.7) {
+		n = terms[len(terms)-1].p.node
+	}
+	return n
+}
+
+var faults = []struct {
+	name   string
+	weight int
+	strike func(*run, *node)
+}{
+	{"pause_short", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.stop(r.w.Between(0, baseLease)) }) }},
+	{"pause_long", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.stop(r.w.Between(baseLease, 3*baseLease)) }) }},
+	{"stall", 8, func(r *run, n *node) { r.each(n, func(p *process) { p.stallFor = r.w.Between(0, 2*baseLease) }) }},
+	{"suspend", 8, func(r *run, n *node) { n.suspend(r.w.Between(baseLease/4, 3*baseLease)) }},
+	{"kill", 10, func(r *run, n *node) { n.kill(r.w.Between(0, 2*baseLease)) }},
+	{"zombie", 6, func(_ *run, n *node) { n.replace() }},
+	{"part_up", 5, func(r *run, n *node) { r.part(n, true, false) }},
+	{"part_down", 5, func(r *run, n *node) { r.part(n, false, true) }},
+	{"part", 6, func(r *run, n *node) { r.part(n, true, true) }},
+	{"reset", 6, func(r *run, n *node) { r.reset(n) }},
+	{"part_reset", 10, func(r *run, n *node) { r.part(n, true, true); r.reset(n) }},
+	{"ambush", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.ambushed = true }) }},
+	{"chain", 6, (*run).chain},
+	{"step_down", 14, func(r *run, n *node) { r.stepDown(n, "") }},
+	{"transfer", 8, func(r *run, n *node) { r.stepDown(n, r.nodes[r.w.Pick(len(r.nodes))].name) }},
+	{"stop", 5, func(r *run, n *node) {
+		r.each(n, func(p *process) { p.run(func() { p.post(election.Stop{Timeout: r.w.Between(0, 2*baseLease)}) }) })
+	}},
+	{"restart_db", 5, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), -1) }},
+	{"failover", 6, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), r.w.Pick(8)*r.w.Pick(2)) }},
+	{"part_failover", 6, func(r *run, n *node) {
+		r.part(n, true, true)
+		r.db.outage(r.w.Between(time.Millisecond, baseLease/4), 1+r.w.Pick(4))
+	}},
+	{"clock_step", 4, func(r *run, _ *node) { r.db.stepped += r.w.Between(-time.Minute, time.Minute) }},
+	{"clock_slew", 3, func(r *run, n *node) { n.clock.SetSpeed(int64(r.w.Pick(40_001) - 20_000)) }},
+}
+
+func (r *run) each(n *node, f func(*process)) {
+	for _, p := range n.living() {
+		f(p)
+	}
+}
+
+// part cuts a node off from the database for a while.
+func (r *run) part(n *node, up, down bool) {
+	if up {
+		r.net.Cut(n.name, place)
+	}
+	if down {
+		r.net.Cut(place, n.name)
+	}
+	r.w.After(r.w.Between(baseLease/10, 3*baseLease), "heal", func() {
+		r.net.Heal(n.name, place)
+		r.net.Heal(place, n.name)
+	})
+}
+
+// spring carries out an ambush: the heartbeat took, and this instant the node is
+// cut off and its session ended. Nothing leaves a deadline later than that.
+func (r *run) spring(p *process) {
+	p.ambushed = false
+	r.w.Note(p.name, "ambushed", 0)
+	r.part(p.node, true, true)
+	r.w.After(r.w.Between(0, 5*time.Millisecond), "reset", func() { r.reset(p.node) })
+}
+
+// reset ends a node's sessions at the server, as a broken middlebox or an
+// administrator does.
+func (r *run) reset(n *node) {
+	r.each(n, func(p *process) {
+		if c, f := p.conn, p.flight; c != nil {
+			r.db.end(c.key)
+			if f != nil {
+				c.down.Reset("reset", func() { p.run(func() { p.answer(f, lost()) }) })
+			}
+		}
+	})
+}
+
+// chain takes the scope from one leader after the other inside one lease.
+func (r *run) chain(_ *node) {
+	scope := r.scopes[r.w.Pick(len(r.scopes))]
+	at := time.Duration(0)
+	for i := range 2 + r.w.Pick(3) {
+		r.w.After(at, "chain", func() {
+			terms := r.doors[scope].terms
+			if len(terms) == 0 || r.quiet {
+				return
+			}
+			n := terms[len(terms)-1].p.node
+			switch r.w.Pick(3) {
+			case 0:
+				n.kill(r.w.Between(0, 2*baseLease))
+			case 1:
+				r.stepDown(n, "")
+			default:
+				if i == 0 || r.w.Chance(0.5) {
+					r.part(n, true, true)
+				}
+				r.reset(n)
+			}
+		})
+		at += r.w.Between(baseLease/100, baseLease/3)
+	}
+}
+
+func (r *run) stepDown(n *node, to string) {
+	scope := r.scopes[r.w.Pick(len(r.scopes))]
+	timeout := r.w.Between(0, 3*baseLease)
+	r.each(n, func(p *process) {
+		p.run(func() {
+			p.post(election.StepDown{Scope: scope, Why: election.ErrStepDown, Timeout: timeout, To: to})
+		})
+	})
+}
+
+// kill ends what runs here with SIGKILL and starts it again later, under its
+// name or a new one.
+func (n *node) kill(down time.Duration) {
+	if n.running == nil || n.running.dead {
+		return
+	}
+	n.running.kill()
+	n.again(down)
+}
+
+// again starts a process after a while, unless one runs by then.
+func (n *node) again(after time.Duration) {
+	id := n.name
+	if n.r.w.Chance(0.5) {
+		n.r.serial++
+		id = fmt.Sprintf("%s.%d", n.name, n.r.serial)
+	}
+	n.r.w.After(after, "boot", func() {
+		if n.running == nil || n.running.dead {
+			n.boot(id)
+		}
+	})
+}
+
+// replace starts a second process in the name of one that only stands still, as
+// a supervisor does that takes stopped for dead.
+func (n *node) replace() {
+	old := n.running
+	if old == nil || old.dead {
+		return
+	}
+	old.stop(n.r.w.Between(baseLease/10, 2*baseLease))
+	n.zombies = append(n.zombies, old)
+	n.r.w.After(n.r.w.Between(2*baseLease, 8*baseLease), "reap", old.kill)
+	n.boot(old.id)
+}
+
+// calm ends every fault; what stands still goes on when its time has come.
+func (r *run) calm() {
+	places := []string{place}
+	for _, n := range r.nodes {
+		places = append(places, n.name)
+		for _, z := range n.zombies {
+			z.kill()
+		}
+		if n.running == nil || n.running.dead {
+			n.again(0)
+		}
+	}
+	r.net.Calm(places)
+}

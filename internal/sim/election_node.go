@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+// node is a machine: its clock, and the processes that run on it.
+type node struct {
+	r     *run
+	name  string
+	clock *world.Clock
+	// slept is how long it was suspended, so far and in the nap under way: the
+	// runtime's timers do not count that time, the gate's clock does.
+	slept time.Duration
+	seats []election.SeatSettings
+	// running is what is to be running; zombies were replaced, but live.
+	running *process
+	zombies []*process
+}
+
+func newNode(r *run, i int) *node {
+	ppm := r.w.Pick(40_001) - 20_000
+	if r.w.Chance(0.4) { // the extremes are where margins are needed
+		ppm = 20_000 * (1 - 2*r.w.Pick(2))
+	}
+	n := &node{
+		r: r, name: fmt.Sprintf("n%d", i),
+		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
+	}
+	for k, scope := range r.scopes {
+		lease := baseLease
+		if r.cfg.UnequalLeases {
+			lease = baseLease * time.Duration([]int{2, 3, 5, 8, 12}[r.w.Pick(5)]) / 4
+		}
+		r.longest = max(r.longest, lease)
+		seat := election.SeatSettings{Scope: scope, Lease: lease, Margin: max(lease/10, 50*time.Millisecond)}
+		if r.breaks("margin") {
+			seat.Margin = 0
+		}
+		seat.Late = lease - seat.Margin
+		if r.w.Chance(0.2) {
+			seat.Late = lease * 2 / 3
+		}
+		if r.w.Chance(0.3) {
+			seat.Rank = (i + k) % r.cfg.Nodes
+		}
+		seat.Never = r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
+		n.seats = append(n.seats, seat)
+	}
+	return n
+}
+
+// settings are what an elector would make of its configuration.
+func (n *node) settings() election.Settings {
+	s := election.Settings{
+		Seats: n.seats, Takeover: n.r.mode(), Lease: n.seats[0].Lease,
+		BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond, RetryMax: 3 * time.Second,
+		RankDelay: 5 * time.Millisecond, Seed: n.r.w.Draw(),
+	}
+	for _, seat := range n.seats {
+		s.Lease = min(s.Lease, seat.Lease)
+	}
+	s.Heartbeat, s.CheckInterval, s.YieldAfterStep = s.Lease/5, s.Lease/3, s.Lease
+	return s
+}
+
+// boot starts the process that is to run here, under a name.
+func (n *node) boot(id string) {
+	n.running = newProcess(n, id)
+	n.running.loop(election.Tick{})
+}
+
+// living are all processes here, in the order of their birth.
+func (n *node) living() []*process {
+	all := make([]*process, 0, len(n.zombies)+1)
+	for _, z := range n.zombies {
+		if !z.dead {
+			all = append(all, z)
+		}
+	}
+	n.zombies = append([]*process(nil), all...)
+	if n.running != nil && !n.running.dead {
+		all = append(all, n.running)
+	}
+	return all
+}
+
+// suspend puts the whole machine to sleep. Its clock goes on, except where that
+// rule is broken.
+func (n *node) suspend(d time.Duration) {
+	n.slept += d
+	for _, p := range n.living() {
+		p.stop(d)
+	}
+	if n.r.breaks("boottime") {
+		n.clock.Halt()
+		n.r.w.After(d, "resume", n.clock.Go)
+	}
+}

@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// process stands for one process with an elector in it: its loop, its timers and
+// its roles. It does what the loop of package election does, with the world's
+// clock and network in the place of the real ones.
+type process struct {
+	r       *run
+	node    *node
+	id      string // under which it campaigns; shared by a process and its replacement
+	name    string // of this process alone
+	set     election.Settings
+	machine *election.Machine
+	chairs  map[string]*chair
+
+	conn    *conn
+	flight  *flight
+	tried   fence.Instant // when the last answered bid was sent
+	watched []int64
+
+	dead     bool
+	stops    int      // reasons for which all of it stands still
+	deferred []func() // what happens once it moves again
+	inbox    []election.Input
+	busy     bool // the loop is at work, or about to be
+	stallFor time.Duration
+	ambushed bool
+	timer    int // the generation of the loop's timer
+}
+
+func newProcess(n *node, id string) *process {
+	r := n.r
+	r.serial++
+	p := &process{
+		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
+		set: n.settings(), chairs: map[string]*chair{},
+	}
+	p.machine = election.NewMachine(p.set)
+	for _, seat := range n.seats {
+		c := &chair{p: p, scope: seat.Scope, lease: seat.Lease}
+		c.gate, c.latch = fence.New(seat.Scope, p.now)
+		p.chairs[seat.Scope] = c
+	}
+	return p
+}
+
+func (p *process) now() fence.Instant { return fence.Instant(p.node.clock.Read()) }
+
+// run does f as part of this process: now, or once it moves again, or never.
+func (p *process) run(f func()) {
+	switch {
+	case p.dead:
+	case p.stops > 0:
+		p.deferred = append(p.deferred, f)
+	default:
+		f()
+	}
+}
+
+// after does f when d has passed on the runtime's timer, which runs at the speed
+// of the machine's clock but stands still while the machine is suspended.
+func (p *process) after(d time.Duration, kind string, f func()) {
+	slept := p.node.slept
+	p.r.w.After(p.node.clock.For(d), kind, func() {
+		if nap := p.node.slept - slept; nap > 0 {
+			p.after(nap, kind, f)
+			return
+		}
+		p.run(f)
+	})
+}
+
+// stop makes the process stand still, as SIGSTOP does. It wakes in no particular
+// order: timers, replies and roles come as the scheduler picks them.
+func (p *process) stop(d time.Duration) {
+	p.stops++
+	p.r.w.Note(p.name, "stopped", int64(d))
+	p.r.w.After(d, "cont", func() {
+		p.stops--
+		if p.stops > 0 {
+			return
+		}
+		p.r.w.Note(p.name, "goes on", 0)
+		late := p.deferred
+		p.deferred = nil
+		for _, f := range late {
+			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), "late", func() { p.run(f) })
+		}
+	})
+}
+
+// post hands an input to the loop, which takes them one by one.
+func (p *process) post(in election.Input) {
+	p.inbox = append(p.inbox, in)
+	p.wake()
+}
+
+func (p *process) wake() {
+	if p.busy || p.dead || len(p.inbox) == 0 {
+		return
+	}
+	p.busy = true
+	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), "loop", func() {
+		p.run(func() {
+			in := p.inbox[0]
+			p.inbox = p.inbox[1:]
+			p.loop(in)
+		})
+	})
+}
+
+// loop steps the machine. The loop may be held up between the step and what
+// comes of it, while the rest of the process goes on or stands still as well.
+func (p *process) loop(in election.Input) {
+	p.busy = true
+	if p.r.breaks("compare-at-use") {
+		defer p.lowerFlags()
+	}
+	actions := p.machine.Step(p.now(), in)
+	p.note(in, actions)
+	if d := p.stallFor; d > 0 && len(actions) > 0 {
+		p.stallFor = 0
+		p.after(d, "stalled", func() { p.carryOut(actions) })
+		return
+	}
+	p.carryOut(actions)
+}
+
+func (p *process) carryOut(actions []election.Action) {
+	for _, a := range actions {
+		p.perform(a)
+		if p.dead {
+			return
+		}
+	}
+	p.busy = false
+	p.wake()
+	p.timer++
+	if next := p.machine.Next(); next != 0 {
+		generation := p.timer
+		p.after(max(0, next.Sub(p.now())), "timer", func() {
+			if generation == p.timer && !p.busy {
+				p.loop(election.Tick{})
+			}
+		})
+	}
+}
+
+func (p *process) perform(a election.Action) {
+	switch a := a.(type) {
+	case election.Open:
+		p.chairs[a.Token.Scope].open(a)
+	case election.Enter:
+		p.chairs[a.Token.Scope].enter()
+	case election.Extend:
+		p.chairs[a.Scope].extend(a.Deadline)
+	case election.Suspend:
+		p.chairs[a.Scope].suspend()
+	case election.Shut:
+		p.chairs[a.Token.Scope].shut(a.Why)
+	case election.Watch:
+		p.watch(a.Processes)
+	case election.Report:
+		p.r.count("fact_" + string(a.Fact.Kind))
+	case election.Disconnect:
+		p.hangUp()
+	case election.Done:
+		p.kill()
+		p.node.again(p.r.w.Between(0, baseLease))
+	default:
+		p.after(p.r.w.Between(0, 50*time.Microsecond), "call", func() { p.call(a) })
+	}
+}
+
+// kill ends the process at once. What it had sent is still under way.
+func (p *process) kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	for _, scope := range p.r.scopes {
+		p.chairs[scope].die()
+	}
+	p.hangUp()
+	p.watched = nil
+}
+
+func (p *process) note(in election.Input, actions []election.Action) {
+	p.r.w.Note(p.name, fmt.Sprintf("%T", in), int64(len(actions)))
+	if p.r.cfg.Trace == nil {
+		return
+	}
+	_, _ = fmt.Fprintf(p.r.cfg.Trace, "       in  %+v\n", in)
+	for _, a := range actions {
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "       out %T %+v\n", a, a)
+	}
+}

@@ -1,0 +1,98 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/internal/sim"
+)
+
+// enough seeds for the rarest mutant, many times over.
+const enough = 2000
+
+// Each rule of the design, broken: its invariant breaks, and the same seed is
+// clean with the rule in place.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, rule := range sim.Rules() {
+		if rule.Invariant == "" {
+			continue
+		}
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			if rule.Why == "" {
+				t.Error("nobody knows what it is for")
+			}
+			for seed := range enough {
+				cfg := mutant(rule.Name, seed)
+				r := sim.Election(cfg)
+				if !r.Has(rule.Invariant) {
+					continue
+				}
+				t.Logf("seed %d: %s", seed, r.Violations[0].Detail)
+				if cfg.Break = baseline(rule.Name); cfg.Break == "" {
+					clean(t, cfg)
+				} else if sim.Election(cfg).Has(rule.Invariant) {
+					t.Errorf("seed %d breaks %s without this rule broken as well", seed, rule.Invariant)
+				}
+				return
+			}
+			t.Errorf("%d seeds without this rule, and %s held: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
+		})
+	}
+}
+
+func clean(t *testing.T, cfg sim.Config) {
+	t.Helper()
+	for _, v := range sim.Election(cfg).Violations {
+		t.Errorf("the rules are kept, and %s breaks: %s\nreplay: %s", v.Invariant, v.Detail, v.Replay)
+	}
+}
+
+// mutant is a world in which a rule can show what it is for.
+func mutant(name string, seed int) sim.Config {
+	cfg := sim.Config{Seed: uint64(seed), Nodes: 2 + seed%4, Scopes: 1 + seed%2, Takeover: election.Strict, Break: name}
+	switch name {
+	case string(electiontest.HoldStored), string(electiontest.HoldOwnLease), string(electiontest.LeasesRegistered), "settle-after-entry":
+		cfg.UnequalLeases = true // among equal ones, a candidate's own lease covers for it
+	case string(electiontest.TermInPredicate):
+		cfg.Nodes = 1 // and the other process of its name
+	}
+	return cfg
+}
+
+// baseline: only a lock that lies lets two processes of one name hold sessions
+// that both matter, so this rule is broken among such locks, and compared to them.
+func baseline(name string) string {
+	if name == string(electiontest.TermInPredicate) {
+		return string(electiontest.LockExcludes)
+	}
+	return ""
+}
+
+// The row is the truth, the lock only says when to try: with a lock that everybody
+// gets, leaders chase each other away, which is no way to live, but never do two
+// act, and nothing is promised or committed that should not be.
+func TestLyingLockIsHarmless(t *testing.T) {
+	t.Parallel()
+	restless := 0
+	each(nightly(200), func(seed int) {
+		cfg := config(seed, election.Strict)
+		cfg.Break = string(electiontest.LockExcludes)
+		for _, v := range sim.Election(cfg).Violations {
+			if v.Invariant != sim.Liveness {
+				t.Errorf("%s: %s\nreplay: %s", v.Invariant, v.Detail, v.Replay)
+			}
+		}
+	})
+	for seed := range 20 {
+		cfg := mutant(string(electiontest.LockExcludes), seed)
+		if sim.Election(cfg).Has(sim.Liveness) {
+			restless++
+		}
+	}
+	if restless == 0 {
+		t.Error("the lock that lies made no difference: did it lie?")
+	}
+}

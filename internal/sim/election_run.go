@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+// baseLease is the lease of an equal world.
+const baseLease = time.Second
+
+// maxViolations is where a run has shown enough.
+const maxViolations = 5
+
+// run is one election in a world.
+type run struct {
+	cfg     Config
+	rule    *rule // broken; nil if none
+	amid    *rule
+	w       *world.World
+	net     *world.Network
+	db      *database
+	nodes   []*node
+	scopes  []string
+	doors   map[string]*hall
+	longest time.Duration
+	quiet   bool // no more faults
+	found   []Violation
+	stats   map[string]int64
+	serial  int64
+}
+
+// Election runs one election and reports. The configuration must be valid.
+func Election(cfg Config) Report {
+	cfg = cfg.withDefaults()
+	r := newRun(cfg)
+	for i := range r.nodes {
+		n := r.nodes[i]
+		r.w.After(r.w.Between(0, baseLease), "boot", func() { n.boot(n.name) })
+	}
+	r.w.After(r.w.Between(baseLease, 2*baseLease), "fault", r.fault)
+	lies := cfg.Steps / 3 // a lying lock begins to lie once somebody leads
+	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
+		if r.w.Steps() == lies {
+			r.breakStore()
+		}
+	}
+	if len(r.found) == 0 {
+		r.settle()
+	}
+	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
+	return Report{
+		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]Violation{}, r.found...),
+		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
+	}
+}
+
+func newRun(cfg Config) *run {
+	w := world.New(cfg.Seed, cfg.Trace)
+	r := &run{cfg: cfg, w: w, doors: map[string]*hall{}, stats: map[string]int64{}, longest: baseLease}
+	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.amid != "" {
+		r.amid = findRule(r.rule.amid)
+	}
+	for i := range cfg.Scopes {
+		scope := fmt.Sprintf("s%d", i)
+		r.scopes = append(r.scopes, scope)
+		r.doors[scope] = &hall{r: r, scope: scope}
+	}
+	for i := range cfg.Nodes {
+		r.nodes = append(r.nodes, newNode(r, i))
+	}
+	r.net = w.NewNetwork(baseLease)
+	r.db = newDatabase(r)
+	if r.rule != nil && r.rule.store != "" && r.rule.amid == "" && r.rule.Invariant != "" {
+		r.db.store.Break(r.rule.store)
+	}
+	return r
+}
+
+// breakStore breaks the rules that are interesting only among leaders.
+func (r *run) breakStore() {
+	for _, b := range []*rule{r.rule, r.amid} {
+		if b != nil && b.store != "" {
+			r.db.store.Break(b.store)
+		}
+	}
+}
+
+// breaks tells whether the world is to tamper with a rule.
+func (r *run) breaks(name string) bool { return r.rule != nil && r.rule.Name == name }
+
+// step runs one event. What holds after the event before holds until then, so
+// the doors are judged over the whole interval.
+func (r *run) step() bool {
+	next, ok := r.w.Next()
+	if !ok {
+		return false
+	}
+	for _, scope := range r.scopes {
+		r.doors[scope].judge(r.w.Now(), next)
+	}
+	return r.w.Step()
+}
+
+// settle ends all faults and gives the election ten leases to come to rest.
+func (r *run) settle() {
+	r.quiet = true
+	r.calm()
+	began, well := r.w.Now(), time.Duration(0)
+	for r.w.Now()-began < 10*r.longest {
+		if !r.step() || len(r.found) > 0 {
+			return
+		}
+		switch {
+		case r.troubled() != "":
+			well = 0
+		case well == 0:
+			well = r.w.Now()
+		case r.w.Now()-well > r.longest:
+			r.stats["settled_ms"] = (well - began).Milliseconds()
+			return
+		}
+	}
+	r.violated(Liveness, r.troubled())
+}
+
+// troubled says which scope is not led as it should be.
+func (r *run) troubled() string {
+	for _, scope := range r.scopes {
+		if n := r.doors[scope].openNow(); n != 1 {
+			return fmt.Sprintf("%s: %d act doors are open ten leases after the last fault", scope, n)
+		}
+	}
+	return ""
+}
+
+func (r *run) violated(invariant, detail string) {
+	same := func(v Violation) bool { return v.Invariant == invariant }
+	if slices.ContainsFunc(r.found, same) {
+		return // the first says it all
+	}
+	r.w.Note("VIOLATION", invariant+": "+detail, 0)
+	r.found = append(r.found, Violation{Invariant: invariant, Step: r.w.Steps(), Replay: r.cfg.replay(), Detail: detail})
+}
+
+func (r *run) count(what string) { r.stats[what]++ }
+
+func (r *run) least(what string, n int64) {
+	if old, ok := r.stats[what]; !ok || n < old {
+		r.stats[what] = n
+	}
+}
+
+// actDoorsMatter: fast lets them overlap and says so.
+func (r *run) actDoorsMatter() bool {
+	return r.cfg.Takeover != election.Fast
+}
+
+// mode is the takeover that machines are told.
+func (r *run) mode() election.Takeover {
+	if r.breaks("strict") {
+		return election.Fast
+	}
+	return r.cfg.Takeover
+}

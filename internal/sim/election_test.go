@@ -1,0 +1,169 @@
+package sim_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/sim"
+)
+
+// nightly multiplies the number of seeds.
+func nightly(seeds int) int {
+	if os.Getenv("CONCH_NIGHTLY") == "1" {
+		return 20 * seeds
+	}
+	return seeds
+}
+
+// each runs f for every number below n, on as many goroutines as there are
+// processors: the worlds share nothing.
+func each(n int, f func(i int)) {
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+}
+
+// config is the world of one seed: one to five nodes, one to three scopes, equal
+// and unequal leases.
+func config(seed int, mode election.Takeover) sim.Config {
+	return sim.Config{
+		Seed: uint64(seed), Nodes: 1 + seed%5, Scopes: 1 + seed%3, Takeover: mode, UnequalLeases: seed%2 == 0,
+	}
+}
+
+// S4, S9, S11, S12, F4, F5: whatever befalls them, at most one acts, epochs grow,
+// commits are in order, promises are true, and in the end one leads.
+func TestElection(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode  election.Takeover
+		seeds int
+	}{{election.Strict, 1800}, {election.Keep, 600}, {election.Fast, 600}} {
+		t.Run(string(c.mode), func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			total := map[string]int64{}
+			each(nightly(c.seeds), func(seed int) {
+				r := sim.Election(config(seed, c.mode))
+				for _, v := range r.Violations {
+					t.Errorf("%s after step %d: %s\nreplay: %s", v.Invariant, v.Step, v.Detail, v.Replay)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for name, n := range r.Stats {
+					total[name] += n
+				}
+			})
+			eventful(t, total)
+			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast) {
+				t.Errorf("%d overlaps in %s: only fast lets two act doors be open at once, and it does", overlaps, c.mode)
+			}
+		})
+	}
+}
+
+// eventful fails if the world was too gentle to prove anything.
+func eventful(t *testing.T, total map[string]int64) {
+	t.Helper()
+	for _, name := range []string{
+		"mints", "handoffs", "acts", "acts_refused", "acts_frozen", "fence_commits", "fence_stale", "fence_ended", "bids_lost",
+		"fact_abandoned", "fact_blocked", "fact_draining", "fact_entered", "fact_evicted", "fact_following", "fact_late",
+		"fact_lost", "fact_released", "fact_resumed", "fact_retrying",
+		"fault_ambush", "fault_chain", "fault_clock_slew", "fault_clock_step", "fault_failover", "fault_kill",
+		"fault_part", "fault_part_down", "fault_part_failover", "fault_part_reset", "fault_part_up",
+		"fault_pause_long", "fault_pause_short", "fault_reset", "fault_restart_db", "fault_stall",
+		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie",
+	} {
+		if total[name] == 0 {
+			t.Errorf("in no run was there any %s", name)
+		}
+	}
+	t.Log(total)
+}
+
+// Equal configurations give equal reports and, byte for byte, equal traces.
+func TestDeterminism(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for seed := range 40 {
+		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
+			cfg := config(seed, mode)
+			var one, two bytes.Buffer
+			cfg.Trace = &one
+			first := sim.Election(cfg)
+			cfg.Trace = &two
+			second := sim.Election(cfg)
+			if !reflect.DeepEqual(first, second) || !bytes.Equal(one.Bytes(), two.Bytes()) {
+				t.Fatalf("seed %d in %s ran twice and differed: %s, %s", seed, mode, first.Trace, second.Trace)
+			}
+			cfg.Trace = nil
+			if unseen := sim.Election(cfg); !reflect.DeepEqual(first, unseen) {
+				t.Fatalf("seed %d in %s runs otherwise when nobody looks", seed, mode)
+			}
+			if seen[first.Trace] {
+				t.Errorf("seed %d in %s runs like another", seed, mode)
+			}
+			seen[first.Trace] = true
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	out, err := json.Marshal(sim.Election(sim.Config{Seed: 3, Steps: 200}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"seed":3`, `"nodes":3`, `"steps":`, `"violations":[]`, `"stats":{`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the report lacks %s: %s", want, out)
+		}
+	}
+	cfg := sim.Config{Seed: 3, Nodes: 2, Takeover: election.Strict, Break: "hold-waits"}
+	for ; ; cfg.Seed++ {
+		r := sim.Election(cfg)
+		if len(r.Violations) == 0 {
+			continue
+		}
+		v := r.Violations[0]
+		for _, want := range []string{"conch sim election --nodes 2 --seed ", " --takeover strict --scopes 1 --steps 1500 --break hold-waits"} {
+			if !strings.Contains(v.Replay, want) {
+				t.Errorf("the replay line lacks %q: %s", want, v.Replay)
+			}
+		}
+		return
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	if err := (sim.Config{}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for want, cfg := range map[string]sim.Config{
+		"takeover": {Takeover: "slow"}, "nodes": {Nodes: -1}, "scopes": {Scopes: 99}, "steps": {Steps: -1},
+		"there are term-in-predicate": {Break: "everything"},
+	} {
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
