@@ -56,7 +56,7 @@ func sentence(text string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, strings.TrimPrefix(line, "election: "))
+			parts = append(parts, strings.TrimPrefix(strings.TrimPrefix(line, "election: "), "sim: "))
 		}
 	}
 	return strings.Join(parts, "; ")
