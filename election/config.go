@@ -54,6 +54,10 @@ type Role struct {
 	// refused by the resource when the token is stale. Same contract as Lead.
 	Fenced func(ctx context.Context, l Leadership) error
 
+	// Warm gets this process ready to lead: it is called when a transfer to it is
+	// about to happen, and the transfer waits for it a little. Optional.
+	Warm func(ctx context.Context) error
+
 	Lease         time.Duration // overrides Config's
 	LateThreshold time.Duration
 	Preferred     []string      // who bids first, in order, when the scope is free

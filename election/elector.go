@@ -141,6 +141,19 @@ func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
 	return e.giveUp(ctx, StepDown{Scope: scope, Why: fmt.Errorf("%w in favour of %s", ErrStepDown, to), To: to})
 }
 
+// Warm runs the role's Warm, if it has one, on behalf of whoever is about to
+// transfer the scope to this process.
+func (e *Elector) Warm(ctx context.Context, scope string) error {
+	d := e.desks[scope]
+	switch {
+	case d == nil:
+		return fmt.Errorf("election: %w: %q", ErrUnknownScope, scope)
+	case d.role.Warm == nil:
+		return nil
+	}
+	return d.role.Warm(ctx)
+}
+
 // StepDown is Drain with everything said: the cause that the role's context
 // gets, the actor that the history shows, the successor, the time for acts to
 // end (0: the configured one).

@@ -20,8 +20,8 @@ var files embed.FS
 // SchemaMin and SchemaMax bound the schema versions this program works with:
 // schema N works with programs N and N − 1.
 const (
-	SchemaMin = 3
-	SchemaMax = 3
+	SchemaMin = 4
+	SchemaMax = 4
 )
 
 // Migrations are the schema's files.

@@ -1,0 +1,172 @@
+package pgmint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// commandChannel announces changes of conch.command, as id:state.
+const commandChannel = "conch_command"
+
+const (
+	commandPoll = 2 * time.Second // repairs a lost notification
+	// warmPatience is how long the leader waits for the successor of a transfer to
+	// be ready before it goes ahead without.
+	warmPatience = 2 * time.Second
+)
+
+// Leader is what commands are carried out on; *election.Elector is one.
+type Leader interface {
+	Snapshot() []election.Status
+	StepDown(ctx context.Context, s election.StepDown) error
+	Warm(ctx context.Context, scope string) error
+}
+
+// Obey carries out what operators ask through conch.command, for every scope
+// that the leader leads, until ctx ends. The id is the candidate's, to know which
+// transfers are to it. Trouble with the database only delays it.
+func Obey(ctx context.Context, cfg Config, id string, leader Leader) {
+	o := obeyer{cfg: cfg, id: id, leader: leader}
+	defer o.close()
+	defer o.busy.Wait()
+	nudge := make(chan struct{}, 1)
+	poke := func() {
+		select {
+		case nudge <- struct{}{}:
+		default:
+		}
+	}
+	listening := make(chan struct{})
+	go func() {
+		defer close(listening)
+		_ = pg.Listen(ctx, cfg.pg(" commands"), []string{commandChannel},
+			pg.ListenFuncs{Up: poke, Notify: func(string, string) { poke() }})
+	}()
+	defer func() { <-listening }()
+	tick := time.NewTicker(commandPoll)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		o.pass(ctx)
+		select {
+		case <-ctx.Done():
+		case <-nudge:
+		case <-tick.C:
+		}
+	}
+}
+
+type obeyer struct {
+	cfg    Config
+	id     string
+	leader Leader
+	conn   *pgx.Conn
+	busy   sync.WaitGroup // orders being carried out
+}
+
+func (o *obeyer) close() {
+	if o.conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = o.conn.Close(ctx)
+		o.conn = nil
+	}
+}
+
+// order is one open row of conch.command.
+type order struct {
+	ID        int64
+	Scope     string
+	Epoch     int64
+	Verb      string
+	ToID      string
+	Actor     string
+	TimeoutMS int64
+	State     string
+	AgeMS     int64
+}
+
+const openOrders = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, state,
+       (extract(epoch FROM clock_timestamp() - at) * 1000)::bigint
+  FROM conch.command WHERE state IN ('asked', 'warm') AND scope = ANY ($1) ORDER BY id`
+
+// pass looks at what is open and does its part of it.
+func (o *obeyer) pass(ctx context.Context) {
+	if o.conn == nil || o.conn.IsClosed() {
+		conn, err := pg.Connect(ctx, o.cfg.pg(" commands"))
+		if err != nil {
+			return // the next tick tries again
+		}
+		o.conn = conn
+	}
+	led := map[string]election.Status{}
+	var scopes []string
+	for _, s := range o.leader.Snapshot() {
+		scopes = append(scopes, s.Scope)
+		if s.Leading {
+			led[s.Scope] = s
+		}
+	}
+	rows, err := o.conn.Query(ctx, openOrders, scopes)
+	if err != nil {
+		return
+	}
+	orders, err := pgx.CollectRows(rows, pgx.RowToStructByPos[order])
+	if err != nil {
+		return
+	}
+	for _, c := range orders {
+		status, leading := led[c.Scope]
+		switch {
+		case leading && status.Token.Epoch == c.Epoch && !c.waitsForSuccessor():
+			o.carryOut(ctx, c)
+		case !leading && c.Verb == "transfer" && c.ToID == o.id && c.State == "asked":
+			o.warm(ctx, c)
+		}
+	}
+}
+
+func (c order) waitsForSuccessor() bool {
+	return c.Verb == "transfer" && c.State == "asked" && time.Duration(c.AgeMS)*time.Millisecond < warmPatience
+}
+
+// warm gets ready to succeed and says so.
+func (o *obeyer) warm(ctx context.Context, c order) {
+	if o.leader.Warm(ctx, c.Scope) == nil {
+		_, _ = o.conn.Exec(ctx, `UPDATE conch.command SET state = 'warm' WHERE id = $1 AND state = 'asked'`, c.ID)
+	}
+}
+
+// carryOut takes an order for itself, does it and writes down how it ended.
+func (o *obeyer) carryOut(ctx context.Context, c order) {
+	tag, err := o.conn.Exec(ctx, `UPDATE conch.command SET state = 'taken' WHERE id = $1 AND state IN ('asked', 'warm')`, c.ID)
+	if err != nil || tag.RowsAffected() != 1 {
+		return // expired meanwhile, or unknown: not taken for sure, so not done
+	}
+	o.busy.Go(func() { // beside the loop: a drain takes its time, other scopes go on
+		state, result := "done", ""
+		err := o.leader.StepDown(ctx, election.StepDown{
+			Scope: c.Scope, Why: fmt.Errorf("%w: asked by %s", election.ErrStepDown, c.Actor),
+			Actor: c.Actor, To: c.ToID, Timeout: time.Duration(c.TimeoutMS) * time.Millisecond,
+		})
+		if err != nil {
+			state, result = "failed", err.Error()
+		}
+		if errors.Is(err, election.ErrDrainTimeout) {
+			result = "given up, but acts had not ended in time: the successor waits as after a crash"
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandPoll)
+		defer cancel()
+		_ = with(ctx, o.cfg, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, c.ID, state, result)
+			return err
+		})
+	})
+}

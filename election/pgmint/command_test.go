@@ -1,0 +1,116 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// obedient is an elector that also carries out commands.
+func obedient(t *testing.T, url, id string, role election.Role) *election.Elector {
+	t.Helper()
+	role.Scope = "s"
+	e, err := election.New(election.Config{
+		Mint: newMint(t, url), ID: id, Lease: 3 * time.Second, Roles: []election.Role{role},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{}, 2)
+	go func() { _ = e.Run(ctx); done <- struct{}{} }()
+	go func() { pgmint.Obey(ctx, pgmint.Config{URL: url}, id, e); done <- struct{}{} }()
+	t.Cleanup(func() { cancel(); <-done; <-done })
+	return e
+}
+
+// F6, S33: drain and transfer with access to the database alone; the successor of
+// a transfer is warmed before the release; history names the actor.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	cfg := pgmint.Config{URL: db.URL}
+	a := obedient(t, db.URL, "a", election.Role{})
+	wait(t, a, fence.Act)
+	var warmed atomic.Int64
+	b := obedient(t, db.URL, "b", election.Role{Warm: func(context.Context) error {
+		if !a.Gate("s").IsOpen(fence.Act) {
+			t.Error("the successor was warmed after the release")
+		}
+		warmed.Add(1)
+		return nil
+	}})
+	c := db.Connect(t)
+	pgtest.Eventually(t, 10*time.Second, "both to listen for commands", func() bool {
+		var n int
+		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch commands'`).Scan(&n) == nil && n == 4 &&
+			b.Snapshot()[0].Holder == "a"
+	})
+	var steps []string
+	note := func(s string) { steps = append(steps, s) }
+	began := time.Now()
+	if err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+		t.Fatal(err, steps)
+	}
+	wait(t, b, fence.Act)
+	t.Logf("transfer: %s from the request to the successor's act door; %q", time.Since(began), steps)
+	if warmed.Load() != 1 || len(steps) != 4 {
+		t.Errorf("warmed %d times, steps %q", warmed.Load(), steps)
+	}
+	if err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, a, fence.Act)
+	o, err := pgmint.Observe(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	events, err := o.History(t.Context(), "s", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, e.Event+" "+e.Actor)
+	}
+	if s := strings.Join(got, ", "); s != "acquired , transferred ops, acquired , drained ops, acquired " {
+		t.Errorf("history: %s", s)
+	}
+	for _, bad := range []pgmint.Request{
+		{Scope: "s", To: "nobody", Actor: "ops", Timeout: time.Second},
+		{Scope: "s", To: "a", Actor: "ops", Timeout: time.Second},
+		{Scope: "t", Actor: "ops", Timeout: time.Second},
+	} {
+		if err := pgmint.Ask(t.Context(), cfg, bad, note); err == nil {
+			t.Errorf("%+v was carried out", bad)
+		}
+	}
+}
+
+// A request that nobody takes is withdrawn: nobody does it later.
+func TestUnansweredCommandIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	deaf, _ := elector(t, db.URL, "deaf", 3*time.Second)
+	wait(t, deaf, fence.Act)
+	var unanswered *pgmint.UnansweredError
+	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
+	if !errors.As(err, &unanswered) || unanswered.Taken || unanswered.Holder != "deaf" {
+		t.Fatalf("%v", err)
+	}
+	var state string
+	if err := db.Connect(t).QueryRow(t.Context(), `SELECT state FROM conch.command`).Scan(&state); err != nil || state != "expired" {
+		t.Errorf("the row is %q, %v", state, err)
+	}
+}

@@ -1,0 +1,2 @@
+DROP TABLE conch.command;
+DROP FUNCTION conch.announce_command();

@@ -1,0 +1,28 @@
+-- What operators ask of a leader: a row and a notification, so that it works with
+-- access to the database alone.
+--
+--     asked → warm (the successor of a transfer is ready) → taken (the leader has it) → done | failed
+--     asked or warm → expired (nobody took it in time, or the leadership it was meant for is over)
+CREATE TABLE conch.command (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+    scope      text NOT NULL,
+    epoch      bigint NOT NULL,               -- the leadership it is meant for, and no later one
+    verb       text NOT NULL CHECK (verb IN ('drain', 'transfer')),
+    to_id      text NOT NULL DEFAULT '',
+    actor      text NOT NULL,
+    timeout_ms bigint NOT NULL CHECK (timeout_ms > 0),
+    state      text NOT NULL DEFAULT 'asked' CHECK (state IN ('asked', 'warm', 'taken', 'done', 'failed', 'expired')),
+    result     text NOT NULL DEFAULT '',
+    done_at    timestamptz
+);
+CREATE INDEX command_open ON conch.command (scope) WHERE state IN ('asked', 'warm');
+
+-- Keys only: readers fetch the row.
+CREATE FUNCTION conch.announce_command() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('conch_command', NEW.id || ':' || NEW.state);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER announce_command AFTER INSERT OR UPDATE OF state ON conch.command
+    FOR EACH ROW EXECUTE FUNCTION conch.announce_command();
