@@ -219,6 +219,38 @@ func TestDrainMeansNone(t *testing.T) {
 	}
 }
 
+// A gate that shuts between any two looks of Do refuses, and nothing worse.
+func TestShutBetweenTheLooks(t *testing.T) {
+	g, l, _ := manualGate("s")
+	stop := hammer(2, func() {
+		err := g.Do(t.Context(), fence.Act, 0, func(context.Context, fence.Token) error { return nil })
+		if err != nil && !errors.Is(err, fence.ErrShut) {
+			t.Error(err)
+		}
+	})
+	defer stop()
+	for range 200_000 {
+		l.Open(token, 0, 300)
+		l.Shut(errGone)
+	}
+}
+
+// A term that ends and is followed by another while Wait looks is not missed.
+func TestWaitMissesNothing(t *testing.T) {
+	g, l, clock := manualGate("s")
+	l.Open(token, 0, 300)
+	clock.set(300)
+	clock.meanwhile = func() {
+		l.Shut(errGone)
+		l.Open(token, 0, 400)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if got, err := g.Wait(ctx, fence.Act); err != nil || got != token {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // Drain waits for the last act, and no longer than its context.
 func TestDrainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

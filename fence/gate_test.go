@@ -231,6 +231,11 @@ func TestShutError(t *testing.T) {
 	if e.Holder != "c" || !errors.Is(e, errGone) {
 		t.Errorf("shut: %v", e)
 	}
+	l.Open(token, 200, 1000)
+	clock.set(100)
+	if e := refusal(fence.Act); !errors.Is(e, fence.ErrHolding) || errors.Is(e, errGone) {
+		t.Errorf("in the hold of a later term: %v", e)
+	}
 	for _, word := range []string{"act door", `"payments"`, "c is", "gone"} {
 		if !strings.Contains(e.Error(), word) {
 			t.Errorf("%q does not say %q", e, word)

@@ -20,7 +20,7 @@ func (l *Latch) Open(t Token, actFrom, deadline Instant) {
 	tn.deadline.Store(int64(deadline))
 	tn.ctx, tn.end = context.WithCancelCause(context.Background())
 	if old := l.gate.tenure.Swap(tn); old != nil {
-		old.deadline.Store(math.MinInt64)
+		old.deadline.Store(int64(passed))
 		old.end(ErrStale)
 	}
 	l.moved()

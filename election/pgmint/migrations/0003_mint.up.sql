@@ -48,11 +48,12 @@ BEGIN
     END IF;
 
     -- A scope seen for the first time. On timeline 1 nothing can have been lost
-    -- before; later, a promotion may have lost the row, so its history is unknown.
+    -- before; later, a promotion may have lost the row: it counts as one of timeline
+    -- 1 that nobody released.
     INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
                                   process_key, takeover, system_id, timeline, acquired_at, parted_at)
     SELECT b.scope, b.key, 0, gen_random_uuid(), '', b.lease, 0, tl = 1,
-           0, my_takeover, sys, CASE WHEN tl = 1 THEN 1 ELSE 0 END, clock_timestamp(), clock_timestamp()
+           0, my_takeover, sys, 1, clock_timestamp(), clock_timestamp()
       FROM unnest(scopes, keys, leases) AS b(scope, key, lease)
      WHERE NOT EXISTS (SELECT FROM conch.leadership l WHERE l.scope = b.scope)
      ORDER BY b.scope
