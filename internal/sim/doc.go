@@ -1,2 +1,65 @@
-// Package sim runs an election in a deterministic world.
+// Package sim runs elections in a deterministic world of faults and says what
+// broke.
+//
+//	report := sim.Election(sim.Config{Nodes: 5, Seed: 42})
+//
+// What is on trial is the real thing: each process has an [election.Machine] and,
+// for each scope, a [fence.Gate] with its latch. Only what surrounds them is
+// played: the loop, the network, the clocks, and as the database the pure model
+// of a mint ([electiontest.Store]), which passes the same suite as the one in
+// Postgres. The queue, the clocks and the network are in package sim/world and
+// know nothing of elections; the worlds of other wings stand on them beside this
+// one.
+//
+// # The world
+//
+// A node is a machine with a clock; one process campaigns on it, or two of one
+// name when the first was only taken for dead. Requests and replies are mostly
+// quick, sometimes up to two leases late, or lost; a connection that lost a piece
+// delivers nothing more. Processes are stopped, held up between a decision and
+// its execution, killed and started again; machines are suspended; links are cut
+// in either direction; sessions are ended at the server, at worst right after a
+// heartbeat took; the database restarts, or fails over to a standby that lags, and
+// its clock is set back and forth; scopes are given up and transferred at any
+// time, with acts under way and roles that end late. Leases may differ by node
+// and scope. After [Config.Steps] events the faults end.
+//
+// # Clocks
+//
+// All is judged in true time, which nobody in the world can read. Each machine's
+// clock is wrong by up to 2 % and counts suspended time; the timers of its
+// processes do not. A decision of the database that depends on its wall clock
+// would show: that one jumps.
+//
+// # Invariants
+//
+// Between two events nothing changes but the time, so a door is an interval of
+// its machine's clock, mapped to true time. The intervals are compared, not
+// samples of them.
+//
+//	act-doors        no two act doors of a scope are open at one instant (strict, keep);
+//	                 an act under way counts as an open door, its process stopped or not
+//	epochs           a scope's epochs only grow, in every history of the database
+//	fenced-order     commits past the fence are in the order of their epochs
+//	released-honest  when a release is written, its term's door is shut and its acts are over
+//	liveness         within ten leases after the last fault each scope has one open act door
+//	gate-rule        the real gate says what its own rule says
+//
+// What is not claimed: that a process which is frozen inside an act writes
+// nothing when it thaws. An act is over by its maximum, as the caller promised;
+// the ones during which their process stood still are counted (acts_frozen), and
+// are what the fenced door is for.
+//
+// # Rules
+//
+// [Rules] lists the rules of the design, each of which can be broken by name: on
+// the mint's side by the model, else by tampering with what passes between the
+// machine, the gate and the world. The tests break each of them until an
+// invariant falls, and run the same seed again with the rule in place.
+//
+// # Replay
+//
+// Everything follows from the configuration. A violation carries the command that
+// shows it again; with [Config.Trace] it tells every step on the way. Where the
+// code has changed since, the same seed is another run: keep the commit as well.
 package sim

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -35,9 +36,9 @@ func (p *process) dial() *conn {
 		}
 		noticed = true
 		if !p.r.breaks("server-lease") {
-			p.r.w.After(p.r.w.Between(baseLease, 2*baseLease), "keepalive", func() { p.r.db.end(c.key) })
+			p.r.w.After(p.r.w.Between(baseLease, 2*baseLease), func() { p.r.db.end(c.key) })
 		}
-		p.after(p.r.w.Between(baseLease, 2*baseLease), "keepalive", func() {
+		p.after(p.r.w.Between(baseLease, 2*baseLease), func() {
 			c.dead = true
 			if p.conn == c && p.flight != nil {
 				p.answer(p.flight, lost())
@@ -71,20 +72,20 @@ func (p *process) call(a election.Action) {
 	}
 	f, c := &flight{sent: p.now()}, p.conn
 	p.flight = f
-	p.after(p.patience(a), "patience", func() { p.answer(f, lost()) })
+	p.after(p.patience(a), func() { p.answer(f, lost()) })
 	if c == nil || c.dead {
-		p.after(time.Microsecond, "no connection", func() { p.answer(f, lost()) })
+		p.after(time.Microsecond, func() { p.answer(f, lost()) })
 		return
 	}
 	send := func() {
-		c.up.Send("request", func() {
+		c.up.Send(func() {
 			p.r.db.serve(c, a, func(in election.Input) {
 				deliver := func() { p.run(func() { p.answer(f, in) }) }
 				if in == election.Input(lost()) {
-					c.down.Reset("reset", deliver)
+					c.down.Reset(deliver)
 					return
 				}
-				c.down.Send("reply", deliver)
+				c.down.Send(deliver)
 			})
 		})
 	}
@@ -92,7 +93,7 @@ func (p *process) call(a election.Action) {
 		send()
 		return
 	}
-	p.after(p.r.w.Between(0, p.set.Lease/2), "sent late", send)
+	p.after(p.r.w.Between(0, p.set.Lease/2), send)
 }
 
 // answer hands the outcome of a request to the loop, once.
@@ -126,7 +127,7 @@ func (p *process) answer(f *flight, in election.Input) {
 func (p *process) hangUp() {
 	if c := p.conn; c != nil {
 		p.conn = nil
-		c.up.Send("close", func() { p.r.db.end(c.key) })
+		c.up.Send(func() { p.r.db.end(c.key) })
 	}
 }
 
@@ -140,23 +141,16 @@ func (p *process) watch(keys []int64) {
 }
 
 func (p *process) ask(key int64) {
-	p.r.net.Tell(p.node.name, place, "wait", func() { p.r.db.isGone(p, key) })
-	p.after(p.r.w.Between(baseLease, 5*baseLease), "wait slice", func() {
+	p.r.net.Tell(p.node.name, place, func() { p.r.db.isGone(p, key) })
+	p.after(p.r.w.Between(baseLease, 5*baseLease), func() {
 		if p.watches(key) {
 			p.ask(key)
 		}
 	})
 }
 
-func (p *process) watches(key int64) bool {
-	for _, k := range p.watched {
-		if k == key {
-			return true
-		}
-	}
-	return false
-}
+func (p *process) watches(key int64) bool { return slices.Contains(p.watched, key) }
 
 func (p *process) hear(in election.Woken) {
-	p.r.net.Tell(place, p.node.name, "woken", func() { p.run(func() { p.post(in) }) })
+	p.r.net.Tell(place, p.node.name, func() { p.run(func() { p.post(in) }) })
 }

@@ -57,7 +57,7 @@ func (c *chair) shut(why error) {
 	t, r := c.term, c.p.r
 	r.w.Note(c.p.name, "shuts "+c.scope, t.token.Epoch)
 	if r.breaks("gate-before-role") {
-		c.p.after(r.w.Between(0, c.lease), "shut late", func() { c.close(t, why) })
+		c.p.after(r.w.Between(0, c.lease), func() { c.close(t, why) })
 	} else {
 		c.close(t, why)
 	}
@@ -69,7 +69,7 @@ func (c *chair) shut(why error) {
 	if !r.quiet && r.w.Chance(0.15) {
 		back = r.w.Between(0, 2*c.lease)
 	}
-	c.p.after(back, "role returns", func() {
+	c.p.after(back, func() {
 		c.back = true
 		c.ended(t)
 	})
@@ -100,7 +100,7 @@ func (c *chair) die() {
 // role asks the act door again and again, for acts short and long.
 func (c *chair) role(t *tenure) {
 	pause := c.p.r.w.Between(c.lease/20, c.lease/3)
-	c.p.after(pause, "act?", func() {
+	c.p.after(pause, func() {
 		if t.shut || c.term != t {
 			return
 		}
@@ -151,7 +151,7 @@ func (c *chair) begin(t *tenure, lasts time.Duration) {
 	r.count("acts")
 	t.acts++
 	t.counted++
-	r.w.After(c.p.node.clock.For(lasts), "act over", func() {
+	r.w.After(c.p.node.clock.For(lasts), func() {
 		if c.p.dead {
 			return
 		}

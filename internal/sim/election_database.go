@@ -109,7 +109,7 @@ func (db *database) begin(c *conn) {
 
 // watchIdle is the server's own timer over a session.
 func (db *database) watchIdle(c *conn) {
-	db.r.w.After(db.clock.For(c.p.set.Lease)+time.Microsecond, "idle?", func() {
+	db.r.w.After(db.clock.For(c.p.set.Lease)+time.Microsecond, func() {
 		if db.expire(); db.store.Alive(c.key) {
 			db.watchIdle(c)
 		}
@@ -134,7 +134,7 @@ func (db *database) outage(d time.Duration, lag int) {
 		db.store.Promote(lag)
 	}
 	db.down = true
-	db.r.w.After(d, "database up", func() {
+	db.r.w.After(d, func() {
 		db.down = false
 		for _, key := range ended {
 			db.wake(key)
@@ -144,9 +144,9 @@ func (db *database) outage(d time.Duration, lag int) {
 		for _, p := range n.living() {
 			c, f := p.conn, p.flight
 			if c != nil && f != nil && db.r.w.Chance(0.7) {
-				c.down.Reset("reset", func() { p.run(func() { p.answer(f, lost()) }) })
+				c.down.Reset(func() { p.run(func() { p.answer(f, lost()) }) })
 			}
-			p.after(db.r.w.Between(0, 3*time.Second)+d, "listen again", func() { p.post(election.Woken{}) })
+			p.after(db.r.w.Between(0, 3*time.Second)+d, func() { p.post(election.Woken{}) })
 		}
 	}
 }

@@ -12,7 +12,7 @@ func (r *run) fault() {
 	if r.quiet {
 		return
 	}
-	r.w.After(r.w.Between(baseLease/20, baseLease), "fault", r.fault)
+	r.w.After(r.w.Between(baseLease/20, baseLease), r.fault)
 	n := r.victim()
 	total := 0
 	for _, f := range faults {
@@ -86,7 +86,7 @@ func (r *run) part(n *node, up, down bool) {
 	if down {
 		r.net.Cut(place, n.name)
 	}
-	r.w.After(r.w.Between(baseLease/10, 3*baseLease), "heal", func() {
+	r.w.After(r.w.Between(baseLease/10, 3*baseLease), func() {
 		r.net.Heal(n.name, place)
 		r.net.Heal(place, n.name)
 	})
@@ -98,7 +98,7 @@ func (r *run) spring(p *process) {
 	p.ambushed = false
 	r.w.Note(p.name, "ambushed", 0)
 	r.part(p.node, true, true)
-	r.w.After(r.w.Between(0, 5*time.Millisecond), "reset", func() { r.reset(p.node) })
+	r.w.After(r.w.Between(0, 5*time.Millisecond), func() { r.reset(p.node) })
 }
 
 // reset ends a node's sessions at the server, as a broken middlebox or an
@@ -108,7 +108,7 @@ func (r *run) reset(n *node) {
 		if c, f := p.conn, p.flight; c != nil {
 			r.db.end(c.key)
 			if f != nil {
-				c.down.Reset("reset", func() { p.run(func() { p.answer(f, lost()) }) })
+				c.down.Reset(func() { p.run(func() { p.answer(f, lost()) }) })
 			}
 		}
 	})
@@ -119,7 +119,7 @@ func (r *run) chain(_ *node) {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
 	at := time.Duration(0)
 	for i := range 2 + r.w.Pick(3) {
-		r.w.After(at, "chain", func() {
+		r.w.After(at, func() {
 			terms := r.doors[scope].terms
 			if len(terms) == 0 || r.quiet {
 				return
@@ -168,7 +168,7 @@ func (n *node) again(after time.Duration) {
 		n.r.serial++
 		id = fmt.Sprintf("%s.%d", n.name, n.r.serial)
 	}
-	n.r.w.After(after, "boot", func() {
+	n.r.w.After(after, func() {
 		if n.running == nil || n.running.dead {
 			n.boot(id)
 		}
@@ -184,7 +184,7 @@ func (n *node) replace() {
 	}
 	old.stop(n.r.w.Between(baseLease/10, 2*baseLease))
 	n.zombies = append(n.zombies, old)
-	n.r.w.After(n.r.w.Between(2*baseLease, 8*baseLease), "reap", old.kill)
+	n.r.w.After(n.r.w.Between(2*baseLease, 8*baseLease), old.kill)
 	n.boot(old.id)
 }
 

@@ -13,12 +13,12 @@ import (
 // database, begun by whoever holds the door open and refused there if stale.
 func (c *chair) fencedRole(t *tenure) {
 	pause := c.p.r.w.Between(c.lease/10, c.lease/2)
-	c.p.after(pause, "fenced?", func() {
+	c.p.after(pause, func() {
 		if t.shut || c.term != t {
 			return
 		}
 		if token, err := c.gate.Require(fence.Fenced); err == nil {
-			c.p.r.net.Tell(c.p.node.name, place, "fence", func() { c.p.r.db.fence(c.p, token) })
+			c.p.r.net.Tell(c.p.node.name, place, func() { c.p.r.db.fence(c.p, token) })
 		}
 		c.fencedRole(t)
 	})
@@ -33,7 +33,7 @@ func (db *database) fence(p *process, token fence.Token) {
 	}
 	db.expire()
 	if r.breaks("fence-checks") {
-		r.w.After(db.transaction(), "commit", func() {
+		r.w.After(db.transaction(), func() {
 			db.store.Ledger = append(db.store.Ledger, electiontest.Commit{Scope: token.Scope, Epoch: token.Epoch, Term: token.Term})
 			db.committed()
 		})
@@ -44,7 +44,7 @@ func (db *database) fence(p *process, token fence.Token) {
 		r.count("fence_stale")
 		return
 	}
-	r.w.After(db.transaction(), "commit", func() {
+	r.w.After(db.transaction(), func() {
 		if p.dead && r.w.Chance(0.5) {
 			return // its commit had not left
 		}

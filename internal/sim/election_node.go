@@ -98,6 +98,6 @@ func (n *node) suspend(d time.Duration) {
 	}
 	if n.r.breaks("boottime") {
 		n.clock.Halt()
-		n.r.w.After(d, "resume", n.clock.Go)
+		n.r.w.After(d, n.clock.Go)
 	}
 }

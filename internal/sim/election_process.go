@@ -66,11 +66,11 @@ func (p *process) run(f func()) {
 
 // after does f when d has passed on the runtime's timer, which runs at the speed
 // of the machine's clock but stands still while the machine is suspended.
-func (p *process) after(d time.Duration, kind string, f func()) {
+func (p *process) after(d time.Duration, f func()) {
 	slept := p.node.slept
-	p.r.w.After(p.node.clock.For(d), kind, func() {
+	p.r.w.After(p.node.clock.For(d), func() {
 		if nap := p.node.slept - slept; nap > 0 {
-			p.after(nap, kind, f)
+			p.after(nap, f)
 			return
 		}
 		p.run(f)
@@ -82,7 +82,7 @@ func (p *process) after(d time.Duration, kind string, f func()) {
 func (p *process) stop(d time.Duration) {
 	p.stops++
 	p.r.w.Note(p.name, "stopped", int64(d))
-	p.r.w.After(d, "cont", func() {
+	p.r.w.After(d, func() {
 		p.stops--
 		if p.stops > 0 {
 			return
@@ -91,7 +91,7 @@ func (p *process) stop(d time.Duration) {
 		late := p.deferred
 		p.deferred = nil
 		for _, f := range late {
-			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), "late", func() { p.run(f) })
+			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
 		}
 	})
 }
@@ -107,7 +107,7 @@ func (p *process) wake() {
 		return
 	}
 	p.busy = true
-	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), "loop", func() {
+	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() {
 		p.run(func() {
 			in := p.inbox[0]
 			p.inbox = p.inbox[1:]
@@ -127,7 +127,7 @@ func (p *process) loop(in election.Input) {
 	p.note(in, actions)
 	if d := p.stallFor; d > 0 && len(actions) > 0 {
 		p.stallFor = 0
-		p.after(d, "stalled", func() { p.carryOut(actions) })
+		p.after(d, func() { p.carryOut(actions) })
 		return
 	}
 	p.carryOut(actions)
@@ -145,7 +145,7 @@ func (p *process) carryOut(actions []election.Action) {
 	p.timer++
 	if next := p.machine.Next(); next != 0 {
 		generation := p.timer
-		p.after(max(0, next.Sub(p.now())), "timer", func() {
+		p.after(max(0, next.Sub(p.now())), func() {
 			if generation == p.timer && !p.busy {
 				p.loop(election.Tick{})
 			}
@@ -175,7 +175,7 @@ func (p *process) perform(a election.Action) {
 		p.kill()
 		p.node.again(p.r.w.Between(0, baseLease))
 	default:
-		p.after(p.r.w.Between(0, 50*time.Microsecond), "call", func() { p.call(a) })
+		p.after(p.r.w.Between(0, 50*time.Microsecond), func() { p.call(a) })
 	}
 }
 
@@ -192,13 +192,16 @@ func (p *process) kill() {
 	p.watched = nil
 }
 
+// note hashes what the machine was told and how much it wants done; the words are
+// for readers only.
 func (p *process) note(in election.Input, actions []election.Action) {
-	p.r.w.Note(p.name, fmt.Sprintf("%T", in), int64(len(actions)))
+	p.r.w.Mark(int64(len(actions)))
 	if p.r.cfg.Trace == nil {
 		return
 	}
-	_, _ = fmt.Fprintf(p.r.cfg.Trace, "       in  %+v\n", in)
+	w := p.r.w
+	_, _ = fmt.Fprintf(p.r.cfg.Trace, "%6d %14s %-10s %T %+v\n", w.Steps(), w.Now(), p.name, in, in)
 	for _, a := range actions {
-		_, _ = fmt.Fprintf(p.r.cfg.Trace, "       out %T %+v\n", a, a)
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %T %+v\n", 32, "", a, a)
 	}
 }

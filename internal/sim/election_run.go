@@ -39,9 +39,9 @@ func Election(cfg Config) Report {
 	r := newRun(cfg)
 	for i := range r.nodes {
 		n := r.nodes[i]
-		r.w.After(r.w.Between(0, baseLease), "boot", func() { n.boot(n.name) })
+		r.w.After(r.w.Between(0, baseLease), func() { n.boot(n.name) })
 	}
-	r.w.After(r.w.Between(baseLease, 2*baseLease), "fault", r.fault)
+	r.w.After(r.w.Between(baseLease, 2*baseLease), r.fault)
 	lies := cfg.Steps / 3 // a lying lock begins to lie once somebody leads
 	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
 		if r.w.Steps() == lies {
@@ -115,7 +115,7 @@ func (r *run) settle() {
 			return
 		}
 		switch {
-		case r.troubled() != "":
+		case !r.led():
 			well = 0
 		case well == 0:
 			well = r.w.Now()
@@ -124,17 +124,17 @@ func (r *run) settle() {
 			return
 		}
 	}
-	r.violated(Liveness, r.troubled())
+	r.violated(Liveness, "ten leases after the last fault some scope does not have exactly one leader with an open act door")
 }
 
-// troubled says which scope is not led as it should be.
-func (r *run) troubled() string {
+// led tells whether each scope has exactly one open act door.
+func (r *run) led() bool {
 	for _, scope := range r.scopes {
-		if n := r.doors[scope].openNow(); n != 1 {
-			return fmt.Sprintf("%s: %d act doors are open ten leases after the last fault", scope, n)
+		if r.doors[scope].openNow() != 1 {
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 func (r *run) violated(invariant, detail string) {

@@ -48,7 +48,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	case election.Try:
 		results := db.try(c, a.Bids)
 		if b := a.Bids[0]; len(a.Bids) == 1 && b.Block > 0 && results[0].Outcome == election.Busy {
-			db.r.w.After(db.clock.For(db.r.w.Between(b.Block/2, b.Block)), "block", func() {
+			db.r.w.After(db.clock.For(db.r.w.Between(b.Block/2, b.Block)), func() {
 				if db.expire(); !db.store.Alive(c.key) {
 					reply(lost())
 					return

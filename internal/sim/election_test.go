@@ -45,7 +45,7 @@ func each(n int, f func(i int)) {
 // and unequal leases.
 func config(seed int, mode election.Takeover) sim.Config {
 	return sim.Config{
-		Seed: uint64(seed), Nodes: 1 + seed%5, Scopes: 1 + seed%3, Takeover: mode, UnequalLeases: seed%2 == 0,
+		Seed: uint64(seed), Nodes: 1 + seed%5, Scopes: 1 + seed%3, Steps: 1000, Takeover: mode, UnequalLeases: seed%2 == 0,
 	}
 }
 

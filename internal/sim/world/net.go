@@ -71,11 +71,11 @@ func (n *Network) delay() time.Duration {
 func (n *Network) loses() bool { return !n.calm && n.w.Chance(0.006) }
 
 // Tell sends a datagram.
-func (n *Network) Tell(from, to, kind string, arrive func()) {
+func (n *Network) Tell(from, to string, arrive func()) {
 	if n.IsCut(from, to) || n.loses() {
 		return
 	}
-	n.w.After(n.delay(), kind, arrive)
+	n.w.After(n.delay(), arrive)
 }
 
 // Pipe is one direction of a connection.
@@ -94,12 +94,12 @@ func (n *Network) NewPipe(from, to string, onBreak func()) *Pipe {
 }
 
 // Send sends one piece.
-func (p *Pipe) Send(kind string, arrive func()) {
+func (p *Pipe) Send(arrive func()) {
 	if p.broken {
 		return
 	}
 	if at := p.n.cut[link{p.from, p.to}]; at != nil && !p.n.w.Chance(0.5) {
-		at.waiting = append(at.waiting, func() { p.deliver(kind, arrive) })
+		at.waiting = append(at.waiting, func() { p.deliver(arrive) })
 		return
 	} else if at != nil || p.n.loses() {
 		p.broken = true
@@ -108,22 +108,22 @@ func (p *Pipe) Send(kind string, arrive func()) {
 		}
 		return
 	}
-	p.deliver(kind, arrive)
+	p.deliver(arrive)
 }
 
 // Reset sends the news that the connection is over. It needs no intact stream;
 // if the link is cut it is lost, and found out as any loss is.
-func (p *Pipe) Reset(kind string, arrive func()) {
+func (p *Pipe) Reset(arrive func()) {
 	p.broken = true
 	if !p.n.IsCut(p.from, p.to) {
-		p.deliver(kind, arrive)
+		p.deliver(arrive)
 	} else if p.onBreak != nil {
 		p.onBreak()
 	}
 }
 
-func (p *Pipe) deliver(kind string, arrive func()) {
+func (p *Pipe) deliver(arrive func()) {
 	at := max(p.n.w.now+p.n.delay(), p.last+1)
 	p.last = at
-	p.n.w.After(at-p.n.w.now, kind, arrive)
+	p.n.w.After(at-p.n.w.now, arrive)
 }

@@ -10,7 +10,7 @@ import (
 // World runs events in the order of their instants.
 type World struct {
 	now   time.Duration // true time since the beginning
-	queue []event
+	queue []*event
 	taken map[time.Duration]struct{}
 	rng   *rand.Rand
 	steps int
@@ -19,9 +19,8 @@ type World struct {
 }
 
 type event struct {
-	at   time.Duration
-	kind string
-	run  func()
+	at  time.Duration
+	run func()
 }
 
 // New returns a world at its beginning. What happens is written to trace, a line
@@ -43,7 +42,7 @@ func (w *World) Steps() int { return w.steps }
 func (w *World) Hash() uint64 { return w.hash }
 
 // After runs f once d has passed, at an instant of its own and never at once.
-func (w *World) After(d time.Duration, kind string, f func()) {
+func (w *World) After(d time.Duration, f func()) {
 	at := w.now + max(d, 1)
 	for {
 		if _, taken := w.taken[at]; !taken {
@@ -52,7 +51,7 @@ func (w *World) After(d time.Duration, kind string, f func()) {
 		at++
 	}
 	w.taken[at] = struct{}{}
-	w.push(event{at: at, kind: kind, run: f})
+	w.push(&event{at: at, run: f})
 }
 
 // Next is the instant of the next event; false if there is none.
@@ -72,32 +71,29 @@ func (w *World) Step() bool {
 	delete(w.taken, e.at)
 	w.now = e.at
 	w.steps++
-	w.mix(e.kind, int64(e.at))
+	w.Mark(int64(e.at))
 	e.run()
 	return true
 }
 
 // Note puts something that happened into the hash and the trace.
 func (w *World) Note(who, what string, n int64) {
-	w.mix(who, n)
-	w.mix(what, n)
+	for _, text := range [2]string{who, what} {
+		for i := range len(text) {
+			w.Mark(int64(text[i]))
+		}
+	}
+	w.Mark(n)
 	if w.trace != nil {
 		_, _ = fmt.Fprintf(w.trace, "%6d %14s %-10s %s %d\n", w.steps, w.now, who, what, n)
 	}
 }
 
-// mix is FNV-1a over the text and the number.
-func (w *World) mix(s string, n int64) {
-	const prime = 1099511628211
-	h := w.hash
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * prime
-	}
-	for range 8 {
-		h = (h ^ uint64(n&0xff)) * prime
-		n >>= 8
-	}
-	w.hash = h
+// Mark puts a number into the hash.
+func (w *World) Mark(n int64) {
+	const prime = 1099511628211 // of FNV-1a, a word at a time
+	h := (w.hash ^ uint64(n)) * prime
+	w.hash = h ^ h>>29
 }
 
 // Between draws a duration from [lo, hi).
@@ -118,7 +114,7 @@ func (w *World) Pick(n int) int { return w.rng.IntN(n) }
 func (w *World) Draw() uint64 { return w.rng.Uint64() }
 
 // The queue is a binary heap, kept by hand: container/heap would box each event.
-func (w *World) push(e event) {
+func (w *World) push(e *event) {
 	q := append(w.queue, e)
 	for i := len(q) - 1; i > 0; {
 		up := (i - 1) / 2
@@ -131,10 +127,10 @@ func (w *World) push(e event) {
 	w.queue = q
 }
 
-func (w *World) pop() event {
+func (w *World) pop() *event {
 	q := w.queue
 	first, last := q[0], len(q)-1
-	q[0], q[last] = q[last], event{}
+	q[0], q[last] = q[last], nil
 	q = q[:last]
 	for i := 0; ; {
 		least := i
