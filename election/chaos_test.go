@@ -24,7 +24,8 @@ import (
 // are two act doors of one scope used or open, fenced commits come in the order
 // of their epochs, and when the faults end somebody leads (S4, S9, S11, S12, F4).
 func TestChaos(t *testing.T) {
-	all := seeds(1500)
+	t.Parallel()
+	all := seeds(1000)
 	const workers = 2
 	for w := range workers {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {

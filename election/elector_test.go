@@ -7,10 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/fence"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

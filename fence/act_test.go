@@ -122,9 +122,9 @@ func TestShutEndsActs(t *testing.T) {
 		}
 		g, l := bubbleGate()
 		l.Open(token, 0, 100*second)
-		var inner context.Context
-		_ = g.Do(t.Context(), fence.Fenced, 0, func(ctx context.Context, _ fence.Token) error { inner = ctx; return ctx.Err() })
-		if inner.Err() == nil {
+		var over func() error
+		_ = g.Do(t.Context(), fence.Fenced, 0, func(ctx context.Context, _ fence.Token) error { over = ctx.Err; return ctx.Err() })
+		if over() == nil {
 			t.Error("an act's context outlives Do")
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -194,7 +194,7 @@ func TestDrainMeansNone(t *testing.T) {
 		running.Add(1)
 		began.Add(1)
 		running.Add(-1)
-		return nil
+		return errGone
 	}
 	stop := hammer(4, func() { _ = g.Do(t.Context(), fence.Act, 0, act) })
 	defer stop()

@@ -67,8 +67,7 @@ func ExampleShutError() {
 	gate, latch := fence.New("payments", nil)
 	latch.Heard("b")
 	_, err := gate.Require(fence.Act)
-	var shut *fence.ShutError
-	if errors.As(err, &shut) {
+	if shut, ok := errors.AsType[*fence.ShutError](err); ok {
 		fmt.Println("ask", shut.Holder)
 	}
 	// Output: ask b

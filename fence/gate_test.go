@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/fence"
 	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/fence"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -185,17 +185,15 @@ func (x *exercise) until(what string, limit time.Duration, so func() bool) {
 }
 
 // within runs f, which must return in time.
-func (x *exercise) within(limit time.Duration, what string, f func(ctx context.Context)) time.Duration {
+func (x *exercise) within(limit time.Duration, what string, f func(ctx context.Context)) {
 	x.Helper()
 	ctx, cancel := context.WithTimeout(x.Context(), limit)
 	defer cancel()
 	start := time.Now()
 	f(ctx)
-	took := time.Since(start)
-	if took > limit {
+	if took := time.Since(start); took > limit {
 		x.Errorf("%s took %s, allowed are %s", what, took, limit)
 	}
-	return took
 }
 
 func outcome(o election.Outcome) string {

@@ -133,7 +133,7 @@ func transferYields(x *exercise) {
 	}
 }
 
-// An addressee that does not come is not waited for for long.
+// An addressee that does not come is waited for, but not for long.
 func transferLapses(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", medium).Token

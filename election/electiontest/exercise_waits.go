@@ -3,6 +3,7 @@ package electiontest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,12 +112,7 @@ type ear struct {
 func (e *ear) has(c election.Change) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, h := range e.heard {
-		if h == c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.heard, c)
 }
 
 // listen begins to listen and returns once it is heard: before that changes may
@@ -136,7 +132,10 @@ func (x *exercise) listen() *ear {
 	x.Cleanup(func() {
 		cancel()
 		select {
-		case <-over:
+		case err := <-over:
+			if err == nil {
+				x.Error("Listen ended without saying why")
+			}
 		case <-time.After(soon):
 			x.Error("Listen does not end with its context")
 		}
