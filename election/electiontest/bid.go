@@ -200,7 +200,8 @@ func (s *Store) unlock(id int64, scope string) {
 // for CommitFenced.
 func (s *Store) Fence(now time.Duration, t fence.Token) (int64, error) {
 	r := s.rows[t.Scope]
-	if r == nil || r.parted || !r.token.Same(t) {
+	foreign := r != nil && (r.system != s.system || r.timeline != s.timeline)
+	if r == nil || r.parted || foreign || !r.token.Same(t) {
 		return 0, fence.ErrStale
 	}
 	id := s.next()

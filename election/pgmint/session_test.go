@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -203,11 +204,21 @@ func TestCommitWithWarningIsAFailure(t *testing.T) {
 func TestForeignHistory(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
+	c := db.Connect(t)
+	// A failover to a standby that lagged brings an older term back. The fence refuses
+	// it although it is the current one, since its successor may have been minted.
+	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
+	if err := pgmint.Fence(t.Context(), c, token); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("fence with a term of another history: %v", err)
+	}
+	run(t, c, `UPDATE conch.leadership SET timeline = 1`)
+	if err := pgmint.Fence(t.Context(), c, token); err != nil {
+		t.Error(err)
+	}
 	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	candidate(t, m, "slow", 9*time.Second, election.Strict) // registered; its term would be lost
-	c := db.Connect(t)
 	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
 	b := candidate(t, m, "b", time.Second, election.Strict)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
@@ -256,6 +267,26 @@ func TestLockKeyOverride(t *testing.T) {
 	}
 	if locked(4711) != 0 {
 		t.Error("a release leaves the overriding key locked")
+	}
+}
+
+// A transfer's courtesy ends although the database's clock was set back, and the
+// jumps of several failovers add up to what one long one makes.
+func TestCourtesyAndJumpsSurviveClocksAndFailovers(t *testing.T) {
+	t.Parallel()
+	db, m, a, token := setup(t)
+	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, To: "gone"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := db.Connect(t)
+	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Yield {
+		t.Errorf("right after a transfer to another: %+v", r)
+	}
+	run(t, c, `UPDATE conch.leadership SET parted_at = parted_at + interval '1 hour', timeline = -3`)
+	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != election.Won || r.Token.Epoch != token.Epoch+1+4_000_000 {
+		t.Errorf("%+v, want a jump by the four timelines between", r)
 	}
 }
 

@@ -17,7 +17,10 @@ DECLARE
     now_epoch bigint;
     now_term  uuid;
     parted    timestamptz;
+    sys       bigint;
+    tl        bigint;
     now_lease int;
+    foreign_  boolean;
     idle      bigint;
 BEGIN
     -- A client that freezes after this call would hold up every successor: let
@@ -32,20 +35,25 @@ BEGIN
     -- between the look and the commit.
     PERFORM pg_advisory_xact_lock_shared(conch.fence_key(fence.scope));
     IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
-        SELECT l.epoch, l.term, l.parted_at INTO now_epoch, now_term, parted
+        SELECT l.epoch, l.term, l.parted_at, l.system_id, l.timeline INTO now_epoch, now_term, parted, sys, tl
           FROM conch.leadership l WHERE l.scope = fence.scope;
     ELSE
         -- The snapshot is as old as the transaction. Locking the row fails with
         -- 40001 if it was replaced since.
-        SELECT l.epoch, l.term, l.parted_at INTO now_epoch, now_term, parted
+        SELECT l.epoch, l.term, l.parted_at, l.system_id, l.timeline INTO now_epoch, now_term, parted, sys, tl
           FROM conch.leadership l WHERE l.scope = fence.scope FOR SHARE;
     END IF;
 
-    IF parted IS NOT NULL OR now_epoch IS DISTINCT FROM fence.epoch OR (fence.term IS NOT NULL AND now_term IS DISTINCT FROM fence.term) THEN
+    -- A failover to a standby that lagged can bring a term back that had a successor.
+    -- The mint knows a row of another history; so must the fence.
+    foreign_ := sys <> (SELECT c.system_identifier FROM pg_control_system() c)
+             OR tl <> ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+    IF parted IS NOT NULL OR foreign_ OR now_epoch IS DISTINCT FROM fence.epoch OR (fence.term IS NOT NULL AND now_term IS DISTINCT FROM fence.term) THEN
         RAISE EXCEPTION USING ERRCODE = 'CN001',
             MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one', fence.scope, fence.epoch),
             DETAIL = CASE WHEN coalesce(now_epoch, 0) = 0 THEN 'The scope has never been led.'
                           WHEN parted IS NOT NULL THEN format('Nobody leads: epoch %s was given up.', now_epoch)
+                          WHEN foreign_ THEN 'It was minted before the database failed over or was restored.'
                           ELSE format('The current epoch is %s, term %s.', now_epoch, now_term) END,
             HINT = 'This token is over. Roll back and stop acting.';
     END IF;
