@@ -60,16 +60,35 @@ type StateChanged struct {
 	Epoch    int64
 }
 
-// Events are called by the elector's own goroutine as facts occur, in order.
-// They must return quickly and must not call back into the elector. Nil
-// functions are skipped.
+// Bidding is one batch of bids, as it went.
+type Bidding struct {
+	Scopes  []string
+	Sent    fence.Instant
+	Took    time.Duration
+	Results []Result // in the order of Scopes; none after an error
+	Err     error
+}
+
+// Heartbeat is one renewal of every term that was led, as it went.
+type Heartbeat struct {
+	Scopes  []string
+	Sent    fence.Instant // what the gates' deadlines are anchored on
+	Took    time.Duration
+	Renewed []bool // in the order of Scopes: the term is still the current one; none after an error
+	Err     error
+}
+
+// Events are called as facts occur: Fact and StateChanged by the elector's own
+// goroutine, in order; Beat and Attempt beside it, one at a time, each before the
+// facts that follow from it. They must return quickly and must not call back into
+// the elector. Nil functions are skipped.
 type Events struct {
 	// Fact gets every fact.
 	Fact func(Fact)
 	// StateChanged gets acquired and ended leaderships (S16).
 	StateChanged func(StateChanged)
-	// Beat gets each heartbeat's round trip and, if it failed, why.
-	Beat func(took time.Duration, err error)
+	// Beat gets each heartbeat.
+	Beat func(Heartbeat)
 	// Attempt gets each batch of bids.
-	Attempt func(scopes int, took time.Duration, err error)
+	Attempt func(Bidding)
 }

@@ -119,7 +119,7 @@ func (e *Elector) call(a Action) {
 				return err
 			})
 			if f := e.cfg.Events.Attempt; f != nil {
-				f(len(a.Bids), took, err)
+				f(Bidding{Scopes: scopesOf(a.Bids, func(b Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
 			}
 			e.answer(err, Tried{Sent: sent, Results: results})
 		case Beat:
@@ -129,7 +129,7 @@ func (e *Elector) call(a Action) {
 				return err
 			})
 			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
-				f(took, err)
+				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: alive, Err: err})
 			}
 			e.answer(err, Beaten{Sent: sent, Alive: alive})
 		case Release:
@@ -137,6 +137,14 @@ func (e *Elector) call(a Action) {
 			e.answer(err, Parted{})
 		}
 	})
+}
+
+func scopesOf[T any](asked []T, scope func(T) string) []string {
+	all := make([]string, len(asked))
+	for i, a := range asked {
+		all[i] = scope(a)
+	}
+	return all
 }
 
 // timed runs one call with its deadline. The send time is read before anything

@@ -18,10 +18,12 @@ func TestEventsInOrder(t *testing.T) {
 		var mu sync.Mutex
 		var changes []election.StateChanged
 		var beats, attempts int
+		var beat election.Heartbeat
+		var bidding election.Bidding
 		a, stopA := b.run("a", election.Role{Lead: untilTold}, func(c *election.Config) {
 			c.Events.StateChanged = func(s election.StateChanged) { mu.Lock(); changes = append(changes, s); mu.Unlock() }
-			c.Events.Beat = func(_ time.Duration, err error) { mu.Lock(); beats++; mu.Unlock() }
-			c.Events.Attempt = func(n int, _ time.Duration, err error) { mu.Lock(); attempts += n; mu.Unlock() }
+			c.Events.Beat = func(h election.Heartbeat) { mu.Lock(); beats++; beat = h; mu.Unlock() }
+			c.Events.Attempt = func(b election.Bidding) { mu.Lock(); attempts += len(b.Scopes); bidding = b; mu.Unlock() }
 		})
 		b.leads(a, time.Second)
 		pass(10 * time.Second)
@@ -55,6 +57,12 @@ func TestEventsInOrder(t *testing.T) {
 		}
 		if beats < 15 || attempts < 3 {
 			t.Errorf("%d heartbeats and %d bids were told of", beats, attempts)
+		}
+		if !slices.Equal(beat.Scopes, []string{"s"}) || !slices.Equal(beat.Renewed, []bool{true}) || beat.Sent == 0 || beat.Err != nil {
+			t.Errorf("the last heartbeat was told of as %+v", beat)
+		}
+		if !slices.Equal(bidding.Scopes, []string{"s"}) || len(bidding.Results) != 1 || bidding.Results[0].Outcome != election.Won || bidding.Sent == 0 {
+			t.Errorf("the last bid was told of as %+v", bidding)
 		}
 	})
 }
