@@ -99,6 +99,23 @@ func (g *Gate) Left(d Door) time.Duration {
 	return deadline.Sub(now)
 }
 
+// Deadline is the instant at which the door shuts if no further heartbeat
+// succeeds; false when it is shut. It is for whoever must be told beforehand,
+// such as another process that has to be over by then; to act, ask [Gate.Do].
+func (g *Gate) Deadline(d Door) (Instant, bool) {
+	t := g.tenure.Load()
+	if t == nil {
+		return 0, false
+	}
+	deadline, why := t.check(d, g.now(), 0)
+	return deadline, why == nil
+}
+
+// Moved returns a channel that is closed when the gate is moved next: opened,
+// extended, suspended or shut. Take it before looking, or a move in between is
+// missed. The clock alone moves nothing.
+func (g *Gate) Moved() <-chan struct{} { return *g.moved.Load() }
+
 // Require returns the token if the door is open now and a *[ShutError]
 // otherwise (requirement S14).
 func (g *Gate) Require(d Door) (Token, error) {
