@@ -31,7 +31,6 @@ type Elector struct {
 	calls    sync.WaitGroup          // goroutines that end with the loop
 	ctx      context.Context         // ends with the loop
 	campaign context.Context         // ends when asked to stop: no new session after that
-	left     error
 }
 
 // Status is one scope as this process sees it.

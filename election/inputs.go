@@ -155,7 +155,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		switch what {
 		case beating:
 			// Whether it took is unknown; the gate waits for one that surely did.
-			if s.state == leading {
+			if s.state == leading && !s.late {
 				s.late = true
 				m.do(Suspend{Scope: s.Scope})
 				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: in.Err})

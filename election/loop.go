@@ -39,7 +39,7 @@ func (e *Elector) Run(ctx context.Context) error {
 			in = Stop{Timeout: e.cfg.DrainTimeout}
 		}
 		if e.step(in) {
-			return e.left
+			return e.machine.left()
 		}
 		timer.Stop()
 		if next := e.machine.Next(); next != 0 {

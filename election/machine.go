@@ -126,6 +126,16 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	return m.out
 }
 
+// left says whether a role is still running although all is over.
+func (m *Machine) left() error {
+	for _, s := range m.seats {
+		if s.state == closing {
+			return ErrDrainTimeout
+		}
+	}
+	return nil
+}
+
 func (m *Machine) do(a Action)   { m.out = append(m.out, a) }
 func (m *Machine) report(f Fact) { m.do(Report{Fact: f}) }
 

@@ -108,8 +108,8 @@ func TestStubbornRole(t *testing.T) {
 		if token.Epoch != 3 || runs.Load() != 2 {
 			t.Errorf("%s, %d runs", token, runs.Load())
 		}
-		if err := stopA(); !errors.Is(err, election.ErrDrainTimeout) {
-			t.Errorf("run: %v", err) // it gave a scope up once without the promise
+		if err := stopA(); err != nil {
+			t.Errorf("run: %v", err) // a drain that timed out long ago is history
 		}
 	})
 }

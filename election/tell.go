@@ -7,11 +7,8 @@ import (
 
 // tell passes a fact to whoever observes: the log, the events, waiting drains.
 func (e *Elector) tell(f Fact) {
-	switch f.Kind {
-	case Following:
+	if f.Kind == Following {
 		e.desks[f.Scope].latch.Heard(f.Holder)
-	case Abandoned:
-		e.left = ErrDrainTimeout
 	}
 	e.log(f)
 	if fn := e.cfg.Events.Fact; fn != nil {

@@ -25,12 +25,12 @@ func TestLockKey(t *testing.T) {
 	}
 	c := pgtest.New(t).Connect(t)
 	for _, scope := range []string{"payments", "storagehub:main:5F3s:msp-leader", "ключ", strings.Repeat("x", 200)} {
-		var key, fence int64
-		if err := c.QueryRow(t.Context(), `SELECT conch.lock_key($1), conch.fence_key($1)`, scope).Scan(&key, &fence); err != nil {
+		var key, fenceKey int64
+		if err := c.QueryRow(t.Context(), `SELECT conch.lock_key($1), conch.fence_key($1)`, scope).Scan(&key, &fenceKey); err != nil {
 			t.Fatal(err)
 		}
-		if key != pgmint.LockKey(scope) || fence == key {
-			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fence)
+		if key != pgmint.LockKey(scope) || fenceKey == key {
+			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fenceKey)
 		}
 	}
 }

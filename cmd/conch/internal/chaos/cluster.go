@@ -256,4 +256,3 @@ func (c *Cluster) collect(ctx context.Context) (r evidence.Record, err error) {
 	r.Kills, r.Entries = c.kills, c.entries
 	return r, err
 }
-
