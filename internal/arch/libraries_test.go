@@ -33,7 +33,7 @@ var libraries = []library{
 	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/bolt*"}},
 	{prefix: "github.com/riverqueue", rooms: []string{"schedule/river*"}},
 	{prefix: "github.com/go-co-op/gocron", rooms: []string{"schedule/gocron*"}},
-	{prefix: "github.com/prometheus", rooms: []string{"cmd"}},
+	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
 	{prefix: "github.com/alecthomas/kong", rooms: []string{"cmd"}},
@@ -46,6 +46,7 @@ var libraries = []library{
 	{prefix: "pgregory.net/rapid", tests: true, root: true},
 	{prefix: "github.com/anishathalye/porcupine", tests: true, root: true},
 	{prefix: "github.com/chromedp", tests: true},
+	{prefix: "go.yaml.in/yaml", tests: true},
 }
 
 func libraryWalls() []wall {
@@ -63,6 +64,7 @@ func libraryWalls() []wall {
 				{"RPC outside mtls", rooms(room("./transport", "connectrpc.com/connect")), "./transport must not reach connectrpc.com/connect"},
 				{"geth outside evm", rooms(room("./chain", "github.com/ethereum/go-ethereum/rpc")), "./chain must not reach"},
 				{"metrics in a wing", rooms(room("./schedule", "github.com/prometheus/client_golang/prometheus")), "./schedule must not reach"},
+				{"metrics in another room of the binary", rooms(room("./cmd/conch/internal/web", "github.com/prometheus/client_golang/prometheus")), "./cmd/conch/internal/web must not reach"},
 				{"a store in the wrong room", rooms(room("./txlog/kv", "github.com/cockroachdb/pebble/v2")), "./txlog/kv must not reach"},
 			},
 		},

@@ -1,0 +1,164 @@
+package metric
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// Collector keeps the metrics of a set of scopes. It is a prometheus.Collector;
+// all methods are safe for concurrent use.
+type Collector struct {
+	gate  func(scope string) *fence.Gate
+	clock fence.Clock
+
+	acquired, lost, attempts, blocked, begun, failovers *prometheus.CounterVec
+	acquire, beat                                       *prometheus.HistogramVec
+
+	mu     sync.Mutex
+	scopes map[string]*seat
+	order  []string
+}
+
+// seat is what the gauges of one scope are worked out from.
+type seat struct {
+	leads    bool
+	epoch    int64
+	since    fence.Instant // the token was minted
+	free     fence.Instant // the first bid that found no other holder was sent
+	seeking  bool          // free is set
+	beaten   fence.Instant // the last heartbeat that is known of, whoever's
+	anyBeats bool          // beaten is set
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// New returns a collector in which every scope has each of its metrics, at 0. The
+// gate of a scope may be nil, or come to be later. A nil clock means
+// [fence.Boottime]; it has to be the electors' own.
+func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock) *Collector {
+	if clock == nil {
+		clock = fence.Boottime
+	}
+	c := &Collector{gate: gate, clock: clock, scopes: map[string]*seat{}}
+	c.order = slices.Clone(scopes)
+	slices.Sort(c.order)
+	c.order = slices.Compact(c.order)
+	c.make()
+	for _, name := range c.order {
+		c.scopes[name] = &seat{}
+		for _, v := range []*prometheus.CounterVec{c.acquired, c.attempts, c.blocked, c.begun, c.failovers} {
+			v.WithLabelValues(name)
+		}
+		for _, reason := range Reasons {
+			c.lost.WithLabelValues(name, reason)
+		}
+		c.acquire.WithLabelValues(name)
+		c.beat.WithLabelValues(name)
+	}
+	return c
+}
+
+// Events is to be told by every elector whose scopes are measured.
+func (c *Collector) Events() election.Events {
+	return election.Events{Fact: c.fact, Beat: c.beaten, Attempt: c.attempted}
+}
+
+// Blocked counts a transmission that a shut gate refused (S17).
+func (c *Collector) Blocked(scope string) {
+	if c.at(scope, func(*seat) {}) {
+		c.blocked.WithLabelValues(scope).Inc()
+	}
+}
+
+// at runs f on a scope that is known, and says whether it is.
+func (c *Collector) at(name string, f func(*seat)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.scopes[name]
+	if s != nil {
+		f(s)
+	}
+	return s != nil
+}
+
+func (c *Collector) fact(f election.Fact) {
+	now := c.clock()
+	switch f.Kind {
+	case election.Acquired:
+		if !c.at(f.Scope, func(s *seat) { s.leads, s.epoch, s.since = true, f.Token.Epoch, now }) {
+			return
+		}
+		c.acquired.WithLabelValues(f.Scope).Inc()
+		c.begun.WithLabelValues(f.Scope).Inc()
+		if !f.Handoff {
+			c.failovers.WithLabelValues(f.Scope).Inc()
+		}
+	case election.Draining, election.Lost:
+		// These two, and neither Released nor Abandoned after them: a leadership is
+		// over when its gate shuts, and it is to be counted once.
+		if c.at(f.Scope, func(s *seat) { s.leads = false }) {
+			c.lost.WithLabelValues(f.Scope, reason(f)).Inc()
+		}
+	}
+}
+
+func (c *Collector) beaten(h election.Heartbeat) {
+	for i, ok := range h.Renewed {
+		if ok && c.at(h.Scopes[i], func(s *seat) { s.beaten, s.anyBeats = h.Sent, true }) {
+			c.beat.WithLabelValues(h.Scopes[i]).Observe(ms(h.Took))
+		}
+	}
+}
+
+func (c *Collector) attempted(b election.Bidding) {
+	for _, name := range b.Scopes {
+		if c.at(name, func(*seat) {}) {
+			c.attempts.WithLabelValues(name).Inc()
+		}
+	}
+	for i, r := range b.Results {
+		name := b.Scopes[i]
+		var took time.Duration
+		won := false
+		c.at(name, func(s *seat) {
+			took, won = s.result(b, r)
+		})
+		if won {
+			c.acquire.WithLabelValues(name).Observe(ms(took))
+		}
+	}
+}
+
+// result takes the answer to one bid; if it won, it says how long that took.
+func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration, won bool) {
+	switch r.Outcome {
+	case election.Won:
+		from := b.Sent
+		if s.seeking {
+			from = s.free
+		}
+		s.seeking = false
+		s.beaten, s.anyBeats = b.Sent, true // a mint is the first heartbeat of its term
+		return b.Sent.Add(b.Took).Sub(from), true
+	case election.Busy:
+		if !s.seeking {
+			s.free, s.seeking = b.Sent, true
+		}
+	case election.Held, election.Yield, election.Refused:
+		s.seeking = false
+	}
+	if r.Holder != "" {
+		// The age was taken after the sending: counted from there it is too old by a
+		// part of the round trip, never too young.
+		s.beaten, s.anyBeats = b.Sent.Add(-r.Age), true
+	}
+	return 0, false
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

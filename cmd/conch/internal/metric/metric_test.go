@@ -1,0 +1,243 @@
+package metric_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a collector of one scope with its gate, on a clock that is moved by hand.
+type bench struct {
+	*metric.Collector
+	election.Events
+	now   fence.Instant
+	latch *fence.Latch
+}
+
+func newBench(scopes ...string) *bench {
+	b := &bench{}
+	clock := func() fence.Instant { return b.now }
+	gate, latch := fence.New("s", clock)
+	b.latch = latch
+	b.Collector = metric.New(scopes, func(scope string) *fence.Gate {
+		if scope == "s" {
+			return gate
+		}
+		return nil
+	}, clock)
+	b.Events = b.Collector.Events()
+	return b
+}
+
+// golden compares everything on the page with a file of testdata.
+func (b *bench) golden(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := testutil.CollectAndCompare(b.Collector, f); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+func at(d time.Duration) fence.Instant { return fence.Instant(d) }
+
+// won is a bid that was sent at the present time and took d.
+func (b *bench) won(epoch int64, handoff bool, took time.Duration) {
+	token := fence.Token{Scope: "s", Holder: "a", Epoch: epoch}
+	b.Attempt(election.Bidding{
+		Scopes: []string{"s"}, Sent: b.now, Took: took,
+		Results: []election.Result{{Scope: "s", Outcome: election.Won, Holder: "a", Token: token}},
+	})
+	sent := b.now
+	b.now = b.now.Add(took)
+	b.latch.Open(token, b.now, sent.Add(2700*time.Millisecond))
+	b.Fact(election.Fact{Kind: election.Acquired, Scope: "s", Token: token, Handoff: handoff})
+}
+
+func (b *bench) beat(took time.Duration, renewed bool) {
+	b.Beat(election.Heartbeat{Scopes: []string{"s"}, Sent: b.now, Took: took, Renewed: []bool{renewed}})
+}
+
+// S30, S31, F7: a known scope exports 0 and not nothing, for every reason too.
+func TestZeros(t *testing.T) {
+	newBench("s").golden(t, "zeros.prom")
+}
+
+// S30, S31, F7: acquired, two heartbeats, lost.
+func TestAcquiredAndLost(t *testing.T) {
+	b := newBench("s")
+	b.now = at(10 * time.Second)
+	b.won(7, true, 4*time.Millisecond)
+	b.now = at(11 * time.Second)
+	b.beat(2*time.Millisecond, true)
+	b.now = at(11500 * time.Millisecond)
+	b.Blocked("s")
+	b.golden(t, "acquired.prom")
+
+	b.latch.Shut(election.ErrDeposed)
+	b.Fact(election.Fact{Kind: election.Lost, Scope: "s", Err: election.ErrDeposed})
+	b.golden(t, "lost.prom")
+}
+
+func (b *bench) value(t *testing.T, series string) float64 {
+	t.Helper()
+	w := httptest.NewRecorder()
+	metric.Page(b.Collector).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if rest, ok := strings.CutPrefix(line, "conch_"+series+" "); ok {
+			var v float64
+			if _, err := fmt.Sscan(rest, &v); err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+	}
+	t.Fatalf("no %s on the page:\n%s", series, w.Body)
+	return math.NaN()
+}
+
+func (b *bench) wants(t *testing.T, when string, want map[string]float64) {
+	t.Helper()
+	for series, v := range want {
+		name, labels, _ := strings.Cut(series, "{")
+		if labels != "" {
+			labels = strings.TrimSuffix(labels, "}") + ","
+		}
+		got := b.value(t, name+"{"+labels+`scope="s"}`)
+		if math.Abs(got-v) > 1e-9 {
+			t.Errorf("%s: %s is %v, want %v", when, series, got, v)
+		}
+	}
+}
+
+// S31: what is true until a moment is worked out when asked for. The gate shuts by
+// the clock, and no event is needed for is_leader to say so.
+func TestGaugesFollowTheClock(t *testing.T) {
+	b := newBench("s")
+	b.now = at(10 * time.Second)
+	b.won(3, true, 0)
+	b.now = at(12 * time.Second)
+	b.wants(t, "leading", map[string]float64{"is_leader": 1, "leader_epoch": 3, "leader_tenure_seconds": 2, "heartbeat_age_ms": 2000})
+	b.now = at(13 * time.Second)
+	b.wants(t, "late", map[string]float64{"is_leader": 0, "leader_epoch": 3, "leader_tenure_seconds": 3, "heartbeat_age_ms": 3000})
+	b.beat(time.Millisecond, true)
+	b.latch.Extend(at(15700 * time.Millisecond))
+	b.wants(t, "resumed", map[string]float64{"is_leader": 1, "heartbeat_age_ms": 0})
+	b.now = at(14 * time.Second)
+	b.beat(time.Millisecond, false)
+	b.Beat(election.Heartbeat{Scopes: []string{"s"}, Sent: b.now, Err: errors.New("no answer")})
+	b.wants(t, "after heartbeats that failed", map[string]float64{"heartbeat_age_ms": 1000})
+	b.latch.Shut(nil)
+	b.Fact(election.Fact{Kind: election.Draining, Scope: "s", Err: election.ErrStepDown})
+	b.Fact(election.Fact{Kind: election.Released, Scope: "s"})
+	b.wants(t, "drained", map[string]float64{
+		"is_leader": 0, "leader_epoch": 0, "leader_tenure_seconds": 0, "heartbeat_age_ms": 1000,
+		`leadership_lost_total{reason="stepped_down"}`: 1,
+	})
+}
+
+// S31: a follower shows how old the holder's heartbeat was when it looked, and
+// since.
+func TestHeartbeatAgeOfAFollower(t *testing.T) {
+	b := newBench("s")
+	b.now = at(20 * time.Second)
+	b.Attempt(election.Bidding{
+		Scopes: []string{"s"}, Sent: b.now, Took: time.Millisecond,
+		Results: []election.Result{{Scope: "s", Outcome: election.Held, Holder: "b", Age: 300 * time.Millisecond}},
+	})
+	b.now = at(21 * time.Second)
+	b.wants(t, "following", map[string]float64{"heartbeat_age_ms": 1300, "acquire_attempts_total": 1, "is_leader": 0})
+	b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Err: errors.New("away")})
+	b.now = at(22 * time.Second)
+	b.wants(t, "the database is away", map[string]float64{"heartbeat_age_ms": 2300, "acquire_attempts_total": 2})
+}
+
+// S31: the latency of acquiring counts from when nobody else held the scope.
+func TestAcquireLatency(t *testing.T) {
+	b := newBench("s")
+	bid := func(at time.Duration, o election.Outcome) {
+		b.now = fence.Instant(at)
+		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Took: time.Millisecond, Results: []election.Result{{Scope: "s", Outcome: o, Holder: "b"}}})
+	}
+	bid(1*time.Second, election.Held)
+	bid(2*time.Second, election.Busy)
+	bid(3*time.Second, election.Held)
+	bid(4*time.Second, election.Busy)
+	bid(5*time.Second, election.Busy)
+	b.now = at(6 * time.Second)
+	b.won(9, false, 10*time.Millisecond)
+	b.wants(t, "won", map[string]float64{"acquire_latency_ms_sum": 2010, "acquire_latency_ms_count": 1, "leader_failovers_total": 1})
+	b.now = at(7 * time.Second)
+	b.won(10, true, 10*time.Millisecond)
+	b.wants(t, "won at once", map[string]float64{"acquire_latency_ms_sum": 2020, "acquire_latency_ms_count": 2, "leader_failovers_total": 1})
+}
+
+// Each way in which a leadership ends has its word, and there are no others.
+func TestReasons(t *testing.T) {
+	for _, c := range []struct {
+		kind election.Kind
+		err  error
+		want string
+	}{
+		{election.Lost, election.ErrDeposed, metric.Deposed},
+		{election.Lost, fmt.Errorf("heartbeat: %w", election.ErrSessionLost), metric.SessionLost},
+		{election.Lost, nil, metric.SessionLost},
+		{election.Draining, fmt.Errorf("%w for 3s", election.ErrStalled), metric.Stalled},
+		{election.Draining, fmt.Errorf("%w: %w", election.ErrResigned, election.ErrStalled), metric.Resigned},
+		{election.Draining, fmt.Errorf("%w in favour of b", election.ErrStepDown), metric.SteppedDown},
+		{election.Draining, nil, metric.SteppedDown},
+	} {
+		b := newBench("s")
+		b.Fact(election.Fact{Kind: c.kind, Scope: "s", Err: c.err})
+		for _, r := range metric.Reasons {
+			want := map[bool]float64{true: 1}[r == c.want]
+			b.wants(t, fmt.Sprintf("%s: %v", c.kind, c.err), map[string]float64{`leadership_lost_total{reason="` + r + `"}`: want})
+		}
+	}
+}
+
+// A scope that nobody announced makes no series, whoever names it.
+func TestUnknownScopesAreNotCounted(t *testing.T) {
+	b := newBench("s", "s")
+	for _, scope := range []string{"", "x"} {
+		b.Blocked(scope)
+		b.Fact(election.Fact{Kind: election.Acquired, Scope: scope})
+		b.Fact(election.Fact{Kind: election.Lost, Scope: scope})
+		b.Beat(election.Heartbeat{Scopes: []string{scope}, Renewed: []bool{true}})
+		b.Attempt(election.Bidding{Scopes: []string{scope}, Results: []election.Result{{Outcome: election.Won}}})
+	}
+	b.golden(t, "zeros.prom")
+}
+
+// The names end in _ms because the source documents say so; of everything else
+// the linter of Prometheus has nothing to say.
+func TestLint(t *testing.T) {
+	problems, err := testutil.CollectAndLint(newBench("s", "other").Collector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]bool{"conch_heartbeat_age_ms": true, "conch_acquire_latency_ms": true, "conch_heartbeat_update_ms": true}
+	for _, p := range problems {
+		if !given[p.Metric] || p.Text != "metric names should not contain abbreviated units" {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
