@@ -69,7 +69,7 @@ func fromServer(err error) string {
 			return fmt.Sprintf("the schema of conch is missing or old (%s): run `conch migrate up`", sent.Message)
 		}
 	case codeNoPrivilege:
-		return fmt.Sprintf("the database user lacks a privilege (%s): grant what deploy/grants lists", sent.Message)
+		return fmt.Sprintf("the database user lacks a privilege (%s): run deploy/grants.sql as the owner of the schema, or connect as a role that it names", sent.Message)
 	case codeTooManyConns:
 		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, sent.Message)
 	case codeStarting:
