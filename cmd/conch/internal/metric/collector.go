@@ -46,12 +46,23 @@ func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock
 		clock = fence.Boottime
 	}
 	c := &Collector{gate: gate, clock: clock, scopes: map[string]*seat{}}
-	c.order = slices.Clone(scopes)
-	slices.Sort(c.order)
-	c.order = slices.Compact(c.order)
 	c.make()
-	for _, name := range c.order {
+	c.Add(scopes...)
+	return c
+}
+
+// Add makes further scopes known, for instance after a reload; those that are
+// known go on as they were. None is ever forgotten: a counter must not begin again
+// should its scope come back.
+func (c *Collector) Add(scopes ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range scopes {
+		if c.scopes[name] != nil {
+			continue
+		}
 		c.scopes[name] = &seat{}
+		c.order = append(c.order, name)
 		for _, v := range []*prometheus.CounterVec{c.acquired, c.attempts, c.blocked, c.begun, c.failovers} {
 			v.WithLabelValues(name)
 		}
@@ -61,7 +72,12 @@ func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock
 		c.acquire.WithLabelValues(name)
 		c.beat.WithLabelValues(name)
 	}
-	return c
+}
+
+func (c *Collector) known() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.order)
 }
 
 // Events is to be told by every elector whose scopes are measured.

@@ -65,7 +65,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for _, m := range c.told() {
 		m.Collect(to)
 	}
-	for _, name := range c.order {
+	for _, name := range c.known() {
 		var s seat
 		c.at(name, func(now *seat) { s = *now })
 		now := c.clock()

@@ -6,8 +6,8 @@
 //	page := metric.Page(m) // for /metrics
 //
 // One Collector serves any number of electors, as long as no two of them have a
-// role for one scope. Facts of scopes that it was not made for are passed over, so
-// that nobody can make the page grow.
+// role for one scope; [Collector.Add] takes the scopes that a reload brings. Facts of
+// scopes that it does not know are passed over, so that nobody can make the page grow.
 //
 // # What is told and what is asked
 //

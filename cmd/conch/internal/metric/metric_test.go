@@ -227,6 +227,16 @@ func TestUnknownScopesAreNotCounted(t *testing.T) {
 	b.golden(t, "zeros.prom")
 }
 
+// A scope that a reload brings is known from then on; the others go on.
+func TestAdd(t *testing.T) {
+	b := newBench("other")
+	b.Add("s", "other")
+	b.Blocked("s")
+	b.Blocked("s")
+	b.Add("s")
+	b.wants(t, "added", map[string]float64{"extrinsic_blocked_not_leader_total": 2, "leader_acquired_total": 0})
+}
+
 // The names end in _ms because the source documents say so; of everything else
 // the linter of Prometheus has nothing to say.
 func TestLint(t *testing.T) {

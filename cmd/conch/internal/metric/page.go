@@ -20,7 +20,5 @@ func Page(all ...prometheus.Collector) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		// One collector that fails must not hide the others.
 		ErrorHandling: promhttp.ContinueOnError,
-		// More than a pair of scrapers needs, too few to be an attack.
-		MaxRequestsInFlight: 4,
 	})
 }
