@@ -1,0 +1,222 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+)
+
+// one is the smallest file of a node.
+const one = "[database]\nurl = \"postgres://conch@db/app\"\n[[roles]]\nname = \"a\"\n"
+
+func load(t *testing.T, text string, s config.Source, env map[string]string) (config.Config, error) {
+	t.Helper()
+	s.Path = filepath.Join(t.TempDir(), "conch.toml")
+	if err := os.WriteFile(s.Path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Getenv = func(name string) string { return env[name] }
+	return config.Load(s)
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, one, config.Source{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Roles[0]
+	switch {
+	case c.Node.Listen != config.DefaultListen || c.Node.OpsListen != "" || c.Node.Standalone:
+		t.Errorf("node %+v", c.Node)
+	case !c.Named || c.Election.Takeover != election.Strict || c.Election.Lease != 0:
+		t.Errorf("election %+v", c.Election)
+	case r.Name != "a" || r.Scope != "a" || r.Command != nil:
+		t.Errorf("role %+v", r)
+	}
+}
+
+func TestEveryKey(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, `
+[node]
+instance_id = "n1"
+listen = "127.0.0.1:1"
+ops_listen = "127.0.0.1:2"
+data_dir = "data"
+[database]
+url = "postgres://conch@db/app"
+tls_insecure = true
+[election]
+lease = "2s"
+heartbeat = "300ms"
+late_threshold = "1500ms"
+check_interval = "1s"
+lock_timeout = "1s"
+takeover = "fast"
+lock_budget = 10
+[[roles]]
+name = "first"
+scope = "s:1"
+command = 'worker --title "a b"'
+preferred = ["n1", "n2"]
+never = ["n3"]
+fenced = true
+drain_timeout = "7s"
+lease = "4s"
+[[roles]]
+name = "second"
+http = "http://127.0.0.1:9000/lead"
+takeover = "keep"
+[[roles]]
+name = "third"
+builtin = "log"
+stall_after = "30s"
+[[roles]]
+name = "fourth"
+command = ["sh", "-c", "a | b"]
+`, config.Source{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := c.Settled()[0], c.Settled()[1]
+	if !slices.Equal(first.Command, []string{"worker", "--title", "a b"}) || first.Scope != "s:1" || !first.Fenced {
+		t.Errorf("first %+v", first)
+	}
+	if !filepath.IsAbs(c.Node.DataDir) {
+		t.Errorf("data_dir %q does not start at the file", c.Node.DataDir)
+	}
+	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, DrainTimeout: 7 * time.Second}) {
+		t.Errorf("terms of the first: %+v", got)
+	}
+	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
+		t.Errorf("terms of the second: %+v", got)
+	}
+	e := c.Elector(first)
+	if e.ID != "n1" || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
+		t.Errorf("elector %+v", e)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, c := range []struct {
+		name, text string
+		env        map[string]string
+		says       []string
+	}{
+		{"not TOML", "[node\n", nil, []string{"line 1", "not TOML"}},
+		{"unknown section", one + "[nodes]\n", nil, []string{"line 5, nodes: unknown key", `"node"`}},
+		{"unknown key", one + "[node]\nlisen = \"x\"\n", nil, []string{"line 6, node.lisen", `is "listen" meant?`}},
+		{"far from all", one + "[node]\nzebra = 1\n", nil, []string{"node.zebra", "these are known: ", "token_file"}},
+		{"FORGE's name", one + "[election]\nlease_duration = \"3s\"\n", nil, []string{`it is called "lease"`}},
+		{"FORGE's other name", one + "[election]\nrefresh_interval = \"3s\"\n", nil, []string{`it is called "heartbeat"`}},
+		{"unknown key of a role", one + "[[roles]]\nname = \"b\"\ncomand = \"x\"\n", nil, []string{"line 7, roles[1].comand", `"command"`}},
+		{"a later wing", one + "[[crons]]\nname = \"x\"\n[[alerts]]\n", nil, []string{"crons: [[crons]] is not in this version", "line 7, alerts"}},
+		{"all of them", "[[chains]]\n[[accounts]]\n[[contracts]]\n[[logs]]\n[[notify]]\n" + one, nil, []string{"line 1, chains", "line 2", "line 3", "line 4", "line 5, notify"}},
+		{"a table for a value", one + "[node.listen]\nx = 1\n", nil, []string{"node.listen"}},
+		{"a value for a table", "node = 3\n" + one, nil, []string{"line 1, node: is a single value"}},
+		{"roles without brackets", "[roles]\nname = \"a\"\n[database]\nurl = \"postgres://db\"\n", nil, []string{"line 1, roles", "[[roles]]"}},
+		{"text", one + "[node]\nlisten = 7070\n", nil, []string{"line 6, node.listen: 7070 is not a text"}},
+		{"flag", one + "[node]\nstandalone = \"yes\"\n", nil, []string{`"yes" is neither true nor false`}},
+		{"duration without a unit", one + "[election]\nlease = 3\n", nil, []string{"line 6, election.lease", `"3s" or "3ms"`}},
+		{"no duration", one + "[election]\nlease = \"soon\"\n", nil, []string{`"soon" is not a duration`}},
+		{"negative duration", one + "[election]\nlease = \"-3s\"\n", nil, []string{"not above 0"}},
+		{"count", one + "[election]\nlock_budget = 0\n", nil, []string{"lock_budget: 0 is not a whole number above 0"}},
+		{"list", one + "preferred = \"n1\"\n", nil, []string{"line 5, roles[0].preferred", "not a list"}},
+		{"list of numbers", one + "never = [1]\n", nil, []string{"roles[0].never[0]: 1 is not a text"}},
+		{"takeover", one + "[election]\ntakeover = \"slow\"\n", nil, []string{"none of strict, fast, keep"}},
+		{"takeover of a role", one + "takeover = \"slow\"\n", nil, []string{"line 5, roles[0].takeover"}},
+		{"lease", one + "lease = \"1ms\"\n", nil, []string{"roles[0]", "lease of 1ms is not between"}},
+		{"heartbeat", one + "heartbeat = \"2s\"\n", nil, []string{"heartbeat every 2s is too slow"}},
+		{"late threshold", one + "late_threshold = \"10ms\"\n", nil, []string{"late threshold must exceed"}},
+		{"id", one + "[node]\ninstance_id = \"a:b\"\n", nil, []string{"line 6, node.instance_id", "contains ':'"}},
+		{"preferred id", one + "preferred = [\"a:b\"]\n", nil, []string{"contains ':'"}},
+		{"no roles", "[database]\nurl = \"postgres://db\"\n", nil, []string{"nothing to lead"}},
+		{"no name", one + "[[roles]]\nbuiltin = \"log\"\n", nil, []string{"line 5, roles[1]: has neither name nor scope"}},
+		{"same name", one + "[[roles]]\nname = \"a\"\nscope = \"b\"\n", nil, []string{"roles[1].name", "roles[0] already"}},
+		{"same scope", one + "[[roles]]\nname = \"b\"\nscope = \"a\"\n", nil, []string{"roles[1].scope", "roles[0] already"}},
+		{"two kinds", one + "builtin = \"log\"\nhttp = \"http://x\"\n", nil, []string{"more than one of command, http, builtin"}},
+		{"builtin", one + "builtin = \"cron\"\n", nil, []string{`"cron" is not built in`}},
+		{"http", one + "http = \"ftp://x\"\n", nil, []string{"is not a URL such as"}},
+		{"empty command", one + "command = []\n", nil, []string{"command: is empty"}},
+		{"a command for a shell", one + "command = \"a | b\"\n", nil, []string{"starts no shell", `"sh", "-c"`}},
+		{"an expansion", one + "command = 'a \"$HOME\"'\n", nil, []string{"starts no shell"}},
+		{"an open quote", one + "command = \"a 'b\"\n", nil, []string{"not closed"}},
+		{"stall", one + "command = \"a\"\nstall_after = \"3s\"\n", nil, []string{"reports its progress"}},
+		{"standalone with a database", one + "[node]\nstandalone = true\n", nil, []string{"line 6, node.standalone", "uses no database"}},
+		{"half of TLS", one + "[node]\ntls_cert = \"x\"\n", nil, []string{"without tls_key"}},
+		{"other half of TLS", one + "[node]\ntls_key = \"x\"\n", nil, []string{"without tls_cert"}},
+		{"no CA", one + "[database]\n", nil, []string{"not TOML"}},
+		{"CA", "[database]\nurl = \"postgres://db/x\"\ntls_ca_file = '" + missing + "'\n[[roles]]\nname = \"a\"\n", nil, []string{"missing"}},
+		{"env", one, map[string]string{"CONCH_LEASE_MS": "soon", "CONCH_LEADER_ENABLED": "maybe"}, []string{"CONCH_LEASE_MS", "CONCH_LEADER_ENABLED"}},
+		{"one key for two scopes", one + "[[roles]]\nname = \"b\"\n", map[string]string{"CONCH_LEADER_LOCK_KEY": "7"}, []string{"CONCH_LEADER_LOCK_KEY", "2 scopes"}},
+		{"url", "[database]\nurl = \"postgres://conch:hunter2@db:port/x\"\n[[roles]]\nname = \"a\"\n", nil, []string{"unusable"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, c.text, config.Source{}, c.env)
+			if _, ok := errors.AsType[*config.FaultsError](err); !ok {
+				t.Fatalf("no faults but %v", err)
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %q", err, part)
+				}
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("the fault holds the password")
+			}
+		})
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, "[node]\nlisen = 1\nstandalone = 2\n[election]\nlease = 3\n[[roles]]\n", config.Source{}, nil)
+	var faults *config.FaultsError
+	if !errors.As(err, &faults) || len(faults.List) != 4 || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhoWins(t *testing.T) {
+	t.Parallel()
+	const text = "[node]\ninstance_id = \"file\"\nlisten = \"127.0.0.1:1\"\n[database]\nurl = \"postgres://file/x\"\n" +
+		"[election]\nlease = \"2s\"\n[[roles]]\nname = \"a\"\n[[roles]]\nname = \"b\"\nlease = \"7s\"\n"
+	env := map[string]string{"CONCH_DB_URL": "postgres://env/x", "CONCH_INSTANCE_ID": "env", "CONCH_LEASE_MS": "5000"}
+	file, err := load(t, text, config.Source{}, nil)
+	if err != nil || file.Database.URL != "postgres://file/x" || file.Election.ID != "file" || file.Election.Lease != 2*time.Second {
+		t.Errorf("file alone: %+v, %v", file, err)
+	}
+	over, err := load(t, text, config.Source{}, env)
+	if err != nil || over.Database.URL != "postgres://env/x" || over.Election.ID != "env" || over.Election.Lease != 5*time.Second {
+		t.Errorf("environment over file: %+v, %v", over, err)
+	}
+	if over.Roles[1].Lease != 7*time.Second {
+		t.Errorf("a role's own key: %+v", over.Roles[1])
+	}
+	flags, err := load(t, text, config.Source{DB: "postgres://flag/x", ID: "flag", Listen: "off"}, env)
+	if err != nil || flags.Database.URL != "postgres://flag/x" || flags.Election.ID != "flag" || flags.Node.Listen != config.Off {
+		t.Errorf("flags over environment: %+v, %v", flags, err)
+	}
+	if none, err := load(t, "[[roles]]\nname = \"a\"\n", config.Source{}, nil); err != nil || none.Named {
+		t.Errorf("no database: %+v, %v", none, err)
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Source{Path: filepath.Join(t.TempDir(), "none.toml"), Getenv: func(string) string { return "" }})
+	if err == nil || !strings.Contains(err.Error(), "none.toml") {
+		t.Errorf("%v", err)
+	}
+}

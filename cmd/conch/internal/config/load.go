@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/knadh/koanf/parsers/toml/v2"
+	"github.com/knadh/koanf/providers/rawbytes"
+	"github.com/knadh/koanf/v2"
+	gotoml "github.com/pelletier/go-toml/v2"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// Source is where a configuration comes from.
+type Source struct {
+	Path   string
+	Getenv func(string) string
+	// Flags of the command line; an empty one was not given.
+	DB, ID, Listen, OpsListen string
+	// Named tells that the command line or the environment says which database.
+	Named bool
+}
+
+// Load reads, decodes and validates. Its error is a *[FaultsError] with all of them,
+// or says why the file can not be read.
+func Load(s Source) (Config, error) {
+	text, err := os.ReadFile(s.Path)
+	if err != nil {
+		return Config{}, fmt.Errorf("the configuration can not be read: %w", err)
+	}
+	d := &decoder{dir: filepath.Dir(s.Path), lines: places(text)}
+	var c Config
+	if values, err := parse(text); err != nil {
+		d.faults = append(d.faults, *err)
+	} else {
+		c = d.config(values, s)
+		d.validate(c)
+	}
+	if len(d.faults) > 0 {
+		return c, &FaultsError{File: filepath.Base(s.Path), List: d.faults}
+	}
+	return c, nil
+}
+
+func parse(text []byte) (map[string]any, *Fault) {
+	k := koanf.New(".")
+	err := k.Load(rawbytes.Provider(text), toml.Parser())
+	if err == nil {
+		return k.Raw(), nil
+	}
+	fault := &Fault{Text: "this is not TOML: " + err.Error()}
+	if at, ok := errors.AsType[*gotoml.DecodeError](err); ok {
+		fault.Line, _ = at.Position()
+	}
+	return nil, fault
+}
+
+// config reads the file, then lets the environment and the flags speak.
+func (d *decoder) config(values map[string]any, s Source) Config {
+	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}}
+	d.table("", values, d.sections(&c))
+	getenv := func(name string) string {
+		said := map[string]string{pg.EnvURL: s.DB}[name]
+		file := map[string]string{pg.EnvURL: c.Database.URL, pg.EnvCAFile: c.Database.TLSCAFile}[name]
+		if name == pg.EnvInsecure && c.Database.TLSInsecure {
+			file = "true"
+		}
+		return or(said, or(s.Getenv(name), file))
+	}
+	c.Named = s.Named || getenv(pg.EnvURL) != ""
+	var err error
+	if c.Election, err = c.Election.WithEnv(getenv); err != nil {
+		d.environment(err)
+	}
+	if c.Database, err = pgmint.ConfigFromEnv(getenv, c.Scopes()...); err != nil {
+		d.environment(err)
+	}
+	c.Election.ID = or(s.ID, c.Election.ID)
+	c.Node.Listen, c.Node.OpsListen = or(s.Listen, c.Node.Listen), or(s.OpsListen, c.Node.OpsListen)
+	return c
+}
+
+// environment lists faults that name what they are about themselves.
+func (d *decoder) environment(err error) {
+	for _, err := range parts(err) {
+		d.faults = append(d.faults, Fault{Text: err.Error()})
+	}
+}
+
+// parts takes joined errors apart.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}

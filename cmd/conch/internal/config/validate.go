@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// validate looks for what each key alone does not show.
+func (d *decoder) validate(c Config) {
+	d.validateNode(c)
+	if len(c.Roles) == 0 {
+		d.fault("roles", "there is nothing to lead: add a [[roles]] with a name")
+	}
+	names, scopes := map[string]int{}, map[string]int{}
+	for i, r := range c.Settled() {
+		place := fmt.Sprintf("roles[%d]", i)
+		if r.Scope == "" {
+			d.fault(place, "has neither name nor scope: give it a name")
+			continue
+		}
+		if first, taken := names[r.Name]; taken {
+			d.fault(place+".name", "%q is the name of roles[%d] already", r.Name, first)
+		} else if first, taken := scopes[r.Scope]; taken {
+			d.fault(place+".scope", "%q is the scope of roles[%d] already: two roles of one scope would fight over it", r.Scope, first)
+		} else {
+			names[r.Name], scopes[r.Scope] = i, i
+		}
+		d.validateWork(place, r)
+		d.validateTerms(place, c, r)
+	}
+}
+
+func (d *decoder) validateNode(c Config) {
+	n := c.Node
+	if c.Election.ID != "" {
+		if err := election.ValidID(c.Election.ID); err != nil {
+			d.fault("node.instance_id", "%s", plain(err))
+		}
+	}
+	if n.Standalone && c.Named {
+		d.fault("node.standalone", "a standalone node uses no database, and one is configured: take one of the two out")
+	}
+	switch {
+	case n.TLSCert == "" && n.TLSKey == "":
+	case n.TLSCert == "":
+		d.fault("node.tls_key", "a key without tls_cert is of no use")
+	case n.TLSKey == "":
+		d.fault("node.tls_cert", "a certificate without tls_key is of no use")
+	}
+}
+
+// validateWork looks at what a role does while it leads.
+func (d *decoder) validateWork(place string, r Role) {
+	kinds := 0
+	if r.Command != nil {
+		kinds++
+		if len(r.Command) == 0 || r.Command[0] == "" {
+			d.fault(place+".command", "is empty: name a program")
+		}
+	}
+	if r.HTTP != "" {
+		kinds++
+		if u, err := url.Parse(r.HTTP); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			d.fault(place+".http", "%q is not a URL such as http://127.0.0.1:9000/lead", r.HTTP)
+		}
+	}
+	if r.Builtin != "" {
+		kinds++
+		if r.Builtin != BuiltinLog {
+			d.fault(place+".builtin", "%q is not built in: there is %q", r.Builtin, BuiltinLog)
+		}
+	}
+	if kinds > 1 {
+		d.fault(place, "does more than one of command, http, builtin: make it two roles")
+	}
+	if r.StallAfter > 0 && r.Builtin == "" {
+		d.fault(place+".stall_after", "needs a role that reports its progress, and a command or a callback has no way to: take it out")
+	}
+}
+
+// validateTerms asks the elector itself, with the role as its only one.
+func (d *decoder) validateTerms(place string, c Config, r Role) {
+	e := c.Elector(r)
+	e.Mint = (*pgmint.Mint)(nil) // never called: only its absence would be a fault
+	if election.ValidID(e.ID) != nil {
+		e.ID = "" // a fault of the node, not of each role
+	}
+	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, e.Takeover) {
+		e.Takeover = "" // said already, where it stands
+	}
+	for _, id := range slices.Concat(r.Preferred, r.Never) {
+		if err := election.ValidID(id); err != nil {
+			d.fault(place, "%s", plain(err))
+		}
+	}
+	for _, err := range parts(e.Validate()) {
+		d.fault(place, "%s", plain(err))
+	}
+}
+
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "election: ") }
