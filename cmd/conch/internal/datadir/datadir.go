@@ -1,0 +1,123 @@
+//go:build unix
+
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	pidFile    = "conch.pid"
+	reloadFile = "reload.json"
+)
+
+// ErrTaken says that another node uses the folder.
+var ErrTaken = errors.New("another node uses this data_dir")
+
+// ErrNoNode says that no node uses it.
+var ErrNoNode = errors.New("no node runs there")
+
+// Dir is a folder that is this process's.
+type Dir struct {
+	path string
+	pid  *os.File
+	seq  int64
+}
+
+// Take makes the folder, if need be, and takes it for this process.
+func Take(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir can not be made: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(path, pidFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data_dir can not be used: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w: %s", ErrTaken, path)
+	}
+	d := &Dir{path: path, pid: f}
+	if last, err := Read(path); err == nil {
+		d.seq = last.Seq
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("data_dir can not be used: %w", err)
+	}
+	return d, nil
+}
+
+// Release empties the file and gives the folder up. The file stays: whoever
+// removed it could remove that of a successor.
+func (d *Dir) Release() {
+	_ = d.pid.Truncate(0)
+	_ = d.pid.Close()
+}
+
+// Result is how a reload went.
+type Result struct {
+	Seq    int64           `json:"seq"` // grows with each reload
+	Answer json.RawMessage `json:"answer"`
+}
+
+// Write leaves the answer to a reload for whoever asked for it.
+func (d *Dir) Write(answer any) error {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	d.seq++
+	text, err := json.Marshal(Result{Seq: d.seq, Answer: body})
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(d.path, reloadFile)
+	if err := os.WriteFile(name+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// Read reads the result of the last reload.
+func Read(path string) (r Result, err error) {
+	text, err := os.ReadFile(filepath.Join(path, reloadFile))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// Find returns the process number of the node that uses a folder.
+func Find(path string) (int, error) {
+	f, err := os.Open(filepath.Join(path, pidFile))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrNoNode, err)
+	}
+	defer func() { _ = f.Close() }()
+	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+		return 0, fmt.Errorf("%w: %s", ErrNoNode, path) // nobody holds it: its node is dead
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 1 {
+		return 0, fmt.Errorf("%w: %s is just starting or ending", ErrNoNode, path)
+	}
+	return pid, nil
+}
