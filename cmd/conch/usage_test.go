@@ -85,7 +85,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q", bare)
 	}
 	for _, command := range []string{
-		"demo", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
+		"demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {

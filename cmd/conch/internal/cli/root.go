@@ -103,7 +103,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.sim())
+	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.sim(), a.doctor())
 	root.AddCommand(a.experiments()...)
 	return root
 }

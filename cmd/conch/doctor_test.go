@@ -1,0 +1,116 @@
+package main_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+type finding struct{ Check, Status, Detail, Remedy string }
+
+// examined asks doctor; its exit code must fit what it found.
+func examined(t *testing.T, address string) []finding {
+	t.Helper()
+	r := conch(t, "--db", address, "doctor", "--json")
+	found := decode[[]finding](t, r.out)
+	failed := slices.ContainsFunc(found, func(f finding) bool { return f.Status == "fail" })
+	if failed != (r.code == 1) || failed != (r.err != "") || r.code > 1 {
+		t.Errorf("exit code %d, stderr %q, with %+v", r.code, r.err, found)
+	}
+	return found
+}
+
+func judged(found []finding, check string) finding {
+	for _, f := range found {
+		if f.Check == check {
+			return f
+		}
+	}
+	return finding{}
+}
+
+// psql is there wherever a Postgres server is.
+func psql(t *testing.T) string {
+	t.Helper()
+	bin, err := postmaster.Binaries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "psql")); err == nil {
+		return filepath.Join(bin, "psql")
+	}
+	found, err := exec.LookPath("psql")
+	if err != nil {
+		t.Skip("psql is neither beside the server's programs nor in the PATH")
+	}
+	return found
+}
+
+// grantedTo runs deploy/grants.sql and returns the URLs of a node, a fencer and an
+// observer.
+func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
+	t.Helper()
+	args := []string{"-X", "-q", db.URL, "-f", filepath.FromSlash("../../deploy/grants.sql")}
+	var urls []string
+	for _, role := range []string{"node", "fence", "observer"} {
+		name := db.Name + "_" + role
+		args = append(args, "-v", role+"="+name)
+		u, err := url.Parse(db.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User(name)
+		urls = append(urls, u.String())
+	}
+	for _, role := range []string{"node", "fence", "observer"} {
+		args = append(args, "-c", fmt.Sprintf("ALTER ROLE %s_%s LOGIN", db.Name, role))
+	}
+	if out, err := exec.CommandContext(t.Context(), psql(t), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return urls[0], urls[1], urls[2]
+}
+
+// S29: what deploy/grants.sql grants a node is what doctor asks for.
+func TestDoctorUnderTheGrants(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	node, fencer, observer := grantedTo(t, db)
+	leader(t, db, "payments", "one")
+	for address, status := range map[string]string{db.URL: "ok", node: "ok", observer: "warn", fencer: "fail"} {
+		found := examined(t, address)
+		if f := judged(found, "privileges"); f.Status != status {
+			t.Errorf("%+v, want %s", f, status)
+		}
+		if f := judged(found, "holders"); address != fencer && (f.Status != "ok" || !strings.Contains(f.Detail, "1 of 1")) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestDoctorForPeople(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	r := conch(t, "--db", db.URL, "doctor")
+	for _, part := range []string{"STATUS", "CHECK", "ok", "reachable", "fail", "schema", "→ run `conch migrate up`"} {
+		if !strings.Contains(r.out, part) {
+			t.Errorf("the table does not show %q:\n%s", part, r.out)
+		}
+	}
+	if r.code != 1 || !strings.Contains(r.err, "must be mended") || !strings.Contains(r.err, "schema") {
+		t.Errorf("exit code %d, %q", r.code, r.err)
+	}
+	found := examined(t, "postgres://conch:hunter2@127.0.0.1:1/app")
+	if f := judged(found, "reachable"); f.Status != "fail" || strings.Contains(fmt.Sprint(found), "hunter2") {
+		t.Errorf("%+v", found)
+	}
+	conch(t, "doctor", "extra").refused(t, 2, "takes no argument")
+}

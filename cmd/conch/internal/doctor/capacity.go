@@ -1,0 +1,48 @@
+package doctor
+
+import "fmt"
+
+// NodeConnections is what one process of `conch node` or `conch run` keeps open
+// while it follows one leader: the lock session, a waiter, a listener for changes,
+// a listener for commands and a connection to answer them, and the dashboard's reader.
+const NodeConnections = 6
+
+func locks(f Facts) []Finding {
+	r := f.Room
+	table := r.LocksEach * (r.Connections + r.Prepared)
+	// A scope costs its holder one lock and each fence in flight one more.
+	need := 2*len(f.Leaderships) + len(f.Processes)
+	detail := fmt.Sprintf("%d × (%d + %d) = %d locks, %d held; %d scopes and %d processes are known",
+		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, len(f.Leaderships), len(f.Processes))
+	const remedy = "raise max_locks_per_transaction and restart the server: a full lock table keeps even new connections out"
+	switch {
+	case need > table || r.LocksHeld > table*9/10:
+		return fail(detail, remedy)
+	case need > table/2 || r.LocksHeld > table/2:
+		return warn(detail, remedy)
+	}
+	return ok(detail)
+}
+
+func connections(f Facts) []Finding {
+	r := f.Room
+	left := r.Connections - r.Reserved - r.InUse
+	detail := fmt.Sprintf("%d of %d left", max(left, 0), r.Connections-r.Reserved)
+	remedy := "raise max_connections, or run fewer programs on this server"
+	for _, limit := range []struct {
+		limit, used  int
+		what, remedy string
+	}{
+		{r.RoleLimit, r.RoleInUse, fmt.Sprintf("role %q", f.Server.Role), fmt.Sprintf("ALTER ROLE %q CONNECTION LIMIT -1, or a higher one", f.Server.Role)},
+		{r.BaseLimit, r.BaseInUse, "this database", "ALTER DATABASE … CONNECTION LIMIT -1, or a higher one"},
+	} {
+		if limit.limit >= 0 && limit.limit-limit.used < left {
+			left, remedy = limit.limit-limit.used, limit.remedy
+			detail = fmt.Sprintf("%d of %d left to %s", max(left, 0), limit.limit, limit.what)
+		}
+	}
+	if left < NodeConnections {
+		return warn(fmt.Sprintf("%s, and a node keeps up to %d open", detail, NodeConnections), remedy)
+	}
+	return ok(detail)
+}

@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// minVersion is the oldest server whose sessions can be leases.
+const minVersion = 140000
+
+func reachable(f Facts) []Finding {
+	switch {
+	case f.Unreachable != "":
+		return fail(f.Unreachable, "make the database reachable from here, then run doctor again: nobody leads without it")
+	case f.Server.Standby:
+		return fail(f.Target+" is a standby and takes no writes",
+			"name the primary, or all hosts and target_session_attrs=read-write, in the URL")
+	case f.Session != "" && f.Pooler == "":
+		return fail("no lock session can be opened: "+f.Session, "do what the sentence says: a node opens just such a session")
+	}
+	return ok(f.Target)
+}
+
+func encryption(f Facts) []Finding {
+	const remedy = "use sslmode=verify-full in the URL, and CONCH_DB_TLS_CA_FILE where the authority is your own"
+	switch {
+	case f.Line.TLS && f.Line.Verified:
+		return ok("TLS, and the server's certificate is verified")
+	case f.Line.TLS:
+		return warn("TLS, but nobody checks whose certificate it is", remedy)
+	case f.Line.Local:
+		return ok("none, and none needed: the line does not leave this machine")
+	}
+	return warn("none: passwords and statements cross the network in plain text", remedy)
+}
+
+func serverVersion(f Facts) []Finding {
+	if f.Server.Version < minVersion {
+		return fail("PostgreSQL "+f.Server.Text+" can not end a silent leader's session", "upgrade the server to 14 or later")
+	}
+	return ok("PostgreSQL " + f.Server.Text)
+}
+
+func pooler(f Facts) []Finding {
+	switch f.Pooler {
+	case "":
+		return ok("none in between")
+	case "session":
+		return warn("a pooler in session mode is in between: its own timeouts may end the lock session, and a node holds its connections for good",
+			"connect to PostgreSQL directly, or set the pool's idle and lifetime limits above any lease and its size above what nodes need")
+	case "transaction":
+		return fail("a pooler in transaction mode is in between, behind which two processes can hold one lock; conch refuses to work here",
+			"connect to PostgreSQL directly, or through a pool in session mode; the application's own statements may stay behind the pooler")
+	}
+	return fail("a pooler is in between, and its mode could not be found out: "+f.Session,
+		"connect to PostgreSQL directly, or give a pool in session mode more connections")
+}
+
+func schemaVersion(f Facts) []Finding {
+	v := fmt.Sprintf("the schema is at version %d, this program works with %d to %d", f.Schema, f.Oldest, f.Newest)
+	switch {
+	case f.Schema == 0:
+		return fail("the database has no schema conch", "run `conch migrate up` as its owner, then deploy/grants.sql")
+	case f.Schema < f.Oldest:
+		return fail(v, "run `conch migrate up` as the owner, then deploy/grants.sql")
+	case f.Schema > f.Newest+1:
+		return fail(v, "upgrade this program")
+	case f.Schema > f.Newest:
+		return warn(v+" and one more", "upgrade this program before the schema is upgraded again")
+	}
+	return ok(fmt.Sprintf("version %d", f.Schema))
+}
+
+func privileges(f Facts) []Finding {
+	const remedy = "run deploy/grants.sql as the owner of the schema, or connect as a role that it names"
+	var missing []string
+	looks, leads := true, false
+	for _, p := range f.Privileges {
+		switch {
+		case !p.Has && p.Look:
+			looks = false
+			missing = append(missing, p.Name)
+		case !p.Has:
+			missing = append(missing, p.Name)
+		case !p.Look:
+			leads = true
+		}
+	}
+	switch {
+	case len(missing) == 0 && len(f.Immortal) > 0:
+		return warn(fmt.Sprintf("enough for a node, but sessions of %s could hold a fence and not be ended by role %q: "+
+			"one that works on and on under a fence keeps the next leader waiting", strings.Join(f.Immortal, ", "), f.Server.Role),
+			fmt.Sprintf("let workers log in as the role that may fence, of which nodes are members, or GRANT pg_signal_backend TO %q", f.Server.Role))
+	case len(missing) == 0:
+		return ok(fmt.Sprintf("role %q has what a node needs", f.Server.Role))
+	case looks && !leads:
+		return warn(fmt.Sprintf("role %q may look and not lead: right for an observer, wrong for a node", f.Server.Role), remedy)
+	}
+	slices.Sort(missing)
+	return fail(fmt.Sprintf("role %q lacks %s", f.Server.Role, strings.Join(missing, ", ")), remedy)
+}

@@ -1,0 +1,101 @@
+// Package doctor judges whether a database, and this machine, can carry an
+// election, and says what to do about each thing that is in the way. It is pure:
+// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out.
+//
+//	reachable encryption server schema privileges pooler          can conch work here at all?
+//	locks connections                                             is there room?
+//	replication durability settings guards                        does what it relies on hold?
+//	clock boottime                                                this machine
+//	history holders takeover identities                           the scopes, as they are now
+//
+// ok is as it should be; warn works and costs something that the detail names; fail
+// keeps conch from leading, or breaks a guarantee. Everything but ok has a remedy.
+package doctor
+
+// Status is how bad it is.
+type Status string
+
+// The three of them.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Finding is what one check found.
+type Finding struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy"`
+}
+
+// check judges one thing; several findings where each has a remedy of its own.
+type check struct {
+	name  string
+	needs need
+	judge func(Facts) []Finding
+}
+
+// need is what must be there for a check to have something to look at.
+type need int
+
+const (
+	nothing need = iota
+	server
+	schema
+)
+
+var checks = []check{
+	{"reachable", nothing, reachable},
+	{"encryption", server, encryption},
+	{"server", server, serverVersion},
+	{"pooler", server, pooler},
+	{"schema", server, schemaVersion},
+	{"privileges", schema, privileges},
+	{"locks", server, locks},
+	{"connections", server, connections},
+	{"replication", server, replication},
+	{"durability", server, durability},
+	{"settings", server, settings},
+	{"guards", schema, guards},
+	{"clock", server, clock},
+	{"boottime", nothing, boottime},
+	{"history", schema, history},
+	{"holders", schema, holders},
+	{"takeover", schema, takeover},
+	{"identities", schema, identities},
+}
+
+// Judge goes through all checks. What a check could not look at is a warning, for
+// not to know is not to be well.
+func Judge(f Facts) []Finding {
+	var all []Finding
+	for _, c := range checks {
+		switch {
+		case c.needs >= server && f.Unreachable != "", c.needs == schema && f.Schema == 0:
+			continue // said once, by the check that found it
+		case f.Unread[c.name] != "":
+			all = append(all, Finding{
+				Check: c.name, Status: Warn, Detail: "could not be looked at: " + f.Unread[c.name],
+				Remedy: "let doctor connect as a role that may look, such as the one that nodes use",
+			})
+			continue
+		}
+		for _, found := range c.judge(f) {
+			found.Check = c.name
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+func ok(detail string) []Finding { return []Finding{{Status: OK, Detail: detail}} }
+
+func warn(detail, remedy string) []Finding {
+	return []Finding{{Status: Warn, Detail: detail, Remedy: remedy}}
+}
+
+func fail(detail, remedy string) []Finding {
+	return []Finding{{Status: Fail, Detail: detail, Remedy: remedy}}
+}

@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// well is a database and a machine without fault: a node leads, another follows.
+func well() Facts {
+	return Facts{
+		Target: "database", Unread: map[string]string{}, Boottime: true,
+		Line:   Line{Local: true},
+		Server: Server{Version: 150004, Text: "15.4", Role: "node", SystemID: 5, Timeline: 2},
+		Schema: 4, Oldest: 4, Newest: 4,
+		Privileges: []Privilege{{Name: "SELECT on conch.leadership", Look: true, Has: true}, {Name: "INSERT on conch.leadership", Has: true}},
+		Room:       Room{LocksEach: 64, Connections: 100, Reserved: 3, InUse: 10, RoleLimit: -1, BaseLimit: -1},
+		Leaderships: []Leadership{
+			{Scope: "s", Epoch: 7, Holder: "a", Process: 1, Alive: true, Takeover: "strict", SystemID: 5, Timeline: 2},
+		},
+		Processes: []Process{{Key: 1, ID: "a", Scopes: []string{"s", "t"}}, {Key: 2, ID: "b", Scopes: []string{"s"}}},
+	}
+}
+
+func set(name, value, source string) func(*Facts) {
+	return func(f *Facts) { f.Settings = append(f.Settings, Setting{Name: name, Value: value, Source: source}) }
+}
+
+func standbys(names string, sync ...string) func(*Facts) {
+	return func(f *Facts) {
+		set("synchronous_standby_names", names, "configuration file")(f)
+		for _, s := range sync {
+			f.Standbys = append(f.Standbys, Standby{Name: "n", Sync: s})
+		}
+	}
+}
+
+func TestAllIsWell(t *testing.T) {
+	t.Parallel()
+	found := Judge(well())
+	for i, f := range found {
+		if f.Status != OK || f.Remedy != "" || f.Detail == "" || f.Check != checks[i].name {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(found) != len(checks) {
+		t.Errorf("%d findings of %d checks", len(found), len(checks))
+	}
+}
+
+func TestEachFault(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Facts)
+		check  string
+		status Status
+		says   string // of detail and remedy
+	}{
+		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
+		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},
+		{"no lock session", func(f *Facts) { f.Session = "too many" }, "reachable", Fail, "too many"},
+		{"plain text", func(f *Facts) { f.Line.Local = false }, "encryption", Warn, "plain text"},
+		{"unverified", func(f *Facts) { f.Line = Line{TLS: true} }, "encryption", Warn, "CONCH_DB_TLS_CA_FILE"},
+		{"verified", func(f *Facts) { f.Line = Line{TLS: true, Verified: true} }, "encryption", OK, "verified"},
+		{"an old server", func(f *Facts) { f.Server.Version, f.Server.Text = 130004, "13.4" }, "server", Fail, "13.4"},
+		{"session pooler", func(f *Facts) { f.Pooler = "session" }, "pooler", Warn, "session mode"},
+		{"transaction pooler", func(f *Facts) { f.Pooler, f.Session = "transaction", "x" }, "pooler", Fail, "transaction mode"},
+		{"unknown pooler", func(f *Facts) { f.Pooler, f.Session = "unknown", "no answer" }, "pooler", Fail, "no answer"},
+		{"no schema", func(f *Facts) { f.Schema = 0 }, "schema", Fail, "conch migrate up"},
+		{"old schema", func(f *Facts) { f.Schema = 3 }, "schema", Fail, "conch migrate up"},
+		{"next schema", func(f *Facts) { f.Schema = 5 }, "schema", Warn, "upgrade this program"},
+		{"far schema", func(f *Facts) { f.Schema = 6 }, "schema", Fail, "upgrade this program"},
+		{"lacks a grant", func(f *Facts) {
+			f.Privileges = append(f.Privileges, Privilege{Name: "EXECUTE on conch.bid"})
+		}, "privileges", Fail, "EXECUTE on conch.bid"},
+		{"an observer", func(f *Facts) { f.Privileges[1].Has = false }, "privileges", Warn, "observer"},
+		{"workers out of reach", func(f *Facts) { f.Immortal = []string{"app"} }, "privileges", Warn, "pg_signal_backend"},
+		{"locks nearly full", func(f *Facts) { f.Room.LocksHeld = 6000 }, "locks", Fail, "64 × (100 + 0) = 6400"},
+		{"locks half full", func(f *Facts) { f.Room.LocksHeld = 3300 }, "locks", Warn, "max_locks_per_transaction"},
+		{"many scopes", func(f *Facts) { f.Leaderships = slices.Repeat(f.Leaderships, 2000) }, "locks", Warn, "2000 scopes"},
+		{"too many scopes", func(f *Facts) { f.Leaderships = slices.Repeat(f.Leaderships, 4000) }, "locks", Fail, "4000 scopes"},
+		{"no connection left", func(f *Facts) { f.Room.InUse = 95 }, "connections", Warn, "2 of 97 left"},
+		{"role limit", func(f *Facts) { f.Room.RoleLimit, f.Room.RoleInUse = 5, 4 }, "connections", Warn, `1 of 5 left to role "node"`},
+		{"database limit", func(f *Facts) { f.Room.BaseLimit = 3 }, "connections", Warn, "this database"},
+		{"asynchronous", standbys("", "async"), "replication", Warn, "may forget"},
+		{"synchronous", standbys("n", "sync"), "replication", OK, "one standby"},
+		{"quorum", standbys("ANY 1 (n, m)", "quorum", "quorum"), "replication", OK, "2 standbys confirm"},
+		{"its standby is away", standbys("n"), "replication", Fail, "nobody leads"},
+		{"only another standby is there", standbys("n", "async"), "replication", Fail, "nobody leads"},
+		{"hidden", standbys("n", ""), "replication", Warn, "pg_monitor"},
+		{"fsync", set("fsync", "off", "configuration file"), "durability", Fail, "fsync = on"},
+		{"full pages", set("full_page_writes", "off", "configuration file"), "durability", Warn, "torn"},
+		{"lazy commits", set("synchronous_commit", "off", "user"), "durability", Warn, "RESET synchronous_commit"},
+		{"unlogged", func(f *Facts) { f.Unlogged = []string{"conch.leadership"} }, "durability", Fail, "SET LOGGED"},
+		{"idle sessions", set("idle_session_timeout", "2000", "user"), "settings", Warn, "2s (from: user)"},
+		{"statements", set("statement_timeout", "4000", "database"), "settings", Warn, "ALTER DATABASE"},
+		{"transactions", set("transaction_timeout", "4000", "client"), "settings", Warn, "URL"},
+		{"long timeouts", set("statement_timeout", "60000", "database"), "settings", OK, ""},
+		{"isolation", set("default_transaction_isolation", "serializable", "user"), "settings", Fail, "nobody can be elected"},
+		{"read only", set("default_transaction_read_only", "on", "database"), "settings", Fail, "nobody can be elected"},
+		{"no triggers", set("session_replication_role", "replica", "user"), "settings", Fail, "no trigger fires"},
+		{"disarmed", func(f *Facts) { f.Disarmed = []string{"guard_epoch"} }, "guards", Fail, "guard_epoch is missing"},
+		{"clock ahead", func(f *Facts) { f.ClockAhead = time.Minute }, "clock", Warn, "1m0s ahead"},
+		{"clock behind", func(f *Facts) { f.ClockAhead = -time.Minute }, "clock", Warn, "1m0s behind"},
+		{"a slow line", func(f *Facts) { f.ClockAhead, f.ClockSpan = 4*time.Second, 2*time.Second }, "clock", OK, "no decision"},
+		{"no boottime", func(f *Facts) { f.Boottime = false }, "boottime", Fail, "CLOCK_BOOTTIME"},
+		{"promoted", func(f *Facts) { f.Server.Timeline = 3 }, "history", Warn, "--scope s --epoch 5000007"},
+		{"restored elsewhere", func(f *Facts) { f.Server.SystemID = 6 }, "history", Warn, "restored from a dump"},
+		{"a scope to quote", func(f *Facts) { f.Leaderships[0].Scope, f.Server.Timeline = "it's", 3 }, "history", Warn, `--scope 'it'\''s'`},
+		{"dead, nobody there", func(f *Facts) { f.Leaderships[0].Alive, f.Processes = false, nil }, "holders", Warn, "start a process"},
+		{"dead, somebody there", func(f *Facts) { f.Leaderships[0].Alive = false }, "holders", Warn, "a, b campaigns"},
+		{"given up", func(f *Facts) { f.Leaderships[0].Alive, f.Leaderships[0].Parted = false, true }, "holders", OK, ""},
+		{"takeovers", func(f *Facts) {
+			f.Leaderships = append(f.Leaderships, Leadership{Scope: "t", Epoch: 1, Parted: true, Takeover: "fast", SystemID: 5, Timeline: 2})
+		}, "takeover", Warn, `agreed on "fast"`},
+		{"one name", func(f *Facts) { f.Processes[1].ID = "a" }, "identities", Warn, `call themselves "a"`},
+		{"one name, other scopes", func(f *Facts) { f.Processes[1] = Process{Key: 2, ID: "a", Scopes: []string{"u"}} }, "identities", OK, ""},
+		{"not to be read", func(f *Facts) { f.Unread["holders"] = "denied" }, "holders", Warn, "denied"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			facts := well()
+			c.change(&facts)
+			met := false
+			for _, f := range Judge(facts) {
+				if (f.Remedy == "") != (f.Status == OK) {
+					t.Errorf("%s, %s, and the remedy %q", f.Check, f.Status, f.Remedy)
+				}
+				met = met || f.Check == c.check && f.Status == c.status && strings.Contains(f.Detail+" "+f.Remedy, c.says)
+			}
+			if !met {
+				t.Errorf("no finding %s %s that says %q among %+v", c.check, c.status, c.says, Judge(facts))
+			}
+		})
+	}
+}
+
+// A thousand faults of one kind are a few lines.
+func TestManyOfOneKindAreSummedUp(t *testing.T) {
+	t.Parallel()
+	f := well()
+	for range 1000 {
+		f.Leaderships = append(f.Leaderships, Leadership{Scope: "x", Epoch: 1, SystemID: 9})
+	}
+	if n := len(Judge(f)); n > len(checks)+2*(most+1) {
+		t.Errorf("%d findings", n)
+	}
+}

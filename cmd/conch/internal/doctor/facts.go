@@ -1,0 +1,117 @@
+package doctor
+
+import "time"
+
+// Facts are what the checks look at.
+type Facts struct {
+	Target      string // the database, without a password
+	Unreachable string // why nothing else could be asked, as one sentence
+	// Unread says, by check, why its facts could not be read.
+	Unread map[string]string
+
+	Line    Line
+	Server  Server
+	Pooler  string // "", "session", "transaction", "unknown"
+	Session string // why no lock session could be opened, as one sentence
+	Schema  int    // 0: none
+	Oldest  int    // the schema versions that this program works with
+	Newest  int
+
+	Privileges []Privilege
+	Immortal   []string // roles that may fence and whose sessions this role could not end
+
+	Room        Room
+	Standbys    []Standby
+	Settings    []Setting
+	Unlogged    []string // tables of conch that a crash would empty
+	Disarmed    []string // triggers of conch that are missing or disabled
+	ClockAhead  time.Duration
+	ClockSpan   time.Duration // how long the question took: the difference is known no better
+	Boottime    bool
+	Leaderships []Leadership
+	Processes   []Process
+}
+
+// Line is the connection.
+type Line struct {
+	Local    bool // a Unix socket or the loopback
+	TLS      bool
+	Verified bool // the certificate was checked
+}
+
+// Server is what it says about itself.
+type Server struct {
+	Version  int    `json:"version"` // 150004
+	Text     string `json:"text"`
+	Standby  bool   `json:"standby"`
+	Role     string `json:"role"`
+	SystemID int64  `json:"system_id"`
+	Timeline int64  `json:"timeline"` // 0 on a standby
+}
+
+// Privilege is one that a node needs.
+type Privilege struct {
+	Name string `json:"name"`
+	Look bool   `json:"look"` // an observer needs it too
+	Has  bool   `json:"has"`
+}
+
+// Room is what is left of the server's tables.
+type Room struct {
+	LocksEach   int `json:"locks_each"` // max_locks_per_transaction
+	Connections int `json:"connections"`
+	Prepared    int `json:"prepared"`
+	LocksHeld   int `json:"locks_held"`
+	Reserved    int `json:"reserved"`
+	InUse       int `json:"in_use"`
+	RoleLimit   int `json:"role_limit"` // -1: none
+	RoleInUse   int `json:"role_in_use"`
+	BaseLimit   int `json:"base_limit"` // of the database; -1: none
+	BaseInUse   int `json:"base_in_use"`
+}
+
+// Standby is one line of pg_stat_replication. Without pg_monitor only its presence
+// is seen.
+type Standby struct {
+	Name string `json:"name"`
+	Sync string `json:"sync"` // async, potential, sync, quorum; empty if not to be seen
+}
+
+// Setting is one of the present role in the present database.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"` // milliseconds where it is a time
+	Source string `json:"source"`
+}
+
+// Leadership is one row of conch.leadership.
+type Leadership struct {
+	Scope    string `json:"scope"`
+	Epoch    int64  `json:"epoch"`
+	Holder   string `json:"holder"`
+	Process  int64  `json:"process"`
+	Alive    bool   `json:"alive"`  // the holder's session holds its process key
+	Parted   bool   `json:"parted"` // given up
+	Released bool   `json:"released"`
+	Takeover string `json:"takeover"`
+	SystemID int64  `json:"system_id"`
+	Timeline int64  `json:"timeline"`
+	SilentMS int64  `json:"silent_ms"` // since the last heartbeat
+}
+
+// Process is a candidate that lives.
+type Process struct {
+	Key    int64    `json:"key"`
+	ID     string   `json:"id"`
+	Scopes []string `json:"scopes"`
+}
+
+// setting finds one; a setting that the server does not know is empty.
+func (f Facts) setting(name string) Setting {
+	for _, s := range f.Settings {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Setting{}
+}

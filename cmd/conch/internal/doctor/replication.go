@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// replication says what the way the database is replicated does to the guarantees.
+func replication(f Facts) []Finding {
+	names := f.setting("synchronous_standby_names").Value
+	var synced, hidden int
+	for _, s := range f.Standbys {
+		switch s.Sync {
+		case "sync", "quorum":
+			synced++
+		case "":
+			hidden++
+		}
+	}
+	const docs = "see docs/operations.md, Postgres that fails over"
+	switch {
+	case f.Server.Standby:
+		return warn("this is a standby: ask the primary", "name the primary in the URL")
+	case names == "" && len(f.Standbys) == 0:
+		return ok("one server: every guarantee holds for as long as its data does; a restore from a backup is another history, and asks for `conch migrate advance`")
+	case names == "":
+		return warn(fmt.Sprintf("asynchronous, %s: a failover may forget the newest transactions and leaderships, "+
+			"and the old primary, cut off, may still find somebody who believes it; epochs minted after it are higher than any that was lost", count(len(f.Standbys), "standby", "standbys")),
+			"set synchronous_standby_names if at most one actor must hold across failovers; "+docs)
+	case hidden > 0 && synced == 0:
+		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role can not see whether one of them is synchronous",
+			names, count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
+	case synced == 0:
+		return fail(fmt.Sprintf("synchronous_standby_names is %q and no such standby is connected: every heartbeat waits for it, so nobody leads", names),
+			"bring a standby back, or correct synchronous_standby_names; to empty it is to go on asynchronously")
+	case synced == 1 && !strings.Contains(strings.ToUpper(names), "ANY"):
+		return ok("synchronous, one standby confirms every commit: guarantees hold across a failover to it; without it nobody leads until it is back or replaced")
+	}
+	return ok(fmt.Sprintf("synchronous, %s every commit: guarantees hold across a failover to a standby that did", count(synced, "standby confirms", "standbys confirm")))
+}
+
+// durability: what a crash may forget, no heartbeat can prove.
+func durability(f Facts) (found []Finding) {
+	if s := f.setting("fsync"); s.Value == "off" {
+		found = append(found, fail("fsync is off: a crash of the machine may forget epochs that were given out", "set fsync = on in postgresql.conf")...)
+	}
+	if s := f.setting("full_page_writes"); s.Value == "off" {
+		found = append(found, warn("full_page_writes is off: a crash may leave torn pages, unless the file system forbids them",
+			"set full_page_writes = on in postgresql.conf")...)
+	}
+	if s := f.setting("synchronous_commit"); s.Value == "off" || s.Value == "local" {
+		found = append(found, warn(fmt.Sprintf("synchronous_commit is %s: conch sets its own to on, but your fenced transactions may be forgotten after their commit", s.Value),
+			undo(s))...)
+	}
+	if len(f.Unlogged) > 0 {
+		found = append(found, fail(fmt.Sprintf("%s unlogged: empty after a crash and on every standby, and epochs begin again", are(f.Unlogged)),
+			fmt.Sprintf("ALTER TABLE %s SET LOGGED", f.Unlogged[0]))...)
+	}
+	if len(found) == 0 {
+		return ok("a commit that was confirmed survives a crash")
+	}
+	return found
+}
+
+func are(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

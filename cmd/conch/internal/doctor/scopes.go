@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// most is how many scopes are named one by one.
+const most = 3
+
+// jump is what the mint adds to an epoch for each timeline between.
+const jump = 1_000_000
+
+// history finds rows from another history of the database: a standby was promoted,
+// a backup restored, or the cluster upgraded.
+func history(f Facts) (found []Finding) {
+	if f.Server.Standby {
+		return ok("not asked on a standby")
+	}
+	var foreign []Leadership
+	for _, l := range f.Leaderships {
+		if l.Epoch > 0 && (l.SystemID != f.Server.SystemID || l.Timeline != f.Server.Timeline) {
+			foreign = append(foreign, l)
+		}
+	}
+	if len(foreign) == 0 {
+		return ok(fmt.Sprintf("system %d, timeline %d; every scope was last led in it", f.Server.SystemID, f.Server.Timeline))
+	}
+	for i, l := range foreign {
+		if i == most {
+			return append(found, warn(fmt.Sprintf("%d more scopes were last led in another history", len(foreign)-most), "the same for each: `conch status` lists them")...)
+		}
+		how := fmt.Sprintf("on timeline %d, and the server is on %d: a standby was promoted or a backup restored", l.Timeline, f.Server.Timeline)
+		if l.SystemID != f.Server.SystemID {
+			how = fmt.Sprintf("in system %d, and this is %d: restored from a dump, or upgraded", l.SystemID, f.Server.SystemID)
+		}
+		// Above whatever the mint's own jump would reach.
+		above := l.Epoch + jump*(l.Timeline+f.Server.Timeline)
+		found = append(found, warn(fmt.Sprintf("scope %q was last led %s; tokens newer than epoch %d may be about", l.Scope, how, l.Epoch),
+			fmt.Sprintf("after a failover or an upgrade nothing: the next election jumps over them; after a restore from a backup run `conch migrate advance --scope %s --epoch %d`", shell(l.Scope), above))...)
+	}
+	return found
+}
+
+// shell quotes a scope for a command line, where it needs that.
+func shell(scope string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/", r)
+	}
+	if strings.IndexFunc(scope, func(r rune) bool { return !plain(r) }) < 0 {
+		return scope
+	}
+	return "'" + strings.ReplaceAll(scope, "'", `'\''`) + "'"
+}
+
+// holders finds terms whose process is gone and that nobody followed.
+func holders(f Facts) (found []Finding) {
+	led, gone := 0, 0
+	for _, l := range f.Leaderships {
+		switch {
+		case l.Alive && !l.Parted:
+			led++
+			continue
+		case l.Parted || l.Epoch == 0:
+			continue
+		}
+		if gone++; gone > most {
+			continue
+		}
+		who := f.candidates(l.Scope)
+		remedy := "start a process that campaigns for it"
+		if len(who) > 0 {
+			remedy = fmt.Sprintf("%s campaigns for it: unless it leads in a moment, look at its log and for sessions that hold the fence in pg_locks", strings.Join(who, ", "))
+		}
+		found = append(found, warn(fmt.Sprintf("scope %q: %s, which led it with epoch %d, is gone, its last heartbeat was %s ago, and nobody follows",
+			l.Scope, l.Holder, l.Epoch, (time.Duration(l.SilentMS)*time.Millisecond).Round(time.Second)), remedy)...)
+	}
+	if gone > most {
+		found = append(found, warn(fmt.Sprintf("%d more scopes have lost their holder", gone-most), "the same for each: `conch status` lists them")...)
+	}
+	if len(found) == 0 {
+		return ok(fmt.Sprintf("%d of %s led now, and no term is left of a dead process", led, count(len(f.Leaderships), "scope is", "scopes are")))
+	}
+	return found
+}
+
+func (f Facts) candidates(scope string) (ids []string) {
+	for _, p := range f.Processes {
+		if slices.Contains(p.Scopes, scope) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// takeover finds processes that lead under one takeover and campaign where another
+// was agreed on. How a process that never led is set, the database does not know.
+func takeover(f Facts) (found []Finding) {
+	for _, p := range f.Processes {
+		mode := ""
+		for _, l := range f.Leaderships {
+			if l.Process == p.Key && !l.Parted {
+				mode = l.Takeover
+			}
+		}
+		for _, l := range f.Leaderships {
+			if mode == "" || l.Takeover == mode || l.Released || !slices.Contains(p.Scopes, l.Scope) {
+				continue
+			}
+			found = append(found, warn(fmt.Sprintf("%s runs with takeover %q and campaigns for %q, whose candidates agreed on %q: it is refused there", p.ID, mode, l.Scope, l.Takeover),
+				"set one takeover for all candidates of the scope; a released scope takes any")...)
+		}
+	}
+	if len(found) == 0 {
+		return ok("nobody who leads campaigns under another takeover than its rivals")
+	}
+	return found
+}
+
+// identities finds two processes alive under one name and after one scope.
+func identities(f Facts) (found []Finding) {
+	for i, p := range f.Processes {
+		for _, q := range f.Processes[i+1:] {
+			shared := slices.IndexFunc(p.Scopes, func(s string) bool { return slices.Contains(q.Scopes, s) })
+			if p.ID != q.ID || shared < 0 {
+				continue
+			}
+			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads all the same, since terms tell them apart, but history, transfer and you can not", p.ID, p.Scopes[shared]),
+				"give each process a CONCH_INSTANCE_ID or --id of its own, or none: one is made up")...)
+		}
+	}
+	if len(found) == 0 {
+		return ok(fmt.Sprintf("%s, each under a name of its own", count(len(f.Processes), "process is alive", "processes are alive")))
+	}
+	return found
+}

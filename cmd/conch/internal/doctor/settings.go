@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// What conch's connections do with their time. Lock sessions and waiters set the
+// timeouts for silence themselves; what is set for the role or the database counts
+// for the listeners, for commands and for the application.
+const (
+	// listenerRest is how long a listener is silent before it asks whether the line
+	// is still there.
+	listenerRest = 3 * time.Second
+	// waiterBlocks is how long a waiter's one statement takes while all is well.
+	waiterBlocks = 5 * time.Second
+)
+
+// undo says how to get rid of a setting, by where it comes from.
+func undo(s Setting) string {
+	switch s.Source {
+	case "user", "database user":
+		return fmt.Sprintf("ALTER ROLE … RESET %s for the role that conch uses", s.Name)
+	case "database":
+		return fmt.Sprintf("ALTER DATABASE … RESET %s, or ALTER ROLE … SET it for the role that conch uses", s.Name)
+	case "client", "session", "environment variable":
+		return fmt.Sprintf("take %s out of the URL, or out of PGOPTIONS", s.Name)
+	}
+	return fmt.Sprintf("change %s in postgresql.conf, or ALTER ROLE … SET it for the role that conch uses", s.Name)
+}
+
+// limits are the timeouts that can hurt, and below which value they do.
+var limits = []struct {
+	name  string
+	below time.Duration
+	why   string
+}{
+	{
+		"idle_session_timeout", 2 * listenerRest,
+		"lock sessions and waiters set their own, but listeners and commands lose their connection over and over, and are then only as fast as polling",
+	},
+	{
+		"statement_timeout", 2 * waiterBlocks,
+		"it cuts off the statement in which a follower waits for its leader's end, and a heartbeat that waits for a synchronous standby",
+	},
+	{
+		"transaction_timeout", 2 * waiterBlocks,
+		"it ends the session in which a follower waits for its leader's end",
+	},
+	{
+		"idle_in_transaction_session_timeout", 10 * time.Millisecond,
+		"no client can put a second statement into a transaction in that time",
+	},
+}
+
+func settings(f Facts) (found []Finding) {
+	for _, l := range limits {
+		s := f.setting(l.name)
+		ms, err := strconv.ParseInt(s.Value, 10, 64)
+		if err != nil || ms == 0 || time.Duration(ms)*time.Millisecond >= l.below {
+			continue
+		}
+		found = append(found, warn(fmt.Sprintf("%s is %s (from: %s): %s", s.Name, time.Duration(ms)*time.Millisecond, s.Source, l.why), undo(s))...)
+	}
+	if s := f.setting("default_transaction_isolation"); s.Value != "" && s.Value != "read committed" {
+		found = append(found, fail(fmt.Sprintf("default_transaction_isolation is %q (from: %s): nobody can be elected, since the mint must see what was committed a moment ago", s.Value, s.Source),
+			undo(s))...)
+	}
+	if s := f.setting("default_transaction_read_only"); s.Value == "on" {
+		found = append(found, fail(fmt.Sprintf("default_transaction_read_only is on (from: %s): nobody can be elected", s.Source), undo(s))...)
+	}
+	if s := f.setting("session_replication_role"); s.Value == "replica" {
+		found = append(found, fail(fmt.Sprintf("session_replication_role is replica (from: %s): no trigger fires, so nothing guards the epochs and nobody is notified", s.Source), undo(s))...)
+	}
+	if len(found) == 0 {
+		return ok("nothing shortens or defeats the lease")
+	}
+	return found
+}
+
+func guards(f Facts) []Finding {
+	if len(f.Disarmed) == 0 {
+		return ok("the triggers that keep epochs and announce changes are there")
+	}
+	return fail(fmt.Sprintf("%s missing or disabled: epochs may go down unnoticed, or followers are not woken", are(f.Disarmed)),
+		"ALTER TABLE conch.leadership ENABLE TRIGGER …; if it is gone, `conch migrate down` and `up` bring it back and keep the epochs")
+}

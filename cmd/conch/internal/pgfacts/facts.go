@@ -1,0 +1,137 @@
+// Package pgfacts finds out about a database and this machine what the package
+// doctor judges. It changes nothing, but opens for a moment just such a session as
+// a node would.
+package pgfacts
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+// lease of the session that is tried: any would do.
+const lease = 3 * time.Second
+
+// Gather asks. An error is one of connecting; the facts then say so as well, and
+// what is known without the database.
+func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
+	base := pg.Config{URL: cfg.URL, TLSInsecure: cfg.TLSInsecure, TLSCAFile: cfg.TLSCAFile, AppName: "conch doctor"}
+	f := doctor.Facts{
+		Target: base.Redact(), Unread: map[string]string{}, Boottime: fence.Boottime() != math.MaxInt64,
+		Oldest: pgmint.SchemaMin, Newest: pgmint.SchemaMax,
+	}
+	conn, err := pg.Connect(ctx, base)
+	if err != nil {
+		f.Unreachable = pg.Sentence(err)
+		return f, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	f.Line = line(conn)
+	g := gatherer{conn: conn, f: &f}
+	g.read(ctx, "server", &f.Server, serverSQL)
+	g.session(ctx, base)
+	if f.Schema, err = migrate.Version(ctx, conn); err != nil {
+		f.Unread["schema"] = pg.Sentence(err)
+		f.Schema = pgmint.SchemaMin // it is there, or nobody could forbid to read it
+	}
+	g.clock(ctx)
+	g.read(ctx, "locks", &f.Room, roomSQL)
+	f.Unread["connections"] = f.Unread["locks"]
+	g.read(ctx, "replication", &f.Standbys, standbysSQL)
+	g.read(ctx, "settings", &f.Settings, settingsSQL)
+	if f.Schema > 0 {
+		g.schema(ctx)
+	}
+	return f, nil
+}
+
+type gatherer struct {
+	conn *pgx.Conn
+	f    *doctor.Facts
+}
+
+// schema asks what only a database with the schema can answer.
+func (g gatherer) schema(ctx context.Context) {
+	f := g.f
+	g.read(ctx, "privileges", &f.Privileges, privilegesSQL)
+	g.read(ctx, "privileges", &f.Immortal, immortalSQL)
+	g.read(ctx, "durability", &f.Unlogged, unloggedSQL)
+	g.read(ctx, "guards", &f.Disarmed, disarmedSQL)
+	g.read(ctx, "holders", &f.Leaderships, leadershipsSQL)
+	g.read(ctx, "identities", &f.Processes, processesSQL)
+	f.Unread["history"] = f.Unread["holders"]
+	if f.Unread["takeover"] = f.Unread["holders"]; f.Unread["takeover"] == "" {
+		f.Unread["takeover"] = f.Unread["identities"]
+	}
+}
+
+// read runs a question whose answer is one JSON document. The simple protocol needs
+// no prepared statement, which some poolers lose.
+func (g gatherer) read(ctx context.Context, check string, into any, sql string) {
+	err := g.conn.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(into)
+	if err != nil && g.f.Unread[check] == "" {
+		g.f.Unread[check] = pg.Sentence(err)
+	}
+}
+
+// session opens and closes what a node would keep.
+func (g gatherer) session(ctx context.Context, base pg.Config) {
+	s, err := pg.Open(ctx, base, pg.Settings{Lease: lease})
+	if err != nil {
+		g.f.Session = pg.Sentence(err)
+		if refused, ok := errors.AsType[*pg.PoolerError](err); ok {
+			g.f.Pooler = refused.Mode
+		}
+		return
+	}
+	if s.Pooler() {
+		g.f.Pooler = "session"
+	}
+	_ = s.Close(context.WithoutCancel(ctx))
+}
+
+// clock compares with the middle of the question, as NTP does.
+func (g gatherer) clock(ctx context.Context) {
+	var there time.Time
+	for range 3 { // the quickest answer tells most
+		before := time.Now()
+		if err := g.conn.QueryRow(ctx, `SELECT clock_timestamp()`, pgx.QueryExecModeSimpleProtocol).Scan(&there); err != nil {
+			g.f.Unread["clock"] = pg.Sentence(err)
+			return
+		}
+		span := time.Since(before)
+		if g.f.ClockSpan == 0 || span < g.f.ClockSpan {
+			g.f.ClockSpan, g.f.ClockAhead = span, there.Sub(before.Add(span/2).Round(0))
+		}
+	}
+}
+
+func line(conn *pgx.Conn) (l doctor.Line) {
+	raw := conn.PgConn().Conn()
+	if secured, ok := raw.(*tls.Conn); ok {
+		l.TLS, raw = true, secured.NetConn()
+		// The library leaves verified chains; ways of verifying of our own, or of
+		// sslmode=verify-ca, are functions of the configuration.
+		conf := conn.Config().TLSConfig
+		l.Verified = len(secured.ConnectionState().VerifiedChains) > 0 ||
+			conf != nil && (conf.VerifyPeerCertificate != nil || conf.VerifyConnection != nil)
+	}
+	switch at := raw.RemoteAddr().(type) {
+	case *net.UnixAddr:
+		l.Local = true
+	case *net.TCPAddr:
+		l.Local = at.IP.IsLoopback()
+	}
+	return l
+}

@@ -1,0 +1,233 @@
+package pgfacts_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+func TestMain(m *testing.M) {
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		return migrate.Up(ctx, conn, pgmint.Migrations(), nil)
+	})
+	pgtest.Main(m)
+}
+
+func judge(t *testing.T, address string) []doctor.Finding {
+	t.Helper()
+	facts, err := pgfacts.Gather(t.Context(), pgmint.Config{URL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doctor.Judge(facts)
+}
+
+// want is a finding that must be among those found.
+type want struct {
+	check  string
+	status doctor.Status
+	says   string
+}
+
+func expect(t *testing.T, found []doctor.Finding, all ...want) {
+	t.Helper()
+	for _, w := range all {
+		met := false
+		for _, f := range found {
+			met = met || f.Check == w.check && f.Status == w.status && strings.Contains(f.Detail+" "+f.Remedy, w.says)
+		}
+		if !met {
+			t.Errorf("no finding %v among %+v", w, found)
+		}
+	}
+}
+
+func run(t *testing.T, c *pgx.Conn, statements ...string) {
+	t.Helper()
+	for _, sql := range statements {
+		if _, err := c.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+func as(t *testing.T, address, role string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	return u.String()
+}
+
+// session campaigns for the scopes and, if it can, leads the first.
+func session(t *testing.T, address, id string, takeover election.Takeover, scopes ...string) election.Session {
+	t.Helper()
+	m, err := pgmint.New(pgmint.Config{URL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	lease := time.Minute // it has no heartbeat here
+	s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: takeover, Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Try(t.Context(), []election.Bid{{Scope: scopes[0], Lease: lease}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The private server of a test does without fsync, and says so; all else is well.
+func TestAWellDatabase(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	session(t, db.URL, "a", election.Strict, "s")
+	session(t, db.URL, "b", election.Strict, "s")
+	found := judge(t, db.URL)
+	for _, f := range found {
+		if f.Status != doctor.OK && f.Check != "durability" {
+			t.Errorf("%+v", f)
+		}
+	}
+	expect(t, found, want{"replication", doctor.OK, "one server"}, want{"durability", doctor.Fail, "fsync"},
+		want{"identities", doctor.OK, "2 processes"}, want{"holders", doctor.OK, "1 of 1 scope is led"})
+}
+
+// Settings of the role and of the database, met by whoever connects as it.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	role := db.Name + "_set"
+	run(t, db.Connect(t), `CREATE ROLE `+role+` LOGIN SUPERUSER`,
+		`ALTER ROLE `+role+` SET idle_session_timeout = '2s'`,
+		`ALTER DATABASE `+db.Name+` SET statement_timeout = '4s'`,
+		`ALTER ROLE `+role+` IN DATABASE `+db.Name+` SET default_transaction_isolation = 'repeatable read'`,
+		`ALTER ROLE `+role+` SET session_replication_role = 'replica'`,
+		`ALTER ROLE `+role+` SET synchronous_commit = 'off'`)
+	expect(t, judge(t, as(t, db.URL, role)),
+		want{"settings", doctor.Warn, "idle_session_timeout is 2s (from: user)"},
+		want{"settings", doctor.Warn, "statement_timeout is 4s (from: database)"},
+		want{"settings", doctor.Fail, `default_transaction_isolation is "repeatable read"`},
+		want{"settings", doctor.Fail, "no trigger fires"},
+		want{"durability", doctor.Warn, "synchronous_commit is off"})
+}
+
+// What is wrong with the schema and its rows.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	session(t, db.URL, "a", election.Strict, "s", "t")
+	session(t, db.URL, "a", election.Fast, "t", "s")
+	_ = session(t, db.URL, "gone", election.Strict, "u").Close()
+	run(t, admin, `ALTER TABLE conch.leadership_history SET UNLOGGED`,
+		`ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
+		`UPDATE conch.leadership SET system_id = 1 WHERE scope = 's'`)
+	pgtest.Eventually(t, 10*time.Second, "the session to be gone", func() bool {
+		for _, f := range judge(t, db.URL) {
+			if f.Check == "holders" && strings.Contains(f.Detail, "gone") {
+				return true
+			}
+		}
+		return false
+	})
+	expect(t, judge(t, db.URL),
+		want{"durability", doctor.Fail, "conch.leadership_history is unlogged"},
+		want{"guards", doctor.Fail, "guard_epoch"},
+		want{"history", doctor.Warn, "conch migrate advance --scope s --epoch "},
+		want{"holders", doctor.Warn, `scope "u": gone`},
+		want{"takeover", doctor.Warn, `a runs with takeover "fast" and campaigns for "s"`},
+		want{"identities", doctor.Warn, `two processes call themselves "a"`})
+}
+
+func TestPrivileges(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	role := db.Name + "_some"
+	run(t, admin, `CREATE ROLE `+role+` LOGIN`)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "USAGE on schema conch"}, want{"holders", doctor.Warn, "could not be looked at"})
+	run(t, admin, `GRANT USAGE ON SCHEMA conch TO `+role, `GRANT SELECT ON ALL TABLES IN SCHEMA conch TO `+role)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "INSERT on conch.process"}, want{"holders", doctor.OK, ""})
+	run(t, admin, `REVOKE ALL ON conch.command FROM `+role, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Warn, "observer"})
+	run(t, admin, `GRANT ALL ON ALL TABLES IN SCHEMA conch TO `+role, `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA conch TO `+role)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.OK, ""})
+	run(t, admin, `CREATE ROLE `+role+`_app LOGIN`, `GRANT `+role+` TO `+role+`_app`)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Warn, role + "_app could hold a fence"})
+	run(t, admin, `GRANT `+role+`_app TO conch`, `ALTER ROLE `+role+` CONNECTION LIMIT 3`, `GRANT pg_signal_backend TO `+role)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.OK, ""}, want{"connections", doctor.Warn, "CONNECTION LIMIT"})
+}
+
+func TestSchemaVersions(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	newer := func(n int) {
+		run(t, admin, fmt.Sprintf(`INSERT INTO conch.schema_version (version, name, checksum) VALUES (%d, 'later', 'x')`, pgmint.SchemaMax+n))
+	}
+	newer(1)
+	expect(t, judge(t, db.URL), want{"schema", doctor.Warn, "upgrade this program"})
+	newer(2)
+	expect(t, judge(t, db.URL), want{"schema", doctor.Fail, "upgrade this program"})
+	run(t, admin, `DROP SCHEMA conch CASCADE`)
+	expect(t, judge(t, db.URL), want{"schema", doctor.Fail, "conch migrate up"})
+}
+
+// What belongs to the whole server: replication, locks, connections.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{Fsync: true, MaxConnections: 10, TCP: true, Settings: map[string]string{
+		"max_locks_per_transaction": "10", "full_page_writes": "off",
+	}})
+	address := server.URL("postgres")
+	admin := pgtest.Connect(t, configOf(address))
+	expect(t, judge(t, address), want{"locks", doctor.OK, "10 × (10 + 0) = 100 locks"}, want{"durability", doctor.Warn, "full_page_writes"},
+		want{"connections", doctor.OK, "6 of 7 left"}, want{"reachable", doctor.OK, ""})
+	expect(t, judge(t, server.TCPURL("postgres")), want{"encryption", doctor.OK, "does not leave this machine"})
+	other := pgtest.Connect(t, configOf(address))
+	run(t, other, `SELECT pg_advisory_lock(n) FROM generate_series(1, 60) n`)
+	expect(t, judge(t, address), want{"locks", doctor.Warn, "max_locks_per_transaction"}, want{"connections", doctor.Warn, "5 of 7 left"})
+	run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`, `SELECT pg_reload_conf()`)
+	pgtest.Eventually(t, 10*time.Second, "the setting to be known", func() bool {
+		for _, f := range judge(t, address) {
+			if f.Check == "replication" && f.Status == doctor.Fail && strings.Contains(f.Detail, "nobody leads") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestNoDatabase(t *testing.T) {
+	t.Parallel()
+	facts, err := pgfacts.Gather(t.Context(), pgmint.Config{URL: "postgres://conch:hunter2@127.0.0.1:1/app"})
+	if err == nil {
+		t.Fatal("something listens at port 1")
+	}
+	found := doctor.Judge(facts)
+	if len(found) != 2 || strings.Contains(fmt.Sprint(found), "hunter2") {
+		t.Errorf("%+v", found)
+	}
+	expect(t, found, want{"reachable", doctor.Fail, "nothing listens at 127.0.0.1:1"}, want{"boottime", doctor.OK, ""})
+}
+
+func configOf(address string) pg.Config { return pg.Config{URL: address, AppName: "conch-test"} }

@@ -1,0 +1,99 @@
+package pgfacts
+
+const serverSQL = `
+SELECT jsonb_build_object(
+    'version', current_setting('server_version_num')::int, 'text', current_setting('server_version'),
+    'standby', pg_is_in_recovery(), 'role', current_user,
+    'system_id', (SELECT system_identifier FROM pg_control_system()),
+    'timeline', CASE WHEN pg_is_in_recovery() THEN 0
+                ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END)`
+
+// pg_stat_database counts sessions that this role may not look at; the one that
+// asks is not counted, since it ends.
+const roomSQL = `
+SELECT jsonb_build_object(
+    'locks_each', current_setting('max_locks_per_transaction')::int,
+    'connections', current_setting('max_connections')::int,
+    'prepared', current_setting('max_prepared_transactions')::int,
+    'locks_held', (SELECT count(*) FROM pg_locks WHERE NOT fastpath AND locktype <> 'virtualxid'),
+    'reserved', current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true), '0')::int,
+    'in_use', (SELECT sum(numbackends) FROM pg_stat_database) - 1,
+    'role_limit', (SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END FROM pg_roles WHERE rolname = current_user),
+    'role_in_use', (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) - 1,
+    'base_limit', (SELECT datconnlimit FROM pg_database WHERE datname = current_database()),
+    'base_in_use', (SELECT numbackends FROM pg_stat_database WHERE datname = current_database()) - 1)`
+
+const standbysSQL = `
+SELECT coalesce(jsonb_agg(jsonb_build_object('name', application_name, 'sync', coalesce(sync_state, ''))), '[]') FROM pg_stat_replication`
+
+const settingsSQL = `
+SELECT jsonb_agg(jsonb_build_object('name', name, 'value', setting, 'source', source)) FROM pg_settings WHERE name IN (
+    'synchronous_standby_names', 'synchronous_commit', 'fsync', 'full_page_writes',
+    'idle_session_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout',
+    'default_transaction_isolation', 'default_transaction_read_only', 'session_replication_role')`
+
+// What deploy/grants.sql grants a node; "look" is what an observer has too. What is
+// not there is not granted, and no error.
+const privilegesSQL = `
+WITH tables(name, privileges, look) AS (VALUES
+    ('schema_version', 'SELECT', true), ('leadership', 'SELECT', true), ('heartbeat', 'SELECT', true),
+    ('leadership_history', 'SELECT', true), ('process', 'SELECT', true),
+    ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
+    ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
+), columns(name, col) AS (VALUES
+    ('process', 'last_seen'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
+), functions(name) AS (VALUES ('register'), ('bid'), ('refused'), ('beat'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
+), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'
+), class AS (SELECT oid, relname FROM pg_class WHERE relnamespace = (SELECT oid FROM schema)
+), needed(name, look, has) AS (
+    SELECT 'USAGE on schema conch', true, has_schema_privilege(oid, 'USAGE') FROM schema
+    UNION ALL
+    SELECT p || ' on conch.' || t.name, t.look, coalesce(has_table_privilege(c.oid, p), false)
+      FROM tables t CROSS JOIN unnest(string_to_array(t.privileges, ',')) AS p LEFT JOIN class c ON c.relname = t.name
+    UNION ALL
+    SELECT format('UPDATE (%s) on conch.%s', col, name), false, coalesce(has_column_privilege(c.oid, col, 'UPDATE'), false)
+      FROM columns LEFT JOIN class c ON c.relname = name
+    UNION ALL
+    SELECT 'EXECUTE on conch.' || f.name, false, coalesce((SELECT bool_or(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
+        WHERE p.proname = f.name AND p.pronamespace = (SELECT oid FROM schema)), false)
+      FROM functions f
+)
+SELECT jsonb_agg(jsonb_build_object('name', name, 'look', look, 'has', has)) FROM needed`
+
+// Roles with a login that may fence, and whose sessions this role may not end.
+const immortalSQL = `
+SELECT coalesce(jsonb_agg(r.rolname ORDER BY r.rolname), '[]')
+  FROM pg_roles r, pg_proc p, pg_namespace n
+ WHERE n.nspname = 'conch' AND p.pronamespace = n.oid AND p.proname = 'fence'
+   AND r.rolcanlogin AND NOT r.rolsuper
+   AND has_function_privilege(r.oid, p.oid, 'EXECUTE') AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+   AND NOT pg_has_role(r.oid, 'USAGE') AND NOT pg_has_role('pg_signal_backend', 'USAGE')`
+
+const unloggedSQL = `
+SELECT coalesce(jsonb_agg('conch.' || relname ORDER BY relname), '[]') FROM pg_class
+ WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'conch') AND relkind = 'r' AND relpersistence = 'u'`
+
+const disarmedSQL = `
+SELECT coalesce(jsonb_agg(name), '[]') FROM unnest(ARRAY['announce', 'guard_epoch', 'guard_truncate']) AS name
+ WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'conch' AND c.relname = 'leadership' AND t.tgname = name AND t.tgenabled IN ('O', 'A'))`
+
+// A process is alive as long as its session holds its process key.
+const alive = `
+WITH alive AS (
+    SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
+     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
+       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)`
+
+const leadershipsSQL = alive + `
+SELECT coalesce(jsonb_agg(jsonb_build_object(
+    'scope', l.scope, 'epoch', l.epoch, 'holder', l.holder, 'process', l.process_key,
+    'alive', l.process_key IN (SELECT process_key FROM alive), 'parted', l.parted_at IS NOT NULL,
+    'released', l.released, 'takeover', l.takeover, 'system_id', l.system_id, 'timeline', l.timeline,
+    'silent_ms', coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint) ORDER BY l.scope), '[]')
+  FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)`
+
+const processesSQL = alive + `
+SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'scopes', scopes) ORDER BY id, process_key), '[]')
+  FROM conch.process JOIN alive USING (process_key)`
