@@ -1,0 +1,182 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+func (x exchange) request() *http.Request {
+	method, path, _ := strings.Cut(x.ask, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(x.body))
+	r.Host = "127.0.0.1:7070"
+	if x.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if name, value, ok := strings.Cut(x.header, ": "); ok {
+		r.Header.Set(name, value)
+		if name == "Host" {
+			r.Host = value
+		}
+	}
+	return r
+}
+
+// operation finds the documented one that a request is for.
+func (s *spec) operation(r *http.Request) string {
+	mux := http.NewServeMux()
+	for _, o := range s.operations() {
+		mux.HandleFunc(o, func(http.ResponseWriter, *http.Request) {})
+	}
+	_, pattern := mux.Handler(r)
+	return pattern
+}
+
+// verify holds an answer against the document, whatever it is.
+func (s *spec) verify(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	kind := w.Header().Get("Content-Type")
+	var body any = w.Body.String()
+	if strings.Contains(kind, "json") {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Errorf("%s %s: %v in %s", r.Method, r.URL, err, w.Body)
+		}
+	}
+	saysNo := w.Code == http.StatusServiceUnavailable && strings.HasSuffix(r.URL.Path, "/gate")
+	if w.Code >= 400 && kind != "application/problem+json" && !saysNo {
+		t.Errorf("%s %s answers %d with %s, not with a problem", r.Method, r.URL, w.Code, kind)
+	}
+	var faults []string
+	if operation := s.operation(r); operation != "" {
+		faults = s.check(operation, w.Code, kind, body)
+	} else {
+		faults = s.faults("problem", s.at(s.root, "components", "schemas", "Problem"), body)
+	}
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+func sameJSON(t *testing.T, got []byte, want string) bool {
+	t.Helper()
+	var g, w map[string]any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("%s: %v", want, err)
+	}
+	if err := json.Unmarshal(got, &g); err != nil {
+		return false
+	}
+	delete(g, "as_of")
+	return reflect.DeepEqual(g, w)
+}
+
+func (x exchange) run(t *testing.T, s *spec) {
+	t.Helper()
+	w := newWorld()
+	if x.given != nil {
+		x.given(w)
+	}
+	r, out := x.request(), httptest.NewRecorder()
+	w.site(t).API().ServeHTTP(out, r)
+	s.verify(t, r, out)
+	right := strings.Contains(out.Body.String(), x.want)
+	if strings.HasPrefix(x.want, "{") {
+		right = sameJSON(t, out.Body.Bytes(), x.want)
+	}
+	if out.Code != x.status || !right {
+		t.Errorf("answered %d: %s\nwant %d: %s", out.Code, out.Body, x.status, x.want)
+	}
+	if name, value, ok := strings.Cut(x.sends, ": "); ok && out.Header().Get(name) != value {
+		t.Errorf("%s: %q, want %q", name, out.Header().Get(name), value)
+	}
+}
+
+// Every route and every way in which it can fail; every documented answer was
+// given once, and no answer is undocumented.
+func TestAnswers(t *testing.T) {
+	s := readSpec(t)
+	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers) {
+		t.Run(x.ask+" "+x.name, func(t *testing.T) { x.run(t, s) })
+	}
+	s.seen["GET /v1/events 200"] = true // the tests of streams give it, and verify it
+	for _, missing := range s.unseen() {
+		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
+	}
+}
+
+// Every route is documented, and every documented route exists.
+func TestDocumentedRoutes(t *testing.T) {
+	served := newWorld().site(t).Routes()
+	slices.Sort(served)
+	if documented := readSpec(t).operations(); !slices.Equal(served, documented) {
+		t.Errorf("served:     %q\ndocumented: %q", served, documented)
+	}
+}
+
+// F6: what the elector is told when a scope is drained.
+func TestDrainIsToldWhole(t *testing.T) {
+	w := newWorld()
+	w.protect(t)
+	led(w)
+	x := exchange{ask: drainPath, body: `{"timeout_ms":1500,"to":"node-2"}`, header: "Authorization: Bearer " + operateSecret}
+	out := httptest.NewRecorder()
+	w.site(t).API().ServeHTTP(out, x.request())
+	if out.Code != 200 || len(w.asked) != 1 {
+		t.Fatalf("%d %s, asked %+v", out.Code, out.Body, w.asked)
+	}
+	got := w.asked[0]
+	why := fmt.Sprint(got.Why)
+	got.Why = nil
+	want := election.StepDown{Scope: "payments", Actor: "ops", To: "node-2", Timeout: 1500 * time.Millisecond}
+	if got != want || !strings.Contains(why, "asked by ops") {
+		t.Errorf("%+v because %s", got, why)
+	}
+	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
+		t.Errorf("the log: %s", logs)
+	}
+}
+
+// S21: while the database is away reads go on and say how old they are; and it is
+// found again.
+func TestReadsGoOnStale(t *testing.T) {
+	w := newWorld()
+	led(w)
+	api := w.site(t).API()
+	s := readSpec(t)
+	get := func(path string) (int, map[string]any) {
+		r, out := exchange{ask: "GET " + path}.request(), httptest.NewRecorder()
+		api.ServeHTTP(out, r)
+		s.verify(t, r, out)
+		var body map[string]any
+		_ = json.Unmarshal(out.Body.Bytes(), &body)
+		return out.Code, body
+	}
+	_, fresh := get("/v1/scopes")
+	w.set(func() { w.err = errAway })
+	for _, path := range []string{"/v1/scopes", "/v1/scopes/payments"} {
+		code, body := get(path)
+		if code != 200 || body["stale"] != any(true) || body["as_of"] != fresh["as_of"] {
+			t.Errorf("%s, with the database away: %d, stale %v, as of %v; read at %v", path, code, body["stale"], body["as_of"], fresh["as_of"])
+		}
+	}
+	if code, _ := get("/v1/scopes/other"); code != 503 {
+		t.Errorf("a scope that was never read: %d", code)
+	}
+	w.set(func() { w.err = nil })
+	if code, body := get("/v1/scopes"); code != 200 || body["stale"] != nil || body["as_of"] == fresh["as_of"] {
+		t.Errorf("with the database back: %d %v", code, body)
+	}
+	w.set(func() {
+		if w.opened != 2 || w.closed != 1 {
+			t.Errorf("%d connections opened, %d closed", w.opened, w.closed)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// maxBody is more than any request needs.
+const maxBody = 64 << 10
+
+// recorder knows what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through to deadlines and flushing.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// guard is around every handler: limits, refusals that need no route, one line in
+// the log, and nobody sees a panic.
+func (s *Site) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w := &recorder{ResponseWriter: out}
+		began := time.Now()
+		defer func() {
+			if what := recover(); what != nil {
+				s.panicked(w, r, what)
+			}
+			s.log(r, w.status, time.Since(began))
+		}()
+		// An answer is true when it is given. A cache that kept one for the gate would
+		// let somebody act who no longer may.
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
+		if err := s.checkHost(r); err != nil {
+			problemOf(err).write(w)
+			return
+		}
+		if err := origins.Check(r); err != nil {
+			failf(http.StatusForbidden, "a page of another site may not ask for this").write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// checkHost refuses a name that does not have to be this machine's where nothing
+// but the machine's border protects: a page in a browser can have its own name
+// point here, and the browser would take its requests for the same site's.
+func (s *Site) checkHost(r *http.Request) error {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if s.cfg.Tokens.Any() || local != nil && local.Network() == "unix" {
+		return nil
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || host == "localhost" {
+		return nil
+	}
+	return failf(http.StatusMisdirectedRequest, "without tokens only requests to an address or to localhost are answered, not to %q", host)
+}
+
+func (s *Site) panicked(w *recorder, r *http.Request, what any) {
+	if what == http.ErrAbortHandler { //nolint:errorlint // the very value, as net/http compares it
+		panic(what) //nolint:forbidigo // the way in which a handler tells net/http to cut the connection
+	}
+	s.cfg.Logger.ErrorContext(r.Context(), "a handler panicked",
+		slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(what)), slog.String("stack", string(debug.Stack())))
+	if w.status != 0 {
+		// Half an answer has left. Cut the connection, or it would look like a whole one.
+		panic(http.ErrAbortHandler) //nolint:forbidigo // see above
+	}
+	failf(http.StatusInternalServerError, "a fault in conch; its log says more").write(w)
+}
+
+// log never says what is in a header or a query: a token may be.
+func (s *Site) log(r *http.Request, status int, took time.Duration) {
+	level := slog.LevelDebug
+	if status >= http.StatusInternalServerError && !strings.HasSuffix(r.Pattern, "/gate") { // 503 is how a gate says no
+		level = slog.LevelWarn
+	}
+	s.cfg.Logger.LogAttrs(context.WithoutCancel(r.Context()), level, "http",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", status),
+		slog.Duration("took", took), slog.String("from", r.RemoteAddr))
+}

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// recently is how long an answer of the database makes this process ready.
+const recently = 5 * time.Second
+
+type health struct {
+	Status  string        `json:"status"`
+	ID      string        `json:"id"`
+	Version string        `json:"version"`
+	Scopes  []healthScope `json:"scopes"`
+}
+
+type healthScope struct {
+	Scope string `json:"scope"`
+	here
+}
+
+// getHealth says that the process is alive, and what it is (S32). It asks nobody:
+// a database that is away is no reason to restart what waits for it.
+func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
+	h := health{Status: "ok", ID: s.cfg.ID, Version: s.cfg.Version, Scopes: []healthScope{}}
+	scopes := slices.Clone(s.cfg.Electors.Scopes())
+	slices.Sort(scopes)
+	for _, scope := range scopes {
+		if g := s.cfg.Electors.Gate(scope); g != nil {
+			h.Scopes = append(h.Scopes, healthScope{scope, lookAt(g)})
+		}
+	}
+	return answer(w, http.StatusOK, h)
+}
+
+// getReady says that the process can serve: it is not about to end, and the
+// database answered a moment ago. A follower is as ready as a leader.
+func (s *Site) getReady(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case <-s.ending:
+		return isEnding()
+	default:
+	}
+	// Whoever asks needs no token here, so they do not hear why.
+	if s.reader.reached(r.Context(), recently) != nil {
+		return failf(http.StatusServiceUnavailable, "the database can not be asked").named("database-unavailable", "The database can not be asked")
+	}
+	return answer(w, http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"ready"})
+}

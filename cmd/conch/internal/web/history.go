@@ -1,0 +1,65 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+const (
+	defaultLimit = 50
+	maxLimit     = 1000
+)
+
+// event is one line of the history with the id that a stream resumes by.
+type event struct {
+	ID int64 `json:"id"`
+	pgmint.Event
+}
+
+func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
+	scope, err := scopeQuery(r)
+	if err != nil {
+		return err
+	}
+	limit := defaultLimit
+	if text := r.URL.Query().Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxLimit {
+			return failf(http.StatusBadRequest, "limit = %q is not a number from 1 to %d", text, maxLimit)
+		}
+	}
+	at := time.Now()
+	events, err := s.reader.history(r.Context(), scope, limit)
+	if err != nil {
+		return err
+	}
+	list := struct {
+		asOf
+		Events []event `json:"events"`
+	}{asOf{AsOf: at.UTC()}, []event{}}
+	for _, e := range events {
+		list.Events = append(list.Events, eventOf(e))
+	}
+	return answer(w, http.StatusOK, list)
+}
+
+func eventOf(e pgmint.Event) event {
+	e.At = e.At.UTC()
+	return event{e.ID, e}
+}
+
+// scopeQuery is the scope asked for, empty for all.
+func scopeQuery(r *http.Request) (string, error) {
+	q := r.URL.Query()
+	if !q.Has("scope") {
+		return "", nil
+	}
+	scope := q.Get("scope")
+	if err := election.ValidScope(scope); err != nil {
+		return "", failf(http.StatusBadRequest, "%v", err)
+	}
+	return scope, nil
+}

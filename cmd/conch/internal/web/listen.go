@@ -1,0 +1,105 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+)
+
+// CheckListen says whether the API may be served there: on loopback and on Unix
+// sockets always, anywhere else only with TLS and a token. It returns one sentence
+// that says what to do. (The ops handler needs neither and is not to be asked about.)
+func CheckListen(addr string, withTLS, withToken bool) error {
+	local, err := isLocal(addr)
+	if err != nil || local {
+		return err
+	}
+	var missing []string
+	if !withTLS {
+		missing = append(missing, "TLS (tls_cert, tls_key)")
+	}
+	if !withToken {
+		missing = append(missing, "a token (token_file, read_token_file)")
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("listen = %q can be reached from other machines and needs %s: set that, or listen on 127.0.0.1", addr, strings.Join(missing, " and "))
+}
+
+// isLocal tells the addresses that only this machine can reach. No name but
+// localhost is: what others resolve to may change.
+func isLocal(addr string) (bool, error) {
+	if _, ok := socketPath(addr); ok {
+		return true, nil
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return false, fmt.Errorf("listen = %q is no address: write host:port, for example 127.0.0.1:7070, or unix:/run/conch.sock", addr)
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true, nil
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback(), nil
+}
+
+// socketPath tells unix:/path, a bare absolute path and @abstract.
+func socketPath(addr string) (path string, ok bool) {
+	path, named := strings.CutPrefix(addr, "unix:")
+	return path, path != "" && (named || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "@"))
+}
+
+// Listen opens a listener: TCP, or a Unix socket that only this user may use. A
+// nil certificate means no TLS.
+func Listen(ctx context.Context, addr string, cert *Certificate) (net.Listener, error) {
+	network := "tcp"
+	path, isSocket := socketPath(addr)
+	if isSocket {
+		network, addr = "unix", path
+		if err := clearSocket(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if isSocket && !strings.HasPrefix(path, "@") {
+		if err := os.Chmod(path, 0o600); err != nil {
+			return nil, errors.Join(err, ln.Close())
+		}
+	}
+	if cert != nil {
+		ln = tls.NewListener(ln, cert.Config())
+	}
+	return ln, nil
+}
+
+// clearSocket removes a socket that a dead process left behind.
+func clearSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || strings.HasPrefix(path, "@") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("%s is in the way and is no socket", path)
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	if conn, err := dialer.DialContext(ctx, "unix", path); err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("%s is served by another process", path)
+	}
+	return os.Remove(path)
+}

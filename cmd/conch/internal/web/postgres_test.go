@@ -1,0 +1,220 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// node is a real elector with a site, over a real database: as assemble has it.
+type node struct {
+	*election.Elector
+	site *web.Site
+	ln   net.Listener
+	c    *http.Client
+}
+
+func (n *node) Scopes() []string { return []string{"payments"} }
+
+func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
+	t.Helper()
+	cfg := pgmint.Config{URL: db.URL, AppName: "web " + id}
+	mint, err := pgmint.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{c: client(t, &http.Transport{})}
+	// The collector is there before the elector, which tells it of its life.
+	measured := metric.New([]string{"payments"}, func(scope string) *fence.Gate { return n.Gate(scope) }, nil)
+	n.Elector, err = election.New(election.Config{
+		Mint: mint, ID: id, Lease: 2 * time.Second, Roles: []election.Role{{Scope: "payments"}},
+		Events: measured.Events(), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.site, err = web.New(web.Config{
+		ID: id, Electors: n, Metrics: metric.Page(measured), Tokens: tokens, Logger: slog.New(slog.DiscardHandler),
+		Observe: func(ctx context.Context) (web.Observer, error) { return pgmint.Observe(ctx, cfg) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mint.Close)
+	t.Cleanup(n.site.Close)
+	n.ln = listen(t, nil)
+	serve(t, n.site, n.ln)
+	return n
+}
+
+// campaign runs the elector until the test ends.
+func (n *node) campaign(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", n.ID(), err)
+		}
+	})
+}
+
+func (n *node) leads(t *testing.T) fence.Token {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	token, err := n.Gate("payments").Wait(ctx, fence.Act)
+	if err != nil {
+		t.Fatalf("%s does not lead: %v", n.ID(), err)
+	}
+	return token
+}
+
+// ask sends one request and holds the answer against the document.
+func (n *node) ask(t *testing.T, what, secret string) (status int, body map[string]any, text string) {
+	t.Helper()
+	method, path, _ := strings.Cut(what, " ")
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.ln.Addr().String()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	answer, err := n.c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any = string(raw)
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(raw, &document); err != nil {
+			t.Fatalf("%s: %v in %s", what, err, raw)
+		}
+	}
+	s := readSpec(t)
+	for _, f := range s.check(s.operation(r), answer.StatusCode, answer.Header.Get("Content-Type"), document) {
+		t.Error(f)
+	}
+	body, _ = document.(map[string]any)
+	return answer.StatusCode, body, string(raw)
+}
+
+// shows fails unless the page has each line.
+func (n *node) shows(t *testing.T, when string, lines ...string) {
+	t.Helper()
+	_, _, page := n.ask(t, "GET /metrics", operateSecret)
+	for _, l := range lines {
+		if !strings.Contains(page, "\n"+l) {
+			t.Errorf("%s: %s has no %q on its page", when, n.ID(), l)
+		}
+	}
+}
+
+// The whole of it: tokens, gate, drain, history, streams and metrics, with two
+// nodes over one database.
+func TestOverPostgres(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	w := newWorld()
+	w.protect(t)
+	a := newNode(t, db, "a", w.cfg.Tokens)
+	a.shows(t, "at the start",
+		`conch_leader_acquired_total{scope="payments"} 0`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
+		`conch_leadership_lost_total{reason="deposed",scope="payments"} 0`, `conch_acquire_latency_ms_count{scope="payments"} 0`)
+	if status, body, _ := a.ask(t, gatePath, readSecret); status != 503 || body["leader"] != any(false) {
+		t.Errorf("the gate of nobody: %d %v", status, body)
+	}
+
+	a.campaign(t)
+	first := a.leads(t)
+	status, body, _ := a.ask(t, gatePath, readSecret)
+	left, _ := body["expires_in_ms"].(float64)
+	if status != 200 || body["epoch"] != any(float64(first.Epoch)) || body["term"] != any(first.Term.String()) || left < 1 || left > 1800 {
+		t.Errorf("the leader's gate: %d %v", status, body)
+	}
+	b := newNode(t, db, "b", w.cfg.Tokens)
+	b.campaign(t)
+	pgtest.Eventually(t, 20*time.Second, "b to follow", func() bool {
+		_, body, _ := b.ask(t, gatePath, readSecret)
+		return body["holder"] == any("a")
+	})
+
+	for secret, want := range map[string]int{"": 401, "wrong-0123456789abcdef": 401, readSecret: 403} {
+		if status, _, _ := a.ask(t, drainPath, secret); status != want {
+			t.Errorf("drained with %q: %d", secret, status)
+		}
+	}
+	if status, body, _ := b.ask(t, drainPath, operateSecret); status != 409 || body["holder"] != any("a") {
+		t.Errorf("drain of a follower: %d %v", status, body)
+	}
+
+	events := follow(t, b.ln, "/v1/events", "Authorization: Bearer "+readSecret)
+	if status, body, _ := a.ask(t, drainPath, operateSecret); status != 200 || body["actor"] != any("ops") {
+		t.Fatalf("drain: %d %v", status, body)
+	}
+	if status, body, _ := a.ask(t, gatePath, readSecret); status != 503 || body["leader"] != any(false) {
+		t.Errorf("the gate after the drain: %d %v", status, body)
+	}
+	events.expect("2:drained", "3:acquired")
+	events.close()
+	follow(t, a.ln, "/v1/events", "Authorization: Bearer "+readSecret, "Last-Event-ID: 1").expect("2:drained", "3:acquired")
+
+	second := b.leads(t)
+	if status, body, _ := b.ask(t, gatePath, readSecret); status != 200 || body["epoch"] != any(float64(second.Epoch)) || second.Epoch != first.Epoch+1 {
+		t.Errorf("the successor's gate: %d %v", status, body)
+	}
+	_, history, _ := b.ask(t, "GET /v1/history?scope=payments", readSecret)
+	if list, _ := history["events"].([]any); len(list) != 3 || list[1].(map[string]any)["actor"] != any("ops") {
+		t.Errorf("history: %v", history)
+	}
+	_, scope, _ := a.ask(t, "GET /v1/scopes/payments", readSecret)
+	if scope["holder"] != any("b") || scope["held"] != any(true) || len(scope["candidates"].([]any)) != 2 || scope["here"].(map[string]any)["role"] != any("follower") {
+		t.Errorf("scope: %v", scope)
+	}
+	a.shows(t, "after the drain",
+		`conch_leader_acquired_total{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
+		`conch_leader_failovers_total{scope="payments"} 0`, `conch_leadership_lost_total{reason="stepped_down",scope="payments"} 1`)
+	b.shows(t, "as the successor", `conch_is_leader{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 2`, `conch_leader_elections_total{scope="payments"} 1`)
+}
+
+// A connection that the server ended while nobody used it costs no request.
+func TestReadsSurviveABrokenConnection(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a := newNode(t, db, "a", nil)
+	c := db.Connect(t)
+	for range 2 {
+		if status, body, _ := a.ask(t, "GET /v1/scopes", ""); status != 200 || body["stale"] != nil {
+			t.Errorf("scopes: %d %v", status, body)
+		}
+		var ended int
+		err := c.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+			WHERE application_name = 'web a observer' AND datname = current_database()`).Scan(&ended)
+		if err != nil || ended != 1 {
+			t.Fatalf("ended %d connections: %v", ended, err)
+		}
+	}
+	if status, _, _ := a.ask(t, "GET /readyz", ""); status != 200 {
+		t.Errorf("ready: %d", status)
+	}
+}

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// reader shares one observer among all requests, connects it again when it was
+// lost, and remembers what it read last.
+type reader struct {
+	observe  func(ctx context.Context) (Observer, error)
+	patience time.Duration
+	turn     chan struct{} // holds one token: whoever has it may use observer
+	observer Observer
+
+	mu       sync.Mutex
+	answered time.Time // when the database last answered
+	known    map[string]seen
+	all      []pgmint.Leadership // the last whole list
+	allAt    time.Time
+}
+
+// seen is a leadership and when it was read.
+type seen struct {
+	pgmint.Leadership
+	at time.Time
+}
+
+func newReader(observe func(context.Context) (Observer, error), patience time.Duration) *reader {
+	r := &reader{observe: observe, patience: patience, turn: make(chan struct{}, 1), known: map[string]seen{}}
+	r.turn <- struct{}{}
+	return r
+}
+
+func (r *reader) close() {
+	<-r.turn // for good: whoever asks from now on waits until its patience ends
+	r.drop()
+}
+
+func (r *reader) drop() {
+	if r.observer != nil {
+		r.observer.Close()
+		r.observer = nil
+	}
+}
+
+// ask runs f on the observer, twice if it was an old connection that failed: it
+// may have died while nobody used it. f only reads.
+func (r *reader) ask(ctx context.Context, f func(context.Context, Observer) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
+	defer cancel()
+	select {
+	case <-r.turn:
+		defer func() { r.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		old := r.observer != nil
+		err := r.once(ctx, f)
+		switch {
+		case err == nil:
+			r.mu.Lock()
+			r.answered = time.Now()
+			r.mu.Unlock()
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !old:
+			return err
+		}
+	}
+}
+
+func (r *reader) once(ctx context.Context, f func(context.Context, Observer) error) error {
+	if r.observer == nil {
+		o, err := r.observe(ctx)
+		if err != nil {
+			return err
+		}
+		r.observer = o
+	}
+	err := f(ctx, r.observer)
+	if err != nil {
+		r.drop()
+	}
+	return err
+}
+
+// history reads events, oldest first.
+func (r *reader) history(ctx context.Context, scope string, limit int) (events []pgmint.Event, err error) {
+	err = r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
+		events, err = o.History(ctx, scope, limit)
+		return err
+	})
+	return events, err
+}
+
+// reading is what was read and when. It is stale if the database could not be
+// asked now.
+type reading struct {
+	leaderships []pgmint.Leadership
+	at          time.Time
+	stale       bool
+}
+
+// leaderships reads one scope, or all with an empty name. When the database is
+// away it gives what it read last: reads go on, and say how old they are (S21).
+func (r *reader) leaderships(ctx context.Context, scope string) (reading, error) {
+	got := reading{at: time.Now()} // before asking: it can not be younger than it says
+	err := r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
+		got.leaderships, err = o.Leaderships(ctx, scope)
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		return r.remembered(scope, err)
+	}
+	if scope == "" {
+		r.all, r.allAt = got.leaderships, got.at
+	}
+	for _, l := range got.leaderships {
+		r.known[l.Scope] = seen{l, got.at}
+	}
+	return got, nil
+}
+
+func (r *reader) remembered(scope string, err error) (reading, error) {
+	if scope == "" {
+		if r.allAt.IsZero() {
+			return reading{}, err
+		}
+		return reading{leaderships: r.all, at: r.allAt, stale: true}, nil
+	}
+	was, ok := r.known[scope]
+	if !ok {
+		return reading{}, err
+	}
+	return reading{leaderships: []pgmint.Leadership{was.Leadership}, at: was.at, stale: true}, nil
+}
+
+// reached says whether the database answered within the time given; if nobody has
+// asked it for that long, it asks.
+func (r *reader) reached(ctx context.Context, within time.Duration) error {
+	r.mu.Lock()
+	recent := !r.answered.IsZero() && time.Since(r.answered) < within
+	r.mu.Unlock()
+	if recent {
+		return nil
+	}
+	_, err := r.history(ctx, "", 1)
+	return err
+}

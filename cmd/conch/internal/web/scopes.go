@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/election"
+)
+
+// getScopes lists what the database has and what this process has a role for.
+func (s *Site) getScopes(w http.ResponseWriter, r *http.Request) error {
+	read, err := s.reader.leaderships(r.Context(), "")
+	if err != nil {
+		return err
+	}
+	list := struct {
+		asOf
+		Scopes []scopeView `json:"scopes"`
+	}{asOf: read.asOf(), Scopes: []scopeView{}}
+	there := map[string]bool{}
+	for _, l := range read.leaderships {
+		there[l.Scope] = true
+		list.Scopes = append(list.Scopes, s.view(l.Scope, &l))
+	}
+	for _, scope := range s.cfg.Electors.Scopes() {
+		if !there[scope] {
+			list.Scopes = append(list.Scopes, s.view(scope, nil))
+		}
+	}
+	slices.SortFunc(list.Scopes, func(a, b scopeView) int { return strings.Compare(a.Scope, b.Scope) })
+	return answer(w, http.StatusOK, list)
+}
+
+func (s *Site) getScope(w http.ResponseWriter, r *http.Request) error {
+	scope := r.PathValue("scope")
+	if err := election.ValidScope(scope); err != nil {
+		return failf(http.StatusBadRequest, "%v", err)
+	}
+	read, err := s.reader.leaderships(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	one := struct {
+		asOf
+		scopeView
+	}{asOf: read.asOf()}
+	switch {
+	case len(read.leaderships) == 1:
+		one.scopeView = s.view(scope, &read.leaderships[0])
+	case s.cfg.Electors.Gate(scope) != nil:
+		one.scopeView = s.view(scope, nil)
+	default:
+		return unknownScope(scope)
+	}
+	return answer(w, http.StatusOK, one)
+}

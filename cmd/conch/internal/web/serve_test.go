@@ -1,0 +1,256 @@
+package web_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+)
+
+// serve runs a site on a listener until the test ends or stop is called.
+func serve(t testing.TB, s *web.Site, ln net.Listener) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, ln, s.API()) }()
+	once := false
+	stop = func() error {
+		cancel()
+		if once {
+			return nil
+		}
+		once = true
+		return <-ended
+	}
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func listen(t testing.TB, cert *web.Certificate) net.Listener {
+	t.Helper()
+	ln, err := web.Listen(t.Context(), "127.0.0.1:0", cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln
+}
+
+// client is one whose connections end with the test.
+func client(t testing.TB, transport *http.Transport) *http.Client {
+	t.Helper()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// A panic is answered with a problem and logged; one in the middle of an answer
+// cuts the connection, so that half of it is not taken for all.
+func TestPanics(t *testing.T) {
+	w := newWorld()
+	w.step = func(election.StepDown) error { panic("at the disco") }
+	w.cfg.Metrics = http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, "half")
+		panic("in the middle")
+	})
+	site := w.site(t)
+	r, out := exchange{ask: drainPath}.request(), httptest.NewRecorder()
+	site.API().ServeHTTP(out, r)
+	readSpec(t).verify(t, r, out)
+	if out.Code != 500 || strings.Contains(out.Body.String(), "disco") {
+		t.Errorf("answered %d %s", out.Code, out.Body)
+	}
+	if logs := w.logs.String(); !strings.Contains(logs, "at the disco") || !strings.Contains(logs, "goroutine") {
+		t.Errorf("the log: %s", logs)
+	}
+
+	ln := listen(t, nil)
+	serve(t, site, ln)
+	answer, err := client(t, &http.Transport{}).Get("http://" + ln.Addr().String() + "/metrics")
+	if err == nil {
+		_, err = io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+	}
+	if err == nil {
+		t.Error("half an answer looks like a whole one")
+	}
+}
+
+// A drain takes as long as it is allowed, and the server that ends lets it finish.
+func TestServeLetsADrainFinish(t *testing.T) {
+	w := newWorld()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	w.step = func(election.StepDown) error { close(begun); <-finish; return nil }
+	ln := listen(t, nil)
+	stop := serve(t, w.site(t), ln)
+	got := make(chan int, 1)
+	go func() {
+		answer, err := client(t, &http.Transport{}).Post("http://"+ln.Addr().String()+"/v1/scopes/payments/drain", "", nil)
+		if err != nil {
+			t.Error(err)
+			got <- 0
+			return
+		}
+		_ = answer.Body.Close()
+		got <- answer.StatusCode
+	}()
+	<-begun
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	// The listener is closed first: then the server is ending for sure.
+	for {
+		conn, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			break
+		}
+		_ = conn.Close()
+	}
+	close(finish)
+	if code, err := <-got, <-stopped; code != 200 || err != nil {
+		t.Errorf("the drain was answered %d, the server ended with %v", code, err)
+	}
+}
+
+// A header that is too large is refused before any handler.
+func TestHeaderLimit(t *testing.T) {
+	ln := listen(t, nil)
+	serve(t, newWorld().site(t), ln)
+	r, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Much", strings.Repeat("x", 32<<10))
+	answer, err := client(t, &http.Transport{}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("answered %d", answer.StatusCode)
+	}
+}
+
+// On a Unix socket any name will do: nobody's browser gets there.
+func TestServeOnASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := web.Listen(t.Context(), "unix:"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, newWorld().site(t), ln)
+	c := client(t, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}})
+	answer, err := c.Get("http://conch/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("answered %d", answer.StatusCode)
+	}
+}
+
+// pair writes a certificate that names n, with its key.
+func pair(t *testing.T, dir string, n int64) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(n), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"cert": {Type: "CERTIFICATE", Bytes: der}, "key": {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A certificate follows its files when told to and by itself; one that is broken
+// changes nothing.
+func TestCertificateReload(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	if c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); err == nil || c != nil || !strings.Contains(err.Error(), "can not be used") {
+		t.Errorf("no files: %v", err)
+	}
+	pair(t, dir, 1)
+	c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := listen(t, c)
+	serve(t, newWorld().site(t), ln)
+	serial := func() int64 {
+		var d tls.Dialer
+		d.Config = &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
+		conn, err := d.DialContext(t.Context(), "tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		state := conn.(*tls.Conn).ConnectionState()
+		if state.NegotiatedProtocol != "h2" {
+			t.Errorf("negotiated %q", state.NegotiatedProtocol)
+		}
+		return state.PeerCertificates[0].SerialNumber.Int64()
+	}
+	if n := serial(); n != 1 {
+		t.Errorf("certificate %d is served", n)
+	}
+	pair(t, dir, 2)
+	if err := c.Reload(); err != nil || serial() != 2 {
+		t.Errorf("after the reload: %v", err)
+	}
+	if err := os.WriteFile(key, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Reload(); err == nil || serial() != 2 {
+		t.Errorf("after a broken file: %v", err)
+	}
+	pair(t, dir, 3)
+	for deadline := time.Now().Add(20 * time.Second); serial() != 3; {
+		if time.Now().After(deadline) {
+			t.Fatal("the new files are not looked at")
+		}
+	}
+}
+
+// Whatever is missing from a configuration is named.
+func TestConfigFaults(t *testing.T) {
+	_, err := web.New(web.Config{Patience: -1})
+	for _, word := range []string{"ID", "Electors", "Observe", "Metrics", "Patience"} {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s is not named: %v", word, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// minSecret is what a token must have at least: 16 random bytes have more.
+const minSecret = 20
+
+// Tokens say who may read and who may operate. They come from files, which
+// [Tokens.Reload] reads again while requests are served. A nil Tokens has none.
+//
+// A file holds one token a line, alone or after a name and a space; empty lines and
+// lines with # are passed over. The name is what the history shows as the actor;
+// without one it is "operate" or "read". Two lines let an old token and its
+// successor overlap. Whoever may operate may read.
+type Tokens struct {
+	readFile, operateFile string
+	set                   atomic.Pointer[[]token]
+}
+
+type token struct {
+	name string
+	may  access
+	sum  [sha256.Size]byte // comparing sums takes the same time whatever was sent
+}
+
+// LoadTokens reads the files; an empty name means that there are none of its kind.
+func LoadTokens(readFile, operateFile string) (*Tokens, error) {
+	t := &Tokens{readFile: readFile, operateFile: operateFile}
+	if err := t.Reload(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Reload reads the files again. If that fails the tokens stay as they were: a
+// half-written file must neither lock everybody out nor let anybody in.
+func (t *Tokens) Reload() error {
+	read, err := readTokens(t.readFile, "read", toRead)
+	if err != nil {
+		return err
+	}
+	operate, err := readTokens(t.operateFile, "operate", toOperate)
+	if err != nil {
+		return err
+	}
+	for _, r := range read {
+		for _, o := range operate {
+			if r.sum == o.sum {
+				return fmt.Errorf("one token is in both %s and %s: whoever may only read could operate", t.readFile, t.operateFile)
+			}
+		}
+	}
+	all := append(read, operate...)
+	t.set.Store(&all)
+	return nil
+}
+
+func readTokens(file, role string, may access) ([]token, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the %s tokens can not be read: %w", role, err)
+	}
+	var found []token
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		name, secret := role, words[len(words)-1]
+		if len(words) == 2 {
+			name = words[0]
+		}
+		// What stands there is never repeated: it may be the secret.
+		if len(words) > 2 || len(name) > 64 {
+			return nil, fmt.Errorf("%s:%d is neither a token nor a name of up to 64 bytes and a token", file, n)
+		}
+		if len(secret) < minSecret {
+			return nil, fmt.Errorf("%s:%d has a token of %d characters, at least %d are needed: openssl rand -hex 32 makes a good one", file, n, len(secret), minSecret)
+		}
+		found = append(found, token{name: name, may: may, sum: sha256.Sum256([]byte(secret))})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(found) == 0 {
+		return nil, errors.New(file + " holds no token")
+	}
+	return found, nil
+}
+
+// Any reports whether there is a token at all.
+func (t *Tokens) Any() bool {
+	if t == nil {
+		return false
+	}
+	set := t.set.Load()
+	return set != nil && len(*set) > 0
+}
+
+// find looks at every token, so that the time it takes tells nothing.
+func (t *Tokens) find(secret string) (name string, may access, ok bool) {
+	sum := sha256.Sum256([]byte(secret))
+	for _, known := range *t.set.Load() {
+		if subtle.ConstantTimeCompare(known.sum[:], sum[:]) == 1 {
+			name, may, ok = known.name, known.may, true
+		}
+	}
+	return name, may, ok
+}
+
+// anybody is the actor where there are no tokens.
+const anybody = "local"
+
+func (s *Site) admit(r *http.Request, needs access) (string, error) {
+	if !s.cfg.Tokens.Any() {
+		return anybody, nil
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
+	}
+	name, may, ok := s.cfg.Tokens.find(strings.TrimSpace(secret))
+	if !ok {
+		return "", failf(http.StatusUnauthorized, "the token is not known").with("WWW-Authenticate", `Bearer realm="conch", error="invalid_token"`)
+	}
+	if may < needs {
+		return "", failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
+	}
+	return name, nil
+}
+
+type actorKey struct{}
+
+func withActor(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, actorKey{}, name)
+}
+
+func actor(ctx context.Context) string {
+	name, _ := ctx.Value(actorKey{}).(string)
+	return name
+}

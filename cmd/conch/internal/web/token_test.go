@@ -1,0 +1,163 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+)
+
+// Who may do what: no token, a wrong one, one that reads, one that operates; on
+// every route.
+func TestTokens(t *testing.T) {
+	w := newWorld()
+	w.protect(t)
+	site := w.site(t)
+	s := readSpec(t)
+	for _, c := range []struct {
+		authorization string
+		read, operate int
+		challenge     string
+	}{
+		{"", 401, 401, `Bearer realm="conch"`},
+		{"Bearer", 401, 401, `Bearer realm="conch", error="invalid_token"`},
+		{"Bearer wrong-0123456789abcdef", 401, 401, `Bearer realm="conch", error="invalid_token"`},
+		{"Bearer " + readSecret + "x", 401, 401, `Bearer realm="conch", error="invalid_token"`},
+		{"Bearer " + readSecret[1:], 401, 401, `Bearer realm="conch", error="invalid_token"`},
+		{"Basic " + readSecret, 401, 401, `Bearer realm="conch"`},
+		{"Bearer " + readSecret, 200, 403, ""},
+		{"bearer  " + operateSecret, 200, 200, ""},
+	} {
+		for _, route := range site.Routes() {
+			x := exchange{ask: strings.ReplaceAll(route, "{scope}", "payments"), header: "Authorization: " + c.authorization}
+			want := c.read
+			if strings.HasSuffix(route, "/drain") {
+				want = c.operate
+			}
+			if want == 200 && (strings.HasSuffix(route, "/gate") || strings.HasSuffix(route, "/events")) {
+				continue // 503: nobody leads; and a stream does not end
+			}
+			r, out := x.request(), httptest.NewRecorder()
+			site.API().ServeHTTP(out, r)
+			s.verify(t, r, out)
+			if out.Code != want || want == 401 && out.Header().Get("WWW-Authenticate") != c.challenge {
+				t.Errorf("%q at %s: %d (%s), want %d", c.authorization, route, out.Code, out.Header().Get("WWW-Authenticate"), want)
+			}
+		}
+	}
+	for _, secret := range []string{readSecret, operateSecret, "wrong-0123456789abcdef"} {
+		if strings.Contains(w.logs.String(), secret) {
+			t.Errorf("the log has the token %q", secret)
+		}
+	}
+	out := httptest.NewRecorder()
+	site.API().ServeHTTP(out, exchange{ask: "GET /v2/secret"}.request())
+	if out.Code != 401 {
+		t.Errorf("a path that does not exist tells so to anybody: %d", out.Code)
+	}
+}
+
+// The ops handler needs no token, has three routes and not one more.
+func TestOpsHandler(t *testing.T) {
+	w := newWorld()
+	w.protect(t)
+	site := w.site(t)
+	for _, route := range append(site.Routes(), "GET /", "POST /metrics") {
+		path := strings.Fields(route)[1]
+		want := 404
+		switch {
+		case route == "POST /metrics":
+			want = 405
+		case path == "/healthz" || path == "/readyz" || path == "/metrics":
+			want = 200
+		}
+		out := httptest.NewRecorder()
+		r := exchange{ask: strings.ReplaceAll(route, "{scope}", "payments")}.request()
+		r.Host = "node-1.internal" // it is asked by its name from everywhere
+		site.Ops().ServeHTTP(out, r)
+		if out.Code != want {
+			t.Errorf("%s: %d, want %d", route, out.Code, want)
+		}
+	}
+}
+
+// Tokens change while requests are served; a file that is broken changes nothing.
+func TestTokensReload(t *testing.T) {
+	w := newWorld()
+	file := tokenFile(t, "operate", operateSecret)
+	tokens, err := web.LoadTokens("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Tokens = tokens
+	api := w.site(t).API()
+	ask := func(secret string) int {
+		out := httptest.NewRecorder()
+		api.ServeHTTP(out, exchange{ask: drainPath, header: "Authorization: Bearer " + secret}.request())
+		return out.Code
+	}
+	rewrite := func(text string) error {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return tokens.Reload()
+	}
+	const next = "next-0123456789abcdef-0123"
+	if got := [2]int{ask(operateSecret), ask(next)}; got != [2]int{200, 401} {
+		t.Errorf("at first: %v", got)
+	}
+	if err := rewrite("old " + operateSecret + "\r\n\nnew " + next + "\n"); err != nil {
+		t.Error(err)
+	}
+	if got := [2]int{ask(operateSecret), ask(next)}; got != [2]int{200, 200} {
+		t.Errorf("while both hold: %v", got)
+	}
+	if err := rewrite(next); err != nil {
+		t.Error(err)
+	}
+	if got := [2]int{ask(operateSecret), ask(next)}; got != [2]int{401, 200} {
+		t.Errorf("afterwards: %v", got)
+	}
+	if err := rewrite(""); err == nil {
+		t.Error("a file without a token was taken")
+	}
+	if got := ask(next); got != 200 {
+		t.Errorf("after a file that was not taken: %d", got)
+	}
+	if got := w.asked[len(w.asked)-1].Actor; got != "operate" {
+		t.Errorf("the actor of a token without a name is %q", got)
+	}
+}
+
+func TestTokenFilesThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ read, operate, want string }{
+		{"", "# only this", "holds no token"},
+		{"", "short", "at least 20"},
+		{"", "a b " + operateSecret, "neither a token nor a name"},
+		{"", strings.Repeat("n", 65) + " " + operateSecret, "neither a token nor a name"},
+		{operateSecret, "ops " + operateSecret, "in both"},
+		{"", strings.Repeat("x", 70_000), "token too long"},
+	} {
+		read := ""
+		if c.read != "" {
+			read = tokenFile(t, "read", c.read)
+		}
+		tokens, err := web.LoadTokens(read, tokenFile(t, "operate", c.operate))
+		if err == nil || tokens != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40q and %.40q: %v", c.read, c.operate, err)
+		}
+		if strings.Contains(fmt.Sprint(err), operateSecret) {
+			t.Errorf("the error shows the token: %v", err)
+		}
+	}
+	if _, err := web.LoadTokens("", t.TempDir()+"/missing"); err == nil || !strings.Contains(err.Error(), "operate tokens can not be read") {
+		t.Errorf("a missing file: %v", err)
+	}
+	none, err := web.LoadTokens("", "")
+	if err != nil || none.Any() || (*web.Tokens)(nil).Any() {
+		t.Errorf("no files: %v", err)
+	}
+}

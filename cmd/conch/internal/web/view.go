@@ -1,0 +1,86 @@
+package web
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// here is what this process is in one scope, by its own gate.
+type here struct {
+	Role   string `json:"role"`  // leader, follower, standalone (S18)
+	Epoch  int64  `json:"epoch"` // 0 unless it leads
+	Fenced bool   `json:"fenced"`
+	Act    bool   `json:"act"`
+	Holder string `json:"holder,omitempty"` // who leads, as last heard
+}
+
+func lookAt(g *fence.Gate) here {
+	token, err := g.Require(fence.Fenced)
+	if err != nil {
+		return here{Role: "follower", Holder: holderOf(err)}
+	}
+	h := here{Role: "leader", Epoch: token.Epoch, Fenced: true, Act: g.IsOpen(fence.Act), Holder: token.Holder}
+	if token.Epoch == 0 {
+		h.Role = "standalone"
+	}
+	return h
+}
+
+func holderOf(err error) string {
+	if shut, ok := errors.AsType[*fence.ShutError](err); ok {
+		return shut.Holder
+	}
+	return ""
+}
+
+// scopeView is a scope as the database has it, and this process's part in it.
+type scopeView struct {
+	Scope          string     `json:"scope"`
+	Epoch          int64      `json:"epoch"` // 0: it was never led
+	Holder         string     `json:"holder"`
+	Term           string     `json:"term,omitempty"`
+	AcquiredAt     *time.Time `json:"acquired_at"`
+	HeartbeatAt    *time.Time `json:"heartbeat_at"`
+	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // when it was read: see as_of
+	Released       bool       `json:"released"`
+	Held           bool       `json:"held"`
+	Candidates     []string   `json:"candidates"`
+	LeaseMS        int64      `json:"lease_ms"`
+	Takeover       string     `json:"takeover,omitempty"`
+	Here           *here      `json:"here"` // null: this process has no role in it
+}
+
+// asOf says when what follows was true.
+type asOf struct {
+	AsOf  time.Time `json:"as_of"`
+	Stale bool      `json:"stale,omitempty"` // the database is away, this is what it said last
+}
+
+func (r reading) asOf() asOf { return asOf{AsOf: r.at.UTC(), Stale: r.stale} }
+
+func (s *Site) view(scope string, l *pgmint.Leadership) scopeView {
+	v := scopeView{Scope: scope, Candidates: []string{}}
+	if l != nil {
+		v = scopeView{
+			Scope: l.Scope, Epoch: l.Epoch, Holder: l.Holder, Term: l.Term, AcquiredAt: utc(&l.AcquiredAt),
+			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: l.Held,
+			Candidates: append([]string{}, l.Candidates...), LeaseMS: l.LeaseMS, Takeover: l.Takeover,
+		}
+	}
+	if g := s.cfg.Electors.Gate(scope); g != nil {
+		h := lookAt(g)
+		v.Here = &h
+	}
+	return v
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,252 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	readSecret    = "read-0123456789abcdef-0123456789abcdef"
+	operateSecret = "operate-0123456789abcdef-0123456789abcdef"
+)
+
+// world is everything around a site, made up.
+type world struct {
+	*electors
+	*database
+	cfg  web.Config
+	logs *safeBuffer
+}
+
+func newWorld() *world {
+	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}}
+	w.cfg = web.Config{
+		ID: "node-1", Version: "v1.2.3", Electors: w.electors,
+		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
+		Metrics: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+			out.Header().Set("Content-Type", "text/plain; version=0.0.4")
+			_, _ = io.WriteString(out, "conch_is_leader 1\n")
+		}),
+		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	return w
+}
+
+func (w *world) site(t testing.TB) *web.Site {
+	t.Helper()
+	s, err := web.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// protect gives the world a token of each kind.
+func (w *world) protect(t testing.TB) {
+	t.Helper()
+	tokens, err := web.LoadTokens(tokenFile(t, "read", readSecret+"\n"), tokenFile(t, "operate", "# of the team\nops "+operateSecret+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Tokens = tokens
+}
+
+func tokenFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+type safeBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// electors are real gates on a clock that is moved by hand.
+type electors struct {
+	now     fence.Instant
+	gates   map[string]*fence.Gate
+	latches map[string]*fence.Latch
+	step    func(election.StepDown) error
+	asked   []election.StepDown
+}
+
+func newElectors(scopes ...string) *electors {
+	e := &electors{gates: map[string]*fence.Gate{}, latches: map[string]*fence.Latch{}}
+	for _, s := range scopes {
+		e.gates[s], e.latches[s] = fence.New(s, func() fence.Instant { return e.now })
+	}
+	return e
+}
+
+// lead opens the doors of "payments" from and until, counted from now.
+func (e *electors) lead(actIn, left time.Duration) {
+	token := fence.Token{Scope: "payments", Holder: "node-1", Epoch: 7, Term: fence.Term{1, 2, 3}}
+	e.latches["payments"].Open(token, e.now.Add(actIn), e.now.Add(left))
+}
+
+func (e *electors) Gate(scope string) *fence.Gate { return e.gates[scope] }
+
+func (e *electors) Scopes() (all []string) {
+	for s := range e.gates {
+		all = append(all, s)
+	}
+	return all
+}
+
+func (e *electors) StepDown(_ context.Context, s election.StepDown) error {
+	e.asked = append(e.asked, s)
+	if e.step != nil {
+		return e.step(s)
+	}
+	return nil
+}
+
+// database answers with what it was given, fails or hangs.
+type database struct {
+	mu          sync.Mutex
+	leaderships []pgmint.Leadership
+	events      []pgmint.Event
+	err         error
+	hangs       bool
+	opened      int
+	closed      int
+	watchers    []chan struct{}
+	deaf        bool // no watch is told of anything
+}
+
+var errAway = errors.New("connection refused")
+
+func (d *database) connect() (web.Observer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return nil, d.err
+	}
+	d.opened++
+	return &observer{d}, nil
+}
+
+// set changes the database under its lock.
+func (d *database) set(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+	if !d.deaf {
+		for _, w := range d.watchers {
+			select {
+			case w <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// add records an event.
+func (d *database) add(id int64, scope, what string) {
+	d.set(func() {
+		d.events = append(d.events, pgmint.Event{ID: id, At: time.Unix(id, 0), Scope: scope, Epoch: id, Holder: "node-1", Event: what})
+		slices.SortFunc(d.events, func(a, b pgmint.Event) int { return int(a.ID - b.ID) })
+	})
+}
+
+type observer struct{ *database }
+
+// ready waits while the database hangs.
+func (o *observer) ready(ctx context.Context) error {
+	o.mu.Lock()
+	err, hangs := o.err, o.hangs
+	o.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+func (o *observer) Leaderships(ctx context.Context, scope string) (found []pgmint.Leadership, err error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, l := range o.leaderships {
+		if scope == "" || l.Scope == scope {
+			found = append(found, l)
+		}
+	}
+	return found, nil
+}
+
+func (o *observer) History(ctx context.Context, scope string, limit int) (found []pgmint.Event, err error) {
+	if err := o.ready(ctx); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, e := range o.events {
+		if scope == "" || e.Scope == scope {
+			found = append(found, e)
+		}
+	}
+	return slices.Clone(found[max(0, len(found)-limit):]), nil
+}
+
+func (o *observer) Watch(ctx context.Context, _ string, fn func(pgmint.Event) error) error {
+	woken := make(chan struct{}, 1)
+	o.mu.Lock()
+	o.watchers = append(o.watchers, woken)
+	o.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-woken:
+			if err := fn(pgmint.Event{}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (o *observer) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed++
+}
+
+// eventOf is a large one.
+func eventOf(id int64, reason string) pgmint.Event {
+	return pgmint.Event{ID: id, At: time.Unix(id, 0), Scope: "payments", Epoch: id, Holder: "node-1", Event: "lost", Reason: reason}
+}
