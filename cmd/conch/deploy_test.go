@@ -1,0 +1,190 @@
+package main_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func deployed(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// at follows keys and places into a document: "spec", "containers", 0.
+func at(v any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+func manifests(t *testing.T) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for d := yaml.NewDecoder(strings.NewReader(deployed(t, "kubernetes.yaml"))); ; {
+		var one map[string]any
+		switch err := d.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		key := at(one, "kind").(string) + " " + at(one, "metadata", "name").(string)
+		if all[key] != nil {
+			t.Errorf("two of %s", key)
+		}
+		all[key] = one
+	}
+}
+
+// The facts of the manifests that a change must not lose.
+func TestKubernetes(t *testing.T) {
+	t.Parallel()
+	all := manifests(t)
+	deployment := all["Deployment conch"]
+	pod := at(deployment, "spec", "template", "spec")
+	container := at(pod, "containers", 0)
+	for _, c := range []struct {
+		got, want any
+	}{
+		{at(deployment, "spec", "replicas"), 3},
+		{at(all["PodDisruptionBudget conch"], "spec", "maxUnavailable"), 1},
+		{at(pod, "automountServiceAccountToken"), false},
+		{at(pod, "securityContext", "runAsNonRoot"), true},
+		{at(pod, "terminationGracePeriodSeconds"), 45},
+		{at(container, "livenessProbe", "httpGet", "path"), "/healthz"},
+		{at(container, "readinessProbe", "httpGet", "path"), "/readyz"},
+		{at(container, "readinessProbe", "httpGet", "port"), at(container, "ports", 0, "name")},
+		{at(container, "ports", 0, "containerPort"), 9090},
+		{at(container, "env", 0, "name"), "CONCH_DB_URL"},
+		{at(container, "env", 0, "valueFrom", "secretKeyRef", "name"), "conch-db"},
+		{at(container, "securityContext", "readOnlyRootFilesystem"), true},
+		{at(container, "securityContext", "allowPrivilegeEscalation"), false},
+		{at(container, "securityContext", "capabilities", "drop", 0), "ALL"},
+		{at(container, "resources", "limits", "cpu"), nil}, // a throttled leader loses its lease
+	} {
+		if c.got != c.want {
+			t.Errorf("%v, want %v", c.got, c.want)
+		}
+	}
+	selector, label := at(deployment, "spec", "selector", "matchLabels"), at(deployment, "spec", "template", "metadata", "labels")
+	for name, m := range map[string]any{"the deployment": selector, "the budget": at(all["PodDisruptionBudget conch"], "spec", "selector", "matchLabels")} {
+		if at(m, "app.kubernetes.io/name") != at(label, "app.kubernetes.io/name") {
+			t.Errorf("%s selects %v, the pods have %v", name, m, label)
+		}
+	}
+	script := at(all["ConfigMap conch-example-label"], "data", "label.sh").(string)
+	if out, err := shellCheck(t, script); err != nil {
+		t.Errorf("label.sh: %v\n%s", err, out)
+	}
+}
+
+func shellCheck(t *testing.T, script string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-n")
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Every configuration that is shown is one that conch takes, and serves the probes
+// where they are looked for.
+func TestDeployedConfigurations(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"conch.toml":      deployed(t, "conch.toml"),
+		"kubernetes.yaml": at(manifests(t)["ConfigMap conch"], "data", "conch.toml").(string),
+	} {
+		file := filepath.Join(t.TempDir(), "conch.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conch(t, "--db", "postgres://db.example/app", "config", "check", "--config", file).done(t)
+		if !strings.Contains(text, `ops_listen = ":9090"`) {
+			t.Errorf("%s has its probes elsewhere", name)
+		}
+	}
+}
+
+func TestContainerfile(t *testing.T) {
+	t.Parallel()
+	text := deployed(t, "Containerfile")
+	instructions := map[string][]string{}
+	for line := range strings.Lines(text) {
+		if word, rest, ok := strings.Cut(strings.TrimSpace(line), " "); ok && word == strings.ToUpper(word) && word != "#" {
+			instructions[word] = append(instructions[word], rest)
+		}
+	}
+	if from := instructions["FROM"]; len(from) != 2 || !strings.Contains(from[0], "golang:1.26") || from[1] != "scratch" {
+		t.Errorf("FROM %q", from)
+	}
+	if user := instructions["USER"]; len(user) != 1 || user[0] != "65532:65532" {
+		t.Errorf("USER %q: a number that is not root's", user)
+	}
+	for _, word := range []string{"ENTRYPOINT", "CMD"} {
+		if list := instructions[word]; len(list) != 1 || !strings.HasPrefix(list[0], "[") {
+			t.Errorf("%s %q needs a shell, and there is none", word, list)
+		}
+	}
+	if run := strings.Join(instructions["RUN"], " "); !strings.Contains(run, "CGO_ENABLED=0") {
+		t.Errorf("RUN %q: the binary would need a libc", run)
+	}
+	// What it builds is static: it has no interpreter and asks for no library.
+	binary := filepath.Join(t.TempDir(), "conch")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if code, err := os.ReadFile(binary); err != nil || bytes.Contains(code, []byte("ld-linux")) {
+		t.Errorf("the binary is not static: %v", err)
+	}
+}
+
+// systemd's own opinion, where there is one; the facts in any case.
+func TestUnit(t *testing.T) {
+	t.Parallel()
+	text := deployed(t, "conch.service")
+	for _, line := range []string{
+		"User=conch", "Delegate=yes", "ProtectControlGroups=no", "KillMode=mixed", "Restart=always", "NoNewPrivileges=yes",
+		"ProtectSystem=strict", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s",
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("the unit has lost %s", line)
+		}
+	}
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not here: the unit was only read, not verified")
+	}
+	file := filepath.Join(t.TempDir(), "conch.service")
+	text = strings.ReplaceAll(text, "/usr/local/bin/conch", program)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), tool, "verify", file).CombinedOutput(); err != nil || strings.Contains(string(out), "conch.service") {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+}
