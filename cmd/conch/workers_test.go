@@ -1,0 +1,225 @@
+//go:build linux
+
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+func example(parts ...string) string {
+	path, _ := filepath.Abs(filepath.Join(append([]string{"..", "..", "examples"}, parts...)...))
+	return path
+}
+
+// python is an interpreter with a Postgres driver. Where there is Python and no
+// driver the proof is missing, which the reason says.
+func python(t *testing.T) string {
+	t.Helper()
+	var tried []string
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if exec.CommandContext(t.Context(), path, "-c", "import psycopg").Run() == nil ||
+			exec.CommandContext(t.Context(), path, "-c", "import psycopg2").Run() == nil {
+			return path
+		}
+		tried = append(tried, path)
+	}
+	if len(tried) == 0 {
+		t.Skip("there is no python3 here")
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%v has neither psycopg nor psycopg2: apt install python3-psycopg2", tried)
+	}
+	t.Skipf("%v has neither psycopg nor psycopg2: apt install python3-psycopg2", tried)
+	return ""
+}
+
+// The workers in other languages: each works under conch run, as a role with no more
+// rights than deploy/grants.sql gives; when its conch is killed the next one goes on;
+// and what a worker writes under a term that is over is refused.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]func(*testing.T) []string{
+		"python": func(t *testing.T) []string { return []string{python(t), example("python-worker", "worker.py")} },
+		"shell": func(t *testing.T) []string {
+			t.Helper()
+			return []string{"sh", example("shell-worker", "worker.sh")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line := command(t)
+			db := migrated(t)
+			node, _, _ := grantedTo(t, db)
+			admin := db.Connect(t)
+			for _, sql := range []string{
+				`CREATE TABLE public.payments (id bigserial, epoch bigint NOT NULL, worker text NOT NULL)`,
+				`GRANT SELECT, INSERT ON public.payments TO ` + db.Name + `_node`, `GRANT USAGE ON public.payments_id_seq TO ` + db.Name + `_node`,
+			} {
+				if _, err := admin.Exec(t.Context(), sql); err != nil {
+					t.Fatal(err)
+				}
+			}
+			work := func(id string) *exec.Cmd {
+				args := append([]string{"run", "--db", node, "--scope", "it's", "--id", id, "--lease", "1s", "--fenced", "--"}, line...)
+				cmd := prepared(t, args...)
+				cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(psql(t))+":"+os.Getenv("PATH"))
+				cmd.Stderr = &talk{t: t, who: id}
+				return cmd
+			}
+			first := start(t, work("one"))
+			first.says("under epoch 1")
+			second := start(t, work("two"))
+			pgtest.Eventually(t, patience, "the second is a candidate", func() bool {
+				return strings.Contains(conch(t, "--db", db.URL, "status").out, "one, two")
+			})
+			if err := first.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			second.says("under epoch 2")
+			stale := exec.CommandContext(t.Context(), line[0], line[1:]...)
+			stale.Env = append(second.cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+node,
+				"CONCH_TERM="+term(t, admin, 1))
+			if out, err := stale.CombinedOutput(); err == nil || !strings.Contains(string(out), "somebody else leads it's by now") {
+				t.Errorf("a worker with an old term: %v\n%s", err, out)
+			}
+			if code := second.stop(syscall.SIGTERM); code != 0 {
+				t.Errorf("asked to end: exit code %d", code)
+			}
+			var disorder, stales int
+			err := admin.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE epoch < before), count(*) FILTER (WHERE worker = 'stale')
+				FROM (SELECT *, lag(epoch) OVER (ORDER BY id) AS before FROM public.payments) p`).Scan(&disorder, &stales)
+			if err != nil || disorder+stales > 0 {
+				t.Errorf("%d rows behind a later epoch, %d of a stale worker, %v", disorder, stales, err)
+			}
+		})
+	}
+}
+
+// talk shows what a process says on stderr.
+type talk struct {
+	t   *testing.T
+	who string
+}
+
+func (w *talk) Write(text []byte) (int, error) {
+	w.t.Logf("%s: %s", w.who, strings.TrimSpace(string(text)))
+	return len(text), nil
+}
+
+// term is one that is not current: the database forgets the old ones, and the fence
+// looks at the epoch first.
+func term(t *testing.T, conn *pgx.Conn, epoch int64) string {
+	t.Helper()
+	var text string
+	if err := conn.QueryRow(t.Context(), `SELECT gen_random_uuid()::text FROM conch.leadership WHERE epoch > $1`, epoch).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The curl loop acts where the gate is open and nowhere else.
+func TestTheHTTPGate(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"curl", "awk", "timeout"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not here, and the example needs it", tool)
+		}
+	}
+	db := migrated(t)
+	const api = "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n"
+	leads := startDaemon(t, "one", db.URL, api)
+	address := func(d *daemon) string { return "http://" + fmt.Sprint(d.value("serving the API", "address")) }
+	open := func(d *daemon) bool {
+		ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address(d)+"/v1/scopes/payments/gate", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(ask)
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
+	pgtest.Eventually(t, patience, "the gate is open", func() bool { return open(leads) })
+	follows := startDaemon(t, "two", db.URL, api)
+	file := filepath.Join(t.TempDir(), "acts")
+	for _, d := range []*daemon{leads, follows} {
+		loop := exec.CommandContext(t.Context(), "sh", example("http-gate", "gate.sh"), "payments",
+			"sh", "-c", `echo "$0 $CONCH_EPOCH" >>`+file, d.id)
+		loop.Env = append(os.Environ(), "CONCH_API="+address(d))
+		loop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(-loop.Process.Pid, syscall.SIGKILL); _ = loop.Wait() })
+	}
+	acts := func() string { text, _ := os.ReadFile(file); return string(text) }
+	pgtest.Eventually(t, patience, "the leader has acted twice", func() bool { return strings.Count(acts(), "one 1\n") >= 2 })
+	if text := acts(); strings.Contains(text, "two") {
+		t.Errorf("the follower acted:\n%s", text)
+	}
+	leads.stop(syscall.SIGTERM)
+	pgtest.Eventually(t, patience, "the next leader acts", func() bool { return strings.Contains(acts(), "two 2\n") })
+	if text := acts(); strings.Contains(text[strings.Index(text, "two"):], "one") {
+		t.Errorf("the old leader acted after the new one:\n%s", text)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// The samples for load balancers are read by the programs they are for.
+func TestTheGateSamples(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"haproxy": {"-c", "-f", example("http-gate", "haproxy.cfg")},
+		"nginx":   {"-t", "-q", "-p", "PREFIX", "-g", "pid PREFIX/pid; error_log stderr;", "-c", "PREFIX/nginx.conf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool, err := exec.LookPath(name)
+			if err != nil {
+				t.Skipf("%s is not here: its sample was not read by it", name)
+			}
+			prefix := t.TempDir()
+			if name == "nginx" { // its folders for temporary files are another user's
+				text, err := os.ReadFile(example("http-gate", "nginx.conf"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				folders := "http {"
+				for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+					folders += fmt.Sprintf(" %s_temp_path %s/%s;", kind, prefix, kind)
+				}
+				text = []byte(strings.Replace(string(text), "http {", folders+" access_log off;", 1))
+				if err := os.WriteFile(filepath.Join(prefix, "nginx.conf"), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "PREFIX", prefix)
+			}
+			cmd := exec.CommandContext(t.Context(), tool, args...)
+			cmd.Env = append(os.Environ(), "TOKEN_READ=0123456789")
+			cmd.WaitDelay = time.Second
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
