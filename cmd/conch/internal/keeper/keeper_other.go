@@ -1,0 +1,157 @@
+//go:build unix && !linux
+
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Keeper keeps a process group from within conch itself. That is weaker than what
+// Linux offers: when conch is killed or stopped nobody ends the command, and who
+// leaves the group is not found.
+type Keeper struct {
+	loop *loop
+	done chan struct{}
+}
+
+var errLinux = errors.New("this needs Linux")
+
+// Serve is for Linux.
+func Serve(Options) error { return errLinux }
+
+// Init is for Linux.
+func Init([]string) (int, error) { return 0, errLinux }
+
+// CanIsolate says no.
+func CanIsolate(context.Context) error { return fmt.Errorf("%w: %w", ErrIsolate, errLinux) }
+
+// Keep begins to keep a command.
+func Keep(cfg Config) (*Keeper, error) {
+	awake := make(chan struct{}, 1)
+	wake := func() {
+		select {
+		case awake <- struct{}{}:
+		default:
+		}
+	}
+	g := &group{cfg: cfg, wake: wake}
+	timer := time.AfterFunc(time.Hour, wake)
+	timer.Stop()
+	alarm := func(at fence.Instant) {
+		if timer.Stop(); at != 0 {
+			timer.Reset(at.Sub(fence.Boottime()))
+		}
+	}
+	k := &Keeper{done: make(chan struct{})}
+	k.loop = &loop{
+		machine: NewMachine(Settings{Grace: cfg.Grace}), tree: g, inputs: make(chan Input),
+		reap: g.reap, awake: awake, alarm: alarm, tell: cfg.Report,
+	}
+	go func() {
+		defer close(k.done)
+		defer timer.Stop()
+		k.loop.run()
+	}()
+	return k, nil
+}
+
+func (k *Keeper) order(in Input) {
+	select {
+	case k.loop.inputs <- in:
+	case <-k.done:
+	}
+}
+
+// Deadline hands in a new deadline; the first starts the command.
+func (k *Keeper) Deadline(at fence.Instant) { k.order(Deadline{At: at}) }
+
+// Signal passes a signal on to the command.
+func (k *Keeper) Signal(sig syscall.Signal) { k.order(Signal{Number: int(sig)}) }
+
+// End asks the command to end within that time.
+func (k *Keeper) End(within time.Duration) { k.order(End{Within: within}) }
+
+// Kill has the group killed at once.
+func (k *Keeper) Kill() { k.order(Kill{}) }
+
+// Done is closed after the last report.
+func (k *Keeper) Done() <-chan struct{} { return k.done }
+
+// group is a command and what stays in its process group.
+type group struct {
+	cfg   Config
+	wake  func()
+	cmd   *exec.Cmd
+	swept bool
+
+	mu    sync.Mutex
+	ended *Exited
+}
+
+func (g *group) start() (int, error) {
+	argv := g.cfg.Command
+	g.cmd = exec.Command(argv[0], argv[1:]...) //nolint:noctx // the machine ends it
+	g.cmd.Env = g.cfg.Env
+	g.cmd.Stdin, g.cmd.Stdout, g.cmd.Stderr = g.cfg.Stdin, g.cfg.Stdout, g.cfg.Stderr
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.cfg.Group}
+	if err := g.cmd.Start(); err != nil {
+		return 0, err
+	}
+	go func() {
+		_ = g.cmd.Wait()
+		how, _ := g.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		e := Exited{Code: how.ExitStatus()}
+		if how.Signaled() {
+			e = Exited{Signal: int(how.Signal())}
+		}
+		g.mu.Lock()
+		g.ended = &e
+		g.mu.Unlock()
+		g.wake()
+	}()
+	return g.cmd.Process.Pid, nil
+}
+
+// signal reaches the group, or the command alone where the group is not its own.
+func (g *group) signal(sig syscall.Signal) {
+	if g.cfg.Group == 0 {
+		_ = unix.Kill(-g.cmd.Process.Pid, sig)
+		return
+	}
+	_ = g.cmd.Process.Signal(sig)
+}
+
+func (g *group) sweep(sig syscall.Signal) (fresh int) {
+	g.signal(sig)
+	if !g.swept {
+		g.swept, fresh = true, 1
+	}
+	g.wake() // an empty group sends no signal of its own
+	return fresh
+}
+
+func (g *group) reap() (inputs []Input) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended == nil {
+		return nil
+	}
+	if *g.ended != (Exited{Code: -1}) {
+		inputs = append(inputs, *g.ended)
+		*g.ended = Exited{Code: -1} // said once
+	}
+	if g.cfg.Group != 0 || errors.Is(unix.Kill(-g.cmd.Process.Pid, 0), unix.ESRCH) {
+		inputs = append(inputs, Emptied{})
+	}
+	return inputs
+}

@@ -1,0 +1,83 @@
+//go:build unix
+
+package keeper
+
+import (
+	"syscall"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// tree is the command and everything that descends from it.
+type tree interface {
+	// start starts the command and returns its process number.
+	start() (int, error)
+	// signal sends a signal to the command's process group.
+	signal(sig syscall.Signal)
+	// sweep sends a signal to every descendant that can be found, and returns how
+	// many of them were met for the first time.
+	sweep(sig syscall.Signal) (fresh int)
+}
+
+// loop feeds the machine and does what it says.
+type loop struct {
+	machine *Machine
+	tree    tree
+	inputs  chan Input
+	reap    func() []Input         // what became of children, asked when awake
+	awake   <-chan struct{}        // a child may have ended, or the alarm rang
+	alarm   func(at fence.Instant) // is to ring at; 0: never
+	tell    func(Report)
+}
+
+// run returns when nothing is left to keep.
+func (l *loop) run() {
+	for {
+		var over bool
+		select {
+		case in := <-l.inputs:
+			over = l.feed(in)
+		case <-l.awake:
+			over = l.feed(l.reap()...) || l.feed(Tick{})
+		}
+		if over {
+			return
+		}
+		l.alarm(l.machine.Next())
+	}
+}
+
+// feed steps through the inputs and through what the actions answer.
+func (l *loop) feed(inputs ...Input) (over bool) {
+	for len(inputs) > 0 {
+		in := inputs[0]
+		inputs = inputs[1:]
+		for _, a := range l.machine.Step(fence.Boottime(), in) {
+			switch a := a.(type) {
+			case Start:
+				inputs = append(inputs, l.start())
+			case Send:
+				l.tree.signal(syscall.Signal(a.Number))
+			case Freeze:
+				inputs = append(inputs, Swept{Fresh: l.tree.sweep(syscall.SIGSTOP)})
+			case Slay:
+				// Buried first: if that was the last of them, there is no next round.
+				fresh := l.tree.sweep(syscall.SIGKILL)
+				inputs = append(append(inputs, l.reap()...), Swept{Fresh: fresh})
+			case Tell:
+				l.tell(a.Report)
+			case Quit:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *loop) start() Input {
+	pid, err := l.tree.start()
+	if err != nil {
+		return Failed{Why: err.Error()}
+	}
+	return Started{PID: pid}
+}

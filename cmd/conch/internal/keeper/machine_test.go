@@ -1,0 +1,167 @@
+package keeper
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Times are milliseconds; the grace is 200.
+func at(ms int) fence.Instant { return fence.Instant(time.Duration(ms) * time.Millisecond) }
+
+type step struct {
+	now  int
+	in   Input
+	want string // the actions, and the next tick
+}
+
+// words of the actions.
+func words(m *Machine, actions []Action) string {
+	var out []string
+	for _, a := range actions {
+		switch a := a.(type) {
+		case Tell:
+			text := "tell:" + string(a.Report.Kind)
+			if a.Report.Kind == Gone {
+				text += fmt.Sprintf("(%d,%d,%s)", a.Report.Code, a.Report.Signal, a.Report.Cause)
+			}
+			out = append(out, text)
+		case Send:
+			out = append(out, fmt.Sprintf("send:%d", a.Number))
+		default:
+			out = append(out, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", a), "keeper.")))
+		}
+	}
+	if next := m.Next(); next != 0 {
+		out = append(out, fmt.Sprintf("@%d", time.Duration(next).Milliseconds()))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestMachine(t *testing.T) {
+	begun := []step{{0, Deadline{at(1000)}, "start @800"}, {1, Started{PID: 7}, "tell:running @800"}}
+	for name, steps := range map[string][]step{
+		"no start without time to end": {
+			{0, Deadline{at(200)}, ""}, {0, Deadline{at(201)}, "start @1"},
+		},
+		"not started": {
+			{0, Deadline{at(1000)}, "start @800"}, {1, Failed{"no"}, "tell:unstarted tell:empty quit"},
+		},
+		"ended before it began":  {{0, End{}, "tell:empty quit"}},
+		"killed before it began": {{0, Kill{}, "tell:empty quit"}},
+		"orphaned before it began": {
+			{0, Deadline{at(100)}, ""}, {0, Emptied{}, ""}, {0, Orphaned{}, "tell:empty quit"}, {0, Tick{}, ""},
+		},
+		"deadlines move on, never back": append(begun,
+			step{300, Deadline{at(1400)}, "@1200"}, step{301, Deadline{at(900)}, "@1200"}, step{1199, Tick{}, "@1200"},
+			step{1200, Tick{}, "send:15 @1300"}),
+		"late: asked, then killed": append(begun,
+			step{800, Tick{}, "send:15 @900"}, step{899, Tick{}, "@900"}, step{900, Tick{}, "freeze"},
+			step{901, Swept{3}, "freeze"}, step{902, Swept{0}, "slay"}, step{903, Swept{1}, "slay"},
+			step{904, Swept{0}, "@905"}, step{905, Tick{}, "slay"}, step{906, Swept{0}, "@908"},
+			step{907, Exited{Signal: 9}, "tell:gone(0,9,late) @908"}, step{907, Emptied{}, "tell:empty quit"}),
+		"an end is never taken back": append(begun,
+			step{800, Tick{}, "send:15 @900"}, step{801, Deadline{at(5000)}, "@900"}, step{900, Tick{}, "freeze"}),
+		"woken long after the deadline": append(begun, step{5000, Tick{}, "send:15 freeze tell:overdue"}),
+		"overdue is said once": append(begun,
+			step{900, Tick{}, "send:15 freeze"}, step{901, Swept{0}, "slay"}, step{902, Swept{0}, "@903"},
+			step{1000, Tick{}, "slay tell:overdue"}, step{1001, Swept{0}, "@1003"}, step{1003, Tick{}, "slay"}),
+		"asked to end, in time": append(begun,
+			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{150, Exited{Code: 3}, "tell:gone(3,0,ended) @400"},
+			step{150, Emptied{}, "tell:empty quit"}),
+		"asked to end, the deadline is nearer": append(begun, step{700, End{time.Hour}, "send:15 @900"}),
+		"asked twice, the shorter counts": append(begun,
+			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{110, End{100 * time.Millisecond}, "@210"}, step{120, End{time.Hour}, "@210"}),
+		"killed":                 append(begun, step{100, Kill{}, "freeze"}),
+		"killed while it ends":   append(begun, step{100, End{time.Hour}, "send:15 @900"}, step{101, Kill{}, "freeze"}, step{102, Kill{}, ""}),
+		"orphaned: at once":      append(begun, step{100, Orphaned{}, "freeze"}, step{101, End{0}, ""}),
+		"its own end, and whole": append(begun, step{100, Exited{Code: 7}, "tell:gone(7,0,) send:15 @200"}, step{100, Emptied{}, "tell:empty quit"}),
+		"its own end, with remains": append(begun,
+			step{100, Exited{Signal: 11}, "tell:gone(0,11,) send:15 @200"}, step{150, Deadline{at(3000)}, "@200"}, step{200, Tick{}, "freeze"}),
+		"signals pass until the killing": append(begun,
+			step{100, Signal{10}, "send:10 @800"}, step{101, End{time.Hour}, "send:15 @900"}, step{102, Signal{10}, "send:10 @900"},
+			step{900, Tick{}, "freeze"}, step{901, Signal{10}, ""}),
+		"who spawns faster than we stop gets no courtesy": append(begun, step{100, Kill{}, "freeze"},
+			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"},
+			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "slay"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := NewMachine(Settings{Grace: 200 * time.Millisecond})
+			for i, s := range steps {
+				if got := words(m, m.Step(at(s.now), s.in)); got != s.want {
+					t.Fatalf("step %d, at %d %T: %q, want %q", i, s.now, s.in, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// Whatever comes in whatever order, a tree that began is asked to be killed half a
+// grace before the deadline at the latest, and nothing is said to be empty before
+// it is.
+func FuzzMachine(f *testing.F) {
+	f.Add([]byte{0, 50, 1, 10, 9, 200})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		m := NewMachine(Settings{Grace: 200 * time.Millisecond})
+		now, deadline := 0, 0
+		begun, dying, empty := false, false, false
+		take := func(in Input) {
+			for _, a := range m.Step(at(now), in) {
+				switch a := a.(type) {
+				case Start:
+					if begun || deadline-now <= 200 {
+						t.Fatalf("started at %d for a deadline at %d", now, deadline)
+					}
+					begun = true
+				case Freeze, Slay:
+					dying = true
+				case Tell:
+					if a.Report.Kind == Empty && begun && !empty {
+						t.Fatal("said to be empty, and is not")
+					}
+				}
+			}
+		}
+		for i := 0; i+1 < len(script); i += 2 {
+			switch v := int(script[i+1]); script[i] % 8 {
+			case 0:
+				if !dying && m.state < ending {
+					deadline = max(deadline, now+5*v)
+				}
+				take(Deadline{at(now + 5*v)})
+			case 1:
+				take(End{time.Duration(v) * time.Millisecond})
+			case 2:
+				take(Signal{v})
+			case 3:
+				if begun {
+					take(Exited{Code: v})
+				}
+			case 4:
+				take(Swept{v % 3})
+			case 5:
+				if v == 0 {
+					take(Kill{})
+				}
+			case 6:
+				if begun && v == 1 {
+					empty = true
+					take(Emptied{})
+				}
+			case 7:
+				for range v { // the alarm is served when it rings
+					now++
+					if next := m.Next(); next != 0 && at(now) >= next {
+						take(Tick{})
+					}
+				}
+			}
+			if begun && !empty && !dying && m.state != over && now > deadline-100 {
+				t.Fatalf("at %d nothing is being killed, and the deadline is at %d", now, deadline)
+			}
+		}
+	})
+}
