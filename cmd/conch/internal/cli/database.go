@@ -18,13 +18,13 @@ var named = []string{
 }
 
 // configure reads which database to use.
-func (a *app) configure() (pgmint.Config, error) {
+func (a *app) configure(scopes ...string) (pgmint.Config, error) {
 	cfg, err := pgmint.ConfigFromEnv(func(name string) string {
 		if name == pg.EnvURL && a.db != "" {
 			return a.db
 		}
 		return a.Getenv(name)
-	})
+	}, scopes...)
 	if err != nil {
 		return cfg, usage{err}
 	}
@@ -40,9 +40,10 @@ func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
 	return cfg, err
 }
 
-// ready finds out whether the database can be worked with, schema included.
-func (a *app) ready(ctx context.Context) (pgmint.Config, error) {
-	cfg, err := a.configure()
+// ready finds out whether the database can be worked with, schema included. Who
+// campaigns says for which scopes.
+func (a *app) ready(ctx context.Context, scopes ...string) (pgmint.Config, error) {
+	cfg, err := a.configure(scopes...)
 	if err != nil {
 		return cfg, err
 	}

@@ -23,6 +23,11 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
+// exitError ends conch with the code of the command that it ran, without a word.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
+
 func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // does makes a cobra function of a command's work.

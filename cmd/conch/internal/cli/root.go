@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -66,6 +67,9 @@ func Main(args []string, w World, b Build) int {
 	if err == nil {
 		return done
 	}
+	if command, ok := errors.AsType[exitError](err); ok {
+		return int(command)
+	}
 	text, code := explain(err)
 	if a.db != "" { // say the name of what was given
 		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
@@ -105,6 +109,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.sim(), a.doctor())
 	root.AddCommand(a.experiments()...)
+	root.AddCommand(a.services()...)
 	return root
 }
 

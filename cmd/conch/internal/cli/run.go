@@ -1,0 +1,165 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// runFlags are what the command line says about a run.
+type runFlags struct {
+	scope, id, takeover  string
+	lease                time.Duration
+	killGrace, stopGrace time.Duration
+	fenced, restart      bool
+	isolate              bool
+}
+
+// services are the commands that run something for long.
+func (a *app) services() []*cobra.Command { return append(a.keepers(), a.run()) }
+
+func (a *app) run() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run --scope S [flags] -- CMD ARG…",
+		Short: "run a command, in any language, only while this process leads",
+		Long: `run campaigns for a scope and runs CMD only while it leads. Start it on several
+machines: one CMD runs at a time, and another takes over when it ends, is killed,
+hangs with its machine, or loses the database.
+
+CMD and all its descendants are dead before another may act, even if conch itself
+is killed with -9 or stopped: a keeper, a process of its own, sees to it. CMD finds
+CONCH_SCOPE, CONCH_EPOCH, CONCH_TERM, CONCH_ID and CONCH_DB_URL in its environment.
+
+When leadership is lost CMD gets SIGTERM, then SIGKILL, and conch campaigns again.
+When CMD exits by itself, what it left running is ended too, leadership is released,
+and conch exits with CMD's code (128 + N if signal N ended it); with --restart CMD
+is started again instead. So CMD must stay in the foreground, and it is a service
+that goes on: work to be done once per schedule is a cron, not a run.
+
+By default CMD starts when the act door opens: after a crash of the predecessor one
+lease later. With --fenced it starts at once; say it only if all of CMD's effects
+are refused when they are stale, as by SELECT conch.fence('S', $CONCH_EPOCH) in its
+transactions.
+
+Nothing local can recall what is already on its way to another machine, was started
+elsewhere for CMD (a container engine, cron, ssh), or sits in an uninterruptible
+sleep (state D). Only a fence refuses those.`,
+		Example: `  conch run --scope payments -- ./payments --listen :8080
+  conch run --scope mailer --restart -- python3 mailer.py
+  conch run --scope ledger --fenced --lease 1s -- ./ledger`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("run needs a command after its flags: conch run --scope S -- CMD ARG…")
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows CMD is CMD's
+	flags.StringVar(&f.scope, "scope", "", "the `scope` to lead")
+	flags.StringVar(&f.id, "id", "", "this candidate's name; default CONCH_INSTANCE_ID, else one made up")
+	flags.DurationVar(&f.lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
+	flags.StringVar(&f.takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
+	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
+	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
+	flags.DurationVar(&f.killGrace, "kill-grace", 0, "SIGTERM comes so long before the deadline, SIGKILL at half of it; default a quarter of the lease")
+	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
+	}
+	return cmd
+}
+
+// lead checks everything that can be checked before anybody is led, then runs.
+func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
+	cfg, err := a.candidate(cmd, f)
+	if err != nil {
+		return usage{err}
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return usagef("%s can not be run: %w", command[0], err)
+	}
+	database, err := a.ready(ctx, f.scope)
+	if err != nil {
+		return err
+	}
+	if f.isolate {
+		if err := keeper.CanIsolate(ctx); err != nil {
+			return usage{err}
+		}
+	}
+	mint, err := pgmint.New(database)
+	if err != nil {
+		return err
+	}
+	defer mint.Close()
+	cfg.Mint = mint
+	c := &conductor{app: a, flags: f, id: cfg.ID, url: database.URL, command: command, grace: f.grace(cfg.Lease)}
+	cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
+	if c.door = fence.Act; f.fenced {
+		c.door = fence.Fenced
+		cfg.Roles[0].Fenced = c.role
+	} else {
+		cfg.Roles[0].Lead = c.role
+	}
+	elector, err := election.New(cfg)
+	if err != nil {
+		return usage{err}
+	}
+	return c.run(ctx, elector)
+}
+
+// candidate joins flags and environment: flags win.
+func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error) {
+	cfg, err := election.Config{Logger: a.log, Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
+	if err != nil {
+		return cfg, err
+	}
+	if cmd.Flags().Changed("lease") || cfg.Lease == 0 {
+		cfg.Lease = f.lease
+	}
+	if cmd.Flags().Changed("id") {
+		if err := election.ValidID(f.id); err != nil {
+			return cfg, err
+		}
+		cfg.ID = f.id
+	}
+	if cfg.ID == "" {
+		cfg.ID = election.Identity()
+	}
+	grace := f.grace(cfg.Lease)
+	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep}
+	switch {
+	case cfg.Lease < election.MinLease || cfg.Lease > election.MaxLease:
+		return cfg, usagef("--lease %s is not between %s and %s", cfg.Lease, election.MinLease, election.MaxLease)
+	case !slices.Contains(takeovers, cfg.Takeover):
+		return cfg, usagef("--takeover %q is none of strict, fast, keep", f.takeover)
+	case grace < 20*time.Millisecond || grace > cfg.Lease/2:
+		return cfg, usagef("--kill-grace %s is not between 20ms and half of the lease, %s", grace, cfg.Lease/2)
+	case f.stopGrace <= 0:
+		return cfg, usagef("--stop-grace must be positive")
+	}
+	// Whatever a drain is allowed, the gate's deadline comes first: this only must
+	// not cut it short.
+	cfg.DrainTimeout = max(f.stopGrace, cfg.Lease) + 5*time.Second
+	return cfg, election.ValidScope(f.scope)
+}
+
+func (f runFlags) grace(lease time.Duration) time.Duration {
+	if f.killGrace != 0 {
+		return f.killGrace
+	}
+	return lease / 4
+}

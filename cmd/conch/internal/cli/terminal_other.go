@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package cli
+
+import "os"
+
+// takeTerminal leaves it where it is: a signal can not be blocked for one thread here.
+func takeTerminal(*os.File) bool { return false }

@@ -1,0 +1,185 @@
+package keeper_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+const lease = 500 * time.Millisecond
+
+// race is two conches that want to lead one scope, and what their commands leave.
+type race struct {
+	*testing.T
+	db      *pgtest.DB
+	scope   string
+	dir     string
+	args    []string
+	conches map[string]*exec.Cmd
+	words   map[string]*bytes.Buffer
+	epoch   int64
+	leader  string
+}
+
+func newRace(t *testing.T, db *pgtest.DB, args ...string) *race {
+	t.Helper()
+	r := &race{T: t, db: db, scope: t.Name(), dir: t.TempDir(), args: args, conches: map[string]*exec.Cmd{}, words: map[string]*bytes.Buffer{}}
+	for _, id := range []string{"a", "b"} {
+		r.start(id)
+	}
+	t.Cleanup(func() {
+		for _, c := range r.conches {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+		if t.Failed() {
+			for id, w := range r.words {
+				t.Logf("%s said: %s", id, w)
+			}
+		}
+	})
+	r.next()
+	return r
+}
+
+func (r *race) start(id string) {
+	r.Helper()
+	args := append([]string{"--scope", r.scope, "--id", id, "--lease", lease.String(), "--log-level", "info"}, r.args...)
+	cmd := conch(r.T, r.db, append(args, "--", os.Args[0])...)
+	cmd.Env = append(cmd.Env, lifeEnv+"=main", dirEnv+"="+r.dir)
+	r.words[id] = &bytes.Buffer{}
+	cmd.Stderr = r.words[id]
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.conches[id] = cmd
+}
+
+func (r *race) acts() []evidence.Act {
+	r.Helper()
+	acts, err := evidence.ReadActs(evidence.OutsideFile(r.dir))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return acts
+}
+
+// next waits until both the command and the daemon of a newer epoch have acted, and
+// demands that by then nothing of an older one lives: its act door has opened.
+func (r *race) next() {
+	r.Helper()
+	pgtest.Eventually(r.T, patience, fmt.Sprintf("a command of an epoch above %d acts", r.epoch), func() bool {
+		found := map[string]int64{}
+		for _, a := range r.acts() {
+			id, who, _ := part(a.Node)
+			if a.Epoch > r.epoch {
+				found[who], r.leader = a.Epoch, id
+			}
+		}
+		if found["main"] == 0 || found["daemon"] != found["main"] {
+			return false
+		}
+		r.epoch = found["main"]
+		return true
+	})
+	for _, a := range r.acts() {
+		if _, who, pid := part(a.Node); a.Epoch < r.epoch {
+			if s := state(pid); s != "" && s != "Z" {
+				r.Fatalf("the %s of epoch %d lives on in state %s while epoch %d acts", who, a.Epoch, s, r.epoch)
+			}
+		}
+	}
+}
+
+func part(node string) (id, who string, pid int) {
+	parts := strings.Fields(node)
+	pid, _ = strconv.Atoi(parts[2])
+	return parts[0], parts[1], pid
+}
+
+// proven judges what was left behind.
+func (r *race) proven(epochs int64) {
+	r.Helper()
+	acts := r.acts()
+	v := evidence.Judge(evidence.Record{Outside: acts})
+	r.Logf("%d acts, %d leaderships", len(acts), v.Leaders)
+	if v.Overlapping != 0 || int64(v.Leaders) < epochs {
+		r.Errorf("%d overlaps, %d leaderships", v.Overlapping, v.Leaders)
+	}
+}
+
+// repeat runs a fault in four races at once, rounds times in each.
+func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
+	t.Parallel()
+	db := pgtest.New(t)
+	for i := range 4 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			r := newRace(t, db, args...)
+			for range rounds {
+				fault(r)
+			}
+			r.proven(int64(rounds))
+		})
+	}
+}
+
+// Conch is killed: nothing of its command is left when the successor's act door
+// opens. A hundred times.
+func TestConchKilled(t *testing.T) {
+	repeat(t, 25, func(r *race) {
+		killed := r.leader
+		_ = r.conches[killed].Process.Kill()
+		_ = r.conches[killed].Wait()
+		r.next()
+		r.start(killed)
+	})
+}
+
+// Conch is stopped, so no new deadline comes: the keeper's own alarm does it. On
+// its return conch campaigns again.
+func TestConchStopped(t *testing.T) {
+	repeat(t, 6, func(r *race) {
+		stopped := r.conches[r.leader].Process
+		_ = stopped.Signal(unix.SIGSTOP)
+		r.next()
+		_ = stopped.Signal(unix.SIGCONT)
+	})
+}
+
+// The keeper is killed: the command dies with it, conch kills the rest, and says
+// released only then.
+func TestKeeperKilled(t *testing.T) {
+	repeat(t, 6, func(r *race) {
+		for _, kid := range children(r.conches[r.leader].Process.Pid) {
+			_ = unix.Kill(kid, unix.SIGKILL)
+		}
+		r.next()
+	})
+}
+
+// In a namespace even the death of both leaves nothing.
+func TestBothKilledInANamespace(t *testing.T) {
+	repeat(t, 3, func(r *race) {
+		killed := r.leader
+		conch := r.conches[killed]
+		_ = conch.Process.Signal(unix.SIGSTOP) // or it would do the keeper's work first
+		for _, kid := range children(conch.Process.Pid) {
+			_ = unix.Kill(kid, unix.SIGKILL)
+		}
+		_ = conch.Process.Kill()
+		_ = conch.Wait()
+		r.next()
+		r.start(killed)
+	}, "--isolate")
+}

@@ -1,0 +1,186 @@
+package keeper_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+const (
+	lifeEnv  = "CONCH_TEST_LIFE" // makes the test binary a command to be kept
+	dirEnv   = "CONCH_TEST_DIR"
+	markEnv  = "CONCH_TEST_MARK"
+	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job
+	patience = 30 * time.Second
+)
+
+// The test binary is everything that these tests start: conch itself, its keeper,
+// and the commands that are kept.
+func TestMain(m *testing.M) {
+	if os.Getenv(shellEnv) != "" {
+		os.Exit(shell())
+	}
+	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == keeper.Command || os.Args[1] == keeper.InitCommand) {
+		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{}))
+	}
+	if life := os.Getenv(lifeEnv); life != "" {
+		live(life)
+		return
+	}
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		return pgmint.Up(ctx, pgmint.Config{URL: conn.Config().ConnString()}, func(string) {})
+	})
+	pgtest.Main(m)
+}
+
+// shell runs conch as the job in the foreground of its terminal, as shells do: a
+// job without a shell above it can not be stopped by its terminal.
+func shell() int {
+	signal.Ignore(unix.SIGTTOU)
+	_ = os.Unsetenv(shellEnv)
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true}
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode()
+}
+
+// live is the life of a command: it appends its heartbeats to a file that nothing
+// protects, and has started a daemon that does the same: forked twice, in a
+// session of its own, deaf to every signal that can be refused.
+func live(life string) {
+	switch life {
+	case "main":
+		spawn("between")
+		beat("main")
+	case "between":
+		spawn("daemon")
+	case "daemon":
+		signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+		beat("daemon")
+	}
+}
+
+func spawn(life string) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), lifeEnv+"="+life)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+}
+
+func beat(who string) {
+	lines, err := evidence.OpenLines(evidence.OutsideFile(os.Getenv(dirEnv)))
+	if err != nil {
+		panic(err)
+	}
+	epoch, err := strconv.ParseInt(os.Getenv("CONCH_EPOCH"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	pid, _ := os.Readlink("/proc/self") // the number outside, in a namespace too
+	pace := time.NewTicker(3 * time.Millisecond)
+	for range pace.C {
+		now := fence.Boottime()
+		err := lines.Append(evidence.Act{
+			Start: now, End: fence.Boottime(), Epoch: epoch, Term: os.Getenv("CONCH_TERM"),
+			Node: fmt.Sprintf("%s %s %s", os.Getenv("CONCH_ID"), who, pid),
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+// conch is a call of conch run that has not begun: without a terminal, whoever
+// runs the tests.
+func conch(t *testing.T, db *pgtest.DB, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"run"}, args...)...)
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "CONCH_") {
+			cmd.Env = append(cmd.Env, setting)
+		}
+	}
+	// The race detector sleeps for a second at each exit unless told not to.
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", "CONCH_DB_URL="+db.URL, markEnv+"="+mark(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	t.Cleanup(func() { sweepMarked(t) })
+	return cmd
+}
+
+// mark names a test's processes, wherever they have got to.
+func mark(t *testing.T) string { return strings.ReplaceAll(t.Name(), "/", "-") }
+
+// marked lists the living processes of a test.
+func marked(t *testing.T) (pids []int) {
+	t.Helper()
+	want := "\x00" + markEnv + "=" + mark(t) + "\x00"
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		environ, _ := os.ReadFile(dir + "/environ")
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if strings.Contains("\x00"+string(environ), want) && state(pid) != "Z" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sweepMarked ends what a failed test has left.
+func sweepMarked(t *testing.T) {
+	for range 1000 {
+		pids := marked(t)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+// state is the letter that the kernel gives a process, "" when it is gone.
+func state(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return fields[0]
+}
+
+func children(pid int) (kids []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for word := range strings.FieldsSeq(string(text)) {
+			kid, _ := strconv.Atoi(word)
+			kids = append(kids, kid)
+		}
+	}
+	return kids
+}

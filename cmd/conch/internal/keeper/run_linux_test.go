@@ -1,0 +1,295 @@
+package keeper_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// ended is how one call of conch run ended.
+type ended struct {
+	out, err string
+	code     int
+}
+
+// sh is a run of a shell script that has not begun.
+func sh(t *testing.T, db *pgtest.DB, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	return conch(t, db, append(append([]string{"--scope", "s", "--id", "me", "--lease", "1s"}, args...), "--", "sh", "-c", script)...)
+}
+
+func call(t *testing.T, cmd *exec.Cmd) ended {
+	t.Helper()
+	var out, words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &words
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if pids := marked(t); len(pids) > 0 {
+		t.Errorf("processes %v outlive conch", pids)
+	}
+	return ended{out.String(), words.String(), cmd.ProcessState.ExitCode()}
+}
+
+// events is the history of a scope, in words.
+func events(t *testing.T, db *pgtest.DB) string {
+	t.Helper()
+	ctx := context.Background()
+	o, err := pgmint.Observe(ctx, pgmint.Config{URL: db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	history, err := o.History(ctx, "s", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, e := range history {
+		words = append(words, e.Event)
+	}
+	return strings.Join(words, " ")
+}
+
+// The command's end is conch's: its code, its signal; and leadership is released.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]int{
+		"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -9 $$": 137, "kill -TERM $$": 143,
+		// What it leaves running is ended, whatever that thinks of it.
+		"(trap '' TERM; sleep 60) & exit 3":                    3,
+		"setsid sh -c 'trap \"\" TERM HUP; sleep 60' & exit 4": 4,
+	} {
+		for _, args := range [][]string{nil, {"--fenced"}, {"--isolate"}} {
+			t.Run(strings.Join(append(args, script), " "), func(t *testing.T) {
+				t.Parallel()
+				db := pgtest.New(t)
+				r := call(t, sh(t, db, script, args...))
+				if r.code != want || r.err != "" || r.out != "" {
+					t.Errorf("exit code %d, want %d: %q %q", r.code, want, r.out, r.err)
+				}
+				if got := events(t, db); got != "acquired released" {
+					t.Errorf("history: %s", got)
+				}
+			})
+		}
+	}
+}
+
+func TestWhatTheCommandGets(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	cmd := sh(t, db, `cat; echo "$CONCH_SCOPE $CONCH_EPOCH $CONCH_ID $CONCH_TERM $CONCH_DB_URL"; echo trouble >&2; [ -e /proc/$$/fd/3 ] || [ -e /proc/$$/fd/4 ] && echo leak || echo tight`)
+	cmd.Stdin = strings.NewReader("from outside\n")
+	r := call(t, cmd)
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	if r.code != 0 || r.err != "trouble\n" || len(lines) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	words := strings.Fields(lines[1])
+	if lines[0] != "from outside" || len(words) != 5 || words[0] != "s" || words[1] != "1" || words[2] != "me" || len(words[3]) != 36 || words[4] != db.URL {
+		t.Errorf("it got %q", lines[:2])
+	}
+	if lines[2] != "tight" {
+		t.Error("it got the keeper's lines to conch")
+	}
+}
+
+func TestNothingToRun(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	plain := filepath.Join(t.TempDir(), "plain")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--scope", "s", "--", "no-such-command"}, "no-such-command can not be run"},
+		{[]string{"--scope", "s", "--", plain}, "can not be run"},
+		{[]string{"--scope", "s"}, "needs a command"},
+		{[]string{"--", "true"}, "scope is empty"},
+		{[]string{"--scope", "s", "--takeover", "maybe", "--", "true"}, "none of strict, fast, keep"},
+		{[]string{"--scope", "s", "--lease", "1ms", "--", "true"}, "--lease 1ms is not between"},
+		{[]string{"--scope", "s", "--kill-grace", "2s", "--", "true"}, "--kill-grace 2s"},
+		{[]string{"--scope", "s", "--stop-grace", "-1s", "--", "true"}, "--stop-grace"},
+		{[]string{"--scope", "s", "--id", "a:b", "--", "true"}, "contains ':'"},
+	} {
+		r := call(t, conch(t, db, c.args...))
+		if r.code != 2 || !strings.Contains(r.err, c.says) || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%v: %+v", c.args, r)
+		}
+	}
+	if got := events(t, db); got != "" {
+		t.Errorf("it was led for nothing: %s", got)
+	}
+	cmd := conch(t, db, "--scope", "s", "--db", "postgres://x:hunter2@127.0.0.1:1/x", "--", "true")
+	if r := call(t, cmd); r.code != 1 || strings.Contains(r.err, "hunter2") {
+		t.Errorf("a database that is away: %+v", r)
+	}
+}
+
+// Started again and again, with growing pauses, in one term.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `echo "in epoch $CONCH_EPOCH"; exit 9`, "--restart"))
+	p.says("in epoch 1")
+	began := time.Now()
+	for range 3 {
+		p.says("in epoch 1")
+	}
+	if took := time.Since(began); took < (200+400+800)*time.Millisecond {
+		t.Errorf("four starts within %s", took)
+	}
+	p.send(unix.SIGTERM)
+	if code := p.end(); code != 0 && code != 9 { // 9 if it was hit while it ran
+		t.Errorf("exit code %d", code)
+	}
+	if got := events(t, db); got != "acquired released" {
+		t.Errorf("history: %s", got)
+	}
+}
+
+// Asked to end, conch asks the command, leads while it ends, and releases after.
+func TestDrainInOrder(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]unix.Signal{"TERM": unix.SIGTERM, "INT": unix.SIGINT} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			// It takes two leases to end: longer than any deadline reaches.
+			p := begin(t, sh(t, db, `trap 'sleep 2; echo bye; exit 5' `+name+`; echo up; while :; do sleep 0.05; done`, "--restart"))
+			p.says("up")
+			p.send(sig)
+			p.says("bye")
+			if code := p.end(); code != 5 {
+				t.Errorf("exit code %d", code)
+			}
+			if got := events(t, db); got != "acquired released" {
+				t.Errorf("history: %s", got)
+			}
+		})
+	}
+}
+
+// Whoever does not end when asked is killed: at the second signal, or after a while.
+func TestDrainTheUnwilling(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"second signal": nil, "time is up": {"--stop-grace", "300ms"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			p := begin(t, sh(t, db, `trap 'echo no' TERM; echo up; while :; do sleep 0.05; done`, args...))
+			p.says("up")
+			p.send(unix.SIGTERM)
+			p.says("no")
+			if args == nil {
+				p.send(unix.SIGTERM)
+			}
+			if code := p.end(); code != 137 {
+				t.Errorf("exit code %d", code)
+			}
+			if got := events(t, db); got != "acquired released" {
+				t.Errorf("history: %s", got)
+			}
+		})
+	}
+}
+
+// A follower that is asked to end has nothing to end but itself.
+func TestDrainAFollower(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	leader := begin(t, sh(t, db, `echo up; cat`))
+	leader.says("up")
+	p := begin(t, sh(t, db, `echo never`, "--id", "other"))
+	pgtest.Eventually(t, patience, "the follower has registered", func() bool { return strings.Contains(candidates(t, db), "other") })
+	p.send(unix.SIGTERM)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	_ = leader.stdin.Close()
+	if code := leader.end(); code != 0 {
+		t.Errorf("the leader's exit code %d", code)
+	}
+}
+
+func candidates(t *testing.T, db *pgtest.DB) string {
+	t.Helper()
+	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	all, err := o.Leaderships(t.Context(), "s")
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all[0].Candidates, " ")
+}
+
+// Signals go through, a stop and its end included.
+func TestSignalsAreForwarded(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `for s in USR1 USR2 HUP QUIT WINCH; do trap "echo got $s" $s; done; echo up; while :; do sleep 0.02; done`))
+	p.says("up")
+	for name, sig := range map[string]unix.Signal{"USR1": unix.SIGUSR1, "USR2": unix.SIGUSR2, "HUP": unix.SIGHUP, "QUIT": unix.SIGQUIT, "WINCH": unix.SIGWINCH} {
+		p.send(sig)
+		p.says("got " + name)
+	}
+	main := children(children(p.cmd.Process.Pid)[0])[0]
+	p.send(unix.SIGTSTP)
+	pgtest.Eventually(t, patience, "both are stopped", func() bool { return state(main) == "T" && state(p.cmd.Process.Pid) == "T" })
+	p.send(unix.SIGCONT)
+	p.send(unix.SIGUSR1)
+	p.says("got USR1")
+	p.send(unix.SIGTERM)
+	if code := p.end(); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A keeper that somebody stopped can not keep: conch kills it, and the command
+// dies with it.
+func TestKeeperStopped(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(p *process, db *pgtest.DB){
+		"asked to end": func(p *process, _ *pgtest.DB) { p.send(unix.SIGTERM) },
+		"no heartbeats": func(p *process, db *pgtest.DB) {
+			_, err := db.Connect(p.T).Exec(p.Context(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+			if err != nil {
+				p.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			p := begin(t, sh(t, db, `echo "epoch $CONCH_EPOCH"; trap '' TERM; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
+			p.says("epoch 1")
+			keeper := children(p.cmd.Process.Pid)[0]
+			main := children(keeper)[0]
+			_ = unix.Kill(keeper, unix.SIGSTOP)
+			fault(p, db)
+			pgtest.Eventually(t, patience, "the command is dead", func() bool { return state(main) == "" })
+			if name == "no heartbeats" {
+				p.says("epoch 2")
+				p.send(unix.SIGTERM)
+			}
+			if code := p.end(); code != 137 {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package keeper_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// storms are hard to catch, each in its own way, and bounded in number: a hundred
+// processes each of which makes its successor and is gone. The file is there in
+// case they get away.
+var storms = map[string]string{
+	"one group":      `[ -e "$ALIVE" ] && sh -c "$STORM" &`,
+	"a session each": `[ -e "$ALIVE" ] && setsid sh -c "$STORM" &`,
+	"deaf":           `trap '' TERM HUP INT; [ -e "$ALIVE" ] && setsid sh -c "$STORM" &`,
+	"revived":        `while [ -e "$ALIVE" ]; do setsid sleep 9; done`,
+}
+
+const hundred = `for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c "$STORM" & done; done; sleep 60`
+
+// Nothing is left of a fork storm when its deadline comes.
+func TestForkStorm(t *testing.T) {
+	db := pgtest.New(t)
+	for name, script := range storms {
+		for _, how := range []string{"walk", "cgroup"} {
+			t.Run(name+" "+how, func(t *testing.T) { storm(t, db, script, how) })
+		}
+	}
+}
+
+func storm(t *testing.T, db *pgtest.DB, script, how string) {
+	alive := filepath.Join(t.TempDir(), "alive")
+	if err := os.WriteFile(alive, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(alive) })
+	env := append(conch(t, db).Env, "ALIVE="+alive, "STORM="+script)
+	if how == "walk" {
+		env = append(env, keeper.NoCgroup+"=1")
+	}
+	var ended keeper.Report
+	k, err := keeper.Keep(keeper.Config{
+		Options: keeper.Options{Command: []string{"sh", "-c", hundred}, Grace: 600 * time.Millisecond},
+		Env:     env,
+		Report: func(r keeper.Report) {
+			if r.Kind != keeper.Running && r.Kind != keeper.Empty {
+				ended = r
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := fence.Boottime().Add(time.Second)
+	k.Deadline(deadline)
+	<-k.Done()
+	early := deadline.Sub(fence.Boottime())
+	if pids := marked(t); len(pids) > 0 {
+		t.Errorf("%d processes got away", len(pids))
+	}
+	if early <= 0 || ended.Kind != keeper.Gone || ended.Cause != keeper.Late {
+		t.Errorf("empty %s before the deadline, %+v", early, ended)
+	}
+	t.Logf("empty %s before the deadline", early.Round(time.Millisecond))
+}
+
+// A control group that is made is used, and removed.
+func TestCgroupsAreRemoved(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `cat /proc/self/cgroup; echo up; cat`))
+	var lines []string
+	for line := range p.lines {
+		if line == "up" {
+			break
+		}
+		lines = append(lines, line)
+	}
+	pid := children(p.cmd.Process.Pid)[0]
+	if !strings.Contains(strings.Join(lines, "\n"), fmt.Sprintf("conch-%d", pid)) {
+		t.Skip("no control group of version 2 can be made here")
+	}
+	_ = unix.Kill(pid, unix.SIGKILL) // conch removes what the keeper can not
+	p.send(unix.SIGTERM)
+	_ = p.stdin.Close()
+	_ = p.end()
+	left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/conch-%d", pid))
+	own, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/conch-%d", pid))
+	if len(left)+len(own) > 0 {
+		t.Errorf("left behind: %v %v", left, own)
+	}
+}

@@ -1,0 +1,182 @@
+package keeper_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// screen is a terminal: what is typed goes in, what is shown is kept.
+type screen struct {
+	*testing.T
+	master, line *os.File
+	mu           sync.Mutex
+	shown        bytes.Buffer
+}
+
+func newScreen(t *testing.T) *screen {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Skipf("no terminal can be made here: %v", err)
+	}
+	s := &screen{T: t, master: os.NewFile(uintptr(fd), "ptmx")}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		s.line, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		_ = s.master.Close()
+		t.Skipf("no terminal can be made here: %v", err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for buf := make([]byte, 4096); ; {
+			n, err := s.master.Read(buf)
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.shown.Write(buf[:n])
+			s.mu.Unlock()
+		}
+	})
+	t.Cleanup(func() {
+		_ = s.line.Close()
+		_ = s.master.Close()
+		reading.Wait()
+	})
+	return s
+}
+
+func (s *screen) types(text string) {
+	s.Helper()
+	if _, err := s.master.WriteString(text); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *screen) shows(text string) {
+	s.Helper()
+	pgtest.Eventually(s.T, patience, "the terminal shows "+text, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.shown.String(), text)
+	})
+}
+
+// on starts a run as the job in the terminal's foreground, below a shell.
+func (s *screen) on(db *pgtest.DB, script string, args ...string) *process {
+	s.Helper()
+	cmd := sh(s.T, db, script, args...)
+	cmd.Env = append(cmd.Env, shellEnv+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.line, s.line, s.line
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	p := &process{T: s.T, cmd: cmd, lines: make(chan string)}
+	close(p.lines)
+	s.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = p.wait()
+		}
+	})
+	return p
+}
+
+// fields of /proc/PID/stat from the state on; see proc(5).
+func stat(t *testing.T, pid int) []string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+// On a terminal the command is what the user talks to, and Ctrl-C is for it.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.on(db, `trap 'echo caught; exit 6' INT; echo "pid $$ ready"; read line; echo "heard $line"; while :; do sleep 0.02; done`)
+	s.shows("ready")
+	s.types("hello\n")
+	s.shows("heard hello")
+	conch := children(p.cmd.Process.Pid)[0]
+	keeper := children(conch)[0]
+	main := children(keeper)[0]
+	of := stat(t, main) // state ppid pgrp session tty tpgid
+	if of[2] != of[5] || of[2] != strconv.Itoa(conch) {
+		t.Errorf("the command's process group is %s, in the foreground is %s", of[2], of[5])
+	}
+	if of := stat(t, keeper); of[2] != strconv.Itoa(keeper) {
+		t.Errorf("the keeper is in the process group %s and hears the terminal", of[2])
+	}
+	s.types("\x03")
+	s.shows("caught")
+	if code := p.end(); code != 6 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Ctrl-Z stops the command and conch; the deadline passes, the keeper kills what is
+// stopped, and conch campaigns again when it is continued.
+func TestCtrlZ(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.on(db, `echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`)
+	s.shows("epoch 1")
+	conch := children(p.cmd.Process.Pid)[0]
+	main := children(children(conch)[0])[0]
+	s.types("\x1a")
+	pgtest.Eventually(t, patience, "conch is stopped", func() bool { return state(conch) == "T" })
+	pgtest.Eventually(t, patience, "the keeper kills the stopped command", func() bool { return state(main) == "" })
+	if state(conch) != "T" {
+		t.Error("conch had to help")
+	}
+	_ = unix.Kill(conch, unix.SIGCONT)
+	s.shows("epoch 2")
+	s.types("\x03")
+	if code := p.end(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A command that is killed leaves its terminal as nobody wants it.
+func TestTheTerminalIsRepaired(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	before, err := unix.IoctlGetTermios(int(s.line.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.on(db, `stty raw -echo; echo ready; kill -9 $$`)
+	if code := p.end(); code != 137 {
+		t.Errorf("exit code %d", code)
+	}
+	s.shows("ready")
+	after, err := unix.IoctlGetTermios(int(s.line.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *after != *before {
+		t.Errorf("the terminal's settings were %+v and are %+v", before, after)
+	}
+}
