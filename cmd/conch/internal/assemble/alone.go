@@ -1,0 +1,168 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// alone is the staff of a node that is the only copy by its own word (S18): every
+// gate is open, nobody is asked, and nothing keeps a second copy from the same.
+type alone struct {
+	node *Node
+
+	mu    sync.Mutex
+	posts map[string]*post
+	calls sync.WaitGroup
+}
+
+// post is one role at work.
+type post struct {
+	role config.Role
+	gate *fence.Gate
+	stop context.CancelCauseFunc
+	over chan struct{}
+}
+
+// errAlone answers who wants a node alone to give something up.
+var errAlone = errors.New("this node is standalone: there is nobody to hand over to")
+
+func (a *alone) assign(base config.Config) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	want := map[string]config.Role{}
+	for _, r := range base.Settled() {
+		want[r.Scope] = r
+	}
+	for scope, p := range a.posts {
+		if _, ok := want[scope]; !ok {
+			p.stop(election.ErrStepDown)
+			delete(a.posts, scope)
+		}
+	}
+	for scope, r := range want {
+		var before <-chan struct{}
+		if p := a.posts[scope]; p != nil {
+			if reflect.DeepEqual(r, p.role) {
+				continue
+			}
+			p.stop(election.ErrStepDown)
+			before = p.over
+		}
+		a.posts[scope] = a.begin(r, before)
+	}
+	return nil
+}
+
+// begin starts a role, after what was there before has ended.
+func (a *alone) begin(r config.Role, before <-chan struct{}) *post {
+	p := &post{role: r, gate: fence.Standalone(r.Scope, a.node.id), over: make(chan struct{})}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancelCause(a.node.over)
+	a.calls.Go(func() {
+		defer close(p.over)
+		if before != nil {
+			<-before
+		}
+		a.keep(ctx, p)
+	})
+	return p
+}
+
+// keep runs a role again and again: with nobody to take over there is no other way
+// to go on.
+func (a *alone) keep(ctx context.Context, p *post) {
+	w := a.node.work(p.role)
+	if w == nil {
+		return
+	}
+	pause := restFirst
+	for ctx.Err() == nil {
+		token, err := p.gate.Require(fence.Act)
+		if err != nil {
+			return
+		}
+		err = w(ctx, election.Leadership{Token: token, Gate: p.gate})
+		if ctx.Err() != nil {
+			return
+		}
+		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		pause = min(2*pause, restMost)
+	}
+}
+
+// end stops all roles and waits for them, each for as long as it may take.
+func (a *alone) end(ctx context.Context) error {
+	a.mu.Lock()
+	longest := time.Duration(0)
+	for _, p := range a.posts {
+		p.stop(election.ErrStepDown)
+		longest = max(longest, p.role.DrainTimeout)
+	}
+	a.mu.Unlock()
+	over := make(chan struct{})
+	go func() { a.calls.Wait(); close(over) }()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return nil
+	case <-timer.C:
+		return election.ErrDrainTimeout
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Scopes lists what the roles are about.
+func (a *alone) Scopes() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.posts))
+}
+
+// Gate is open whenever there is a role.
+func (a *alone) Gate(scope string) *fence.Gate {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.posts[scope]; p != nil {
+		return p.gate
+	}
+	return nil
+}
+
+// StepDown is refused.
+func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
+	if a.Gate(s.Scope) == nil {
+		return fmt.Errorf("%w: %q", election.ErrUnknownScope, s.Scope)
+	}
+	return errAlone
+}
+
+// Snapshot says that everything is led.
+func (a *alone) Snapshot() []election.Status {
+	var all []election.Status
+	for _, scope := range a.Scopes() {
+		all = append(all, election.Status{Scope: scope, Leading: true, Entered: true, Holder: a.node.id})
+	}
+	return all
+}
+
+// Warm has nothing to do.
+func (*alone) Warm(context.Context, string) error { return nil }

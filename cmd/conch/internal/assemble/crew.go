@@ -1,0 +1,89 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// found makes a crew for roles with equal terms.
+func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
+	c := &crew{ballot: newBallot(n.mint), roles: map[string]config.Role{}}
+	cfg := base.Elector(roles...)
+	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
+	for i, r := range roles {
+		c.roles[r.Scope] = r
+		w := n.work(r)
+		if w == nil {
+			continue
+		}
+		w = resigning(n.counted(w), func(d time.Duration) { c.ballot.rest(r.Scope, d) })
+		if r.Fenced {
+			cfg.Roles[i].Fenced = w
+		} else {
+			cfg.Roles[i].Lead = w
+		}
+	}
+	e, err := election.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(n.gone)
+	c.elector, c.stop = e, cancel
+	c.run = func() error {
+		defer cancel()
+		return e.Run(ctx)
+	}
+	return c, nil
+}
+
+// events go to everybody who wants to know.
+func (n *Node) events(b *ballot) election.Events {
+	meters, health := n.meters.Events(), n.health.events()
+	return election.Events{
+		Fact: func(f election.Fact) {
+			meters.Fact(f)
+			health.Fact(f)
+			n.moved(f)
+		},
+		Beat: func(h election.Heartbeat) {
+			meters.Beat(h)
+			health.Beat(h)
+		},
+		Attempt: func(bids election.Bidding) {
+			meters.Attempt(b.cast(bids))
+			health.Attempt(bids)
+		},
+	}
+}
+
+// moved lets the roster go on with what waited for the end of a term. It comes
+// from the elector's own goroutine, which must not be called back.
+func (n *Node) moved(f election.Fact) {
+	r, ok := n.staff.(*roster)
+	if !ok || f.Kind != election.Lost && f.Kind != election.Released && f.Kind != election.Abandoned {
+		return
+	}
+	n.calls.Go(func() {
+		if err := r.moved(); err != nil {
+			n.log.Error("a role can not be started", slog.Any("error", err))
+		}
+	})
+}
+
+// counted warns of and counts what a shut gate refused (S17).
+func (n *Node) counted(w work) work {
+	return func(ctx context.Context, l election.Leadership) error {
+		err := w(ctx, l)
+		if shut, ok := errors.AsType[*fence.ShutError](err); ok {
+			n.meters.Blocked(shut.Scope)
+			n.log.Warn("refused: not the leader", slog.String("scope", shut.Scope), slog.String("holder", shut.Holder), slog.Any("error", err))
+		}
+		return err
+	}
+}

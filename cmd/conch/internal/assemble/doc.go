@@ -1,0 +1,34 @@
+// Package assemble is the one place where the wings meet: it makes a running node
+// of a configuration.
+//
+//	err := assemble.Run(ctx, assemble.Options{Config: cfg, Load: load, Log: log, …})
+//
+// # What a node is made of
+//
+//	roster     electors, one for each set of roles with equal terms, over one mint
+//	work       what a role does while it leads: a command, a callback, a log line
+//	obey       drains and transfers that operators ask for in the database
+//	site       the API, and the ops handler
+//	metric     what every scope did and does, for /metrics
+//	health     says loudly that the database can not be asked
+//	datadir    where a reload finds the process
+//
+// Instructions go down, facts come up as values. No wing knows of another.
+//
+// # The way down
+//
+// Asked to end, a node goes down its staircase backwards: it shuts every gate,
+// ends the roles, waits for them, releases, notifies and unlocks; and only then
+// it stops to answer, so that whoever asks a gate meanwhile hears no, and not
+// nothing. Told to hurry it has commands killed at once and waits no longer for
+// callbacks; what has not ended is not released, and a successor waits for it.
+//
+// # Reading the file again
+//
+// Tokens and certificates are read again; roles that are new start, roles that are
+// gone are drained, and what changed about a role holds from its next term on.
+// A file with a fault changes nothing. What can not change while the process lives
+// is named in the answer and in the log.
+//
+// Requirements S17–S21, S27–S33, F1–F7, F10.
+package assemble

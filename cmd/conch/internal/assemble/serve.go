@@ -1,0 +1,141 @@
+package assemble
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// Check looks, without starting anything, at what a node could not start with:
+// the files of its tokens and certificate, where it listens, whether there is a
+// database. Its error is a *config.FaultsError or [ErrNoDatabase].
+func Check(c config.Config) error {
+	if !c.Named && !c.Node.Standalone {
+		return ErrNoDatabase
+	}
+	var faults []config.Fault
+	fault := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, config.Fault{Key: key, Text: err.Error()})
+		}
+	}
+	n := c.Node
+	tokens, err := web.LoadTokens(n.ReadTokenFile, n.TokenFile)
+	fault("node.token_file", err)
+	if n.TLSCert != "" {
+		_, err := web.LoadCertificate(n.TLSCert, n.TLSKey, slog.New(slog.DiscardHandler))
+		fault("node.tls_cert", err)
+	}
+	if n.Listen != config.Off {
+		named := tokens.Any() || err != nil && n.TokenFile+n.ReadTokenFile != "" // one fault is enough
+		fault("node.listen", web.CheckListen(n.Listen, n.TLSCert != "", named))
+	}
+	if n.OpsListen != "" {
+		if _, _, err := net.SplitHostPort(n.OpsListen); err != nil {
+			fault("node.ops_listen", fmt.Errorf("%q is no address: write host:port, for example 127.0.0.1:7071", n.OpsListen))
+		}
+	}
+	for i, r := range c.Roles {
+		if len(r.Command) > 0 {
+			_, err := exec.LookPath(r.Command[0])
+			fault(fmt.Sprintf("roles[%d].command", i), err)
+		}
+	}
+	if len(faults) > 0 {
+		return &config.FaultsError{List: faults}
+	}
+	return nil
+}
+
+// serve opens the listeners and answers on them until stop is called; failed
+// tells that one of them can not go on.
+func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err error) {
+	if n.tokens, err = web.LoadTokens(n.cfg.Node.ReadTokenFile, n.cfg.Node.TokenFile); err != nil {
+		return nil, nil, err
+	}
+	if n.cfg.Node.TLSCert != "" {
+		if n.cert, err = web.LoadCertificate(n.cfg.Node.TLSCert, n.cfg.Node.TLSKey, n.log); err != nil {
+			return nil, nil, err
+		}
+	}
+	site, err := web.New(web.Config{
+		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
+		Metrics: metric.Page(n.meters), Tokens: n.tokens, Logger: n.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	api, ops, err := n.listen(ctx)
+	if err != nil {
+		site.Close()
+		return nil, nil, err
+	}
+	inner, cancel := context.WithCancel(n.over)
+	faults := make(chan error, 2)
+	var serving sync.WaitGroup
+	for ln, handler := range map[net.Listener]http.Handler{api: site.API(), ops: site.Ops()} {
+		if ln == nil {
+			continue
+		}
+		serving.Go(func() {
+			if err := site.Serve(inner, ln, handler); err != nil {
+				faults <- fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+			}
+		})
+	}
+	return func() { cancel(); serving.Wait(); site.Close() }, faults, nil
+}
+
+// listen opens what is configured; both before anything is led, so that an address
+// that is taken costs nobody a leadership.
+func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
+	if n.cfg.Node.Listen != config.Off {
+		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
+			return nil, nil, fmt.Errorf("listen = %q: %w: choose another address, or \"off\"", n.cfg.Node.Listen, err)
+		}
+		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
+	}
+	if n.cfg.Node.OpsListen != "" {
+		if ops, err = web.Listen(ctx, n.cfg.Node.OpsListen, nil); err != nil {
+			if api != nil {
+				_ = api.Close()
+			}
+			return nil, nil, fmt.Errorf("ops_listen = %q: %w: choose another address", n.cfg.Node.OpsListen, err)
+		}
+		n.log.Info("serving health and metrics", slog.String("address", ops.Addr().String()))
+	}
+	return api, ops, nil
+}
+
+// observe connects an observer for the API.
+func (n *Node) observe(ctx context.Context) (web.Observer, error) {
+	if n.cfg.Node.Standalone {
+		return nobody{}, nil
+	}
+	o, err := pgmint.Observe(ctx, n.cfg.Database)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// nobody is the history of a node without a database: there is none, and that is
+// no fault.
+type nobody struct{}
+
+func (nobody) Leaderships(context.Context, string) ([]pgmint.Leadership, error) { return nil, nil }
+func (nobody) History(context.Context, string, int) ([]pgmint.Event, error)     { return nil, nil }
+func (nobody) Watch(ctx context.Context, _ string, _ func(pgmint.Event) error) error {
+	<-ctx.Done()
+	return nil
+}
+func (nobody) Close() {}

@@ -1,0 +1,84 @@
+package assemble
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// work is what a role does while it leads. It returns only when everything that
+// it began has ended.
+type work func(ctx context.Context, l election.Leadership) error
+
+// work of a role; nil when only its gate is kept.
+func (n *Node) work(r config.Role) work {
+	door := fence.Act
+	if r.Fenced {
+		door = fence.Fenced
+	}
+	switch {
+	case r.Command != nil:
+		return n.command(r, door)
+	case r.HTTP != "":
+		return newCallback(n.gone, r.HTTP, n.id, door, r.DrainTimeout, n.log).lead
+	case r.Builtin == config.BuiltinLog:
+		return n.beacon(door)
+	}
+	return nil
+}
+
+const (
+	beaconEvery = time.Second
+	beaconMost  = 50 * time.Millisecond
+)
+
+// beacon logs a line now and then: the smallest role, for trials.
+func (n *Node) beacon(door fence.Door) work {
+	return func(ctx context.Context, l election.Leadership) error {
+		tick := time.NewTicker(beaconEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			err := l.Gate.Do(ctx, door, beaconMost, func(_ context.Context, t fence.Token) error {
+				n.log.Info("leading", slog.String("scope", t.Scope), slog.Int64("epoch", t.Epoch))
+				return nil
+			})
+			if err == nil {
+				l.Progress()
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	}
+}
+
+// Pauses after a role that failed, before this node campaigns for it again.
+const (
+	restFirst = time.Second
+	restMost  = time.Minute
+	settled   = 10 * time.Second // a role that worked so long begins with the first again
+)
+
+// resigning makes a role that fails rest, longer each time: others may have more
+// luck with it, and if nobody has, the scope does not change hands all the time.
+func resigning(w work, rest func(time.Duration)) work {
+	pause := restFirst // one term at a time runs the role
+	return func(ctx context.Context, l election.Leadership) error {
+		began := time.Now()
+		err := w(ctx, l)
+		if ctx.Err() != nil || time.Since(began) > settled {
+			pause = restFirst
+		}
+		if ctx.Err() == nil && err != nil {
+			rest(pause)
+			pause = min(2*pause, restMost)
+		}
+		return err
+	}
+}

@@ -1,0 +1,80 @@
+package assemble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+func TestARoleThatFailsRestsLongerEachTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rests []time.Duration
+		works := time.Duration(0)
+		w := resigning(func(context.Context, election.Leadership) error {
+			<-time.NewTimer(works).C
+			return errors.New("broken")
+		}, func(d time.Duration) { rests = append(rests, d) })
+		for range 8 {
+			if w(t.Context(), election.Leadership{}) == nil {
+				t.Error("the error is lost")
+			}
+		}
+		if rests[0] != restFirst || rests[1] != 2*restFirst || rests[7] != restMost {
+			t.Errorf("rests %v", rests)
+		}
+		works = time.Minute
+		_ = w(t.Context(), election.Leadership{})
+		if rests[8] != restFirst {
+			t.Errorf("after a minute of work it rests %s", rests[8])
+		}
+	})
+}
+
+// Loud at once, then every ten seconds, and once when it is over. (S21)
+func TestADatabaseThatIsAwayIsLoud(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := &health{log: slog.New(slog.NewTextHandler(&log, nil)), scopes: func() []string { return []string{"payments"} }, now: time.Now}
+		e := h.events()
+		e.Beat(election.Heartbeat{})
+		for range 35 {
+			e.Fact(election.Fact{Kind: election.Retrying, Err: errors.New("connection refused")})
+			e.Attempt(election.Bidding{Err: errors.New("no")})
+			<-time.NewTimer(time.Second).C
+		}
+		if n := strings.Count(log.String(), "DATABASE UNREACHABLE"); n != 4 {
+			t.Errorf("%d complaints in 35 s", n)
+		}
+		for _, part := range []string{"level=ERROR", "role=FOLLOWER", "payments", "stale_for=30s", "connection refused"} {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("the log does not say %q:\n%s", part, log.String())
+			}
+		}
+		for range 2 {
+			e.Beat(election.Heartbeat{})
+		}
+		if n := strings.Count(log.String(), "database recovered"); n != 1 {
+			t.Errorf("recovered %d times", n)
+		}
+	})
+}
+
+func TestTheElectorsOwnComplaintsAreHushed(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	log := slog.New(hushed{slog.NewTextHandler(&text, nil)}).With("a", 1).WithGroup("g")
+	log.Error("bid failed")
+	log.Warn("leadership lost")
+	if s := text.String(); strings.Contains(s, "bid") || !strings.Contains(s, "lost") {
+		t.Errorf("%q", s)
+	}
+}
