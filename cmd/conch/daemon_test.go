@@ -1,0 +1,243 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// daemon is a conch node under test, with its log.
+type daemon struct {
+	t    *testing.T
+	id   string
+	dir  string
+	file string
+	cmd  *exec.Cmd
+	over chan struct{}
+
+	mu  sync.Mutex
+	log []map[string]any
+}
+
+// write puts the node's configuration into place; DIR stands for its folder.
+func (d *daemon) write(text string) {
+	d.t.Helper()
+	text = strings.ReplaceAll(text, "DIR", d.dir)
+	if err := os.WriteFile(d.file, []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// prepareDaemon makes a node's folder and file. The API is off unless asked for.
+func prepareDaemon(t *testing.T, id, url, more string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, id: id, dir: t.TempDir()}
+	d.file = filepath.Join(d.dir, "conch.toml")
+	d.write(fileOf(url, more))
+	return d
+}
+
+// fileOf begins with [node], so that more may go on with its keys.
+func fileOf(url, more string) string {
+	text := "database.url = \"" + url + "\"\n[node]\ndata_dir = \"data\"\n"
+	if !strings.Contains(more, "listen =") {
+		text += "listen = \"off\"\n"
+	}
+	return text + more
+}
+
+func (d *daemon) start(args ...string) *daemon {
+	d.t.Helper()
+	d.cmd = prepared(d.t, append([]string{"node", "--config", d.file, "--id", d.id, "--log-format", "json"}, args...)...)
+	d.over = make(chan struct{})
+	stderr, err := d.cmd.StderrPipe()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.cmd.Stdout = d.cmd.Stderr // of its commands
+	if err := d.cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	over, cmd := d.over, d.cmd
+	go func() {
+		defer close(over)
+		for text := bufio.NewScanner(stderr); text.Scan(); {
+			line := map[string]any{}
+			if json.Unmarshal(text.Bytes(), &line) != nil {
+				line["msg"] = text.Text()
+			}
+			d.mu.Lock()
+			d.log = append(d.log, line)
+			d.mu.Unlock()
+		}
+		_ = cmd.Wait()
+	}()
+	d.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-over
+		if d.t.Failed() {
+			d.t.Logf("log of %s:\n%s", d.id, d.text())
+		}
+	})
+	return d
+}
+
+func startDaemon(t *testing.T, id, url, more string) *daemon {
+	t.Helper()
+	d := prepareDaemon(t, id, url, more).start()
+	d.says("node started")
+	return d
+}
+
+func (d *daemon) text() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	for _, line := range d.log {
+		fmt.Fprintln(&b, line)
+	}
+	return b.String()
+}
+
+// count is how many lines of the log have the message and all the pairs.
+func (d *daemon) count(msg string, pairs ...any) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, line := range d.log {
+		said, _ := line["msg"].(string)
+		ok := strings.Contains(said, msg)
+		for i := 0; i+1 < len(pairs); i += 2 {
+			ok = ok && line[pairs[i].(string)] == pairs[i+1]
+		}
+		if ok {
+			n++
+		}
+	}
+	return n
+}
+
+// says waits for such a line.
+func (d *daemon) says(msg string, pairs ...any) {
+	d.t.Helper()
+	pgtest.Eventually(d.t, patience, fmt.Sprintf("%s says %q %v", d.id, msg, pairs), func() bool { return d.count(msg, pairs...) > 0 })
+}
+
+// stop asks the node to end, waits, and returns its exit code.
+func (d *daemon) stop(sig syscall.Signal) int {
+	d.t.Helper()
+	if err := d.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		d.t.Fatal(err)
+	}
+	<-d.over
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// value of the last line with a message.
+func (d *daemon) value(msg, key string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found := ""
+	for _, line := range d.log {
+		if said, _ := line["msg"].(string); said == msg {
+			found, _ = line[key].(string)
+		}
+	}
+	return found
+}
+
+// told is one start or stop that a worker was sent.
+type told struct {
+	Verb  string
+	At    fence.Instant // arrived
+	Done  fence.Instant // answered
+	Scope string
+	Epoch int64
+	Term  string
+	ID    string
+}
+
+// coworker is the other program of http roles: it writes down who told it what.
+type coworker struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []told
+	// stopping, if set, runs before a stop is answered, failing before a start is.
+	stopping func(told)
+	failing  func(told) bool
+}
+
+func newCoworker(t *testing.T) *coworker {
+	w := &coworker{}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		c := told{At: fence.Boottime(), Verb: strings.TrimPrefix(r.URL.Path, "/lead/")}
+		if err := json.NewDecoder(r.Body).Decode(&c); err != nil || r.Method != http.MethodPost ||
+			r.Header.Get("Conch-Epoch") != fmt.Sprint(c.Epoch) || r.Header.Get("Conch-Term") != c.Term {
+			t.Errorf("a call that is not as documented: %v %v %+v", err, r.Header, c)
+		}
+		w.mu.Lock()
+		stopping, failing := w.stopping, w.failing
+		w.mu.Unlock()
+		if c.Verb == "stop" && stopping != nil {
+			stopping(c)
+		}
+		if c.Verb == "start" && failing != nil && failing(c) {
+			out.WriteHeader(http.StatusInternalServerError)
+			c.Verb = "refused"
+		}
+		c.Done = fence.Boottime()
+		w.mu.Lock()
+		w.calls = append(w.calls, c)
+		w.mu.Unlock()
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *coworker) seen(verb, scope string) (calls []told) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.calls {
+		if (verb == "" || c.Verb == verb) && (scope == "" || c.Scope == scope) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// leader is who was told to start last and not to stop since.
+func (w *coworker) leader(scope string) string {
+	who := ""
+	for _, c := range w.seen("", scope) {
+		switch {
+		case c.Verb == "start":
+			who = c.ID
+		case c.Verb == "stop" && c.ID == who:
+			who = ""
+		}
+	}
+	return who
+}
+
+func (w *coworker) wants(t *testing.T, scope, who string) {
+	t.Helper()
+	pgtest.Eventually(t, patience, fmt.Sprintf("%q works on %s", who, scope), func() bool { return w.leader(scope) == who })
+}
+
+func (w *coworker) role(name, more string) string {
+	return fmt.Sprintf("[[roles]]\nname = %q\nhttp = \"%s/lead\"\nlease = \"1s\"\n%s\n", name, w.URL, more)
+}

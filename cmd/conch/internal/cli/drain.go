@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// maxDrain is more time than any role should take to end.
+const maxDrain = time.Hour
+
+func (a *app) drain() *cobra.Command {
+	r := pgmint.Request{}
+	cmd := &cobra.Command{
+		Use:   "drain --scope S",
+		Short: "have the leader of a scope give it up in order",
+		Long: `drain asks whoever leads the scope to give it up: its gate shuts, its role ends,
+then it releases, and another candidate takes over at once. It returns when that
+is done. If the role has not ended when the time is up the scope is given up all
+the same, but not released: its successor waits as after a crash. Exit 1 then.`,
+		Example: `  conch drain --scope payments
+  conch drain --scope payments --timeout 30s --json`,
+		Args: noArguments,
+	}
+	a.handOver(cmd, &r)
+	return cmd
+}
+
+func (a *app) transfer() *cobra.Command {
+	r := pgmint.Request{}
+	cmd := &cobra.Command{
+		Use:   "transfer --scope S --to ID",
+		Short: "hand a scope over to a certain candidate",
+		Long: `transfer is drain in favour of one candidate: it is told to get ready, the leader
+gives the scope up, and others hold back for a moment. "conch status" lists the
+candidates.`,
+		Example: `  conch transfer --scope payments --to node-2
+  conch transfer --scope payments --to node-2 --timeout 30s --json`,
+		Args: noArguments,
+	}
+	cmd.Flags().StringVar(&r.To, "to", "", "the `ID` of the successor")
+	a.handOver(cmd, &r)
+	return cmd
+}
+
+// handOver gives both commands their flags and their work.
+func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.Scope, "scope", "", "which `scope`")
+	flags.DurationVar(&r.Timeout, "timeout", 10*time.Second, "how long the role may take to end")
+	cmd.RunE = does(func(ctx context.Context) error {
+		if !flags.Changed("scope") {
+			return usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
+		}
+		if err := scopeFlag(true, r.Scope); err != nil {
+			return err
+		}
+		if cmd.Name() == "transfer" {
+			if !flags.Changed("to") {
+				return usagef("transfer needs --to: %q lists the candidates", "conch status")
+			}
+			if err := election.ValidID(r.To); err != nil {
+				return usage{err}
+			}
+		}
+		if r.Timeout < time.Millisecond || r.Timeout > maxDrain {
+			return usagef("--timeout %s is not between 1ms and %s", r.Timeout, maxDrain)
+		}
+		r.Actor = operator()
+		return a.askLeader(ctx, *r)
+	})
+}
+
+func (a *app) askLeader(ctx context.Context, r pgmint.Request) error {
+	cfg, err := a.ready(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := leadership(ctx, cfg, r.Scope)
+	if err != nil {
+		return err
+	}
+	err = pgmint.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
+	if errors.Is(err, pgmint.ErrNobodyLeads) {
+		return err
+	}
+	if err != nil {
+		if fault := a.printHandOver(before, "failed"); fault != nil {
+			return fault
+		}
+		return err
+	}
+	return a.printHandOver(before, "done")
+}
+
+func leadership(ctx context.Context, cfg pgmint.Config, scope string) (held pgmint.Leadership, err error) {
+	o, err := pgmint.Observe(ctx, cfg)
+	if err != nil {
+		return held, err
+	}
+	defer o.Close()
+	all, err := o.Leaderships(ctx, scope)
+	if err == nil && len(all) == 1 {
+		held = all[0]
+	}
+	return held, err
+}
+
+// printHandOver says what was given up, by whom.
+func (a *app) printHandOver(before pgmint.Leadership, state string) error {
+	if a.json {
+		return a.document(map[string]any{"scope": before.Scope, "from": before.Holder, "epoch": before.Epoch, "state": state})
+	}
+	if state != "done" {
+		return nil
+	}
+	return a.line("%s gave up %q, epoch %d", before.Holder, before.Scope, before.Epoch)
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// defaultFile is the configuration that is read unless another is named.
+const defaultFile = "conch.toml"
+
+func (a *app) node() *cobra.Command {
+	src := config.Source{}
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "the daemon: campaigns for the roles of a configuration file and runs them while it leads",
+		Long: `node reads a configuration file, campaigns for each of its roles and runs a role
+while it leads: a command, calls to another program, or nothing but a gate for
+others to ask. It serves an HTTP API, health and metrics.
+
+SIGTERM drains: gates shut, roles end, what was led is released, and only then the
+process ends; a second SIGTERM hurries. SIGHUP, or "conch reload", reads the file,
+tokens and certificates again. Flags win over the environment, that over the file.
+docs/configuration.md lists every key.`,
+		Example: `  conch node --config /etc/conch.toml
+  conch node --config conch.toml --id node-1 --listen 127.0.0.1:7071
+  CONCH_DB_URL=postgres://conch@db.example/app conch node --log-format json`,
+		Args: noArguments,
+	}
+	flags := cmd.Flags()
+	fileFlag(cmd, &src.Path)
+	flags.StringVar(&src.ID, "id", "", "under which `name` it campaigns; default: made of host and process")
+	flags.StringVar(&src.Listen, "listen", "", "`address` of the API, or off")
+	flags.StringVar(&src.OpsListen, "ops-listen", "", "`address` of /healthz, /readyz and /metrics")
+	cmd.RunE = does(func(ctx context.Context) error {
+		if !cmd.Flags().Changed("log-level") {
+			a.logLevel = "info" // of a daemon one wants to know who leads
+			if err := a.prepare(cmd); err != nil {
+				return err
+			}
+		}
+		load := func() (config.Config, error) { return a.load(src) }
+		cfg, err := load()
+		if err != nil {
+			return usage{err}
+		}
+		if err := assemble.Check(cfg); err != nil {
+			return usage{err}
+		}
+		reload, hurry, stop := heed(ctx)
+		defer stop()
+		return assemble.Run(ctx, assemble.Options{
+			Config: cfg, Load: load, Version: a.build.Version, Log: a.log, Reload: reload, Hurry: hurry,
+		})
+	})
+	return cmd
+}
+
+func fileFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "config", defaultFile, "the configuration `file`")
+}
+
+// load reads a configuration as this command line and environment see it.
+func (a *app) load(src config.Source) (config.Config, error) {
+	src.DB, src.Getenv, src.Named = a.db, a.Getenv, a.names()
+	return config.Load(src)
+}
+
+// heed turns signals into what they ask for: SIGHUP for a reload, and the second
+// SIGTERM or Ctrl-C for haste. The first one is Main's.
+func heed(ctx context.Context) (reload, hurry <-chan struct{}, stop func()) {
+	hangups, ends := make(chan os.Signal, 1), make(chan os.Signal, 2)
+	signal.Notify(hangups, syscall.SIGHUP)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	again, haste, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		count := 0
+		for {
+			select {
+			case <-hangups:
+				select {
+				case again <- struct{}{}:
+				case <-ctx.Done():
+				case <-over:
+					return
+				}
+			case <-ends:
+				if count++; count == 2 {
+					close(haste)
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return again, haste, func() { signal.Stop(hangups); signal.Stop(ends); close(over) }
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/datadir"
+)
+
+const (
+	reloadPatience = 15 * time.Second
+	reloadLook     = 20 * time.Millisecond
+)
+
+func (a *app) reload() *cobra.Command {
+	src := config.Source{}
+	cmd := &cobra.Command{
+		Use:   "reload",
+		Short: "have the node of a configuration file read it again",
+		Long: `reload finds the node by data_dir in the configuration file, sends it SIGHUP and
+waits for its answer. Tokens and certificates are read again, new roles start,
+roles that are gone are drained, changed ones hold from their next term on; what
+needs a restart is named. A file with a fault changes nothing, and exits with 1.
+
+It needs neither the database nor a token, only the right to signal the process.`,
+		Example: `  conch reload --config /etc/conch.toml
+  conch reload --json | jq .needs_restart`,
+		Args: noArguments,
+	}
+	fileFlag(cmd, &src.Path)
+	cmd.RunE = does(func(ctx context.Context) error {
+		// Faults are for the node to find: it is asked whatever the file says now, as
+		// long as it says where the node is.
+		cfg, err := a.load(src)
+		if cfg.Node.DataDir == "" {
+			if err != nil {
+				return usage{err}
+			}
+			return usagef("%s has no data_dir in [node], by which the node is found: add it, or send SIGHUP to the node yourself", src.Path)
+		}
+		answer, err := ask(ctx, cfg.Node.DataDir)
+		if err != nil {
+			return err
+		}
+		return a.printReload(answer)
+	})
+	return cmd
+}
+
+// ask signals the node and waits for its answer.
+func ask(ctx context.Context, dir string) (out assemble.Outcome, err error) {
+	pid, err := datadir.Find(dir)
+	if err != nil {
+		return out, fmt.Errorf("%w: is the node running, and is this its configuration file?", err)
+	}
+	before, _ := datadir.Read(dir)
+	node, err := os.FindProcess(pid)
+	if err == nil {
+		err = node.Signal(syscall.SIGHUP)
+	}
+	if err != nil {
+		return out, fmt.Errorf("signalling the node, process %d: %w", pid, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, reloadPatience)
+	defer cancel()
+	look := time.NewTicker(reloadLook)
+	defer look.Stop()
+	for {
+		if r, err := datadir.Read(dir); err == nil && r.Seq > before.Seq {
+			return out, errors.Join(json.Unmarshal(r.Answer, &out))
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return out, fmt.Errorf("the node, process %d, has not answered: its log says more", pid)
+		}
+	}
+}
+
+func (a *app) printReload(out assemble.Outcome) error {
+	if a.json {
+		if err := a.document(out); err != nil {
+			return err
+		}
+	}
+	if !out.OK {
+		texts := make([]string, 0, len(out.Faults))
+		for _, f := range out.Faults {
+			texts = append(texts, f.String())
+		}
+		return fmt.Errorf("nothing was changed: %s", strings.Join(texts, "; "))
+	}
+	if a.json {
+		return nil
+	}
+	for _, part := range []struct {
+		what string
+		list []string
+	}{
+		{"started", out.Added},
+		{"drained", out.Removed},
+		{"changed from the next term on", out.Changed},
+		{"needs a restart", out.NeedsRestart},
+	} {
+		if len(part.list) > 0 {
+			if err := a.line("%s: %s", part.what, strings.Join(part.list, ", ")); err != nil {
+				return err
+			}
+		}
+	}
+	return a.line("read again")
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestNodesThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	const role = "[[roles]]\nname = \"a\"\nbuiltin = \"log\"\n"
+	const db = "postgres://conch@127.0.0.1:1/app"
+	taken := startDaemon(t, "n1", db, role)
+	for _, c := range []struct {
+		name, text string
+		code       int
+		says       []string
+	}{
+		{"no database", role, 2, []string{"no database", "standalone = true"}},
+		{"a fault", "[node]\nlisen = 1\n" + role, 2, []string{"conch.toml: line 2, node.lisen", `"listen"`}},
+		{"open without anything", fileOf(db, "listen = \"0.0.0.0:0\"\n"+role), 2, []string{"TLS", "token"}},
+		{"standalone and open", "[node]\nstandalone = true\nlisten = \":0\"\n" + role, 2, []string{"TLS", "token"}},
+		{"a token that is too short", fileOf(db, "token_file = \"short\"\n"+role), 2, []string{"at least 20"}},
+		{"an address of somebody else's", fileOf(db, "listen = \"192.0.2.1:1\"\ntls_cert = \"x\"\ntls_key = \"x\"\n"+role), 2, []string{"certificate"}},
+		{"a folder in use", strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), 1, []string{"another node uses this data_dir"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := prepareDaemon(t, "n2", db, "")
+			d.write(c.text)
+			if err := os.WriteFile(filepath.Join(d.dir, "short"), []byte("secret"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			conch(t, "node", "--config", d.file, "--log-level", "error").refused(t, c.code, c.says...)
+		})
+	}
+	conch(t, "node", "--config", filepath.Join(t.TempDir(), "none.toml")).refused(t, 2, "none.toml")
+}
+
+// Standalone by its word: no database, the role runs, the gate is open. (S18)
+func TestStandalone(t *testing.T) {
+	t.Parallel()
+	w := newCoworker(t)
+	n := prepareDaemon(t, "n1", "", "")
+	n.write("[node]\nstandalone = true\nlisten = \"127.0.0.1:0\"\n" + w.role("payments", "") + "[[roles]]\nname = \"asked\"\n" +
+		"[[roles]]\nname = \"works\"\ncommand = 'sh -c \"echo at work; exec sleep 1000\"'\n")
+	n.start().says("node started", "standalone", true)
+	w.wants(t, "payments", "n1")
+	n.says("at work")
+	api := "http://" + n.value("serving the API", "address")
+	gate := api + "/v1/scopes/asked/gate"
+	for _, path := range []string{"/readyz", "/healthz", "/v1/scopes", "/v1/history"} {
+		if code, text := page(t, api+path); code != 200 {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, body := get(t, gate); code != 200 || !body["leader"].(bool) || body["epoch"] != 0.0 {
+		t.Errorf("gate: %d %v", code, body)
+	}
+	if code := n.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	w.wants(t, "payments", "")
+}
+
+func TestConfigCheck(t *testing.T) {
+	t.Parallel()
+	conch(t, "config", "check", "--config", "../../examples/conch.toml").done(t)
+	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "[[roles]]\nname = \"a\"\n")
+	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
+		t.Errorf("check prints %q", text)
+	}
+	if text := conch(t, "config", "check", "--config", d.file, "--json").done(t); !strings.HasPrefix(text, `{"faults":[],`) {
+		t.Errorf("check prints %q", text)
+	}
+	d.write("[node]\nlisen = 1\n[election]\nlease = 3\n[[crons]]\n")
+	r := conch(t, "config", "check", "--config", d.file)
+	if r.code != 2 || strings.Count(r.out, "\n") != 4 || !strings.Contains(r.out, "line 4, election.lease") || !strings.Contains(r.err, "4 faults") {
+		t.Errorf("check: %d %q %q", r.code, r.out, r.err)
+	}
+	var found struct {
+		OK     bool
+		Faults []struct {
+			Line      int
+			Key, Text string
+		}
+	}
+	r = conch(t, "config", "check", "--config", d.file, "--json")
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 2 || found.OK || len(found.Faults) != 4 || found.Faults[0].Line == 0 {
+		t.Errorf("check --json: %v %d %q", err, r.code, r.out)
+	}
+	for _, command := range []string{"node", "config", "config check", "reload", "drain", "transfer"} {
+		if text := conch(t, append(strings.Fields(command), "--help")...).done(t); !strings.Contains(text, "Examples:\n  conch ") {
+			t.Errorf("the help of %q has no example", command)
+		}
+	}
+	conch(t, "config").refused(t, 2, "check")
+	conch(t, "drain").refused(t, 2, "--scope")
+	conch(t, "transfer", "--scope", "s").refused(t, 2, "--to")
+	conch(t, "drain", "--scope", "s", "--timeout", "0s").refused(t, 2, "--timeout")
+}
