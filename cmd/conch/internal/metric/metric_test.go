@@ -154,6 +154,18 @@ func TestGaugesFollowTheClock(t *testing.T) {
 	})
 }
 
+// While the predecessor's gate may still be open this process does not count as
+// leader: the sum over all processes is never above 1.
+func TestNotLeaderWhileHolding(t *testing.T) {
+	b := newBench("s")
+	b.now = at(10 * time.Second)
+	b.won(3, false, 0)
+	b.latch.Open(fence.Token{Scope: "s", Epoch: 3}, at(11*time.Second), at(13*time.Second))
+	b.wants(t, "holding", map[string]float64{"is_leader": 0, "leader_epoch": 3})
+	b.now = at(11 * time.Second)
+	b.wants(t, "entered", map[string]float64{"is_leader": 1})
+}
+
 // S31: a follower shows how old the holder's heartbeat was when it looked, and
 // since.
 func TestHeartbeatAgeOfAFollower(t *testing.T) {

@@ -57,8 +57,7 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 
 	// Acts take the time they were allowed, which is longer than other answers do.
 	deadlines := http.NewResponseController(w)
-	_ = deadlines.SetReadDeadline(time.Time{}) // a recorder of a test has no deadlines to move
-	_ = deadlines.SetWriteDeadline(time.Time{})
+	_ = deadlines.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
 	err := s.cfg.Electors.StepDown(r.Context(), election.StepDown{
 		Scope: scope, Why: fmt.Errorf("%w: asked by %s over HTTP", election.ErrStepDown, who),
 		Actor: who, To: o.To, Timeout: time.Duration(o.TimeoutMS) * time.Millisecond,

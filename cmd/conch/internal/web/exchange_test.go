@@ -8,10 +8,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
 )
 
 func (x exchange) request() *http.Request {
@@ -142,6 +145,34 @@ func TestDrainIsToldWhole(t *testing.T) {
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
 		t.Errorf("the log: %s", logs)
 	}
+}
+
+// The token and the time left are of one term, whenever the next one begins: the
+// old epoch with the new one's deadline would be a promise that nobody keeps.
+func TestGateOfOneTerm(t *testing.T) {
+	g, latch := fence.New("s", func() fence.Instant { return 0 })
+	over := make(chan struct{})
+	var terms sync.WaitGroup
+	terms.Go(func() {
+		for epoch := int64(1); ; epoch++ {
+			select {
+			case <-over:
+				return
+			default:
+				latch.Open(fence.Token{Epoch: epoch}, 0, fence.Instant(epoch*int64(time.Millisecond)))
+			}
+		}
+	})
+	for last := int64(0); last < 50_000; {
+		token, left, err := web.Look(g, fence.Act)
+		last = max(last, token.Epoch)
+		if err == nil && left.Milliseconds() != token.Epoch {
+			t.Errorf("epoch %d with %s", token.Epoch, left)
+			break
+		}
+	}
+	close(over)
+	terms.Wait()
 }
 
 // S21: while the database is away reads go on and say how old they are; and it is

@@ -99,7 +99,6 @@ type stream struct {
 
 func newStream(w http.ResponseWriter) *stream {
 	out := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
-	_ = out.control.SetReadDeadline(time.Time{}) // or the server would end it after one request's time
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("X-Accel-Buffering", "no") // a proxy that collects a page first would never deliver

@@ -138,6 +138,24 @@ func TestStreamWithoutNotifications(t *testing.T) {
 	s.expect("1:acquired")
 }
 
+// What was missed and is found again by the next look is told once.
+func TestStreamTellsOnce(t *testing.T) {
+	w := newWorld()
+	w.add(1, "payments", "acquired")
+	ln := listen(t, nil)
+	serve(t, w.site(t), ln)
+	a := follow(t, ln, "/v1/events")
+	a.close()
+	w.set(func() { w.deaf = true })
+	a = follow(t, ln, "/v1/events")
+	w.add(2, "payments", "drained") // the feed has not seen it yet
+	b := follow(t, ln, "/v1/events", "Last-Event-ID: 1")
+	b.expect("2:drained")
+	a.expect("2:drained") // now it has
+	w.add(3, "payments", "acquired")
+	b.expect("3:acquired")
+}
+
 // A burst between two looks is told whole.
 func TestStreamOfABurst(t *testing.T) {
 	w := newWorld()
@@ -195,8 +213,8 @@ func TestSlowStreamIsDropped(t *testing.T) {
 	for slow.line() != "" {
 		n++
 	}
-	if n >= 8000 {
-		t.Errorf("the slow one got all %d lines", n)
+	if n >= 8000 || slow.lines.Err() != nil {
+		t.Errorf("the slow one got %d lines and ended with %v", n, slow.lines.Err())
 	}
 }
 
