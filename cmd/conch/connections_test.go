@@ -27,7 +27,7 @@ func TestConnectionsOfANode(t *testing.T) {
 	leads.says("leadership acquired")
 	follows := startDaemon(t, "two", db.URL+"&application_name=two", api)
 	for _, d := range []*daemon{leads, follows} {
-		answer, err := http.Get("http://" + fmt.Sprint(d.value("serving the API", "address")) + "/v1/scopes") //nolint:noctx // a test
+		answer, err := http.Get("http://" + fmt.Sprint(d.value("serving the API", "address")) + "/v1/scopes")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,16 @@
+//go:build unix
+
 package main_test
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -186,5 +190,40 @@ func TestUnit(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), tool, "verify", file).CombinedOutput(); err != nil || strings.Contains(string(out), "conch.service") {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+}
+
+// An alert over a metric that does not exist never fires.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	text := deployed(t, "alerts.yaml")
+	var rules map[string]any
+	if err := yaml.Unmarshal([]byte(text), &rules); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := at(rules, "groups", 0, "rules").([]any)
+	d := startDaemon(t, "one", migrated(t).URL, "ops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n")
+	answer, err := http.Get("http://" + d.value("serving health and metrics", "address") + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close(); http.DefaultClient.CloseIdleConnections() }()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, rule := range list {
+		expr, _ := at(rule, "expr").(string)
+		for _, metric := range regexp.MustCompile(`conch_\w+`).FindAllString(expr, -1) {
+			if !bytes.Contains(page, []byte("\n"+metric+`{scope="payments"`)) {
+				t.Errorf("%v asks for %s, which is not exported", at(rule, "alert"), metric)
+			}
+		}
+		if at(rule, "annotations", "summary") == nil || at(rule, "labels", "severity") == nil {
+			t.Errorf("rule %d: %v", i, rule)
+		}
+	}
+	if len(list) < 4 {
+		t.Errorf("%d rules", len(list))
 	}
 }
