@@ -12,8 +12,8 @@ func locks(f Facts) []Finding {
 	table := r.LocksEach * (r.Connections + r.Prepared)
 	// A scope costs its holder one lock and each fence in flight one more.
 	need := 2*len(f.Leaderships) + len(f.Processes)
-	detail := fmt.Sprintf("%d × (%d + %d) = %d locks, %d held; %d scopes and %d processes are known",
-		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, len(f.Leaderships), len(f.Processes))
+	detail := fmt.Sprintf("%d × (%d + %d) = %d locks, %d held; for %s and %s",
+		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, count(len(f.Leaderships), "scope", "scopes"), count(len(f.Processes), "process", "processes"))
 	const remedy = "raise max_locks_per_transaction and restart the server: a full lock table keeps even new connections out"
 	switch {
 	case need > table || r.LocksHeld > table*9/10:

@@ -9,9 +9,9 @@ import (
 const clockTolerance = 3 * time.Second
 
 func clock(f Facts) []Finding {
-	ahead := f.ClockAhead.Round(time.Millisecond)
+	ahead := f.ClockAhead.Round(time.Millisecond / 10)
 	if ahead.Abs() <= clockTolerance+f.ClockSpan {
-		return ok(fmt.Sprintf("the database's clock and this machine's differ by %s, known to %s; no decision uses it", ahead.Abs(), f.ClockSpan.Round(time.Millisecond)))
+		return ok(fmt.Sprintf("the database's clock and this machine's differ by %s, known to %s; no decision uses it", ahead.Abs(), f.ClockSpan.Round(time.Millisecond/10)))
 	}
 	way := "ahead of"
 	if ahead < 0 {

@@ -50,7 +50,7 @@ func durability(f Facts) (found []Finding) {
 	}
 	if s := f.setting("synchronous_commit"); s.Value == "off" || s.Value == "local" {
 		found = append(found, warn(fmt.Sprintf("synchronous_commit is %s: conch sets its own to on, but your fenced transactions may be forgotten after their commit", s.Value),
-			undo(s))...)
+			f.undo(s))...)
 	}
 	if len(f.Unlogged) > 0 {
 		found = append(found, fail(fmt.Sprintf("%s unlogged: empty after a crash and on every standby, and epochs begin again", are(f.Unlogged)),

@@ -18,16 +18,18 @@ const (
 )
 
 // undo says how to get rid of a setting, by where it comes from.
-func undo(s Setting) string {
+func (f Facts) undo(s Setting) string {
 	switch s.Source {
-	case "user", "database user":
-		return fmt.Sprintf("ALTER ROLE … RESET %s for the role that conch uses", s.Name)
+	case "user":
+		return fmt.Sprintf("ALTER ROLE %q RESET %s", f.Server.Role, s.Name)
+	case "database user":
+		return fmt.Sprintf("ALTER ROLE %q IN DATABASE … RESET %s", f.Server.Role, s.Name)
 	case "database":
-		return fmt.Sprintf("ALTER DATABASE … RESET %s, or ALTER ROLE … SET it for the role that conch uses", s.Name)
+		return fmt.Sprintf("ALTER DATABASE … RESET %s, or set it otherwise for conch alone: ALTER ROLE %q SET %s = …", s.Name, f.Server.Role, s.Name)
 	case "client", "session", "environment variable":
 		return fmt.Sprintf("take %s out of the URL, or out of PGOPTIONS", s.Name)
 	}
-	return fmt.Sprintf("change %s in postgresql.conf, or ALTER ROLE … SET it for the role that conch uses", s.Name)
+	return fmt.Sprintf("change %s in postgresql.conf, or set it otherwise for conch alone: ALTER ROLE %q SET %s = …", s.Name, f.Server.Role, s.Name)
 }
 
 // limits are the timeouts that can hurt, and below which value they do.
@@ -61,17 +63,17 @@ func settings(f Facts) (found []Finding) {
 		if err != nil || ms == 0 || time.Duration(ms)*time.Millisecond >= l.below {
 			continue
 		}
-		found = append(found, warn(fmt.Sprintf("%s is %s (from: %s): %s", s.Name, time.Duration(ms)*time.Millisecond, s.Source, l.why), undo(s))...)
+		found = append(found, warn(fmt.Sprintf("%s is %s (from: %s): %s", s.Name, time.Duration(ms)*time.Millisecond, s.Source, l.why), f.undo(s))...)
 	}
 	if s := f.setting("default_transaction_isolation"); s.Value != "" && s.Value != "read committed" {
 		found = append(found, fail(fmt.Sprintf("default_transaction_isolation is %q (from: %s): nobody can be elected, since the mint must see what was committed a moment ago", s.Value, s.Source),
-			undo(s))...)
+			f.undo(s))...)
 	}
 	if s := f.setting("default_transaction_read_only"); s.Value == "on" {
-		found = append(found, fail(fmt.Sprintf("default_transaction_read_only is on (from: %s): nobody can be elected", s.Source), undo(s))...)
+		found = append(found, fail(fmt.Sprintf("default_transaction_read_only is on (from: %s): nobody can be elected", s.Source), f.undo(s))...)
 	}
 	if s := f.setting("session_replication_role"); s.Value == "replica" {
-		found = append(found, fail(fmt.Sprintf("session_replication_role is replica (from: %s): no trigger fires, so nothing guards the epochs and nobody is notified", s.Source), undo(s))...)
+		found = append(found, fail(fmt.Sprintf("session_replication_role is replica (from: %s): no trigger fires, so nothing guards the epochs and nobody is notified", s.Source), f.undo(s))...)
 	}
 	if len(found) == 0 {
 		return ok("nothing shortens or defeats the lease")
