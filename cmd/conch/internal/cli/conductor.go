@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -32,13 +33,14 @@ var (
 
 // conductor runs one command under a keeper, over and over, while it leads.
 type conductor struct {
-	app     *app
-	flags   runFlags
-	id, url string
-	command []string
-	door    fence.Door
-	grace   time.Duration
-	tty     *terminalOf
+	app      *app
+	flags    runFlags
+	id       string
+	database pgmint.Config
+	command  []string
+	door     fence.Door
+	grace    time.Duration
+	tty      *terminalOf
 
 	campaign context.Context
 	stop     context.CancelFunc // ends the campaign
@@ -63,7 +65,11 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	if ctx.Err() != nil {
 		return nil // asked to end before anything began
 	}
+	var obeying sync.WaitGroup
+	obeying.Go(func() { pgmint.Obey(c.campaign, c.database, c.id, elector) })
 	err := elector.Run(c.campaign)
+	c.stop()
+	obeying.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.outcome != nil {
@@ -139,8 +145,8 @@ func (c *conductor) start(l election.Leadership, r *result) (*keeper.Keeper, err
 	env := append(os.Environ(),
 		"CONCH_SCOPE="+l.Token.Scope, fmt.Sprintf("CONCH_EPOCH=%d", l.Token.Epoch),
 		"CONCH_TERM="+l.Token.Term.String(), "CONCH_ID="+c.id)
-	if c.url != "" { // else the standard PG* variables say it, which CMD has too
-		env = append(env, "CONCH_DB_URL="+c.url)
+	if url := c.database.URL; url != "" { // else the standard PG* variables say it, which CMD has too
+		env = append(env, "CONCH_DB_URL="+url)
 	}
 	k, err := keeper.Keep(keeper.Config{
 		Options: keeper.Options{Command: c.command, Grace: c.grace, Group: c.tty.group(), Isolate: c.flags.isolate},

@@ -106,7 +106,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	}
 	defer mint.Close()
 	cfg.Mint = mint
-	c := &conductor{app: a, flags: f, id: cfg.ID, url: database.URL, command: command, grace: f.grace(cfg.Lease)}
+	c := &conductor{app: a, flags: f, id: cfg.ID, database: database, command: command, grace: f.grace(cfg.Lease)}
 	cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
 	if c.door = fence.Act; f.fenced {
 		c.door = fence.Fenced

@@ -92,14 +92,6 @@ func (f *family) signal(group int, sig syscall.Signal) {
 	})
 }
 
-// children are those whose parent we are by now.
-func (f *family) children() []int {
-	if !f.quick {
-		return scanned()[f.self]
-	}
-	return f.listed(f.self)
-}
-
 // listed are the children of a process as the kernel lists them by thread. Of other
 // processes only the main thread is asked: who was started by another thread is
 // found among our own children when its parent is dead.

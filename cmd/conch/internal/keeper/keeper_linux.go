@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -145,12 +146,8 @@ func bury(keeper int) {
 	home.kill()
 	for pace := firstPace; ; {
 		fresh := f.sweep(unix.SIGKILL)
-		left := f.children()
-		for _, pid := range left {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-		}
 		switch {
-		case len(left) == 0:
+		case childless():
 			return
 		case fresh > 0:
 			pace = firstPace // they spawn: no pause
@@ -160,4 +157,21 @@ func bury(keeper int) {
 			pace = min(2*pace, slowestPace)
 		}
 	}
+}
+
+// childless buries the dead and tells whether nobody is left. The kernel's word for
+// it is ECHILD; the list in /proc is fit to find somebody, not to find nobody, since
+// it skips some while others end.
+func childless() bool {
+	for range atOnce {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return true
+		case pid == 0:
+			return false
+		}
+	}
+	return false
 }

@@ -2,7 +2,9 @@ package keeper_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -81,7 +83,10 @@ func (p *process) end() int {
 	p.Helper()
 	code := p.wait()
 	if pids := marked(p.T); len(pids) > 0 {
-		p.Errorf("processes %v outlive conch", pids)
+		for _, pid := range pids {
+			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			p.Errorf("process %d outlives conch, in state %s: %q", pid, state(pid), command)
+		}
 	}
 	return code
 }

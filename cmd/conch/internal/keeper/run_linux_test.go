@@ -182,6 +182,29 @@ func TestDrainInOrder(t *testing.T) {
 	}
 }
 
+// Drained by an operator while it will not end: it is released when it is dead, by
+// the deadline, and not before; then it campaigns again.
+func TestDrainedFromOutside(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`))
+	p.says("epoch 1")
+	main := children(children(p.cmd.Process.Pid)[0])[0]
+	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 10 * time.Second}, func(string) {})
+	if s := state(main); s != "" || err != nil {
+		t.Errorf("drained, and the command is in state %q: %v", s, err)
+	}
+	p.says("epoch 2")
+	p.send(unix.SIGTERM)
+	p.send(unix.SIGTERM)
+	if code := p.end(); code != 137 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := events(t, db); got != "acquired drained acquired released" {
+		t.Errorf("history: %s", got)
+	}
+}
+
 // Whoever does not end when asked is killed: at the second signal, or after a while.
 func TestDrainTheUnwilling(t *testing.T) {
 	t.Parallel()
@@ -276,7 +299,7 @@ func TestKeeperStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
-			p := begin(t, sh(t, db, `echo "epoch $CONCH_EPOCH"; trap '' TERM; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
+			p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
 			p.says("epoch 1")
 			keeper := children(p.cmd.Process.Pid)[0]
 			main := children(keeper)[0]
