@@ -47,6 +47,7 @@ with the verdict.`,
 	flags.DurationVar(&cfg.Duration, "duration", time.Minute, "how long, from the first act on")
 	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed; 0 never")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
+	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "where the HTTP API can be read meanwhile, loopback only; empty: nowhere")
 	cmd.RunE = does(func(ctx context.Context) error { return a.runDemo(ctx, cfg) })
 	return cmd
 }

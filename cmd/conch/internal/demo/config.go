@@ -17,6 +17,8 @@ type Config struct {
 	Duration  time.Duration
 	KillEvery time.Duration // 0: nobody is killed
 	Lease     time.Duration
+	// Listen is where the HTTP API can be read while the demo runs; empty: nowhere.
+	Listen string
 	// Program is the binary to start nodes from, with NodeCommand as its argument.
 	Program string
 	// Progress gets the live view or, when it is no terminal, plain lines.

@@ -35,6 +35,12 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer observer.Close()
 
+	shut, err := p.open(ctx, cfg.Listen, view.say)
+	if err != nil {
+		return v, err
+	}
+	defer shut()
+
 	s := &supervisor{cfg: cfg, crew: newCrew(cfg, p), view: view, observer: observer}
 	defer s.crew.dismiss(0)
 	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)

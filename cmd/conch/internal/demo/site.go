@@ -1,0 +1,58 @@
+//go:build unix
+
+package demo
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// spectator is a site's electors in a process that leads nothing: the nodes do.
+type spectator struct{}
+
+func (spectator) Scopes() []string        { return nil }
+func (spectator) Gate(string) *fence.Gate { return nil }
+func (spectator) StepDown(context.Context, election.StepDown) error {
+	return election.ErrNotLeading
+}
+
+// open serves the HTTP API over the demo's database, and returns what ends it. A
+// demo whose port is taken goes on without: it shows an election, not a server.
+func (p *place) open(ctx context.Context, addr string, say func(string, ...any)) (shut func(), err error) {
+	nothing := func() {}
+	if addr == "" {
+		return nothing, nil
+	}
+	if err := web.CheckListen(addr, false, false); err != nil {
+		return nothing, err
+	}
+	site, err := web.New(web.Config{
+		ID: "demo", Electors: spectator{}, Metrics: http.NotFoundHandler(), Logger: slog.New(slog.DiscardHandler),
+		Observe: func(ctx context.Context) (web.Observer, error) {
+			return pgmint.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+		},
+	})
+	if err != nil {
+		return nothing, err
+	}
+	listener, err := web.Listen(ctx, addr, nil)
+	if err != nil {
+		say("nothing is served at %s: %v", addr, err)
+		site.Close()
+		return nothing, nil //nolint:nilerr // said above
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = site.Serve(ctx, listener, site.API()) // its end is ours
+	}()
+	say("look at http://%s/v1/scopes and /v1/events while it runs", addr)
+	return func() { cancel(); <-ended; site.Close() }, nil
+}
