@@ -45,7 +45,7 @@ func (p *place) open(ctx context.Context, addr string, say func(string, ...any))
 	if err != nil {
 		say("nothing is served at %s: %v", addr, err)
 		site.Close()
-		return nothing, nil //nolint:nilerr // said above
+		return nothing, nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
