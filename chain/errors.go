@@ -1,0 +1,18 @@
+package chain
+
+import "errors"
+
+var (
+	// ErrUnreachable says that the endpoint gave no answer. What was asked may have happened.
+	ErrUnreachable = errors.New("the chain's endpoint does not answer")
+	// ErrForeign says that the endpoint serves another chain than the one configured.
+	ErrForeign = errors.New("the endpoint serves another chain")
+	// ErrKey says that there is no key to sign for the account.
+	ErrKey = errors.New("no key signs for the account")
+	// ErrCall says that the chain would not execute the call, now or ever.
+	ErrCall = errors.New("the chain does not take the call")
+	// ErrFunds says that the account can not pay for the call.
+	ErrFunds = errors.New("the account can not pay")
+	// ErrFee says that what has to be paid is more than is allowed.
+	ErrFee = errors.New("the fee is above the highest allowed")
+)

@@ -1,0 +1,116 @@
+package chain
+
+import "math/big"
+
+// Call is what a transaction does, whatever its slot and its fee.
+type Call struct {
+	To    []byte   // the account called; empty creates a contract, or Data says it all
+	Value *big.Int // in the chain's smallest unit; nil is 0
+	Data  []byte
+	Gas   uint64 // the most it may spend; 0 lets the driver estimate
+}
+
+// Draft asks for an attempt.
+type Draft struct {
+	Account Account
+	Index   uint64
+	Call    Call
+	// Filler replaces the call by the cheapest one that does nothing: it only uses
+	// the slot up.
+	Filler bool
+	// Above is the fee of the dearest attempt for the slot so far, sent or not; the
+	// new one has to pay enough more to replace it. The zero Fee means none.
+	Above Fee
+	// Most is the highest fee allowed; the zero Fee means any.
+	Most Fee
+}
+
+// Fee is what an attempt offers. On EVM Max is the cap on the whole price of a unit
+// of gas and Tip the cap on the part for the proposer; elsewhere only Tip counts.
+type Fee struct {
+	Max *big.Int
+	Tip *big.Int
+}
+
+// Signed is an attempt as it can be stored and sent any number of times.
+type Signed struct {
+	Account Account
+	Index   uint64
+	Hash    Hash
+	Bytes   []byte
+	Fee     Fee
+}
+
+// Prepared answers one draft: an attempt, or why there can be none.
+type Prepared struct {
+	Signed
+	// Err wraps one of ErrKey, ErrCall, ErrFunds, ErrFee, or is of the endpoint.
+	Err error
+}
+
+// Verdict is what a node said to an attempt that it was handed.
+type Verdict uint8
+
+const (
+	// Unknown: no answer, or none that can be understood. The node may have it.
+	Unknown Verdict = iota
+	// Accepted into the pool, for now.
+	Accepted
+	// Known: the node had it already.
+	Known
+	// IndexTooLow: a transaction of this slot is in the chain. Which one is another question.
+	IndexTooLow
+	// Underpriced: the pool holds another attempt for the slot and this one does not
+	// pay enough more. The other may be ours.
+	Underpriced
+	// FeeTooLow: it pays less than the node asks for at all.
+	FeeTooLow
+	// NoFunds: the account can not pay for it now.
+	NoFunds
+	// Full: the pool has no room, now or for this account.
+	Full
+	// Invalid: the chain will never take these bytes.
+	Invalid
+)
+
+var verdicts = [...]string{
+	"unknown", "accepted", "known", "index too low", "underpriced", "fee too low", "no funds", "full", "invalid",
+}
+
+func (v Verdict) String() string { return verdicts[v] }
+
+// Outcome answers one attempt of a Submit.
+type Outcome struct {
+	Verdict Verdict
+	Text    string // the node's own words, for people
+}
+
+// Where is the place in which an attempt was seen.
+type Where uint8
+
+const (
+	// Nowhere: the node knows nothing of it. Another may.
+	Nowhere Where = iota
+	// Pooled: it waits in the node's pool.
+	Pooled
+	// Included: it is in a block of the best chain.
+	Included
+)
+
+func (w Where) String() string { return [...]string{"nowhere", "pooled", "included"}[w] }
+
+// Sighting answers one hash of a Probe.
+type Sighting struct {
+	Where Where
+	Block Block // Included: in which
+}
+
+// Inclusion is a transaction of one of our accounts in a block.
+type Inclusion struct {
+	Account Account
+	Index   uint64
+	Hash    Hash
+	// Failed says that the chain took the transaction, its index and its fee, but that
+	// the call had no effect.
+	Failed bool
+}
