@@ -25,12 +25,16 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// Probe looks up attempts by their hashes, in the chain and in the node's pool.
 	// The answers are in the order of the hashes.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
+	// Find looks in the best chain, from that block number on, for the transaction that
+	// used a slot up, whoever signed it. It may take long: blocks are searched. The error
+	// wraps ErrNotFound if there is none.
+	Find(ctx context.Context, account Account, index, from uint64) (Inclusion, Block, error)
 	// Heads follows the chain from a block on until ctx ends: every block that
 	// becomes part of the best chain, that leaves it again, and that is finalized. With
 	// the zero Block it begins at the present head. Blocks after from are applied
 	// first, or from and those before it reverted, if they are no longer in the chain.
-	// The sequence ends with an error, of ctx or of the endpoint; call again with the
-	// last block applied.
+	// The sequence ends with an error, of ctx or of the endpoint, and with one that wraps
+	// ErrThread when the chain has changed further back than the driver remembers.
 	Heads(ctx context.Context, from Block) iter.Seq2[Turn, error]
 	// Inclusions lists the transactions that the accounts sent in a block, ours and
 	// foreign ones, in their order there.

@@ -7,6 +7,11 @@ var (
 	ErrUnreachable = errors.New("the chain's endpoint does not answer")
 	// ErrForeign says that the endpoint serves another chain than the one configured.
 	ErrForeign = errors.New("the endpoint serves another chain")
+	// ErrNotFound says that the chain has nothing of the kind.
+	ErrNotFound = errors.New("not in the chain")
+	// ErrThread says that the blocks between the last turn and the present head are not
+	// known: what happened in between has to be asked for.
+	ErrThread = errors.New("the thread of the chain's blocks is lost")
 	// ErrKey says that there is no key to sign for the account.
 	ErrKey = errors.New("no key signs for the account")
 	// ErrCall says that the chain would not execute the call, now or ever.
