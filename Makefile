@@ -27,6 +27,7 @@ demo: build ## builds conch and runs its demo on a private Postgres
 test: ## the tests of all modules with -race, then each module on its own
 	@scripts/gcc.sh
 	@scripts/postgres.sh
+	@scripts/pgbouncer.sh
 	go test -race -timeout 15m work
 	@scripts/modules.sh
 
@@ -46,6 +47,7 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 nightly: ## the long run: more seeds (CONCH_NIGHTLY=1), several times
 	@scripts/gcc.sh
 	@scripts/postgres.sh
+	@scripts/pgbouncer.sh
 	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h work
 
 fmt: ## formats every Go file

@@ -34,6 +34,7 @@ func (e *StandbyError) Error() string {
 // The modes of a pooler that are refused.
 const (
 	PoolTransaction = "transaction" // one backend serves many clients
+	PoolStatement   = "statement"   // and each may change it after every statement
 	PoolUnknown     = "unknown"     // it could not be found out: in doubt refused
 )
 
@@ -41,17 +42,32 @@ const (
 // of them would both be told they hold one lock.
 type PoolerError struct {
 	Mode   string
+	Name   string // PgBouncer and its version, or empty
 	Target string
 	Err    error // why the mode is unknown
 }
 
 func (e *PoolerError) Error() string {
-	if e.Mode == PoolUnknown {
-		return fmt.Sprintf("%s is a connection pooler, and whether it shares backends could not be found out, since a second connection "+
-			"got no answer (%v): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, e.Err)
+	name := e.Name
+	if name == "" {
+		name = "a connection pooler"
 	}
-	return fmt.Sprintf("%s is a connection pooler in %s mode, behind which two processes can hold one lock: "+
-		"connect to PostgreSQL directly, or through a pool in session mode", e.Target, e.Mode)
+	if e.Mode == PoolUnknown {
+		return fmt.Sprintf("%s is reached through %s, and whether it shares backends could not be found out, since a second connection "+
+			"got no answer (%v): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, name, e.Err)
+	}
+	return fmt.Sprintf("%s is reached through %s in %s mode, behind which two processes can hold one lock: "+
+		"connect to PostgreSQL directly, or through a pool in session mode", e.Target, name, e.Mode)
 }
 
 func (e *PoolerError) Unwrap() error { return e.Err }
+
+// PooledError is the warning about a pooler in session mode: it is allowed, and
+// stands between conch and the server that keeps its locks.
+type PooledError struct{ Target string }
+
+func (e *PooledError) Error() string {
+	return e.Target + " is reached through a connection pooler in session mode: its limits and its restarts end leaderships, " +
+		"a session takes one of its connections for good, and server_reset_query must stay DISCARD ALL, " +
+		"or a process that dies leaves its locks to the pool; a direct connection has none of this"
+}

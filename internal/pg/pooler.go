@@ -29,6 +29,9 @@ const (
 // it: one question, refused. The second client asks twice in a row because a pool
 // may also hand out the backend unused longest, and then shows it two.
 //
+// The session itself has made one round trip by then, and its probe another; what
+// follows only finds the words of the refusal (naming.go).
+//
 // That answer alone refuses; its absence allows nothing yet, see ownsBackend.
 // No answer at all is refused like everything in doubt.
 func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, first uint32) error {
@@ -36,7 +39,7 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	defer cancel()
 	second, err := dial(ctx, parsed)
 	if err != nil {
-		return &PoolerError{Mode: PoolUnknown, Target: s.target, Err: err}
+		return s.unsure(ctx, parsed, err)
 	}
 	defer second.discard()
 
@@ -44,15 +47,15 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	for _, client := range []*Session{second, second, s} {
 		now, err := client.ask(ctx, questionSQL)
 		if err != nil {
-			return &PoolerError{Mode: PoolUnknown, Target: s.target, Err: err}
+			return s.unsure(ctx, parsed, err)
 		}
 		before, asked := seen[client]
 		seen[client] = now.backend
 		if (asked && before != now.backend) || seen[s] == seen[second] {
-			return &PoolerError{Mode: PoolTransaction, Target: s.target}
+			return sharedError(ctx, parsed, second)
 		}
 	}
-	return second.ownsBackend(ctx)
+	return second.ownsBackend(ctx, parsed)
 }
 
 // ownsBackend is the proof the other way round: the second client makes its
@@ -64,20 +67,20 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 //
 // It comes second, and on the second client, so that a pool in transaction mode is
 // seldom troubled by it, and the session that is to stay never is.
-func (s *Session) ownsBackend(ctx context.Context) error {
+func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error {
 	if _, err := s.ask(ctx, questionSQL+", set_config('idle_session_timeout', '1', false)"); err != nil {
-		return &PoolerError{Mode: PoolUnknown, Target: s.target, Err: err}
+		return s.unsure(ctx, parsed, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, deathPatience)
+	waiting, cancel := context.WithTimeout(ctx, deathPatience)
 	defer cancel()
 	for {
-		_, err := s.conn.WaitForNotification(ctx)
+		_, err := s.conn.WaitForNotification(waiting)
 		switch {
 		case err == nil: // somebody's NOTIFY on a channel the backend had kept
 		case errors.Is(err, context.Canceled):
 			return err
 		case pgconn.Timeout(err) || !IsLost(err):
-			return &PoolerError{Mode: PoolTransaction, Target: s.target}
+			return sharedError(ctx, parsed, s)
 		default:
 			return nil
 		}

@@ -84,7 +84,7 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 			return err
 		}
 		if again.backend != first.backend {
-			return &PoolerError{Mode: PoolTransaction, Target: s.target}
+			return sharedError(ctx, parsed, s)
 		}
 	}
 	s.backend, s.version = first.backend, first.version
@@ -107,9 +107,17 @@ func (s *Session) Backend() uint32 { return s.backend }
 // Version is server_version_num, 150004 for 15.4.
 func (s *Session) Version() int { return s.version }
 
-// Pooler says that a pooler in session mode is in between: allowed, but it should
-// be shown, for its own timeouts can end the session.
+// Pooler says that a pooler in session mode is in between.
 func (s *Session) Pooler() bool { return s.pooler }
+
+// Caution is what whoever runs this should know although it is allowed: a
+// *PooledError, or nil.
+func (s *Session) Caution() error {
+	if !s.pooler {
+		return nil
+	}
+	return &PooledError{Target: s.target}
+}
 
 // Target describes the database without the password.
 func (s *Session) Target() string { return s.target }

@@ -8,7 +8,11 @@ import (
 )
 
 // link is one connection through the proxy.
-type link struct{ client, server net.Conn }
+type link struct {
+	client, server net.Conn
+	asked          bool // the client spoke last
+	trips          *int
+}
 
 func (l *link) reset() {
 	abort(l.client)
@@ -33,6 +37,7 @@ func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 			return
 		}
 		if n > 0 {
+			p.count(l, dir)
 			if _, err := to.Write(buf[:n]); err != nil {
 				l.reset()
 				return
@@ -50,6 +55,15 @@ func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 			return
 		}
 	}
+}
+
+func (p *Proxy) count(l *link, dir Direction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if dir == ToClient && l.asked {
+		*l.trips++
+	}
+	l.asked = dir == ToServer
 }
 
 // pass waits until a piece that was just read may go on; false means that the

@@ -20,18 +20,19 @@ const (
 
 // Proxy passes connections to one target until Close.
 type Proxy struct {
-	network, target string
-	listener        net.Listener
-	ctx             context.Context
-	cancel          context.CancelFunc
-	running         sync.WaitGroup
+	listener net.Listener
+	ctx      context.Context
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string
 	silent  Direction
 	refuse  bool
 	delay   time.Duration
 	changed chan struct{} // closed and replaced when any of the above changes
 	links   map[*link]struct{}
+	trips   []*int // of every connection there ever was, in their order
 }
 
 // New listens on 127.0.0.1. The target is host:port, or the path of a Unix socket.
@@ -41,11 +42,8 @@ func New(target string) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		network: "tcp", target: target, listener: listener,
+		target: target, listener: listener,
 		changed: make(chan struct{}), links: make(map[*link]struct{}),
-	}
-	if strings.HasPrefix(target, "/") {
-		p.network = "unix"
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.running.Go(p.accept)
@@ -74,6 +72,22 @@ func (p *Proxy) Reset() {
 	for one := range p.links {
 		one.reset()
 	}
+}
+
+// Retarget leads new connections elsewhere, as a moved address does; those that
+// exist go on.
+func (p *Proxy) Retarget(target string) { p.change(func() { p.target = target }) }
+
+// Trips is how many round trips each connection has made, in the order in which
+// they came: how often the target answered after the client had spoken.
+func (p *Proxy) Trips() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]int, len(p.trips))
+	for i, n := range p.trips {
+		all[i] = *n
+	}
+	return all
 }
 
 // Connections is how many are open.
@@ -117,13 +131,22 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(client net.Conn) {
+	p.mu.Lock()
+	target := p.target
+	one := &link{client: client, trips: new(int)}
+	p.trips = append(p.trips, one.trips)
+	p.mu.Unlock()
+	network := "tcp"
+	if strings.HasPrefix(target, "/") {
+		network = "unix"
+	}
 	var dialer net.Dialer
-	server, err := dialer.DialContext(p.ctx, p.network, p.target)
+	server, err := dialer.DialContext(p.ctx, network, target)
 	if err != nil {
 		abort(client)
 		return
 	}
-	one := &link{client: client, server: server}
+	one.server = server
 	p.mu.Lock()
 	p.links[one] = struct{}{}
 	if p.ctx.Err() != nil { // Close has walked over the links already

@@ -189,3 +189,31 @@ func mustBeTornAway(t *testing.T, proxy *tcpproxy.Proxy) {
 		t.Fatalf("a newcomer heard %q, %v", got, err)
 	}
 }
+
+func TestTripsAreCountedPerConnection(t *testing.T) {
+	t.Parallel()
+	proxy, first := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	for range 3 {
+		send(t, first, "x")
+		mustHear(t, first, "x")
+	}
+	second := dial(t, proxy)
+	send(t, second, "y")
+	mustHear(t, second, "y")
+	if got := proxy.Trips(); len(got) != 2 || got[0] != 3 || got[1] != 1 {
+		t.Fatalf("counted %v", got)
+	}
+}
+
+func TestRetargetMovesNewConnectionsOnly(t *testing.T) {
+	t.Parallel()
+	proxy, conn := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	send(t, conn, "x")
+	mustHear(t, conn, "x")
+	proxy.Retarget(filepath.Join(t.TempDir(), "missing"))
+	mustBeTornAway(t, proxy)
+	send(t, conn, "y")
+	mustHear(t, conn, "y")
+	proxy.Retarget(echo(t, "tcp", "127.0.0.1:0"))
+	send(t, dial(t, proxy), "z")
+}

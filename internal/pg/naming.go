@@ -1,0 +1,79 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// namePatience bounds the search for a name, which serves a sentence alone.
+const namePatience = time.Second
+
+const pgBouncer = "PgBouncer"
+
+// PoolerName finds out what a pooler calls itself, and is empty if it does not say.
+// PgBouncer has a database of its own name for its administrator; whoever is none is
+// turned away in its own words, without the routine that Postgres puts into every
+// error.
+func PoolerName(ctx context.Context, c Config) string {
+	parsed, err := c.Parse()
+	if err != nil {
+		return ""
+	}
+	return poolerName(ctx, parsed)
+}
+
+func poolerName(ctx context.Context, parsed *pgx.ConnConfig) string {
+	ctx, cancel := context.WithTimeout(ctx, namePatience)
+	defer cancel()
+	parsed = parsed.Copy()
+	parsed.Database = "pgbouncer"
+	console, err := dial(ctx, parsed)
+	if err != nil {
+		var sent *pgconn.PgError
+		if errors.As(err, &sent) && sent.Routine == "" && sent.Message == "not allowed" {
+			return pgBouncer
+		}
+		return ""
+	}
+	defer console.discard()
+	results, err := console.conn.PgConn().Exec(ctx, "SHOW VERSION").ReadAll()
+	if err != nil || len(results) == 0 || len(results[0].Rows) == 0 || len(results[0].Rows[0]) == 0 {
+		return ""
+	}
+	if name := string(results[0].Rows[0][0]); strings.HasPrefix(name, pgBouncer+" ") {
+		return name
+	}
+	return ""
+}
+
+// sharedError is the refusal of a pool that shares backends, once that is certain.
+// Whatever is asked here only makes its sentence more exact: which of the two modes
+// it is, and by what name the operator knows it.
+func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *PoolerError {
+	refused := &PoolerError{Mode: PoolTransaction, Target: client.target}
+	asking, cancel := context.WithTimeout(ctx, namePatience)
+	defer cancel()
+	var sent *pgconn.PgError
+	_, err := client.conn.PgConn().Exec(asking, "BEGIN").ReadAll()
+	switch {
+	case err == nil: // or the pool throws away a backend whose client left in a transaction
+		_, _ = client.conn.PgConn().Exec(asking, "ROLLBACK").ReadAll()
+	case errors.As(err, &sent) && strings.Contains(sent.Message, "statement pooling mode"):
+		refused.Mode, refused.Name = PoolStatement, pgBouncer
+	}
+	if name := poolerName(ctx, parsed); name != "" {
+		refused.Name = name
+	}
+	return refused
+}
+
+// unsure is the refusal of a pool that did not answer the probe in time.
+func (s *Session) unsure(ctx context.Context, parsed *pgx.ConnConfig, err error) *PoolerError {
+	name := poolerName(context.WithoutCancel(ctx), parsed)
+	return &PoolerError{Mode: PoolUnknown, Name: name, Target: s.target, Err: err}
+}

@@ -1,0 +1,218 @@
+package pg_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// before puts a proxy that counts before the pooler.
+func before(t *testing.T, b *pgtest.PgBouncer, db string) (*tcpproxy.Proxy, pg.Config) {
+	t.Helper()
+	proxy, err := tcpproxy.New(b.SocketPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	return proxy, pg.Config{URL: pgtest.ThroughURL(proxy.Addr(), db)}
+}
+
+// S1: a real pool that shares backends is refused after one round trip, by its name,
+// with what to do, and nothing stays on the backend that it lent.
+func TestPgBouncerThatSharesIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode  string
+		more  []string
+		name  string
+		order string
+	}{
+		{mode: pgtest.TransactionMode, name: "PgBouncer in transaction mode"},
+		{mode: pgtest.StatementMode, name: "PgBouncer in statement mode"},
+		{mode: pgtest.TransactionMode, name: "PgBouncer 1.", more: []string{"stats_users = conch"}, order: "whose console answers"},
+		{mode: pgtest.TransactionMode, name: "PgBouncer in transaction mode", more: []string{"server_round_robin = 1"}, order: "round robin"},
+	} {
+		t.Run(test.mode+" "+test.order, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			b := db.PgBouncer(t, test.mode, test.more...)
+			warm := backend(t, b, db)
+			proxy, cfg := before(t, b, db.Name)
+			_, err := pg.Open(t.Context(), cfg, pg.Settings{Lease: time.Second})
+			refused, ok := errors.AsType[*pg.PoolerError](err)
+			if !ok || refused.Mode != test.mode {
+				t.Fatalf("error %v", err)
+			}
+			for _, words := range []string{test.name, "connect to PostgreSQL directly", "session mode", "two processes can hold one lock"} {
+				if said := pg.Sentence(err); !strings.Contains(said, words) {
+					t.Errorf("%q does not say %q", said, words)
+				}
+			}
+			// The session: its start, one question. The probe: its start, one question,
+			// and what tells the two modes apart. The console: its start, and its name.
+			trips := proxy.Trips()
+			if len(trips) != 3 || trips[0] != 2 || trips[1] > 4 || trips[2] > 2 {
+				t.Errorf("round trips of each connection: %v", trips)
+			}
+			results, err := pgtest.Connect(t, cfg).PgConn().Exec(t.Context(), "SHOW idle_session_timeout").ReadAll()
+			if err != nil || string(results[0].Rows[0][0]) != "0" {
+				t.Errorf("a setting stayed on a backend of the pool: %v, %v", results, err)
+			}
+			// In statement mode the question costs the pool the backend that was asked.
+			if now := backend(t, b, db); test.mode == pgtest.TransactionMode && test.order != "round robin" && now != warm {
+				t.Errorf("the pool lost its backend %s and has %s now", warm, now)
+			}
+		})
+	}
+}
+
+// backend is the process that the pool lends to its next client.
+func backend(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB) string {
+	t.Helper()
+	results, err := pgtest.Connect(t, pg.Config{URL: b.URL(db.Name)}).PgConn().Exec(t.Context(), "SELECT pg_backend_pid()").ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(results[0].Rows[0][0])
+}
+
+// S1: session mode is allowed, and said.
+func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := open(t, pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)}, pg.Settings{Lease: 3 * time.Second})
+	if got := shown(t, s, "idle_session_timeout"); got != "3s" {
+		t.Errorf("idle_session_timeout = %s", got)
+	}
+	if err := s.Caution(); err == nil || !strings.Contains(pg.Sentence(err), "session mode") || !strings.Contains(pg.Sentence(err), "DISCARD ALL") {
+		t.Errorf("the warning: %v", err)
+	}
+	if err := open(t, db.Config(), pg.Settings{}).Caution(); err != nil {
+		t.Errorf("a warning about a direct connection: %v", err)
+	}
+}
+
+// A pool in session mode with one connection left can not be told from one that
+// shares: refused, by name.
+func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	cfg := pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode, "default_pool_size = 1", "query_wait_timeout = 1").URL(db.Name)}
+	_, err := pg.Open(t.Context(), cfg, pg.Settings{})
+	refused, ok := errors.AsType[*pg.PoolerError](err)
+	if !ok || refused.Mode != pg.PoolUnknown || refused.Name != "PgBouncer" {
+		t.Fatalf("error %v", err)
+	}
+}
+
+// lockThrough takes a lock for ever through the pooler.
+func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Duration) (*tcpproxy.Proxy, *pg.Session) {
+	t.Helper()
+	proxy, cfg := before(t, b, db.Name)
+	holder := open(t, cfg, pg.Settings{Lease: lease})
+	if !locked(t, holder.Conn()) {
+		t.Fatal("no lock")
+	}
+	return proxy, holder
+}
+
+// S1, S4: behind a pooler in session mode the lease is still the server's: silence
+// between the client and the pooler, as from a stopped process, frees the lock.
+func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
+	t.Parallel()
+	const lease = 500 * time.Millisecond
+	db := pgtest.New(t)
+	other := db.Connect(t)
+	proxy, holder := lockThrough(t, db.PgBouncer(t, pgtest.SessionMode), db, lease)
+	proxy.Blackhole(tcpproxy.Both)
+	start := time.Now()
+	pgtest.Eventually(t, patience, "the lock is free", func() bool { return locked(t, other) })
+	if took := time.Since(start); took < lease/2 {
+		t.Errorf("free after %v, before the lease of %v", took, lease)
+	}
+	proxy.Heal()
+	if err := holder.Conn().Ping(t.Context()); !pg.IsLost(err) {
+		t.Errorf("the holder believes in its session: %v", err)
+	}
+}
+
+// What a dead process leaves to the pool: DISCARD ALL frees its lock at once. With
+// another server_reset_query the lock outlives its holder, in a backend that waits
+// for its next client: the reset has taken the lease away and left the lock.
+func TestPgBouncerAndItsResetQuery(t *testing.T) {
+	t.Parallel()
+	const lease = time.Second
+	for reset, frees := range map[string]bool{"DISCARD ALL": true, "RESET ALL": false} {
+		t.Run(reset, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			other := db.Connect(t)
+			proxy, _ := lockThrough(t, db.PgBouncer(t, pgtest.SessionMode, "server_reset_query = "+reset), db, lease)
+			proxy.Reset()
+			if frees {
+				pgtest.Eventually(t, patience, "the lock is free", func() bool { return locked(t, other) })
+				return
+			}
+			pgtest.Eventually(t, patience, "the backend is back in the pool", func() bool {
+				var idle bool
+				err := other.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()
+					AND query = 'RESET ALL' AND state = 'idle' AND state_change < now() - interval '1.5 seconds'`).Scan(&idle)
+				return err == nil && idle
+			})
+			if locked(t, other) {
+				t.Error("the lock is free: the warning about server_reset_query is out of date")
+			}
+		})
+	}
+}
+
+// A listener through a pool in transaction mode hears nothing, and is told nothing:
+// the backend that listens is not its own. Polling is what repairs it.
+func TestPgBouncerSwallowsNotifications(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	for _, mode := range []string{pgtest.SessionMode, pgtest.TransactionMode} {
+		b := db.PgBouncer(t, mode)
+		heard := listening(t, pg.Config{URL: b.URL(db.Name)})
+		if _, err := db.Connect(t).Exec(t.Context(), "NOTIFY news, 'x'"); err != nil {
+			t.Fatal(err)
+		}
+		limit := patience
+		if mode == pgtest.TransactionMode {
+			limit = time.Second // how long nothing must come to count as nothing
+		}
+		select {
+		case <-heard:
+			if mode == pgtest.TransactionMode {
+				t.Error("transaction mode passes notifications on: the warning is out of date")
+			}
+		case <-time.After(limit):
+			if mode == pgtest.SessionMode {
+				t.Error("nothing was heard in session mode")
+			}
+		}
+	}
+}
+
+// listening hears one channel until the test ends.
+func listening(t *testing.T, cfg pg.Config) (heard chan string) {
+	t.Helper()
+	up, ended := make(chan struct{}, 8), make(chan struct{})
+	heard = make(chan string, 8)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() { cancel(); <-ended })
+	go func() {
+		defer close(ended)
+		_ = pg.Listen(ctx, cfg, []string{"news"}, pg.ListenFuncs{
+			Up: func() { up <- struct{}{} }, Notify: func(_, payload string) { heard <- payload },
+		})
+	}()
+	<-up
+	return heard
+}

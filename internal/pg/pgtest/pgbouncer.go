@@ -1,0 +1,174 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// The modes of a PgBouncer.
+const (
+	SessionMode     = "session"
+	TransactionMode = "transaction"
+	StatementMode   = "statement"
+)
+
+// bouncerPort only names the socket file: there is no TCP port.
+const bouncerPort = 6432
+
+// PgBouncer is a private pooler before a private server.
+type PgBouncer struct {
+	dir, file string
+	log       locked
+}
+
+// PgBouncer starts one before the server of this test binary, ended with the test.
+// More lines for its configuration, such as "server_round_robin = 1", go last.
+func (db *DB) PgBouncer(t testing.TB, mode string, more ...string) *PgBouncer {
+	t.Helper()
+	shared.Lock()
+	server := shared.server
+	shared.Unlock()
+	return StartPgBouncer(t, server, mode, more...)
+}
+
+// StartPgBouncer does the same before a server of one's own.
+func StartPgBouncer(t testing.TB, server *postmaster.Server, mode string, more ...string) *PgBouncer {
+	t.Helper()
+	program := findPgBouncer(t)
+	dir, err := os.MkdirTemp(filepath.Dir(server.SocketPath()), "b-") //nolint:usetesting // t.TempDir is closed to the user that the pooler runs as
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	b := &PgBouncer{dir: dir, file: filepath.Join(dir, "pgbouncer.ini")}
+	text := fmt.Sprintf(`[databases]
+* = host=%s port=%s
+[pgbouncer]
+unix_socket_dir = %s
+listen_port = %d
+auth_type = trust
+auth_file = %s
+pool_mode = %s
+default_pool_size = 100
+max_client_conn = 1000
+server_login_retry = 1
+`, filepath.Dir(server.SocketPath()), filepath.Ext(server.SocketPath())[1:], dir, bouncerPort, filepath.Join(dir, "users"), mode)
+	text += strings.Join(more, "\n") + "\n"
+	for path, content := range map[string]string{b.file: text, filepath.Join(dir, "users"): `"` + postmaster.Superuser + `" ""` + "\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Give(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := server.Give(dir); err != nil {
+		t.Fatal(err)
+	}
+	b.run(t, program, server)
+	return b
+}
+
+// run keeps a shell between: it ends the pooler when its input ends, which is when
+// this process does, however that happens.
+func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server) {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &b.log, &b.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: owner(t, server.DataDir())}
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = leash.Close()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("PgBouncer said:\n%s", b.log.String())
+		}
+	})
+	Eventually(t, patience, "PgBouncer is up", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "unix", b.SocketPath())
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}
+
+// SocketPath is the file of its socket, for a proxy to dial.
+func (b *PgBouncer) SocketPath() string {
+	return filepath.Join(b.dir, ".s.PGSQL."+strconv.Itoa(bouncerPort))
+}
+
+// URL reaches the database through the pooler.
+func (b *PgBouncer) URL(db string) string {
+	query := url.Values{"host": {b.dir}, "port": {strconv.Itoa(bouncerPort)}}
+	return (&url.URL{Scheme: "postgres", User: url.User(postmaster.Superuser), Path: "/" + db, RawQuery: query.Encode()}).String()
+}
+
+// findPgBouncer is where CI fails and others skip: a pooler is nothing that conch
+// needs, but a proof that is skipped where it is demanded looks like a proof.
+func findPgBouncer(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "there is no pgbouncer here: run scripts/pgbouncer.sh, or install it (Debian: apt-get install pgbouncer)"
+	if os.Getenv("CI") != "" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// owner is who a folder belongs to, if that is not this very user: PgBouncer, like
+// Postgres, refuses root.
+func owner(t testing.TB, dir string) *syscall.Credential {
+	t.Helper()
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) == os.Geteuid() {
+		return nil
+	}
+	return &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}
+}
+
+// locked is a buffer that may be read while it is written.
+type locked struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
