@@ -48,10 +48,11 @@ GRANT SELECT ON conch.schema_version, conch.leadership, conch.leadership_history
 GRANT SELECT ON conch.schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE ON conch.leadership, conch.heartbeat TO :"node";
 GRANT SELECT, INSERT ON conch.leadership_history TO :"node"; -- append-only for it
-GRANT SELECT, INSERT, DELETE, UPDATE (last_seen) ON conch.process TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, withdrawn) ON conch.process TO :"node";
 GRANT SELECT, INSERT, UPDATE (state, result, done_at) ON conch.command TO :"node";
 GRANT EXECUTE ON FUNCTION
-    conch.register(bigint, text, text[], bigint),
+    conch.register(bigint, text, text[], bigint, text),
+    conch.withdraw(bigint, text[]),
     conch.bid(text, bigint, text, text[], bigint[], int[], boolean[], int, boolean),
     conch.refused(text[], bigint[], text, text),
     conch.beat(text[], uuid[], boolean[]),

@@ -27,6 +27,7 @@ type Config struct {
 	LateThreshold time.Duration // shuts the gate this long after the last heartbeat sent; default Lease−Margin (S11)
 	Margin        time.Duration // for clocks that run at unequal speed; default Lease/10, at least 50 ms
 	CheckInterval time.Duration // the poll that repairs missed wakes; default Lease/3 (F3, F10)
+	LockTimeout   time.Duration // the longest that a call to the mint waits for a row or a fence that somebody has locked; default DefaultLockTimeout of the shortest lease (F10)
 	BackoffMin    time.Duration // pause after a lost bid; default 200 ms (S5)
 	BackoffMax    time.Duration // default 800 ms
 	RetryMax      time.Duration // cap of the pause after errors; default 3 s (S5)
@@ -82,6 +83,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Heartbeat = or(c.Heartbeat, shortest/5)
 	c.CheckInterval = or(c.CheckInterval, shortest/3)
+	c.LockTimeout = or(c.LockTimeout, DefaultLockTimeout(shortest))
 	c.BackoffMin = or(c.BackoffMin, 200*time.Millisecond)
 	c.BackoffMax = or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
 	c.RetryMax = or(c.RetryMax, 3*time.Second)
@@ -111,6 +113,7 @@ func (c Config) margin(lease time.Duration) time.Duration {
 
 // Validate lists every fault of the configuration, joined.
 func (c Config) Validate() error {
+	asked := c.LockTimeout
 	c = c.withDefaults()
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("election: "+format, args...)) }
@@ -141,6 +144,9 @@ func (c Config) Validate() error {
 		}
 		seen[r.Scope] = true
 		c.validateTimes(r, fault)
+		if asked != 0 {
+			c.validateLockTimeout(r, fault)
+		}
 	}
 	return errors.Join(faults...)
 }
@@ -156,6 +162,17 @@ func (c Config) validateTimes(r Role, fault func(string, ...any)) {
 		fault("scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, c.Heartbeat)
 	case margin < 0 || margin >= r.Lease/2:
 		fault("scope %q: a margin of %s does not fit a lease of %s", r.Scope, margin, r.Lease)
+	}
+}
+
+// validateLockTimeout: calls run one after the other, so one that waits for a lock
+// is a heartbeat that waits.
+func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
+	window := min(r.Lease-c.margin(r.Lease), or(or(r.LateThreshold, c.LateThreshold), r.Lease))
+	most := window - c.Heartbeat - c.Heartbeat/5
+	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
+		fault("scope %q: a lock timeout of %s is not between 1ms and %s: heartbeats wait behind a call that waits for a lock, and the gate shuts %s after the last one",
+			r.Scope, c.LockTimeout, most, window)
 	}
 }
 

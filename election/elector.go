@@ -71,7 +71,7 @@ func (c Config) settings() Settings {
 	s := Settings{
 		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
-		RankDelay: 5 * time.Millisecond, Seed: c.Seed,
+		LockTimeout: c.LockTimeout, RankDelay: 5 * time.Millisecond, Seed: c.Seed,
 	}
 	if s.Seed == 0 {
 		h := fnv.New64a()
@@ -99,7 +99,7 @@ func (c Config) settings() Settings {
 
 // candidate is the mint's part of the configuration.
 func (c Config) candidate() Candidate {
-	who := Candidate{ID: c.ID, Lease: MaxLease, Takeover: c.Takeover}
+	who := Candidate{ID: c.ID, Lease: MaxLease, Takeover: c.Takeover, LockTimeout: c.LockTimeout}
 	for _, r := range c.Roles {
 		if c.Follower || slices.Contains(r.Never, c.ID) {
 			continue

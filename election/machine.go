@@ -44,6 +44,7 @@ type Settings struct {
 	Lease          time.Duration // of the session: the shortest of the seats'
 	Heartbeat      time.Duration
 	CheckInterval  time.Duration
+	LockTimeout    time.Duration // how long a bid waits for a busy fence; default DefaultLockTimeout
 	BackoffMin     time.Duration
 	BackoffMax     time.Duration
 	RetryMax       time.Duration // the cap of the exponential back-off on errors
@@ -81,6 +82,7 @@ type link struct {
 
 // NewMachine returns a machine that wants to connect at once.
 func NewMachine(s Settings) *Machine {
+	s.LockTimeout = or(s.LockTimeout, DefaultLockTimeout(s.Lease))
 	m := &Machine{set: s, random: s.Seed}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})

@@ -54,11 +54,18 @@ type Candidate struct {
 	// it; it is the shortest lease of the candidate's scopes.
 	Lease    time.Duration
 	Takeover Takeover
+	// LockTimeout is the longest that a call waits for what somebody else has locked;
+	// 0 means DefaultLockTimeout of the Lease.
+	LockTimeout time.Duration
 	// Scopes are what it campaigns for and Longest the longest of their leases, for
 	// the mint to know before it can forget them in a failover.
 	Scopes  []string
 	Longest time.Duration
 }
+
+// DefaultLockTimeout is a tenth of the session's lease, at least 50 ms: so short
+// that the heartbeats of other scopes, on the same session, are not missed.
+func DefaultLockTimeout(lease time.Duration) time.Duration { return max(lease/10, 50*time.Millisecond) }
 
 // Bid asks for one scope.
 type Bid struct {

@@ -119,7 +119,7 @@ func (m *Machine) try(now fence.Instant) bool {
 		asked = []*seat{busy}
 		bids = []Bid{{
 			Scope: busy.Scope, Lease: busy.Lease,
-			Block: m.set.Lease / 10, Evict: now.Sub(busy.busySince) > m.set.Lease,
+			Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > m.set.Lease,
 		}}
 	}
 	if len(asked) == 0 {

@@ -119,6 +119,8 @@ func (s *script) settings(a map[string]string) {
 			s.set.Lease = s.duration(v)
 		case "heartbeat":
 			s.set.Heartbeat = s.duration(v)
+		case "lock_timeout":
+			s.set.LockTimeout = s.duration(v)
 		case "seed":
 			_, _ = fmt.Sscan(v, &s.set.Seed)
 		default:

@@ -56,7 +56,10 @@ func (m *Mint) Close() {
 
 // Open opens the lock session, takes its process key and registers the candidate.
 func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
-	settings := pg.Settings{Lease: c.Lease, LockTimeout: max(c.Lease/10, 50*time.Millisecond)}
+	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout}
+	if settings.LockTimeout == 0 {
+		settings.LockTimeout = election.DefaultLockTimeout(c.Lease)
+	}
 	if c.Takeover == election.Keep {
 		settings.Lease = 0 // only a dead connection frees the lock
 	}
@@ -94,7 +97,8 @@ func (s *session) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4)`, s.process, s.who.ID, s.who.Scopes, s.who.Longest.Milliseconds())
+	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4, $5)`,
+		s.process, s.who.ID, s.who.Scopes, s.who.Longest.Milliseconds(), string(s.who.Takeover))
 	return err
 }
 

@@ -49,7 +49,9 @@ CREATE TABLE conch.process (
     process_key bigint PRIMARY KEY,
     id          text NOT NULL,
     scopes      text[] NOT NULL,
+    withdrawn   text[] NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.withdraw
     lease_ms    bigint NOT NULL,              -- the longest of its leases
+    takeover    text NOT NULL,
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
 );

@@ -1,5 +1,6 @@
 DROP FUNCTION conch.advance(text, bigint, text);
-DROP FUNCTION conch.register(bigint, text, text[], bigint);
+DROP FUNCTION conch.withdraw(bigint, text[]);
+DROP FUNCTION conch.register(bigint, text, text[], bigint, text);
 DROP FUNCTION conch.part(text[], uuid[], boolean[], text[], text[], text[]);
 DROP FUNCTION conch.beat(text[], uuid[], boolean[]);
 DROP FUNCTION conch.bid(text, bigint, text, text[], bigint[], int[], boolean[], int, boolean);

@@ -240,10 +240,21 @@ END $$;
 -- register writes down who campaigns for what, before it can win anything, and
 -- forgets candidates that were not seen for a day. A lease registered here counts
 -- after a failover that lost the terms minted under it.
-CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint) RETURNS void
+CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint, my_takeover text) RETURNS void
 LANGUAGE sql VOLATILE AS $$
     DELETE FROM conch.process p WHERE p.last_seen < clock_timestamp() - interval '1 day';
-    INSERT INTO conch.process (process_key, id, scopes, lease_ms) VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms);
+    INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover)
+    VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover);
+$$;
+
+-- withdraw takes a candidate off the lists of some of its scopes. They stay among
+-- its scopes all the same: a term of it may be under way, and after a failover that
+-- forgets this term its lease must still count.
+CREATE FUNCTION conch.withdraw(process bigint, my_scopes text[]) RETURNS void
+LANGUAGE sql VOLATILE AS $$
+    UPDATE conch.process p
+       SET withdrawn = ARRAY(SELECT s FROM unnest(p.withdrawn) s UNION SELECT s FROM unnest(my_scopes) s)
+     WHERE p.process_key = process;
 $$;
 
 -- advance raises an epoch by hand, for instance after a restore from a backup that

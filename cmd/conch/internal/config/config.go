@@ -16,11 +16,9 @@ type Config struct {
 	Named bool
 	// Election is [election] and the environment (requirement S27), without a mint
 	// and without roles; see Elector.
-	Election election.Config
-	// LockTimeout and LockBudget are accepted and not enforced yet.
-	LockTimeout time.Duration
-	LockBudget  int
-	Roles       []Role
+	Election   election.Config
+	LockBudget int // accepted and not enforced yet
+	Roles      []Role
 }
 
 // Node is [node].
@@ -71,13 +69,16 @@ const BuiltinLog = "log"
 // Terms are what all roles of one elector have in common. Roles with equal terms
 // share an elector, and with it a session of the database.
 type Terms struct {
-	Takeover                               election.Takeover
-	Heartbeat, CheckInterval, DrainTimeout time.Duration
+	Takeover                                            election.Takeover
+	Heartbeat, CheckInterval, LockTimeout, DrainTimeout time.Duration
 }
 
 // Terms of a role that is settled.
 func (r Role) Terms() Terms {
-	return Terms{Takeover: r.Takeover, Heartbeat: r.Heartbeat, CheckInterval: r.CheckInterval, DrainTimeout: r.DrainTimeout}
+	return Terms{
+		Takeover: r.Takeover, Heartbeat: r.Heartbeat, CheckInterval: r.CheckInterval,
+		LockTimeout: r.LockTimeout, DrainTimeout: r.DrainTimeout,
+	}
 }
 
 // Settled are the roles with what they leave to [election] filled in: two that are
@@ -89,7 +90,7 @@ func (c Config) Settled() []Role {
 		r.Lease, r.LateThreshold = or(r.Lease, e.Lease), or(r.LateThreshold, e.LateThreshold)
 		r.Heartbeat, r.CheckInterval = or(r.Heartbeat, e.Heartbeat), or(r.CheckInterval, e.CheckInterval)
 		r.Takeover, r.DrainTimeout = or(r.Takeover, e.Takeover), or(r.DrainTimeout, defaultDrain)
-		r.LockTimeout, r.LockBudget = or(r.LockTimeout, c.LockTimeout), or(r.LockBudget, c.LockBudget)
+		r.LockTimeout, r.LockBudget = or(r.LockTimeout, e.LockTimeout), or(r.LockBudget, c.LockBudget)
 		roles = append(roles, r)
 	}
 	return roles
@@ -105,6 +106,7 @@ func (c Config) Elector(roles ...Role) election.Config {
 	for _, r := range roles {
 		t := r.Terms()
 		e.Takeover, e.Heartbeat, e.CheckInterval, e.DrainTimeout = t.Takeover, t.Heartbeat, t.CheckInterval, t.DrainTimeout
+		e.LockTimeout = t.LockTimeout
 		e.Roles = append(e.Roles, election.Role{
 			Scope: r.Scope, Lease: r.Lease, LateThreshold: r.LateThreshold,
 			Preferred: r.Preferred, Never: r.Never, StallAfter: r.StallAfter,

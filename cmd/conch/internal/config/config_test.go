@@ -93,14 +93,14 @@ command = ["sh", "-c", "a | b"]
 	if !filepath.IsAbs(c.Node.DataDir) {
 		t.Errorf("data_dir %q does not start at the file", c.Node.DataDir)
 	}
-	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, DrainTimeout: 7 * time.Second}) {
+	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: time.Second, DrainTimeout: 7 * time.Second}) {
 		t.Errorf("terms of the first: %+v", got)
 	}
 	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
 		t.Errorf("terms of the second: %+v", got)
 	}
 	e := c.Elector(first)
-	if e.ID != "n1" || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
+	if e.ID != "n1" || e.LockTimeout != time.Second || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
 		t.Errorf("elector %+v", e)
 	}
 }
@@ -137,6 +137,7 @@ func TestFaults(t *testing.T) {
 		{"takeover of a role", one + "takeover = \"slow\"\n", nil, []string{"line 5, roles[0].takeover"}},
 		{"lease", one + "lease = \"1ms\"\n", nil, []string{"roles[0]", "lease of 1ms is not between"}},
 		{"heartbeat", one + "heartbeat = \"2s\"\n", nil, []string{"heartbeat every 2s is too slow"}},
+		{"FORGE's lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", nil, []string{"lock timeout of 10s is not between 1ms and 1.98s"}},
 		{"late threshold", one + "late_threshold = \"10ms\"\n", nil, []string{"late threshold must exceed"}},
 		{"id", one + "[node]\ninstance_id = \"a:b\"\n", nil, []string{"line 6, node.instance_id", "contains ':'"}},
 		{"preferred id", one + "preferred = [\"a:b\"]\n", nil, []string{"contains ':'"}},

@@ -48,7 +48,7 @@ func (d *decoder) database(c *Config) map[string]setter {
 
 func (d *decoder) election(c *Config) map[string]setter {
 	e := &c.Election
-	return d.tune(&e.Lease, &e.Heartbeat, &e.LateThreshold, &e.CheckInterval, &c.LockTimeout, &e.Takeover, &c.LockBudget)
+	return d.tune(&e.Lease, &e.Heartbeat, &e.LateThreshold, &e.CheckInterval, &e.LockTimeout, &e.Takeover, &c.LockBudget)
 }
 
 // tune are the keys that [election] and a role share.

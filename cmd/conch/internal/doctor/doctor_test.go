@@ -19,7 +19,7 @@ func well() Facts {
 		Leaderships: []Leadership{
 			{Scope: "s", Epoch: 7, Holder: "a", Process: 1, Alive: true, Takeover: "strict", SystemID: 5, Timeline: 2},
 		},
-		Processes: []Process{{Key: 1, ID: "a", Scopes: []string{"s", "t"}}, {Key: 2, ID: "b", Scopes: []string{"s"}}},
+		Processes: []Process{{Key: 1, ID: "a", Takeover: "strict", Scopes: []string{"s", "t"}}, {Key: 2, ID: "b", Takeover: "strict", Scopes: []string{"s"}}},
 	}
 }
 
@@ -114,7 +114,16 @@ func TestEachFault(t *testing.T) {
 		{"given up", func(f *Facts) { f.Leaderships[0].Alive, f.Leaderships[0].Parted = false, true }, "holders", OK, ""},
 		{"takeovers", func(f *Facts) {
 			f.Leaderships = append(f.Leaderships, Leadership{Scope: "t", Epoch: 1, Parted: true, Takeover: "fast", SystemID: 5, Timeline: 2})
-		}, "takeover", Warn, `agreed on "fast"`},
+		}, "takeover", Warn, `scope "t" was led with takeover "fast", and there campaign a with "strict"`},
+		{"a candidate that never led", func(f *Facts) { f.Processes[1].Takeover = "fast" }, "takeover", Warn, `campaign b with "fast": refused there set one takeover`},
+		{"candidates of what nobody led yet", func(f *Facts) {
+			f.Leaderships, f.Processes[1].Takeover = nil, "fast"
+		}, "takeover", Warn, `there campaign b with "fast" and a with "strict": whoever leads first decides`},
+		{"a released scope takes any", func(f *Facts) {
+			f.Leaderships[0].Parted, f.Leaderships[0].Released = true, true
+			f.Processes = f.Processes[1:]
+			f.Processes[0].Takeover = "fast"
+		}, "takeover", OK, ""},
 		{"one name", func(f *Facts) { f.Processes[1].ID = "a" }, "identities", Warn, `call themselves "a"`},
 		{"one name, other scopes", func(f *Facts) { f.Processes[1] = Process{Key: 2, ID: "a", Scopes: []string{"u"}} }, "identities", OK, ""},
 		{"not to be read", func(f *Facts) { f.Unread["holders"] = "denied" }, "holders", Warn, "denied"},

@@ -101,9 +101,10 @@ type Leadership struct {
 
 // Process is a candidate that lives.
 type Process struct {
-	Key    int64    `json:"key"`
-	ID     string   `json:"id"`
-	Scopes []string `json:"scopes"`
+	Key      int64    `json:"key"`
+	ID       string   `json:"id"`
+	Takeover string   `json:"takeover"`
+	Scopes   []string `json:"scopes"` // those that it has not withdrawn from
 }
 
 // setting finds one; a setting that the server does not know is empty.

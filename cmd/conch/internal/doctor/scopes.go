@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,28 +96,70 @@ func (f Facts) candidates(scope string) (ids []string) {
 	return ids
 }
 
-// takeover finds processes that lead under one takeover and campaign where another
-// was agreed on. How a process that never led is set, the database does not know.
+// takeover finds candidates of one scope that differ in what a successor waits for:
+// the mint refuses those that do not agree with whoever led last.
 func takeover(f Facts) (found []Finding) {
-	for _, p := range f.Processes {
-		mode := ""
-		for _, l := range f.Leaderships {
-			if l.Process == p.Key && !l.Parted {
-				mode = l.Takeover
-			}
+	scopes, agreed := f.scopes(), map[string]string{}
+	for _, l := range f.Leaderships {
+		if !l.Released {
+			agreed[l.Scope] = l.Takeover
 		}
-		for _, l := range f.Leaderships {
-			if mode == "" || l.Takeover == mode || l.Released || !slices.Contains(p.Scopes, l.Scope) {
-				continue
-			}
-			found = append(found, warn(fmt.Sprintf("%s runs with takeover %q and campaigns for %q, whose candidates agreed on %q: it is refused there", p.ID, mode, l.Scope, l.Takeover),
-				"set one takeover for all candidates of the scope; a released scope takes any")...)
+	}
+	odd := 0
+	for _, scope := range scopes {
+		modes := f.takeovers(scope)
+		delete(modes, agreed[scope])
+		if len(modes) == 0 || agreed[scope] == "" && len(modes) == 1 {
+			continue
 		}
+		if odd++; odd > most {
+			continue
+		}
+		detail := fmt.Sprintf("scope %q was led with takeover %q, and %s: refused there", scope, agreed[scope], campaigning(modes))
+		if agreed[scope] == "" {
+			detail = fmt.Sprintf("scope %q: %s: whoever leads first decides, and the others are refused from then on", scope, campaigning(modes))
+		}
+		found = append(found, warn(detail, "set one takeover for all candidates of the scope and restart those that have another; "+
+			"to change the one that was agreed on, drain the scope first, since a released scope takes any")...)
+	}
+	if odd > most {
+		found = append(found, warn(fmt.Sprintf("candidates of %d more scopes differ in takeover", odd-most), "the same for each")...)
 	}
 	if len(found) == 0 {
-		return ok("nobody who leads campaigns under another takeover than its rivals")
+		return ok("all candidates of a scope have the same takeover")
 	}
 	return found
+}
+
+// scopes are all that were ever led or that somebody campaigns for, in order.
+func (f Facts) scopes() (all []string) {
+	for _, l := range f.Leaderships {
+		all = append(all, l.Scope)
+	}
+	for _, p := range f.Processes {
+		all = append(all, p.Scopes...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// takeovers are those that candidates of a scope are set to, with their names.
+func (f Facts) takeovers(scope string) map[string][]string {
+	modes := map[string][]string{}
+	for _, p := range f.Processes {
+		if slices.Contains(p.Scopes, scope) {
+			modes[p.Takeover] = append(modes[p.Takeover], p.ID)
+		}
+	}
+	return modes
+}
+
+func campaigning(modes map[string][]string) string {
+	var parts []string
+	for _, mode := range slices.Sorted(maps.Keys(modes)) {
+		parts = append(parts, fmt.Sprintf("%s with %q", strings.Join(modes[mode], ", "), mode))
+	}
+	return "there campaign " + strings.Join(parts, " and ")
 }
 
 // identities finds two processes alive under one name and after one scope.

@@ -41,8 +41,8 @@ WITH tables(name, privileges, look) AS (VALUES
     ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
-    ('process', 'last_seen'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
-), functions(name) AS (VALUES ('register'), ('bid'), ('refused'), ('beat'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
+    ('process', 'last_seen'), ('process', 'withdrawn'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
+), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('beat'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
 ), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'
 ), class AS (SELECT oid, relname FROM pg_class WHERE relnamespace = (SELECT oid FROM schema)
 ), needed(name, look, has) AS (
@@ -95,5 +95,6 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
   FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)`
 
 const processesSQL = alive + `
-SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'scopes', scopes) ORDER BY id, process_key), '[]')
+SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'takeover', takeover,
+    'scopes', ARRAY(SELECT s FROM unnest(scopes) s WHERE s <> ALL (withdrawn))) ORDER BY id, process_key), '[]')
   FROM conch.process JOIN alive USING (process_key)`
