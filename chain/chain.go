@@ -22,7 +22,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// Submit hands signed bytes to the node, in this order and in as few calls as
 	// possible. There is one outcome for each, whatever happens: no answer is Unknown.
 	Submit(ctx context.Context, attempts []Signed) []Outcome
-	// Probe looks up attempts by their hashes, in the chain and in the node's pool.
+	// Probe looks up attempts by their hashes, in the best chain and in the node's pool.
 	// The answers are in the order of the hashes.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
 	// Find looks in the best chain, from that block number on, for the transaction that
@@ -31,8 +31,9 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Find(ctx context.Context, account Account, index, from uint64) (Inclusion, Block, error)
 	// Heads follows the chain from a block on until ctx ends: every block that
 	// becomes part of the best chain, that leaves it again, and that is finalized. With
-	// the zero Block it begins at the present head. Blocks after from are applied
-	// first, or from and those before it reverted, if they are no longer in the chain.
+	// the zero Block it begins at the present head, which is applied first. Blocks after
+	// from are applied first, or from and those before it reverted, if they are no longer
+	// in the chain. Final blocks that leave the chain are reverted like any others.
 	// The sequence ends with an error, of ctx or of the endpoint, and with one that wraps
 	// ErrThread when the chain has changed further back than the driver remembers.
 	Heads(ctx context.Context, from Block) iter.Seq2[Turn, error]

@@ -10,7 +10,8 @@ var (
 	// ErrNotFound says that the chain has nothing of the kind.
 	ErrNotFound = errors.New("not in the chain")
 	// ErrThread says that the blocks between the last turn and the present head are not
-	// known: what happened in between has to be asked for.
+	// known: what happened in between has to be asked for. Look up everything that is not
+	// final, and follow anew from the present head.
 	ErrThread = errors.New("the thread of the chain's blocks is lost")
 	// ErrKey says that there is no key to sign for the account.
 	ErrKey = errors.New("no key signs for the account")

@@ -39,6 +39,10 @@ type Signed struct {
 	Hash    Hash
 	Bytes   []byte
 	Fee     Fee
+	// Gas is what the attempt may spend at most. Put it into the call of later attempts
+	// for the slot: an estimate is made against the chain as it is then, in which an
+	// earlier attempt may have been executed already, so that the call fails.
+	Gas uint64
 }
 
 // Prepared answers one draft: an attempt, or why there can be none.
@@ -71,10 +75,15 @@ const (
 	Full
 	// Invalid: the chain will never take these bytes.
 	Invalid
+	// Refused by this node for a reason of its own: a rate limit, a fee above what it was
+	// told to pass on, a gap that it does not queue. It is not in its pool; another node
+	// may take it.
+	Refused
 )
 
 var verdicts = [...]string{
 	"unknown", "accepted", "known", "index too low", "underpriced", "fee too low", "no funds", "full", "invalid",
+	"refused",
 }
 
 func (v Verdict) String() string { return verdicts[v] }
@@ -102,7 +111,7 @@ func (w Where) String() string { return [...]string{"nowhere", "pooled", "includ
 // Sighting answers one hash of a Probe.
 type Sighting struct {
 	Where Where
-	Block Block // Included: in which
+	Block Block // Included: in which, without its parent
 }
 
 // Inclusion is a transaction of one of our accounts in a block.
