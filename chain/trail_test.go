@@ -1,0 +1,195 @@
+package chain_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// tree is every block that ever was, by hash. A hash is the way from the root: block
+// "0ab" is the second after block "0", the branches are letters.
+type tree map[chain.Hash]chain.Block
+
+func (tr tree) at(way string) chain.Block {
+	if way == "" {
+		return chain.Block{}
+	}
+	b := chain.Block{Number: uint64(len(way) - 1), Hash: chain.Hash(way), Parent: chain.Hash(way[:len(way)-1])}
+	tr[b.Hash] = b
+	tr.at(way[:len(way)-1])
+	return b
+}
+
+func (tr tree) look(h chain.Hash) (chain.Block, error) {
+	b, ok := tr[h]
+	if !ok {
+		return b, chain.ErrThread
+	}
+	return b, nil
+}
+
+func say(turns []chain.Turn) string {
+	var words []string
+	for _, turn := range turns {
+		words = append(words, map[chain.TurnKind]string{chain.Applied: "+", chain.Reverted: "-", chain.Finalized: "="}[turn.Kind]+string(turn.Block.Hash))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestTrail(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		known string // the ways of blocks known at the start
+		keep  int
+		heads string // in order; "=0a" names a final block
+		lost  string // blocks that can not be looked up
+		want  string // turns of all heads
+		err   error  // of the last head
+	}{
+		{name: "begins at the first head", heads: "0abc", want: "+0abc"},
+		{name: "one after the other", known: "0", heads: "0a 0ab", want: "+0a +0ab"},
+		{name: "the same head twice", known: "0", heads: "0a 0a", want: "+0a"},
+		{name: "heads missed", known: "0", heads: "0abc", want: "+0a +0ab +0abc"},
+		{name: "a branch of the same height", known: "0 0a", heads: "0x", want: "-0a +0x"},
+		{name: "a longer branch", known: "0 0a 0ab", heads: "0axyz", want: "-0ab +0ax +0axy +0axyz"},
+		{name: "a shorter branch", known: "0 0a 0ab 0abc", heads: "0x", want: "-0abc -0ab -0a +0x"},
+		{name: "the head goes back", known: "0 0a 0ab", heads: "0a 0ab", want: "-0ab +0ab"},
+		{name: "the head goes back below what is known", known: "0abc", heads: "0a", want: "-0abc -0ab"},
+		{name: "a fork below what is known", known: "0abc", heads: "0axy", want: "-0abc -0ab +0ax +0axy"},
+		{name: "a fork whose old side is forgotten by all", known: "0abcd", lost: "0abc", heads: "0ax", err: chain.ErrThread},
+		{name: "siblings need no look at their parent", known: "0ab", lost: "0a 0", heads: "0ax", want: "-0ab +0ax"},
+		{name: "too far to walk", known: "0", keep: 3, heads: "0abcdefg", err: chain.ErrThread},
+		{name: "another chain", known: "0 0a", heads: "1x", err: chain.ErrForeign},
+		{name: "final when reached", known: "0", heads: "=0ab 0a 0ab =0ab =0a", want: "+0a +0ab =0ab"},
+		{name: "final below the beginning", heads: "0abc =0a =0ab", want: "+0abc =0a =0ab"},
+		{name: "final of another branch waits", known: "0", heads: "0a =0x 0xy", want: "+0a -0a +0x +0xy =0x"},
+		{name: "what was final is taken back", known: "0", heads: "0ab =0ab 0xy =0xy", want: "+0a +0ab =0ab -0ab -0a +0x +0xy =0xy"},
+		{name: "what was final is taken back by going back", known: "0", heads: "0ab =0ab 0 =0ab =0 0x =0x", want: "+0a +0ab =0ab -0ab -0a +0x =0x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr := tree{}
+			var known []chain.Block
+			for _, way := range strings.Fields(c.known) {
+				known = append(known, tr.at(way))
+			}
+			if c.keep == 0 {
+				c.keep = 10
+			}
+			trail := chain.NewTrail(c.keep, known...)
+			var got []chain.Turn
+			var err error
+			for _, way := range strings.Fields(c.heads) {
+				if final, ok := strings.CutPrefix(way, "="); ok {
+					got = append(got, trail.Final(tr.at(final))...)
+					continue
+				}
+				head := tr.at(way)
+				for _, lost := range strings.Fields(c.lost) {
+					delete(tr, chain.Hash(lost))
+				}
+				var turns []chain.Turn
+				turns, err = trail.Head(head, tr.look)
+				got = append(got, turns...)
+			}
+			if say(got) != c.want {
+				t.Errorf("got  %s\nwant %s", say(got), c.want)
+			}
+			if !errors.Is(err, c.err) || (c.err == nil) != (err == nil) {
+				t.Errorf("error %v, want %v", err, c.err)
+			}
+		})
+	}
+}
+
+func TestTrailRefusesWhatItDidNotAskFor(t *testing.T) {
+	tr := tree{}
+	trail := chain.NewTrail(10, tr.at("0"))
+	liar := func(chain.Hash) (chain.Block, error) { return tr.at("0x"), nil }
+	if _, err := trail.Head(tr.at("0abc"), liar); !errors.Is(err, chain.ErrThread) {
+		t.Fatalf("a lookup that answers another block was believed: %v", err)
+	}
+}
+
+// TestTrailFolds throws heads of a growing tree at trails of various memory, some
+// lookups failing, and folds the turns.
+func TestTrailFolds(t *testing.T) {
+	for seed := range uint64(3000) {
+		if err := fold(rand.New(rand.NewPCG(seed, 7))); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+func fold(r *rand.Rand) error {
+	tr := tree{}
+	tr.at("0")
+	ways := []string{"0"}
+	trail := chain.NewTrail(1 + r.IntN(12))
+	var best []chain.Block // the folded chain
+	for range 40 {
+		from := ways[r.IntN(len(ways))]
+		if r.IntN(3) > 0 {
+			from = ways[len(ways)-1]
+		}
+		way := from + strings.Repeat(string(rune('a'+r.IntN(20))), r.IntN(5))
+		ways = append(ways, way)
+		head := tr.at(way)
+		down := r.IntN(10) == 0
+		turns, err := trail.Head(head, func(h chain.Hash) (chain.Block, error) {
+			if down {
+				return chain.Block{}, chain.ErrUnreachable
+			}
+			return tr.look(h)
+		})
+		if err != nil {
+			if !down && !errors.Is(err, chain.ErrThread) || len(turns) > 0 {
+				return fmt.Errorf("head %s: %w with turns %s", way, err, say(turns))
+			}
+			continue
+		}
+		if best, err = apply(best, turns); err != nil {
+			return fmt.Errorf("head %s: %w in %s", way, err, say(turns))
+		}
+		if last := best[len(best)-1]; last != head {
+			return fmt.Errorf("head %s: the turns %s lead to %s", way, say(turns), last.Hash)
+		}
+		named := tr.at(way[:1+r.IntN(len(way))])
+		for _, turn := range trail.Final(named) {
+			if turn.Kind != chain.Finalized || !strings.HasPrefix(way, string(turn.Block.Hash)) {
+				return fmt.Errorf("head %s: %s is called final", way, say([]chain.Turn{turn}))
+			}
+		}
+	}
+	return nil
+}
+
+// apply folds turns. The chain began somewhere: what is reverted below that is
+// compared with the last block applied only by its place.
+func apply(best []chain.Block, turns []chain.Turn) ([]chain.Block, error) {
+	floor := len(best) == 0
+	for _, turn := range turns {
+		last := len(best) - 1
+		switch turn.Kind {
+		case chain.Reverted:
+			if last >= 0 && best[last] != turn.Block {
+				return nil, fmt.Errorf("%s is reverted, the head is %s", turn.Block.Hash, best[last].Hash)
+			}
+			best = best[:max(last, 0)]
+			if len(best) == 0 {
+				best, floor = []chain.Block{{Number: turn.Block.Number - 1, Hash: turn.Block.Parent, Parent: turn.Block.Parent[:max(0, len(turn.Block.Parent)-1)]}}, false
+			}
+		case chain.Applied:
+			if !floor && best[last].Hash != turn.Block.Parent {
+				return nil, fmt.Errorf("%s is applied, the head is %s", turn.Block.Hash, best[last].Hash)
+			}
+			best, floor = append(best, turn.Block), false
+		case chain.Finalized:
+		}
+	}
+	return slices.Clone(best), nil
+}
