@@ -1,0 +1,2 @@
+// Package pending x.
+package pending

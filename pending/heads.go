@@ -1,0 +1,81 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// turned follows the chain.
+func (m *Machine) turned(in Turned) {
+	if in.Turn.Kind == chain.Applied {
+		if m.head.Number == 0 { // whatever waits is not known to have waited before
+			m.since, m.bumped, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
+		}
+		m.head = in.Turn.Block
+	}
+	if m.phase != working {
+		return // whatever it says is asked for once the load is done
+	}
+	switch in.Turn.Kind {
+	case chain.Applied:
+		m.applied(in)
+	case chain.Reverted:
+		m.reverted(in.Turn.Block)
+	case chain.Finalized:
+		m.finalized(in)
+	}
+}
+
+func (m *Machine) applied(in Turned) {
+	for _, inc := range in.Inclusions {
+		s := m.slots[inc.Index]
+		if s == nil || s.settled {
+			continue
+		}
+		s.in = &Inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
+		s.streamed, s.retracted, s.doubt, s.spent, s.raise = true, false, false, false, false
+	}
+	m.counted(in.Count)
+	if m.best < m.floor {
+		m.phase = blank // the chain has gone back below what was final: all of that is to be sent again
+		return
+	}
+	for _, s := range m.slots {
+		// Above the count although it was seen in a block: that block is gone. Below the
+		// count and never seen: it was included while nobody watched.
+		switch {
+		case s.in != nil && s.Index >= m.best:
+			m.retract(s)
+		case s.in == nil && s.Index < m.best:
+			s.doubt = true
+		}
+	}
+}
+
+func (m *Machine) reverted(b chain.Block) {
+	for _, s := range m.slots {
+		if s.in != nil && s.in.Block.Hash == b.Hash {
+			m.retract(s)
+		}
+	}
+}
+
+// retract: the block is gone. Nodes put its transactions back into their pools, or
+// do not; the same bytes are sent again.
+func (m *Machine) retract(s *slot) {
+	m.alarm(Rewound, s.Index, s.settled)
+	s.in, s.streamed, s.settled, s.retracted = nil, false, false, true
+	_, t := s.last()
+	t.reached = lost
+}
+
+func (m *Machine) finalized(in Turned) {
+	m.final = max(m.final, in.Turn.Block.Number)
+	for _, s := range m.slots {
+		switch {
+		case s.in == nil || s.settled || s.in.Block.Number > m.final:
+		case s.streamed:
+			s.settled = true
+		default:
+			s.doubt = true // nobody would have told us that its block had left
+		}
+	}
+	m.covered(in.Count)
+}

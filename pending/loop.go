@@ -1,0 +1,211 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// Manager sends one account's transactions while this process leads its scope.
+type Manager struct {
+	cfg  Config
+	wake chan struct{}
+}
+
+// New returns a manager that does nothing yet.
+func New(cfg Config) (*Manager, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Manager{cfg: cfg, wake: make(chan struct{}, 1)}, nil
+}
+
+// Wake says that intents may wait. It may be called at any time, by anybody.
+func (m *Manager) Wake() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Lead works until ctx ends or the token is refused. Everything that leaves passes
+// the gate's fenced door: what a deposed leader still sends is stored with its
+// successor, and the chain takes one transaction a slot.
+func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d, err := m.describe(ctx)
+	if err != nil {
+		return err
+	}
+	l := &loop{
+		Config: m.cfg.withDefaults(d), gate: gate, token: token,
+		inputs: make(chan Input), wake: m.wake, end: stop,
+	}
+	l.machine = NewMachine(l.Settings)
+	l.run(ctx)
+	l.work.Wait()
+	return context.Cause(ctx)
+}
+
+// describe waits for the chain: an endpoint that is down keeps nobody from leading.
+func (m *Manager) describe(ctx context.Context) (chain.Description, error) {
+	for {
+		d, err := m.cfg.Chain.Describe(ctx)
+		if err == nil || errors.Is(err, chain.ErrForeign) {
+			return d, err
+		}
+		if m.cfg.Events.Trouble != nil {
+			m.cfg.Events.Trouble(err)
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return d, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// loop feeds the machine and does what it says.
+type loop struct {
+	Config
+	machine *Machine
+	gate    *fence.Gate
+	token   fence.Token
+	inputs  chan Input
+	wake    <-chan struct{}
+	end     context.CancelCauseFunc
+	work    sync.WaitGroup
+	height  atomic.Uint64 // of the head, as last told
+	final   atomic.Uint64 // of the last finalized block, as last told
+}
+
+// repair is how often the store is asked for what a lost notification would have said.
+const repair = time.Second
+
+func (l *loop) run(ctx context.Context) {
+	l.work.Go(func() { l.follow(ctx) })
+	l.work.Go(func() { l.listen(ctx) })
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var in Input
+		select {
+		case in = <-l.inputs:
+		case <-timer.C:
+			in = Tick{}
+		case <-ctx.Done():
+			return
+		}
+		for _, a := range l.machine.Step(l.Clock(), in) {
+			l.begin(ctx, a)
+		}
+		if at := l.machine.Next(); at != 0 {
+			timer.Reset(max(at.Sub(l.Clock()), time.Millisecond))
+		}
+	}
+}
+
+// begin starts an action; its answer comes as an input.
+func (l *loop) begin(ctx context.Context, a Action) {
+	if alarm, ok := a.(Alarm); ok {
+		if l.Events.Alarm != nil {
+			l.Events.Alarm(alarm)
+		}
+		return
+	}
+	l.work.Go(func() {
+		in, err := l.perform(ctx, a)
+		if err != nil {
+			if errors.Is(err, fence.ErrStale) {
+				l.end(err)
+			}
+			l.trouble(err)
+			in = Broke{Action: a, Unsure: true}
+		}
+		l.tell(ctx, in)
+	})
+}
+
+func (l *loop) tell(ctx context.Context, in Input) {
+	select {
+	case l.inputs <- in:
+	case <-ctx.Done():
+	}
+}
+
+func (l *loop) trouble(err error) {
+	if l.Events.Trouble != nil {
+		l.Events.Trouble(err)
+	}
+}
+
+// listen counts what waits, when woken and once a second.
+func (l *loop) listen(ctx context.Context) {
+	ticks := time.NewTicker(repair)
+	defer ticks.Stop()
+	for {
+		queued, cancels, err := l.Store.Waiting(ctx, l.Account)
+		if err != nil {
+			l.trouble(err)
+		} else if queued > 0 || len(cancels) > 0 {
+			l.tell(ctx, Woken{Queued: queued, Cancels: cancels})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		case <-ticks.C:
+		}
+	}
+}
+
+// follow passes on the turns of the chain.
+func (l *loop) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		for turn, err := range l.Chain.Heads(ctx, chain.Block{}) {
+			var in Input
+			if err == nil {
+				in, err = l.turned(ctx, turn)
+			}
+			if err != nil {
+				l.trouble(err)
+				break
+			}
+			l.tell(ctx, in)
+		}
+		l.tell(ctx, Lost{})
+		_ = pause(ctx, l.Settings.Retry)
+	}
+}
+
+func (l *loop) turned(ctx context.Context, turn chain.Turn) (in Turned, err error) {
+	in.Turn = turn
+	switch turn.Kind {
+	case chain.Applied:
+		l.height.Store(turn.Block.Number)
+		if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
+			return in, err
+		}
+		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Best)
+	case chain.Finalized:
+		l.final.Store(turn.Block.Number)
+		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Final)
+	case chain.Reverted:
+	}
+	return in, err
+}

@@ -1,0 +1,192 @@
+package pending
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// Machine decides what is signed, sent, looked up and given up for one account. It
+// is pure: an input and the time go in, actions come out. It never concludes more
+// from an answer than the answer says; the rules it keeps are in the package comment.
+type Machine struct {
+	set   Settings
+	phase phase
+	slots map[uint64]*slot // everything that is not final and stored as such
+	next  uint64           // the index that the next intent gets; it never goes down
+	floor uint64           // slots below it are final; all others that are stored are in slots
+	best  uint64           // how many of the account's transactions the best chain holds
+	seen  uint64           // the highest best ever
+	final uint64           // the height of the last finalized block
+	head  chain.Block
+
+	queued  int
+	strange bool          // rows may have been lost: nothing is assigned before all that was seen is final
+	retry   fence.Instant // nothing before
+	glance  fence.Instant // when to look through the pool though no block has come
+	paused  uint64        // the height at which the node refused for want of room or funds; 0: it did not
+	cursor  uint64        // where the next look through the pool begins
+	looked  uint64        // the height of the last such look
+	front   uint64        // the lowest slot that is not in the chain,
+	since   uint64        // the height at which it became that,
+	bumped  uint64        // and at which attempts were raised last
+
+	signing, sending, looking, saving, searching bool
+	alarms                                       map[Alarm]bool
+	out                                          []Action
+}
+
+// Settings are what the machine needs to know of a Config. Heights are counted in blocks.
+type Settings struct {
+	MaxInFlight int // slots that are not in the chain
+	MaxBatch    int // attempts in one Submit, slots in one Assign, hashes in one Probe
+	ResendAfter uint64
+	RaiseAfter  uint64
+	FillAfter   uint64
+	FinalAfter  uint64        // a transaction in a block for longer is said to time out; 0: never
+	Retry       time.Duration // the pause after something that failed
+	Patience    time.Duration // how long without a block before the pool is looked at anyway
+}
+
+type phase uint8
+
+const (
+	blank   phase = iota // nothing is known
+	loading              // it was asked for
+	working
+)
+
+// NewMachine returns a machine that begins by loading.
+func NewMachine(s Settings) *Machine {
+	return &Machine{set: s, slots: map[uint64]*slot{}, alarms: map[Alarm]bool{}}
+}
+
+// Step takes one input at the time now and returns what to do, in order.
+func (m *Machine) Step(now fence.Instant, in Input) []Action {
+	m.out = nil
+	switch in := in.(type) {
+	case Loaded:
+		m.loaded(in)
+	case Woken:
+		m.woken(in)
+	case Turned:
+		m.turned(in)
+	case Stored:
+		m.stored(in)
+	case Sent:
+		m.sent(now, in)
+	case Seen:
+		m.sighted(in)
+	case Found:
+		m.found(in)
+	case Saved:
+		m.saved()
+	case Broke:
+		m.broke(now, in)
+	case Lost:
+		m.phase = blank
+		m.retry = now.Add(m.set.Retry)
+	case Tick:
+	}
+	m.pump(now)
+	return m.out
+}
+
+// Next is when Step wants to be called with a Tick if nothing else happens before;
+// 0 means never.
+func (m *Machine) Next() fence.Instant {
+	if m.retry != 0 || m.looking {
+		return m.retry
+	}
+	return m.glance
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+// alarm raises or ends an alarm, once.
+func (m *Machine) alarm(c Cause, index uint64, raised bool) {
+	key := Alarm{Cause: c, Index: index}
+	if m.alarms[key] == raised {
+		return
+	}
+	m.alarms[key] = raised
+	key.Raised = raised
+	m.do(key)
+}
+
+// loaded begins anew from what is stored. Everything not final is in doubt: a
+// predecessor may have sent it, and blocks have passed (S20).
+func (m *Machine) loaded(in Loaded) {
+	m.phase = working
+	clear(m.slots)
+	for _, s := range in.Snapshot.Slots {
+		m.slots[s.Index] = &slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))}
+	}
+	m.floor = in.Best
+	m.next = max(m.next, in.Snapshot.Next)
+	m.counted(in.Best)
+	m.queued = in.Snapshot.Queued
+	m.paused, m.cursor, m.looked = 0, 0, 0
+	m.strange = in.Snapshot.Strange
+	m.covered(in.Final)
+}
+
+// counted takes what the chain says of the account's next index. One answer of one
+// node may be old: the next index to give away only grows.
+func (m *Machine) counted(best uint64) {
+	m.best = best
+	m.seen = max(m.seen, best)
+	m.next = max(m.next, best)
+	if m.best < m.floor || m.best >= m.seen {
+		m.alarm(Rewound, 0, m.best < m.floor)
+	}
+}
+
+// covered: nothing of what was ever seen in the chain can be unknown to us any more
+// and still come back.
+func (m *Machine) covered(final uint64) {
+	m.strange = m.strange && final < m.seen
+	m.alarm(Strange, 0, m.strange)
+}
+
+func (m *Machine) woken(in Woken) {
+	m.queued = max(m.queued, in.Queued)
+	for _, index := range in.Cancels {
+		if s := m.slots[index]; s != nil {
+			s.Cancel = true
+		}
+	}
+}
+
+// broke: an action failed as a whole. What reads is tried again later. What writes
+// may have happened; then only the rows know.
+func (m *Machine) broke(now fence.Instant, in Broke) {
+	m.retry = now.Add(m.set.Retry)
+	switch a := in.Action.(type) {
+	case Load:
+		m.phase = blank
+	case Assign, Replace:
+		m.signing = false
+		if in.Unsure {
+			m.phase = blank
+		}
+	case Save:
+		m.saving = false // saving twice is harmless
+	case Probe:
+		m.looking = false
+	case Search:
+		m.searching = false
+	case Submit:
+		m.sending = false
+		for _, t := range a.Attempts {
+			m.unsure(t.Index, t.Hash)
+		}
+	case Alarm:
+	}
+}
+
+// ordered are the slots by index.
+func (m *Machine) ordered() []uint64 { return slices.Sorted(maps.Keys(m.slots)) }

@@ -1,0 +1,242 @@
+package pending
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// Memory is a store in this process: for a deployment of one copy that says so by
+// name (S18), and for tests. A crash loses everything in it, transactions that were
+// sent included: after it the chain alone knows what was done.
+type Memory struct {
+	// Fence refuses tokens that are not current; nil accepts every one.
+	Fence func(fence.Token) error
+	// Now names the time at which intents are accepted; nil is time.Now.
+	Now func() time.Time
+
+	mu      sync.Mutex
+	intents []*Record // in the order in which they were accepted
+	byID    map[ID]*Record
+	slots   map[chain.Account]map[uint64]*memorySlot
+	commits int
+}
+
+// Record is an intent and what became of it so far.
+type Record struct {
+	Intent
+	Fate   Fate
+	Why    string  // Rejected: the chain's words
+	Index  *uint64 // nil: it waits for a slot
+	Last   Change  // as last stored
+	Cancel bool
+}
+
+type memorySlot struct {
+	Slot
+	last Change
+}
+
+// Accept stores an intent, or returns the one that was stored under the same key.
+func (s *Memory) Accept(_ context.Context, in Intent) (Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.intents {
+		if r.Account == in.Account && r.Key == in.Key && in.Key != "" {
+			if !same(r.Call, in.Call) {
+				return Record{}, ErrConflict
+			}
+			return *r, nil
+		}
+	}
+	_, _ = rand.Read(in.ID[:])
+	in.Created = time.Now()
+	if s.Now != nil {
+		in.Created = s.Now()
+	}
+	r := &Record{Intent: in}
+	if s.byID == nil {
+		s.byID, s.slots = map[ID]*Record{}, map[chain.Account]map[uint64]*memorySlot{}
+	}
+	s.intents = append(s.intents, r)
+	s.byID[in.ID] = r
+	return *r, nil
+}
+
+func same(a, b chain.Call) bool { return reflect.DeepEqual(a, b) }
+
+// Cancel asks that an intent not be done any more; it may be too late.
+func (s *Memory) Cancel(_ context.Context, id ID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.byID[id]
+	if r == nil {
+		return ErrNotFound
+	}
+	r.Cancel = true
+	if r.Index == nil && r.Fate == Open {
+		r.Fate = Cancelled
+	}
+	return nil
+}
+
+// Get returns an intent.
+func (s *Memory) Get(_ context.Context, id ID) (Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.byID[id]; r != nil {
+		return *r, nil
+	}
+	return Record{}, ErrNotFound
+}
+
+// Records returns all intents in the order in which they were accepted.
+func (s *Memory) Records() []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Record, len(s.intents))
+	for i, r := range s.intents {
+		all[i] = *r
+	}
+	return all
+}
+
+// Attempts returns all attempts that were ever stored for the account.
+func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.slots[account] {
+		all = append(all, one.Attempts...)
+	}
+	return all
+}
+
+// Load implements Store.
+func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var snap Snapshot
+	for index, one := range s.slots[account] {
+		snap.Next = max(snap.Next, index+1)
+		if index < from && one.last.Status.Terminal() && one.last.Status != FinalityTimeout {
+			continue
+		}
+		slot := one.Slot
+		slot.Attempts = slices.Clone(slot.Attempts)
+		slot.Cancel = slot.Intent != nil && s.byID[*slot.Intent].Cancel
+		snap.Slots = append(snap.Slots, slot)
+	}
+	slices.SortFunc(snap.Slots, func(a, b Slot) int { return cmp.Compare(a.Index, b.Index) })
+	snap.Queued = len(s.queue(account))
+	return snap, nil
+}
+
+func (s *Memory) queue(account chain.Account) (waiting []*Record) {
+	for _, r := range s.intents {
+		if r.Account == account && r.Index == nil && r.Fate == Open {
+			waiting = append(waiting, r)
+		}
+	}
+	return waiting
+}
+
+// Queue implements Store.
+func (s *Memory) Queue(_ context.Context, account chain.Account, most int) (oldest []Intent, left int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.queue(account)
+	n := min(most, len(waiting))
+	for _, r := range waiting[:n] {
+		oldest = append(oldest, r.Intent)
+	}
+	return oldest, len(waiting) - n, nil
+}
+
+// Waiting implements Store.
+func (s *Memory) Waiting(_ context.Context, account chain.Account) (queued int, cancels []uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.intents {
+		if r.Account == account && r.Cancel && r.Index != nil && r.Fate == Open {
+			cancels = append(cancels, *r.Index)
+		}
+	}
+	return len(s.queue(account)), cancels, nil
+}
+
+// Calls implements Store.
+func (s *Memory) Calls(_ context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := map[uint64]chain.Call{}
+	for _, index := range indices {
+		if one := s.slots[account][index]; one != nil && one.Intent != nil {
+			calls[index] = s.byID[*one.Intent].Call
+		}
+	}
+	return calls, nil
+}
+
+// Write implements Store.
+func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Fence != nil {
+		if err := s.Fence(t); err != nil {
+			return err
+		}
+	}
+	s.commits++
+	for _, add := range b.New {
+		if s.slots[b.Account] == nil {
+			s.slots[b.Account] = map[uint64]*memorySlot{}
+		}
+		if s.slots[b.Account][add.Index] != nil {
+			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
+		}
+		s.slots[b.Account][add.Index] = &memorySlot{Slot: add}
+		if add.Intent != nil {
+			index := add.Index
+			s.byID[*add.Intent].Index = &index
+		}
+	}
+	for _, add := range b.Attempts {
+		one := s.slots[b.Account][add.Index]
+		one.Attempts = append(one.Attempts, add.Attempts...)
+	}
+	for _, r := range b.Rejects {
+		s.byID[r.Intent].Fate, s.byID[r.Intent].Why = Rejected, r.Why
+	}
+	for _, c := range b.Changes {
+		s.change(b.Account, c)
+	}
+	return nil
+}
+
+func (s *Memory) change(account chain.Account, c Change) {
+	one := s.slots[account][c.Index]
+	one.last = c
+	if one.Intent == nil {
+		return
+	}
+	r := s.byID[*one.Intent]
+	r.Last, r.Fate = c, c.Intent
+	if c.Intent == Again {
+		r.Fate, r.Index, one.Intent = Open, nil, nil
+	}
+}
+
+// Commits counts the writes.
+func (s *Memory) Commits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commits
+}

@@ -1,0 +1,197 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// perform does one action and returns its answer.
+func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Longest)
+	defer cancel()
+	switch a := a.(type) {
+	case Load:
+		return l.load(ctx)
+	case Assign:
+		return l.assign(ctx, a)
+	case Replace:
+		return l.replace(ctx, a)
+	case Submit:
+		return l.submit(ctx, a), nil
+	case Probe:
+		return l.probe(ctx, a)
+	case Search:
+		return l.search(ctx, a)
+	case Save:
+		return Saved{}, l.write(ctx, Batch{Changes: a.Changes})
+	default:
+		return nil, fmt.Errorf("pending: no such action: %T", a)
+	}
+}
+
+func (l *loop) load(ctx context.Context) (Input, error) {
+	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
+	if err != nil {
+		return nil, err
+	}
+	best, err := l.Chain.Next(ctx, l.Account, chain.Best)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := l.Store.Load(ctx, l.Account, best)
+	return Loaded{Snapshot: snapshot, Best: best, Final: final}, err
+}
+
+// write stores a batch while the gate's fenced door is open; the store's own fence
+// refuses it after that.
+func (l *loop) write(ctx context.Context, b Batch) error {
+	b.Account = l.Account
+	return l.act(ctx, func(ctx context.Context) error { return l.Store.Write(ctx, l.token, b) })
+}
+
+func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
+	return l.gate.Do(ctx, fence.Fenced, 0, func(ctx context.Context, t fence.Token) error {
+		if t.Term != l.token.Term {
+			return fence.ErrStale
+		}
+		return do(ctx)
+	})
+}
+
+// assign signs for the oldest intents and stores what it signed. The indices must
+// follow one another, so it ends at the first that can not be signed.
+func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
+	intents, left, err := l.Store.Queue(ctx, l.Account, a.Most)
+	if err != nil || len(intents) == 0 {
+		return Stored{}, err
+	}
+	drafts := make([]chain.Draft, len(intents))
+	for i, intent := range intents {
+		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee}
+	}
+	prepared, err := l.Chain.Prepare(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	out := Stored{Left: left}
+	var batch Batch
+	for i, p := range prepared {
+		if errors.Is(p.Err, chain.ErrCall) {
+			batch.Rejects = append(batch.Rejects, Reject{Intent: intents[i].ID, Why: p.Err.Error()})
+			out.Left += len(prepared) - i - 1
+			break
+		}
+		if p.Err != nil {
+			out.Hold = p.Err
+			out.Left += len(prepared) - i
+			break
+		}
+		batch.New = append(batch.New, Slot{
+			Index: p.Index, Intent: &intents[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: l.height.Load(),
+		})
+	}
+	if len(batch.New)+len(batch.Rejects) == 0 {
+		return out, nil
+	}
+	out.Slots = batch.New
+	return out, l.write(ctx, batch)
+}
+
+// replace signs further attempts, each carrying the slot's own intent or nothing.
+func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
+	var indices []uint64
+	for _, w := range a.Wishes {
+		if !w.Filler {
+			indices = append(indices, w.Index)
+		}
+	}
+	calls, err := l.Store.Calls(ctx, l.Account, indices)
+	if err != nil {
+		return nil, err
+	}
+	drafts := make([]chain.Draft, len(a.Wishes))
+	for i, w := range a.Wishes {
+		drafts[i] = chain.Draft{
+			Account: l.Account, Index: w.Index, Call: calls[w.Index], Filler: w.Filler, Above: w.Above, Most: l.MostFee,
+		}
+	}
+	prepared, err := l.Chain.Prepare(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	var out Stored
+	var batch Batch
+	for i, p := range prepared {
+		if p.Err != nil {
+			out.Hold = p.Err
+			continue
+		}
+		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: a.Wishes[i].Filler}}, Since: l.height.Load()}
+		if out.Slots = append(out.Slots, s); a.Wishes[i].New {
+			batch.New = append(batch.New, s)
+		} else {
+			batch.Attempts = append(batch.Attempts, s)
+		}
+	}
+	if len(out.Slots) == 0 {
+		return out, nil
+	}
+	return out, l.write(ctx, batch)
+}
+
+// submit is the one place from which bytes leave. They are stored; the gate is asked
+// right before (S15); whatever is not answered is unknown.
+func (l *loop) submit(ctx context.Context, a Submit) Input {
+	signed := make([]chain.Signed, len(a.Attempts))
+	out := Sent{Tries: make([]Try, len(a.Attempts))}
+	for i, attempt := range a.Attempts {
+		signed[i] = attempt.Signed
+		out.Tries[i] = Try{Index: attempt.Index, Hash: attempt.Hash}
+	}
+	err := l.act(ctx, func(ctx context.Context) error {
+		for i, outcome := range l.Chain.Submit(ctx, signed) {
+			out.Tries[i].Outcome = outcome
+		}
+		return nil
+	})
+	if err != nil && l.Events.Refused != nil {
+		l.Events.Refused(err)
+	}
+	return out
+}
+
+func (l *loop) probe(ctx context.Context, a Probe) (Input, error) {
+	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
+	if err != nil {
+		return nil, err
+	}
+	height := l.final.Load()
+	hashes := make([]chain.Hash, len(a.Hashes))
+	for i, w := range a.Hashes {
+		hashes[i] = w.Hash
+	}
+	sightings, err := l.Chain.Probe(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	out := Seen{Final: final, Height: height, Sights: make([]Sight, len(sightings))}
+	for i, sighting := range sightings {
+		out.Sights[i] = Sight{Index: a.Hashes[i].Index, Hash: a.Hashes[i].Hash, Sighting: sighting}
+	}
+	return out, nil
+}
+
+func (l *loop) search(ctx context.Context, a Search) (Input, error) {
+	in, block, err := l.Chain.Find(ctx, l.Account, a.Index, a.From)
+	if errors.Is(err, chain.ErrNotFound) {
+		return Found{Index: a.Index}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Found{Index: a.Index, In: &Inclusion{Hash: in.Hash, Block: block, Failed: in.Failed}}, nil
+}

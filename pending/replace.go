@@ -1,0 +1,90 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// raised marks the slots at the front that have waited for too long: those that the
+// node has had for many blocks while nothing of the account got in. All of a batch at
+// once, since one at a time would take as many blocks for each.
+func (m *Machine) raised() {
+	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.bumped)+m.set.RaiseAfter {
+		return
+	}
+	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
+		s := m.slots[index]
+		if s == nil {
+			break
+		}
+		if _, t := s.last(); s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
+			s.raise = true
+		}
+	}
+	m.bumped = m.head.Number
+}
+
+// wishes are the further attempts that are wanted, and those that close a gap.
+func (m *Machine) wishes() (wishes []Wish) {
+	for _, index := range m.gaps() {
+		wishes = append(wishes, Wish{Index: index, Filler: true, New: true})
+	}
+	for _, index := range m.ordered() {
+		s := m.slots[index]
+		if len(wishes) == m.set.MaxBatch {
+			break
+		}
+		if s.in != nil || s.doubt || s.spent {
+			continue
+		}
+		filler := s.filled() || s.void || s.Cancel
+		if s.raise || filler && !s.filled() {
+			a, _ := s.last()
+			wishes = append(wishes, Wish{Index: index, Above: a.Fee, Filler: filler})
+		}
+	}
+	return wishes
+}
+
+// gaps are indices below some slot of ours that nothing is known of, once they have
+// kept the slots behind them waiting for long enough: rows were lost, or somebody
+// else's transaction vanished.
+func (m *Machine) gaps() (missing []uint64) {
+	if m.set.FillAfter == 0 || m.head.Number < m.since+m.set.FillAfter {
+		return nil
+	}
+	for index := m.best; index < m.next && len(missing) < m.set.MaxBatch; index++ {
+		if m.slots[index] == nil {
+			missing = append(missing, index)
+		}
+	}
+	return missing
+}
+
+// stored takes in what was signed and committed: from here on it may leave.
+func (m *Machine) stored(in Stored) {
+	m.signing = false
+	m.queued = in.Left
+	for _, add := range in.Slots {
+		s := m.slots[add.Index]
+		if s == nil {
+			s = &slot{Slot: add, tries: make([]try, len(add.Attempts))}
+			s.told = s.change(false) // as the store has written it
+			s.telling = s.told
+			m.slots[add.Index] = s
+			m.next = max(m.next, add.Index+1)
+			continue
+		}
+		s.Attempts = append(s.Attempts, add.Attempts...)
+		s.tries = append(s.tries, make([]try, len(add.Attempts))...)
+		s.raise = false
+	}
+	m.held(in.Hold)
+}
+
+// held says why no more is signed. It is tried again with the next block.
+func (m *Machine) held(why error) {
+	m.alarm(Funds, 0, is(why, chain.ErrFunds))
+	m.alarm(Fees, 0, is(why, chain.ErrFee))
+	m.alarm(Keys, 0, is(why, chain.ErrKey))
+	if why != nil {
+		m.paused = m.head.Number + 1
+	}
+}

@@ -1,0 +1,124 @@
+package pending
+
+import (
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// sent takes the node's answers to attempts that were handed over. None of them is a
+// failure: each says which question to ask next.
+func (m *Machine) sent(now fence.Instant, in Sent) {
+	m.sending = false
+	funds := true
+	for _, answer := range in.Tries {
+		s := m.slots[answer.Index]
+		if s == nil {
+			continue
+		}
+		_, t := s.find(answer.Hash)
+		if t == nil {
+			continue
+		}
+		t.at = m.head.Number
+		switch answer.Verdict {
+		case chain.Accepted, chain.Known:
+			t.reached = taken
+		case chain.Unknown:
+			m.unsure(answer.Index, answer.Hash)
+			m.retry = now.Add(m.set.Retry)
+		case chain.IndexTooLow:
+			t.reached, s.doubt = maybe, true
+		case chain.Underpriced:
+			t.reached, s.doubt, s.outbid = maybe, true, true
+		case chain.FeeTooLow:
+			s.raise = true
+		case chain.NoFunds:
+			funds, m.paused = false, m.head.Number+1
+		case chain.Full:
+			m.paused = m.head.Number + 1
+		case chain.Invalid:
+			t.reached, s.void, s.raise = refused, true, true
+			m.alarm(Refused, s.Index, true)
+		}
+	}
+	m.alarm(Funds, 0, !funds)
+}
+
+// unsure: the bytes may have arrived.
+func (m *Machine) unsure(index uint64, hash chain.Hash) {
+	if s := m.slots[index]; s != nil {
+		if _, t := s.find(hash); t != nil && (t.reached == kept || t.reached == lost) {
+			t.reached = maybe
+		}
+		s.doubt = true
+	}
+}
+
+// sighted takes in where attempts were found. What was nowhere is sent again, the
+// same bytes; that another took its slot is only believed when the other is seen.
+func (m *Machine) sighted(in Seen) {
+	m.looking = false
+	m.final = max(m.final, in.Height)
+	m.covered(in.Final)
+	found := map[uint64]chain.Where{}
+	for _, sight := range in.Sights {
+		s := m.slots[sight.Index]
+		if s == nil {
+			continue
+		}
+		a, t := s.find(sight.Hash)
+		if t == nil {
+			continue
+		}
+		found[sight.Index] = max(found[sight.Index], sight.Where)
+		switch sight.Where {
+		case chain.Included:
+			if s.in == nil || !s.streamed {
+				s.in = &Inclusion{Hash: a.Hash, Block: sight.Block}
+				s.retracted = false
+			}
+			s.settled = s.settled || sight.Block.Number <= in.Height
+		case chain.Pooled:
+			t.reached = pooled
+		case chain.Nowhere:
+			if t.reached != refused {
+				t.reached = lost
+			}
+		}
+	}
+	for index, where := range found {
+		m.weigh(m.slots[index], where, in.Final)
+	}
+}
+
+// weigh draws the conclusion for a slot from all of its attempts.
+func (m *Machine) weigh(s *slot, where chain.Where, final uint64) {
+	s.doubt = false
+	switch {
+	case where == chain.Included:
+		s.raise = false
+	case s.in != nil && !s.streamed:
+		m.retract(s)
+	case where == chain.Nowhere && s.Index < final:
+		s.spent = true
+	case where == chain.Nowhere && s.outbid:
+		s.raise = true // somebody else's transaction waits for our slot
+	}
+	s.outbid = false
+}
+
+// found: another transaction used the slot up, or none did after all.
+func (m *Machine) found(in Found) {
+	m.searching = false
+	s := m.slots[in.Index]
+	if s == nil || !s.spent {
+		return
+	}
+	s.spent = false
+	if in.In != nil {
+		s.in, s.streamed = in.In, false
+		s.settled = in.In.Block.Number <= m.final
+		return
+	}
+	s.doubt = true
+}

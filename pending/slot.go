@@ -1,0 +1,113 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// slot is what the machine knows of a slot beyond what is stored.
+type slot struct {
+	Slot
+	tries []try // one for each attempt
+
+	in        *Inclusion // in the best chain, as far as we know
+	streamed  bool       // the stream of heads showed it: a turn will say when it leaves
+	retracted bool
+	settled   bool // in a finalized block
+	spent     bool // the chain counts the index as used by a final transaction that we do not know
+
+	doubt  bool // to be looked up
+	raise  bool // wants an attempt that pays more
+	outbid bool // the node has another transaction for it, ours or not
+	void   bool // the chain will never take its call
+
+	told    Change // what was last stored
+	telling Change // and what is being stored
+}
+
+// try is what became of an attempt.
+type try struct {
+	reached level
+	at      uint64 // the height at which it was handed over last
+}
+
+// level is how far an attempt has got, as far as we know.
+type level uint8
+
+const (
+	kept    level = iota // stored, and with no node
+	maybe                // it was handed over and nobody answered
+	taken                // a node said that it has it
+	pooled               // it was seen in a pool afterwards
+	lost                 // it was there and is not any more
+	refused              // the chain will never take it
+)
+
+// last is the attempt that counts: the one that pays most.
+func (s *slot) last() (*Attempt, *try) {
+	n := len(s.Attempts) - 1
+	return &s.Attempts[n], &s.tries[n]
+}
+
+func (s *slot) find(hash chain.Hash) (*Attempt, *try) {
+	for i := range s.Attempts {
+		if s.Attempts[i].Hash == hash {
+			return &s.Attempts[i], &s.tries[i]
+		}
+	}
+	return nil, nil
+}
+
+// mute says that nothing is known of it yet that would be worth storing.
+func (s *slot) mute() bool { return s.doubt && s.told == Change{} }
+
+// filled says that its dearest attempt does nothing but use the slot up.
+func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
+
+// unsent says that its dearest attempt has to be handed over.
+func (s *slot) unsent() bool {
+	_, t := s.last()
+	return s.in == nil && !s.doubt && !s.raise && (t.reached == kept || t.reached == lost)
+}
+
+// change is what is to be stored of the slot.
+func (s *slot) change(timedOut bool) Change {
+	a, t := s.last()
+	c := Change{Index: s.Index, Hash: a.Hash}
+	if s.in != nil {
+		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
+	}
+	switch {
+	case s.settled:
+		c.Status, c.Intent = s.verdict()
+	case s.in != nil && timedOut:
+		c.Status = FinalityTimeout
+	case s.in != nil:
+		c.Status = InBlock
+	case s.retracted:
+		c.Status = Retracted
+	case t.reached == pooled:
+		c.Status = Broadcast
+	case t.reached == taken:
+		c.Status = Ready
+	default:
+		c.Status = Future
+	}
+	return c
+}
+
+// verdict says how a settled slot ends, for it and for its intent.
+func (s *slot) verdict() (Status, Fate) {
+	winner, _ := s.find(s.in.Hash)
+	switch {
+	case winner != nil && !winner.Filler:
+		return Finalized, Done
+	case winner != nil && s.Intent == nil:
+		return Finalized, Open // it closed a gap
+	case s.Intent == nil:
+		return Usurped, Open
+	case s.void:
+		return Usurped, Rejected
+	case s.Cancel:
+		return Usurped, Cancelled
+	default:
+		return Usurped, Again
+	}
+}

@@ -1,0 +1,49 @@
+package pending
+
+import (
+	"context"
+	"errors"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// Store keeps intents and slots. Reading needs no leadership; writing does, and the
+// store itself refuses a token that is not the current one, with an error that wraps
+// fence.ErrStale. Any other error of Write leaves open whether it happened.
+type Store interface {
+	// Load returns all slots of the account that are not final, and all with an index
+	// of at least from.
+	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
+	// Queue returns the oldest intents that wait for a slot, and how many more wait.
+	Queue(ctx context.Context, account chain.Account, most int) (oldest []Intent, left int, err error)
+	// Waiting counts the intents that wait, and names the open slots whose intent is
+	// to be cancelled.
+	Waiting(ctx context.Context, account chain.Account) (queued int, cancels []uint64, err error)
+	// Calls returns what the intents in these slots want to have done.
+	Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error)
+	// Write stores a batch in one transaction that the token fences.
+	Write(ctx context.Context, t fence.Token, b Batch) error
+}
+
+// Batch is what one transaction writes.
+type Batch struct {
+	Account  chain.Account
+	New      []Slot // with their intents and first attempts
+	Attempts []Slot // further ones for slots that exist
+	Changes  []Change
+	Rejects  []Reject // intents that never get a slot
+}
+
+// Reject ends an intent without a slot.
+type Reject struct {
+	Intent ID
+	Why    string
+}
+
+var (
+	// ErrConflict says that the key was used before, for another call.
+	ErrConflict = errors.New("this idempotency key names another call already")
+	// ErrNotFound says that there is no such intent.
+	ErrNotFound = errors.New("no such transaction")
+)

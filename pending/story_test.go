@@ -1,0 +1,286 @@
+package pending
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
+
+// The stories in testdata are read by people: a line is an input, an indented line
+// after it is an action.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tell(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(want, got) {
+				t.Errorf("told:\n%s\nwritten:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// tell runs the inputs of a story and writes what the machine does after each.
+func tell(t *testing.T, text string) []byte {
+	t.Helper()
+	m := NewMachine(Settings{
+		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6,
+		Retry: time.Second, Patience: time.Hour,
+	})
+	now := fence.Instant(time.Hour)
+	m.glance = now.Add(time.Hour)
+	var out bytes.Buffer
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		fmt.Fprintln(&out, line)
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		if words[0] == "wait" {
+			d, err := time.ParseDuration(words[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(d)
+			words = []string{"tick"}
+		}
+		for _, a := range m.Step(now, parse(t, words)) {
+			fmt.Fprintln(&out, "    "+say(a))
+		}
+	}
+	return out.Bytes()
+}
+
+// parse reads one input. Attempts are named by their slot and a letter: 5a is the
+// first for slot 5, 5x a foreign transaction. Blocks are named by number and branch.
+func parse(t *testing.T, words []string) Input {
+	t.Helper()
+	args := arguments(words[1:])
+	switch words[0] {
+	case "loaded":
+		in := Loaded{Best: args.number("best"), Final: args.number("final")}
+		in.Snapshot = Snapshot{Next: args.number("next"), Queued: int(args.number("queued")), Strange: args.has("strange")}
+		for _, name := range args.list("slots") {
+			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
+		}
+		return in
+	case "woken":
+		in := Woken{Queued: int(args.number("queued"))}
+		for _, name := range args.list("cancel") {
+			in.Cancels = append(in.Cancels, number(name))
+		}
+		return in
+	case "stored":
+		in := Stored{Left: int(args.number("left"))}
+		for _, name := range args.list("slots") {
+			in.Slots = append(in.Slots, slotNamed(name))
+		}
+		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
+		return in
+	case "sent":
+		var in Sent
+		for _, pair := range args.rest {
+			name, verdict, _ := strings.Cut(pair, "=")
+			in.Tries = append(in.Tries, Try{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict)}})
+		}
+		return in
+	case "seen":
+		in := Seen{Final: args.number("final"), Height: args.number("height")}
+		for _, pair := range args.rest {
+			name, where, _ := strings.Cut(pair, "=")
+			sight := Sight{Index: index(name), Hash: chain.Hash(name)}
+			switch where {
+			case "nowhere":
+			case "pooled":
+				sight.Where = chain.Pooled
+			default:
+				sight.Where, sight.Block = chain.Included, blockNamed(where)
+			}
+			in.Sights = append(in.Sights, sight)
+		}
+		return in
+	case "found":
+		in := Found{Index: args.number("index")}
+		if args.has("hash") {
+			in.In = &Inclusion{Hash: chain.Hash(args.word("hash")), Block: blockNamed(args.word("block"))}
+		}
+		return in
+	case "applied", "reverted", "finalized":
+		in := Turned{Turn: chain.Turn{Block: blockNamed(words[1])}, Count: args.number("count")}
+		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
+		for _, name := range args.list("with") {
+			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name)})
+		}
+		return in
+	case "saved":
+		return Saved{}
+	case "lost":
+		return Lost{}
+	case "tick":
+		return Tick{}
+	case "broke":
+		return Broke{Action: map[string]Action{
+			"load": Load{}, "assign": Assign{}, "replace": Replace{}, "save": Save{}, "probe": Probe{}, "search": Search{},
+		}[words[1]], Unsure: args.has("unsure")}
+	}
+	t.Fatalf("no such input: %s", words[0])
+	return nil
+}
+
+type words struct {
+	named map[string]string
+	rest  []string
+}
+
+func arguments(list []string) words {
+	w := words{named: map[string]string{}, rest: list}
+	for _, word := range list {
+		name, value, _ := strings.Cut(word, "=")
+		w.named[name] = value
+	}
+	w.rest = nil
+	for _, word := range list {
+		if word[0] >= '0' && word[0] <= '9' && strings.Contains(word, "=") {
+			w.rest = append(w.rest, word)
+		}
+	}
+	return w
+}
+
+func (w words) has(name string) bool      { _, ok := w.named[name]; return ok }
+func (w words) word(name string) string   { return w.named[name] }
+func (w words) number(name string) uint64 { return number(w.named[name]) }
+func (w words) list(name string) []string {
+	return strings.FieldsFunc(w.named[name], func(r rune) bool { return r == ',' })
+}
+
+func number(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64)
+	return n
+}
+
+// index is the slot of an attempt's name, height and branch those of a block's.
+func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyz!")) }
+
+func blockNamed(name string) chain.Block {
+	return chain.Block{Number: number(strings.TrimRight(name, "abc'")), Hash: chain.Hash(name)}
+}
+
+// slotNamed reads 5a, 5ab (two attempts), 5a-b! (the second a filler), 5a~ (to be cancelled).
+func slotNamed(name string) Slot {
+	cancel := strings.HasSuffix(name, "~")
+	name = strings.TrimSuffix(name, "~")
+	digits := strings.TrimRight(name, "abcdefg!")
+	s := Slot{Index: number(digits), Cancel: cancel, Since: 100}
+	letters := name[len(digits):]
+	for i, letter := range letters {
+		if letter == '!' {
+			continue
+		}
+		filler := i+1 < len(letters) && letters[i+1] == '!'
+		s.Attempts = append(s.Attempts, Attempt{Filler: filler, Signed: chain.Signed{
+			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: chain.Fee{Tip: big.NewInt(int64(letter))},
+		}})
+		if !filler {
+			id := ID{byte(s.Index)}
+			s.Intent = &id
+		}
+	}
+	return s
+}
+
+func verdictNamed(t *testing.T, word string) chain.Verdict {
+	t.Helper()
+	for v := chain.Unknown; v <= chain.Invalid; v++ {
+		if strings.ReplaceAll(v.String(), " ", "-") == word {
+			return v
+		}
+	}
+	t.Fatalf("no such verdict: %s", word)
+	return 0
+}
+
+// say writes an action.
+func say(a Action) string {
+	var w strings.Builder
+	switch a := a.(type) {
+	case Load:
+		w.WriteString("load")
+	case Assign:
+		fmt.Fprintf(&w, "assign %d most %d", a.First, a.Most)
+	case Replace:
+		w.WriteString("replace")
+		for _, one := range a.Wishes {
+			fmt.Fprintf(&w, " %d", one.Index)
+			if one.Filler {
+				w.WriteString("!")
+			}
+			if one.New {
+				w.WriteString(" (gap)")
+			}
+		}
+	case Submit:
+		w.WriteString("submit")
+		for _, one := range a.Attempts {
+			w.WriteString(" " + string(one.Hash))
+		}
+	case Probe:
+		w.WriteString("probe")
+		for _, one := range a.Hashes {
+			w.WriteString(" " + string(one.Hash))
+		}
+	case Search:
+		fmt.Fprintf(&w, "search %d from %d", a.Index, a.From)
+	case Save:
+		w.WriteString("save")
+		for _, c := range a.Changes {
+			fmt.Fprintf(&w, " %s:%s", string(c.Hash), c.Status)
+			if c.Block.Hash != "" {
+				w.WriteString("@" + string(c.Block.Hash))
+			}
+			if c.Intent != Open {
+				w.WriteString("→" + c.Intent.String())
+			}
+		}
+	case Alarm:
+		fmt.Fprintf(&w, "alarm %s", a.Cause)
+		if a.Index != 0 {
+			fmt.Fprintf(&w, " %d", a.Index)
+		}
+		if !a.Raised {
+			w.WriteString(" over")
+		}
+	}
+	return w.String()
+}
