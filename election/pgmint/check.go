@@ -17,7 +17,7 @@ func Check(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer func() { _ = s.Close(context.Background()) }()
-	version, err := migrate.Version(ctx, s.Conn())
+	version, err := migrate.Version(ctx, s.Conn(), migrate.Set{})
 	if err != nil {
 		return err
 	}

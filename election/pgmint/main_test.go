@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, pgmint.Migrations(), nil)
+		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
 	pgtest.Main(m)
 }

@@ -78,7 +78,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 // register takes a process key that was never used before and writes down who
 // campaigns, with which leases.
 func (s *session) register(ctx context.Context) error {
-	version, err := migrate.Version(ctx, s.pg.Conn())
+	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ type Migration struct {
 // once.
 func Up(ctx context.Context, cfg Config, progress func(string)) error {
 	return with(ctx, cfg, func(conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, Migrations(), progress)
+		return migrate.Up(ctx, conn, migrate.Set{Files: Migrations()}, progress)
 	})
 }
 
@@ -88,7 +88,7 @@ func (e *HeldError) Error() string {
 // lives.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
 	return with(ctx, cfg, func(conn *pgx.Conn) error {
-		return migrate.Down(ctx, conn, Migrations(), 0, refuseHeld, progress)
+		return migrate.Down(ctx, conn, migrate.Set{Files: Migrations()}, 0, refuseHeld, progress)
 	})
 }
 
@@ -118,7 +118,7 @@ func refuseHeld(ctx context.Context, tx pgx.Tx) error {
 func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 	var s SchemaStatus
 	err := with(ctx, cfg, func(conn *pgx.Conn) error {
-		all, err := migrate.Status(ctx, conn, Migrations())
+		all, err := migrate.Status(ctx, conn, migrate.Set{Files: Migrations()})
 		for _, m := range all {
 			s.Latest = max(s.Latest, m.Version)
 			if m.AppliedAt != nil {

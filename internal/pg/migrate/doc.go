@@ -1,7 +1,8 @@
 // Package migrate brings the schema conch to a version and back.
 //
 // Migrations are files 0001_name.up.sql and 0001_name.down.sql, numbered from 1
-// without a gap. The table conch.schema_version says which are applied and with
+// without a gap. Each wing has a set of its own with a table of its own, the election
+// conch.schema_version, that says which are applied and with
 // what checksum: a file that changed after it was applied is an error, since
 // nobody could say any more what the schema looks like.
 //

@@ -19,14 +19,28 @@ func (p Progress) sayf(format string, args ...any) {
 	}
 }
 
+// Set is a wing's migrations. Each wing has its own versions, so that a program that
+// uses one of them minds none of the others.
+type Set struct {
+	Wing  string // as in the table's name, conch.WING_schema_version; empty is the election
+	Files fs.FS
+}
+
+func (s Set) table() string {
+	if s.Wing == "" {
+		return "conch.schema_version"
+	}
+	return "conch." + s.Wing + "_schema_version"
+}
+
 // Up applies what is missing.
-func Up(ctx context.Context, conn *pgx.Conn, fsys fs.FS, progress Progress) error {
-	steps, err := load(fsys)
+func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
+	steps, err := load(set.Files)
 	if err != nil {
 		return err
 	}
 	for {
-		next, err := upOne(ctx, conn, steps)
+		next, err := upOne(ctx, conn, set, steps)
 		if err != nil || next == nil {
 			return err
 		}
@@ -35,12 +49,12 @@ func Up(ctx context.Context, conn *pgx.Conn, fsys fs.FS, progress Progress) erro
 }
 
 // upOne applies the first migration that is missing; nil if none is.
-func upOne(ctx context.Context, conn *pgx.Conn, steps []step) (next *step, err error) {
+func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step) (next *step, err error) {
 	err = locked(ctx, conn, func(tx pgx.Tx) error {
-		if err := prepare(ctx, tx); err != nil {
+		if err := prepare(ctx, tx, set); err != nil {
 			return err
 		}
-		applied, err := records(ctx, tx)
+		applied, err := records(ctx, tx, set)
 		if err != nil {
 			return err
 		}
@@ -54,7 +68,7 @@ func upOne(ctx context.Context, conn *pgx.Conn, steps []step) (next *step, err e
 		if _, err := tx.Exec(ctx, next.up); err != nil {
 			return fmt.Errorf("migration %s: %w", next, err)
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO conch.schema_version (version, name, checksum) VALUES ($1, $2, $3)`,
+		_, err = tx.Exec(ctx, `INSERT INTO `+set.table()+` (version, name, checksum) VALUES ($1, $2, $3)`,
 			next.version, next.name, next.checksum)
 		return err
 	})
@@ -72,16 +86,16 @@ func missing(steps []step, applied []record) *step {
 
 // Down takes back every migration above version to, the last one first, if guard
 // allows it. A nil guard allows everything.
-func Down(ctx context.Context, conn *pgx.Conn, fsys fs.FS, to int,
+func Down(ctx context.Context, conn *pgx.Conn, set Set, to int,
 	guard func(context.Context, pgx.Tx) error, progress Progress,
 ) error {
-	steps, err := load(fsys)
+	steps, err := load(set.Files)
 	if err != nil {
 		return err
 	}
 	var undone []step
 	err = locked(ctx, conn, func(tx pgx.Tx) error {
-		applied, err := records(ctx, tx)
+		applied, err := records(ctx, tx, set)
 		if err != nil {
 			return err
 		}
@@ -94,7 +108,7 @@ func Down(ctx context.Context, conn *pgx.Conn, fsys fs.FS, to int,
 				return err
 			}
 		}
-		return takeBack(ctx, tx, undone)
+		return takeBack(ctx, tx, set, undone)
 	})
 	if err != nil {
 		return err
@@ -124,12 +138,12 @@ func above(to int, steps []step, applied []record) ([]step, error) {
 	return list, nil
 }
 
-func takeBack(ctx context.Context, tx pgx.Tx, steps []step) error {
+func takeBack(ctx context.Context, tx pgx.Tx, set Set, steps []step) error {
 	for _, one := range steps {
 		if _, err := tx.Exec(ctx, one.down); err != nil {
 			return fmt.Errorf("taking back %s: %w", one, err)
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM conch.schema_version WHERE version = $1`, one.version); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+set.table()+` WHERE version = $1`, one.version); err != nil {
 			return err
 		}
 	}

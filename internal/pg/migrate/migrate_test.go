@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,8 @@ func files(pairs ...string) fstest.MapFS {
 	return fsys
 }
 
+func set(files fs.FS) migrate.Set { return migrate.Set{Files: files} }
+
 func two() fstest.MapFS {
 	return files(
 		"0001_one.up.sql", "CREATE TABLE conch.one (n int); INSERT INTO conch.one VALUES (1)",
@@ -36,7 +39,7 @@ func two() fstest.MapFS {
 
 func version(t *testing.T, conn *pgx.Conn) int {
 	t.Helper()
-	v, err := migrate.Version(t.Context(), conn)
+	v, err := migrate.Version(t.Context(), conn, migrate.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,23 +54,23 @@ func TestUpStatusDown(t *testing.T) {
 	}
 	var said []string
 	say := func(line string) { said = append(said, line) }
-	if err := migrate.Up(ctx, conn, two(), say); err != nil {
+	if err := migrate.Up(ctx, conn, set(two()), say); err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate.Up(ctx, conn, two(), say); err != nil { // nothing left to do
+	if err := migrate.Up(ctx, conn, set(two()), say); err != nil { // nothing left to do
 		t.Fatal(err)
 	}
-	list, err := migrate.Status(ctx, conn, two())
+	list, err := migrate.Status(ctx, conn, set(two()))
 	if err != nil || len(list) != 2 || list[1].Name != "two" || list[1].AppliedAt == nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(ctx, conn, two(), 1, nil, say); err != nil {
+	if err := migrate.Down(ctx, conn, set(two()), 1, nil, say); err != nil {
 		t.Fatal(err)
 	}
 	if v := version(t, conn); v != 1 {
 		t.Fatalf("version %d after going down to 1", v)
 	}
-	list, err = migrate.Status(ctx, conn, two())
+	list, err = migrate.Status(ctx, conn, set(two()))
 	if err != nil || list[0].AppliedAt == nil || list[1].AppliedAt != nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
@@ -83,7 +86,7 @@ func TestConcurrentRunsAreHarmless(t *testing.T) {
 	faults := make([]error, 4)
 	for i := range faults {
 		conn := db.Connect(t)
-		wg.Go(func() { faults[i] = migrate.Up(t.Context(), conn, two(), nil) })
+		wg.Go(func() { faults[i] = migrate.Up(t.Context(), conn, set(two()), nil) })
 	}
 	wg.Wait()
 	if err := errors.Join(faults...); err != nil {
@@ -100,14 +103,14 @@ func TestAFailureKeepsWhatCameBefore(t *testing.T) {
 	conn := pgtest.New(t).Connect(t)
 	broken := two()
 	broken["0002_two.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE conch.two (n int); SELECT nonsense")}
-	err := migrate.Up(t.Context(), conn, broken, nil)
+	err := migrate.Up(t.Context(), conn, set(broken), nil)
 	if err == nil || !strings.Contains(err.Error(), "0002_two") {
 		t.Fatalf("error %v", err)
 	}
 	if v := version(t, conn); v != 1 {
 		t.Fatalf("version %d", v)
 	}
-	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil { // the half of 0002 is gone
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil { // the half of 0002 is gone
 		t.Fatal(err)
 	}
 }
@@ -115,16 +118,16 @@ func TestAFailureKeepsWhatCameBefore(t *testing.T) {
 func TestAChangedFileIsDrift(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
 		t.Fatal(err)
 	}
 	changed := two()
 	changed["0001_one.up.sql"] = &fstest.MapFile{Data: []byte("SELECT 1")}
 	var drift *migrate.DriftError
-	if err := migrate.Up(t.Context(), conn, changed, nil); !errors.As(err, &drift) || drift.Version != 1 {
+	if err := migrate.Up(t.Context(), conn, set(changed), nil); !errors.As(err, &drift) || drift.Version != 1 {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := migrate.Status(t.Context(), conn, changed); !errors.As(err, &drift) {
+	if _, err := migrate.Status(t.Context(), conn, set(changed)); !errors.As(err, &drift) {
 		t.Fatalf("error %v", err)
 	}
 }
@@ -132,7 +135,7 @@ func TestAChangedFileIsDrift(t *testing.T) {
 func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
 		t.Fatal(err)
 	}
 	inUse := errors.New("in use")
@@ -140,7 +143,7 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 		_, err := tx.Exec(ctx, "LOCK TABLE conch.one")
 		return errors.Join(err, inUse)
 	}
-	if err := migrate.Down(t.Context(), conn, two(), 0, guard, nil); !errors.Is(err, inUse) {
+	if err := migrate.Down(t.Context(), conn, set(two()), 0, guard, nil); !errors.Is(err, inUse) {
 		t.Fatalf("error %v", err)
 	}
 	if v := version(t, conn); v != 2 {
@@ -152,20 +155,20 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
-	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
 		t.Fatal(err)
 	}
 	older := two()
 	delete(older, "0002_two.up.sql")
 	delete(older, "0002_two.down.sql")
-	if err := migrate.Up(t.Context(), conn, older, nil); err != nil {
+	if err := migrate.Up(t.Context(), conn, set(older), nil); err != nil {
 		t.Fatal(err)
 	}
-	list, err := migrate.Status(t.Context(), conn, older)
+	list, err := migrate.Status(t.Context(), conn, set(older))
 	if err != nil || len(list) != 2 || list[1].Name != "two" {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(t.Context(), conn, older, 0, nil, nil); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if err := migrate.Down(t.Context(), conn, set(older), 0, nil, nil); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Fatalf("error %v", err)
 	}
 }
@@ -181,7 +184,7 @@ func TestMigratesWithoutTheRightToCreateSchemas(t *testing.T) {
 	t.Cleanup(func() { // a role belongs to the server, not to the database
 		_, _ = conn.Exec(context.Background(), `RESET ROLE; DROP SCHEMA conch CASCADE; DROP ROLE migrator_s29`)
 	})
-	if err := migrate.Up(t.Context(), conn, two(), nil); err != nil {
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -195,8 +198,32 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"two names":         files("0001_one.up.sql", "SELECT 1", "0001_uno.down.sql", "SELECT 1"),
 		"one has no way up": files("0001_one.down.sql", "SELECT 1"),
 	} {
-		if err := migrate.Up(t.Context(), conn, fsys, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if err := migrate.Up(t.Context(), conn, set(fsys), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
+	}
+}
+
+// Two wings have the same numbers and never meet.
+func TestWings(t *testing.T) {
+	t.Parallel()
+	conn := pgtest.New(t).Connect(t)
+	other := migrate.Set{Wing: "other", Files: fstest.MapFS{
+		"0001_thing.up.sql":   {Data: []byte(`CREATE TABLE conch.thing (a int)`)},
+		"0001_thing.down.sql": {Data: []byte(`DROP TABLE conch.thing`)},
+	}}
+	for _, one := range []migrate.Set{set(two()), other} {
+		if err := migrate.Up(t.Context(), conn, one, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := migrate.Down(t.Context(), conn, other, 0, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := migrate.Version(t.Context(), conn, set(nil)); v != 2 || err != nil {
+		t.Errorf("the other wing is at version %d, %v", v, err)
+	}
+	if v, err := migrate.Version(t.Context(), conn, other); v != 0 || err != nil {
+		t.Errorf("the wing is at version %d, %v", v, err)
 	}
 }

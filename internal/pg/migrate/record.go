@@ -12,7 +12,7 @@ import (
 // on it.
 const lockKey int64 = 0x636f6e63685f6d67 // "conch_mg"
 
-// record is one line of conch.schema_version.
+// record is one line of a set's table.
 type record struct {
 	Version   int
 	Name      string
@@ -33,9 +33,9 @@ func (e *DriftError) Error() string {
 
 // prepare makes schema and table where they are missing. Asking first matters:
 // CREATE SCHEMA IF NOT EXISTS wants the privilege even where there is nothing to do.
-func prepare(ctx context.Context, tx pgx.Tx) error {
+func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	var schema, table bool
-	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass('conch.schema_version') IS NOT NULL`).
+	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass($1) IS NOT NULL`, set.table()).
 		Scan(&schema, &table)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func prepare(ctx context.Context, tx pgx.Tx) error {
 	if table {
 		return nil
 	}
-	_, err = tx.Exec(ctx, `CREATE TABLE conch.schema_version (
+	_, err = tx.Exec(ctx, `CREATE TABLE `+set.table()+` (
 		version    int PRIMARY KEY CHECK (version > 0),
 		name       text NOT NULL,
 		checksum   text NOT NULL,
@@ -62,12 +62,12 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func records(ctx context.Context, q querier) ([]record, error) {
+func records(ctx context.Context, q querier, set Set) ([]record, error) {
 	var exists bool
-	if err := q.QueryRow(ctx, `SELECT to_regclass('conch.schema_version') IS NOT NULL`).Scan(&exists); err != nil || !exists {
+	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, set.table()).Scan(&exists); err != nil || !exists {
 		return nil, err
 	}
-	rows, err := q.Query(ctx, `SELECT version, name, checksum, applied_at FROM conch.schema_version ORDER BY version`)
+	rows, err := q.Query(ctx, `SELECT version, name, checksum, applied_at FROM `+set.table()+` ORDER BY version`)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,12 +16,12 @@ type Applied struct {
 
 // Status lists every migration of the files, and those of a newer program that
 // are applied.
-func Status(ctx context.Context, conn *pgx.Conn, fsys fs.FS) ([]Applied, error) {
-	steps, err := load(fsys)
+func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
+	steps, err := load(set.Files)
 	if err != nil {
 		return nil, err
 	}
-	applied, err := records(ctx, conn)
+	applied, err := records(ctx, conn, set)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +43,9 @@ func Status(ctx context.Context, conn *pgx.Conn, fsys fs.FS) ([]Applied, error) 
 	return list, nil
 }
 
-// Version is the highest migration applied, 0 where there is no schema.
-func Version(ctx context.Context, conn *pgx.Conn) (int, error) {
-	applied, err := records(ctx, conn)
+// Version is the highest migration applied, 0 where there is no schema. It needs no files.
+func Version(ctx context.Context, conn *pgx.Conn, set Set) (int, error) {
+	applied, err := records(ctx, conn, set)
 	if err != nil || len(applied) == 0 {
 		return 0, err
 	}

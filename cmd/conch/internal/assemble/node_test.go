@@ -26,7 +26,7 @@ const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, pgmint.Migrations(), nil)
+		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
 	pgtest.Main(m) // and looks for what still runs
 }

@@ -41,7 +41,7 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	g := gatherer{conn: conn, f: &f}
 	g.read(ctx, "server", &f.Server, serverSQL)
 	g.session(ctx, base)
-	if f.Schema, err = migrate.Version(ctx, conn); err != nil {
+	if f.Schema, err = migrate.Version(ctx, conn, migrate.Set{}); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
 		f.Schema = pgmint.SchemaMin // it is there, or nobody could forbid to read it
 	}

@@ -14,7 +14,7 @@ import (
 // Main looks for goroutines that were left running, too.
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, pgmint.Migrations(), nil)
+		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
 	pgtest.Main(m)
 }
