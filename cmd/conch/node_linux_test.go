@@ -5,44 +5,44 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // Two commands in one node, and the keeper of one is killed: whatever it left is
-// gone, and both roles are at work again, here or elsewhere.
+// gone, its role is campaigned for again, and the other command does not notice.
 func TestAKilledKeeperAmongSeveral(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	roles := "[election]\nlease = \"1s\"\n"
 	for _, name := range []string{"a", "b"} {
-		roles += fmt.Sprintf("[[roles]]\nname = %q\ncommand = ['sh', '-c', 'echo at work %s $CONCH_EPOCH; exec sleep 1000']\n", name, name)
+		roles += fmt.Sprintf("[[roles]]\nname = %q\ncommand = ['sh', '-c', 'setsid sleep 1000 & echo at work %s $CONCH_EPOCH; exec sleep 1000']\n", name, name)
 	}
 	n := startDaemon(t, "n1", db.URL, roles)
 	n.says("at work a 1")
 	n.says("at work b 1")
-	killed := 0
-	for _, p := range descendants(t, n.cmd.Process.Pid) {
-		if strings.Contains(p.command, "keeper") && strings.Contains(p.command, "at work a") {
-			if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			killed++
-		}
+	killed := below(t, n, "at work a")
+	others := below(t, n, "at work b")
+	if len(killed) < 3 || len(others) < 3 {
+		t.Fatalf("only %+v and %+v: this test is blind", killed, others)
 	}
-	if killed != 1 {
-		t.Fatalf("%d keepers of a found", killed)
+	if err := syscall.Kill(killed[0].pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	n.says("leadership released", "scope", "a")
+	for _, p := range killed {
+		if p.alive() {
+			t.Errorf("its keeper was killed and the scope is released, but it lives: %+v", p)
+		}
 	}
 	n.says("leadership draining", "scope", "a", "reason", "the role's function returned: the keeper of the command was killed, and the command with it")
 	n.says("at work a 2")
-	pgtest.Eventually(t, patience, "b is at work", func() bool {
-		for _, p := range descendants(t, n.cmd.Process.Pid) {
-			if strings.HasPrefix(p.command, "sleep 1000") && p.alive() {
-				return true
-			}
+	for _, p := range others {
+		if !p.alive() {
+			t.Errorf("the keeper of a was killed, and this of b is dead: %+v", p)
 		}
-		return false
-	})
+	}
+	if n.count("leadership draining", "scope", "b") > 0 {
+		t.Error("b was given up")
+	}
 	family := descendants(t, n.cmd.Process.Pid)
 	if code := n.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -52,6 +52,17 @@ func TestAKilledKeeperAmongSeveral(t *testing.T) {
 			t.Errorf("it survived its node: %+v", p)
 		}
 	}
+}
+
+// below is the keeper of a command that has such arguments, and all below it.
+func below(t *testing.T, n *daemon, arguments string) (found []relative) {
+	t.Helper()
+	for _, p := range descendants(t, n.cmd.Process.Pid) {
+		if p.parent == n.cmd.Process.Pid && strings.Contains(p.command, arguments) {
+			found = append([]relative{p}, descendants(t, p.pid)...)
+		}
+	}
+	return found
 }
 
 // A node that is killed takes its command with it, and another node goes on.

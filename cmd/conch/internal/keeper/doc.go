@@ -18,7 +18,9 @@
 //
 // The command has a parent-death signal and dies with it. Conch is a subreaper
 // too, so all other descendants become conch's, which kills them before it lets
-// go of the leadership; it also kills a keeper that somebody stopped.
+// go of the leadership; it also kills a keeper that somebody stopped. Of conch's
+// children it kills those only: with several roles in one node, a keeper that dies
+// costs its own command and no other (nursery_linux.go).
 //
 // # How a tree is emptied
 //

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -19,6 +20,7 @@ type family struct {
 	shared int          // a process group that is not ours alone, never signalled as one
 	seen   map[int]bool // every descendant ever met
 	quick  bool         // the kernel lists the children of a thread
+	roots  func() []int // whom the tree begins with; nil: all our children
 	buf    [4096]byte
 }
 
@@ -38,10 +40,14 @@ func newFamily(shared int) *family {
 func (f *family) walk(visit func(pid int) bool) {
 	kids := f.listed
 	if !f.quick {
-		all := scanned()
+		all, _ := scanned()
 		kids = func(pid int) []int { return all[pid] }
 	}
-	for generation := kids(f.self); len(generation) > 0; {
+	roots := f.roots
+	if roots == nil {
+		roots = func() []int { return kids(f.self) }
+	}
+	for generation := roots(); len(generation) > 0; {
 		for _, pid := range generation {
 			if !visit(pid) {
 				return
@@ -105,51 +111,65 @@ func (f *family) listed(pid int) (kids []int) {
 		}
 	}
 	for _, thread := range threads {
-		fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+thread+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			continue // it has ended
-		}
-		number := 0
-		for {
-			n, err := unix.Read(fd, f.buf[:])
-			if n <= 0 || err != nil {
-				break
-			}
-			for _, c := range f.buf[:n] {
-				if c >= '0' && c <= '9' {
-					number = 10*number + int(c-'0')
-				} else if number != 0 {
-					kids = append(kids, number)
-					number = 0
-				}
-			}
-		}
-		_ = unix.Close(fd)
+		more, _ := f.of(pid, thread) // an error: it has ended
+		kids = append(kids, more...)
 	}
 	return kids
 }
 
-// scanned finds the children of all processes by looking at every one.
-func scanned() map[int][]int {
-	all := map[int][]int{}
-	entries, _ := os.ReadDir("/proc")
+// of lists the children of one thread.
+func (f *family) of(pid int, thread string) (kids []int, err error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+thread+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for number := 0; ; {
+		n, err := unix.Read(fd, f.buf[:])
+		if n <= 0 || err != nil {
+			return kids, err
+		}
+		for _, c := range f.buf[:n] {
+			if c >= '0' && c <= '9' {
+				number = 10*number + int(c-'0')
+			} else if number != 0 {
+				kids = append(kids, number)
+				number = 0
+			}
+		}
+	}
+}
+
+// scanned finds the children of all processes by looking at every one. The error
+// says that not all could be looked at.
+func scanned() (all map[int][]int, fault error) {
+	all = map[int][]int{}
+	entries, fault := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (name) state parent …, and a name may hold anything, brackets too.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 {
+		fields, err := status(e.Name())
+		if err != nil || len(fields) < 2 {
+			if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ESRCH) {
+				fault = errors.Join(fault, err)
+			}
 			continue
 		}
 		if parent, err := strconv.Atoi(fields[1]); err == nil {
 			all[parent] = append(all[parent], pid)
 		}
 	}
-	return all
+	return all, fault
+}
+
+// status of a process: its state, its parent and so on, see proc(5).
+func status(pid string) ([]string, error) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	// pid (name) state parent …, and a name may hold anything, brackets too.
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])), nil
 }

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -63,7 +62,7 @@ func Keep(cfg Config) (*Keeper, error) {
 	// if the command is to stay on our terminal, which belongs to one session; then
 	// a process group of its own and deaf ears have to do.
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cfg.Group == 0, Setpgid: cfg.Group != 0}
-	if err := k.cmd.Start(); err != nil {
+	if err := ours.fork(k.cmd); err != nil {
 		_ = orders.Close()
 		_ = reports.Close()
 		return nil, err
@@ -85,7 +84,7 @@ func (k *Keeper) listen(reports io.ReadCloser) {
 		k.report(r)
 	})
 	_ = reports.Close()
-	_ = k.cmd.Wait() // how it ended says less than what it said
+	ours.lost(k.cmd, !empty)
 	k.mu.Lock()
 	if k.watch != nil {
 		k.watch.Stop()
@@ -94,7 +93,7 @@ func (k *Keeper) listen(reports io.ReadCloser) {
 	_ = k.orders.to.Close()
 	if !empty {
 		k.report(Report{Kind: Abandoned})
-		bury(k.cmd.Process.Pid)
+		ours.bury(k.cmd.Process.Pid)
 	}
 	k.report(Report{Kind: Empty})
 }
@@ -133,45 +132,3 @@ func (k *Keeper) Kill() {
 
 // Done is closed after the last report.
 func (k *Keeper) Done() <-chan struct{} { return k.done }
-
-// bury kills all descendants of this process, which has no others than those of a
-// keeper that was killed, and returns when none is left.
-func bury(keeper int) {
-	home := leftCgroup(keeper)
-	defer home.remove()
-	f := newFamily(unix.Getpgrp())
-	for round := 0; round < freezeRounds && f.sweep(unix.SIGSTOP) > 0; round++ {
-		continue
-	}
-	home.kill()
-	for pace := firstPace; ; {
-		fresh := f.sweep(unix.SIGKILL)
-		switch {
-		case childless():
-			return
-		case fresh > 0:
-			pace = firstPace // they spawn: no pause
-		default:
-			timer := time.NewTimer(pace)
-			<-timer.C
-			pace = min(2*pace, slowestPace)
-		}
-	}
-}
-
-// childless buries the dead and tells whether nobody is left. The kernel's word for
-// it is ECHILD; the list in /proc is fit to find somebody, not to find nobody, since
-// it skips some while others end.
-func childless() bool {
-	for range atOnce {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return true
-		case pid == 0:
-			return false
-		}
-	}
-	return false
-}

@@ -29,6 +29,7 @@ const (
 	lifeEnv  = "CONCH_TEST_LIFE" // makes the test binary a command to be kept
 	dirEnv   = "CONCH_TEST_DIR"
 	markEnv  = "CONCH_TEST_MARK"
+	nestEnv  = "CONCH_TEST_NEST"  // makes it a process that keeps its arguments, see nest
 	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job
 	patience = 30 * time.Second
 )
@@ -41,6 +42,10 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == keeper.Command || os.Args[1] == keeper.InitCommand) {
 		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{}))
+	}
+	if os.Getenv(nestEnv) != "" {
+		nest(os.Args[1:])
+		return
 	}
 	if life := os.Getenv(lifeEnv); life != "" {
 		live(life)
@@ -116,14 +121,21 @@ func beat(who string) {
 // runs the tests.
 func conch(t *testing.T, db *pgtest.DB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"run"}, args...)...)
+	cmd := marks(t, exec.Command(os.Args[0], append([]string{"run"}, args...)...))
+	cmd.Env = append(cmd.Env, "CONCH_DB_URL="+db.URL)
+	return cmd
+}
+
+// marks makes a process that has not begun, and all below it, known as this test's.
+func marks(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	t.Helper()
 	for _, setting := range os.Environ() {
 		if !strings.HasPrefix(setting, "CONCH_") {
 			cmd.Env = append(cmd.Env, setting)
 		}
 	}
 	// The race detector sleeps for a second at each exit unless told not to.
-	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", "CONCH_DB_URL="+db.URL, markEnv+"="+mark(t))
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", markEnv+"="+mark(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	t.Cleanup(func() { sweepMarked(t) })
 	return cmd

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
-	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -27,50 +26,50 @@ var storms = map[string]string{
 
 const hundred = `for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c "$STORM" & done; done; sleep 60`
 
-// Nothing is left of a fork storm when its deadline comes.
+// Nothing is left of a fork storm when its deadline comes, whoever has seen to it: on
+// a machine that starves the keeper, conch has to kill it and to do its work.
 func TestForkStorm(t *testing.T) {
-	db := pgtest.New(t)
 	for name, script := range storms {
 		for _, how := range []string{"walk", "cgroup"} {
-			t.Run(name+" "+how, func(t *testing.T) { storm(t, db, script, how) })
+			t.Run(name+" "+how, func(t *testing.T) {
+				env := []string{"ALIVE=" + eye(t), "STORM=" + script}
+				if how == "walk" {
+					env = append(env, keeper.NoCgroup+"=1")
+				}
+				storm(t, env)
+			})
 		}
 	}
 }
 
-func storm(t *testing.T, db *pgtest.DB, script, how string) {
+// eye is the file without which a storm calms down by itself.
+func eye(t *testing.T) string {
+	t.Helper()
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := os.WriteFile(alive, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(alive) })
-	env := append(conch(t, db).Env, "ALIVE="+alive, "STORM="+script)
-	if how == "walk" {
-		env = append(env, keeper.NoCgroup+"=1")
+	return alive
+}
+
+func storm(t *testing.T, env []string) {
+	t.Helper()
+	h := hatch(t, 3*time.Second, env, hundred)
+	if _, ok := h.hears(0, keeper.Running); !ok {
+		t.Skip("this machine is too busy to begin a storm within its deadline")
 	}
-	var ended keeper.Report
-	k, err := keeper.Keep(keeper.Config{
-		Options: keeper.Options{Command: []string{"sh", "-c", hundred}, Grace: 600 * time.Millisecond},
-		Env:     env,
-		Report: func(r keeper.Report) {
-			if r.Kind != keeper.Running && r.Kind != keeper.Empty {
-				ended = r
-			}
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	deadline := fence.Boottime().Add(time.Second)
-	k.Deadline(deadline)
-	<-k.Done()
-	early := deadline.Sub(fence.Boottime())
-	if pids := marked(t); len(pids) > 0 {
+	empty, _ := h.hears(0, keeper.Empty)
+	if pids := marked(t); len(pids) > 3 { // the nest and its two strangers
 		t.Errorf("%d processes got away", len(pids))
 	}
-	if early <= 0 || ended.Kind != keeper.Gone || ended.Cause != keeper.Late {
-		t.Errorf("empty %s before the deadline, %+v", early, ended)
+	h.wait()
+	gone, _ := h.hears(0, keeper.Gone)
+	abandoned, late := h.hears(0, keeper.Abandoned)
+	if empty.Early <= 0 || !late && gone.Cause != keeper.Late {
+		t.Errorf("empty %s before the deadline, %+v %+v", empty.Early, gone, abandoned)
 	}
-	t.Logf("empty %s before the deadline", early.Round(time.Millisecond))
+	t.Logf("empty %s before the deadline, by conch: %t", empty.Early.Round(time.Millisecond), late)
 }
 
 // A control group that is made is used, and removed.

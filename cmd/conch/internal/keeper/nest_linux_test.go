@@ -1,0 +1,272 @@
+package keeper_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// tweet is one line that a nest prints.
+type tweet struct {
+	Nest  int // which command, from 0 on; -1: the nest itself
+	Early time.Duration
+	keeper.Report
+}
+
+// nest is the life of a process that keeps several commands, as a node with several
+// roles does: shell scripts, each under a keeper of its own, with one deadline for all. It
+// says what the keepers report, and how long before the deadline. Beside them it has
+// two strangers, one older and one younger than the keepers, and tells their numbers.
+// At the end of its stdin it asks the commands to end. Run beside the tests' own
+// process, so that no keeper's fault reaches what else that has started.
+func nest(args []string) {
+	var mu sync.Mutex
+	say := func(t tweet) {
+		text, err := json.Marshal(t)
+		if err != nil {
+			panic(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Println(string(text))
+	}
+	stranger := func() *exec.Cmd {
+		cmd := exec.Command("sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		say(tweet{Nest: -1, Report: keeper.Report{PID: cmd.Process.Pid}})
+		return cmd
+	}
+	within, err := time.ParseDuration(args[0])
+	if err != nil {
+		panic(err)
+	}
+	deadline := fence.Boottime().Add(within)
+	strangers := []*exec.Cmd{stranger()}
+	var keepers []*keeper.Keeper
+	for i, script := range args[1:] {
+		k, err := keeper.Keep(keeper.Config{
+			Options: keeper.Options{Command: []string{"sh", "-c", script}, Grace: within / 2},
+			Env:     slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, nestEnv) }),
+			Stderr:  os.Stderr,
+			Report:  func(r keeper.Report) { say(tweet{Nest: i, Early: deadline.Sub(fence.Boottime()), Report: r}) },
+		})
+		if err != nil {
+			panic(err)
+		}
+		keepers = append(keepers, k)
+	}
+	strangers = append(strangers, elsewhere(stranger))
+	for _, k := range keepers {
+		k.Deadline(deadline)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		for _, k := range keepers {
+			k.End(2 * time.Second)
+		}
+	}()
+	for _, k := range keepers {
+		<-k.Done()
+	}
+	for _, s := range strangers {
+		alive := s.Process.Signal(unix.SIGTERM) == nil
+		_ = s.Wait()
+		how, _ := s.ProcessState.Sys().(syscall.WaitStatus)
+		if !alive || how.Signal() != unix.SIGTERM {
+			say(tweet{Nest: -1, Report: keeper.Report{Error: fmt.Sprintf("stranger %d ended before: %v", s.Process.Pid, how)}})
+		}
+	}
+}
+
+// elsewhere calls a function on another thread than the main one.
+func elsewhere(start func() *exec.Cmd) *exec.Cmd {
+	done := make(chan *exec.Cmd)
+	go func() {
+		runtime.LockOSThread() // for good: whoever it starts dies with the thread
+		if unix.Gettid() == os.Getpid() {
+			done <- elsewhere(start)
+		} else {
+			done <- start()
+		}
+		select {}
+	}()
+	return <-done
+}
+
+// hatched is a nest under test.
+type hatched struct {
+	*process
+	strangers []int
+	seen      []tweet
+}
+
+// hatch starts a nest and waits until all its commands run.
+func hatch(t *testing.T, within time.Duration, env []string, scripts ...string) *hatched {
+	t.Helper()
+	cmd := marks(t, exec.Command(os.Args[0], append([]string{within.String()}, scripts...)...))
+	cmd.Env = append(append(cmd.Env, nestEnv+"=1"), env...)
+	return &hatched{process: begin(t, cmd)}
+}
+
+// hears waits for a report of one of the commands, or the nest's end, and returns it.
+func (h *hatched) hears(nest int, kind keeper.Kind) (found tweet, ok bool) {
+	h.Helper()
+	for _, t := range h.seen {
+		if t.Nest == nest && t.Kind == kind {
+			return t, true
+		}
+	}
+	timeout := time.After(patience)
+	for {
+		select {
+		case line, more := <-h.lines:
+			if !more {
+				return found, false
+			}
+			var t tweet
+			if err := json.Unmarshal([]byte(line), &t); err != nil {
+				h.Fatalf("%v in %q", err, line)
+			}
+			switch {
+			case t.Error != "":
+				h.Error(t.Error)
+			case t.Nest < 0:
+				h.strangers = append(h.strangers, t.PID)
+			}
+			h.seen = append(h.seen, t)
+			if t.Nest == nest && t.Kind == kind {
+				return t, true
+			}
+		case <-timeout:
+			h.Fatalf("no word of %s from %d, only %+v", kind, nest, h.seen)
+		}
+	}
+}
+
+// over waits for the nest's end, after which nothing of it is left.
+func (h *hatched) over() {
+	h.Helper()
+	h.hears(-2, "")
+	h.end()
+}
+
+// tree is what is below a process, and the process.
+func tree(pid int) []int {
+	all := []int{pid}
+	for _, kid := range children(pid) {
+		all = append(all, tree(kid)...)
+	}
+	return all
+}
+
+// hard leaves its children behind in every way there is: a daemon in a session of its
+// own whose parents are gone, deaf to what can be refused, and a group of its own.
+const hard = `setsid sh -c 'trap "" TERM HUP INT; (trap "" TERM HUP INT; setsid sleep 1000 & sleep 1000) & sleep 1000' & (setsid sleep 1000 &) ; sleep 1000`
+
+// A keeper is killed with SIGKILL. Everything that descends from it is gone before that
+// is said; another command of the same process, whatever it has begun, and what else the
+// process has started go on, and the code with which they end is theirs.
+func TestOneKeeperKilledAmongSeveral(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{"daemons": hard, "storm": `STORM='[ -e "$ALIVE" ] && setsid sh -c "$STORM" &'; export STORM; ` + hundred} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			alive := eye(t)
+			h := hatch(t, 10*patience, []string{"ALIVE=" + alive, keeper.NoCgroup + "=1"}, script,
+				`setsid sleep 1000 & trap 'exit 7' TERM; while :; do sleep 0.02; done`)
+			var mains [2]int
+			for i := range mains {
+				r, _ := h.hears(i, keeper.Running)
+				mains[i] = r.PID
+			}
+			pgtest.Eventually(t, patience, "both have children", func() bool { return len(tree(mains[0])) > 3 && len(tree(mains[1])) > 2 })
+			victims := tree(parent(t, mains[0]))
+			_ = unix.Kill(parent(t, mains[0]), unix.SIGKILL)
+			if _, ok := h.hears(0, keeper.Empty); !ok {
+				t.Fatal("it ended without a word")
+			}
+			for _, pid := range victims {
+				if s := state(pid); s != "" {
+					t.Errorf("process %d of the killed keeper is in state %s", pid, s)
+				}
+			}
+			for _, pid := range marked(t) {
+				if !slices.Contains(tree(h.cmd.Process.Pid), pid) && state(pid) != "" { // not one that was about to end
+					t.Errorf("process %d lives, and not below the nest", pid)
+				}
+			}
+			if left := tree(h.cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.strangers) != 2 ||
+				!slices.Contains(left, h.strangers[0]) || !slices.Contains(left, h.strangers[1]) {
+				t.Errorf("left are %v, the other command is %d, strangers are %v", left, mains[1], h.strangers)
+			}
+			_ = h.stdin.Close()
+			if r, _ := h.hears(1, keeper.Gone); r.Code != 7 || r.Cause != keeper.Ended {
+				t.Errorf("the other command has ended with %+v", r)
+			}
+			h.over()
+			if a, _ := h.hears(0, keeper.Abandoned); a.Kind == "" {
+				t.Error("nobody was told that the keeper is dead")
+			}
+		})
+	}
+}
+
+// Two keepers at once: each is said to be empty only when it is.
+func TestTwoKeepersKilledAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		h := hatch(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; while :; do sleep 0.02; done`)
+		var keepers, victims []int
+		for i := range 3 {
+			r, _ := h.hears(i, keeper.Running)
+			keepers = append(keepers, parent(t, r.PID))
+			pgtest.Eventually(t, patience, "it has children", func() bool { return i == 2 || len(tree(r.PID)) > 3 })
+		}
+		victims = append(tree(keepers[0]), tree(keepers[1])...)
+		_ = unix.Kill(keepers[0], unix.SIGKILL)
+		_ = unix.Kill(keepers[1], unix.SIGKILL)
+		for i := range 2 {
+			if _, ok := h.hears(i, keeper.Empty); !ok {
+				t.Fatal("it ended without a word")
+			}
+			for _, pid := range tree(h.cmd.Process.Pid) {
+				if slices.Contains(victims, pid) && (i == 1 || slices.Contains(tree(keepers[0]), pid)) {
+					t.Errorf("process %d of a killed keeper is in state %s", pid, state(pid))
+				}
+			}
+		}
+		_ = h.stdin.Close()
+		if r, _ := h.hears(2, keeper.Gone); r.Code != 3 {
+			t.Errorf("the third command has ended with %+v", r)
+		}
+		h.over()
+	}
+}
+
+func parent(t *testing.T, pid int) int {
+	t.Helper()
+	number, err := strconv.Atoi(stat(t, pid)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
+}
