@@ -25,12 +25,13 @@ type Elector struct {
 	snapshot atomic.Pointer[[]Status]
 
 	// Owned by the loop's goroutine.
-	session  Session
-	watches  map[int64]context.CancelFunc
-	waiting  map[string][]chan error // drains to be answered
-	calls    sync.WaitGroup          // goroutines that end with the loop
-	ctx      context.Context         // ends with the loop
-	campaign context.Context         // ends when asked to stop: no new session after that
+	session   Session
+	cautioned string // the caution of the last session
+	watches   map[int64]context.CancelFunc
+	waiting   map[string][]chan error // drains to be answered
+	calls     sync.WaitGroup          // goroutines that end with the loop
+	ctx       context.Context         // ends with the loop
+	campaign  context.Context         // ends when asked to stop: no new session after that
 }
 
 // Status is one scope as this process sees it.

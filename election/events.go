@@ -25,6 +25,7 @@ const (
 	Abandoned Kind = "abandoned" // it was given up, without that promise
 	Barred    Kind = "barred"    // the mint refuses this candidate
 	Retrying  Kind = "retrying"  // the mint did not answer; Err and After
+	Cautioned Kind = "cautioned" // the mint is reached in a way that costs something; Err says what
 )
 
 // Fact is something that happened in an election, as a value.

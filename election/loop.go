@@ -60,6 +60,7 @@ func (e *Elector) step(in Input) bool {
 		in = v.StepDown
 	case connected:
 		e.session = v.session
+		e.caution(v.session)
 		in = v.Opened
 	case Failed:
 		if v.Lost {
@@ -190,6 +191,20 @@ func (e *Elector) connect() {
 	if !e.post(connected{session: s}) {
 		_ = s.Close()
 	}
+}
+
+// caution passes on what a session has to say about the way that it was reached,
+// once for as long as it stays the same.
+func (e *Elector) caution(s Session) {
+	text := ""
+	if cautious, ok := s.(interface{ Caution() error }); ok {
+		if err := cautious.Caution(); err != nil {
+			if text = err.Error(); text != e.cautioned {
+				e.tell(Fact{Kind: Cautioned, Err: err})
+			}
+		}
+	}
+	e.cautioned = text
 }
 
 // forget lets a dead session go without waiting for its goodbye.

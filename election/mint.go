@@ -29,6 +29,9 @@ type Mint interface {
 // An error that wraps [ErrSessionLost] means that the session and all it held
 // are gone. After any other error the session lives on and what the call would
 // have done is unknown.
+//
+// A session may also have a method Caution() error: what whoever runs this should
+// know although it works. It is logged, and told as a [Cautioned] fact.
 type Session interface { //nolint:interfacebloat // one call a step of a tenure: take, keep, give back; every mint has all of them
 	// Try bids for scopes; the results are in the order of the bids.
 	Try(ctx context.Context, bids []Bid) ([]Result, error)

@@ -68,6 +68,8 @@ func (e *Elector) log(f Fact) {
 		attrs = append(attrs, slog.Duration("retry_in", f.After))
 	case Late, Lost, Abandoned, Barred, Blocked:
 		level = slog.LevelWarn
+	case Cautioned:
+		level, text = slog.LevelWarn, "the way to the database costs something"
 	case Evicted:
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.Any("blockers", f.Blockers))

@@ -19,11 +19,19 @@ type Observer struct {
 
 // Observe connects an observer.
 func Observe(ctx context.Context, cfg Config) (*Observer, error) {
-	conn, err := pg.Connect(ctx, cfg.pg(" observer"))
+	conn, err := cfg.observer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &Observer{conn: conn, cfg: cfg}, nil
+}
+
+// observer connects so that it also works through a pooler in transaction mode: it
+// only reads, and notifications that do not arrive there are made up for by polling.
+func (c Config) observer(ctx context.Context) (*pgx.Conn, error) {
+	base := c.pg(" observer")
+	base.Unnamed = true
+	return pg.Connect(ctx, base)
 }
 
 // Close ends the connection.

@@ -42,6 +42,9 @@ func (s *session) touch(ctx context.Context) error {
 
 func (s *session) Process() int64 { return s.process }
 
+// Caution warns of a pooler in session mode.
+func (s *session) Caution() error { return s.pg.Caution() }
+
 // failure sorts an error: the connection is gone, or the session lives on.
 func (s *session) failure(what string, err error) error {
 	if s.pg.Lost() {

@@ -93,7 +93,7 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 }
 
 func (o *Observer) reconnect(ctx context.Context) bool {
-	conn, err := pg.Connect(ctx, o.cfg.pg(" observer"))
+	conn, err := o.cfg.observer(ctx)
 	if err == nil {
 		o.conn = conn
 	}

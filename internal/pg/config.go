@@ -30,6 +30,9 @@ type Config struct {
 	TLSInsecure bool   // encrypt, verify nothing
 	TLSCAFile   string // verify chain and host against this file
 	AppName     string // application_name, unless the URL has one
+	// Unnamed prepares no statement under a name, which another backend of a pool
+	// would not know, or know already.
+	Unnamed bool
 }
 
 // FromEnv reads the environment. The insecure flag counts only as "1" or "true":
@@ -56,6 +59,9 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	}
 	if parsed.RuntimeParams["application_name"] == "" && c.AppName != "" {
 		parsed.RuntimeParams["application_name"] = c.AppName
+	}
+	if c.Unnamed {
+		parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	if parsed.ConnectTimeout == 0 {
 		parsed.ConnectTimeout = connectTimeout

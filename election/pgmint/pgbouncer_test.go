@@ -1,0 +1,246 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// S1: a pooler in session mode changes nothing that the suite can see.
+func TestConformanceThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	// Thirty databases side by side: what the pool keeps idle must not add up.
+	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
+	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) })
+}
+
+// S1: through a pool that shares backends not one case of the suite could begin:
+// no session opens, nobody waits, and whoever campaigns is told why and leads nothing.
+func TestSharedPoolsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{pgtest.TransactionMode, pgtest.StatementMode} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			address := db.PgBouncer(t, mode).URL(db.Name)
+			m := newMint(t, address)
+			for _, takeover := range []election.Takeover{election.Strict, election.Fast, election.Keep} {
+				_, err := m.Open(t.Context(), election.Candidate{ID: "a", Lease: time.Second, Takeover: takeover, Scopes: []string{"s"}})
+				sharing(t, mode, "Open, "+string(takeover), err)
+			}
+			_, err := m.Wait(t.Context(), 4711)
+			sharing(t, mode, "Wait", err)
+			sharing(t, mode, "Check", pgmint.Check(t.Context(), pgmint.Config{URL: address}))
+
+			facts := campaign(t, address, 0)
+			f := facts.await(t, election.Retrying)
+			sharing(t, mode, "an elector", f.Err)
+			var rows int
+			if err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM conch.leadership`).Scan(&rows); err != nil || rows != 0 {
+				t.Errorf("%d scopes were touched, %v", rows, err)
+			}
+		})
+	}
+}
+
+func sharing(t *testing.T, mode, what string, err error) {
+	t.Helper()
+	if refused, ok := errors.AsType[*pg.PoolerError](err); !ok || refused.Mode != mode || refused.Name != "PgBouncer" {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// facts are those of one elector.
+type facts struct {
+	*election.Elector
+	mu  sync.Mutex
+	all []election.Fact
+}
+
+func (f *facts) await(t *testing.T, kind election.Kind) (found election.Fact) {
+	t.Helper()
+	pgtest.Eventually(t, 20*time.Second, "the fact "+string(kind), func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, one := range f.all {
+			if one.Kind == kind {
+				found = one
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// campaign runs an elector for scope "s" until the test ends. Each of its lives has
+// a name of its own.
+func campaign(t *testing.T, address string, lease time.Duration) *facts {
+	t.Helper()
+	f := &facts{}
+	e, err := election.New(election.Config{
+		Mint: newMint(t, address), Lease: lease, Roles: []election.Role{{Scope: "s"}}, Logger: slog.New(slog.DiscardHandler),
+		Events: election.Events{Fact: func(one election.Fact) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.all = append(f.all, one)
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Elector = e
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = e.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return f
+}
+
+// S1, S4, S11: a leader that is cut off from its pooler in session mode, as one that
+// was stopped, is followed after its lease, and its gate was shut before. It was
+// warned once.
+func TestSilenceBeforePgBouncer(t *testing.T) {
+	t.Parallel()
+	const lease = time.Second
+	db := pgtest.New(t)
+	b := db.PgBouncer(t, pgtest.SessionMode)
+	proxy, err := tcpproxy.New(b.SocketPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	first := campaign(t, pgtest.ThroughURL(proxy.Addr(), db.Name), lease)
+	wait(t, first.Elector, fence.Act)
+	var pooled *pg.PooledError
+	if f := first.await(t, election.Cautioned); !errors.As(f.Err, &pooled) {
+		t.Errorf("the warning: %v", f.Err)
+	}
+	second := campaign(t, b.URL(db.Name), lease)
+	proxy.Blackhole(tcpproxy.Both)
+	wait(t, second.Elector, fence.Act)
+	if first.Gate("s").IsOpen(fence.Fenced) {
+		t.Error("the gate of the one that was cut off is open")
+	}
+	proxy.Heal()
+	first.await(t, election.Following)
+}
+
+// unnamed is an application's connection, whose driver prepares no statement by name.
+func unnamed(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	return pgtest.Connect(t, pg.Config{URL: address, Unnamed: true})
+}
+
+// The application's fenced transactions may go through a pool in transaction mode:
+// what the fence takes and sets lives in one transaction, and so does the backend.
+func TestFenceThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	db, m, a, token := setup(t)
+	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)
+	app, neighbour := unnamed(t, address), unnamed(t, address)
+	fenced := func(token fence.Token) error {
+		return pgx.BeginFunc(t.Context(), app, func(tx pgx.Tx) error { return pgmint.Fence(t.Context(), tx, token) })
+	}
+	if err := fenced(token); err != nil {
+		t.Fatal(err)
+	}
+	// The backend is the neighbour's now, and nothing of the fence came with it.
+	var locks int
+	var idle string
+	err := neighbour.QueryRow(t.Context(), `SELECT count(*), current_setting('idle_in_transaction_session_timeout')
+		FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`).Scan(&locks, &idle)
+	if err != nil || locks != 0 || idle != "0" {
+		t.Errorf("left on the backend: %d locks, idle_in_transaction_session_timeout = %s, %v", locks, idle, err)
+	}
+	// An open one keeps the mint out, also through the pool.
+	tx, err := app.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+		t.Fatal(err)
+	}
+	unlockAll(t, db, a)
+	next := candidate(t, m, "b", time.Second, election.Strict)
+	if r := bid(t, next, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+		t.Errorf("a bid beside an open fence: %+v", r)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	lead(t, next, "s", time.Second)
+	if err := fenced(token); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("a stale token through the pool: %v", err)
+	}
+}
+
+// A client that freezes behind a pool in transaction mode with the fence in its hand
+// is ended by the server after the lease, and the pool goes on without it.
+func TestFrozenFenceBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	db, _, _, token := setup(t)
+	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)
+	tx, err := unnamed(t, address).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+		t.Fatal(err)
+	}
+	// The only backend is taken: the neighbour's question waits until it is freed.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := unnamed(t, address).Ping(ctx); err != nil {
+		t.Errorf("the pool did not recover: %v", err)
+	}
+	if err := tx.Commit(t.Context()); err == nil {
+		t.Error("the frozen transaction was committed")
+	}
+}
+
+// S25: an observer works through a pool in transaction mode, whose notifications it
+// never hears: its polls find what happened, also when others use the same backend.
+func TestObserversThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	db, _, _, _ := setup(t)
+	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 3").URL(db.Name)
+	var seen [2]atomic.Bool
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer func() { cancel(); ended.Wait() }()
+	for i := range seen {
+		o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(o.Close)
+		if all, err := o.Leaderships(t.Context(), "s"); err != nil || len(all) != 1 || all[0].Holder != "a" {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		ended.Go(func() {
+			err := o.Watch(ctx, "s", func(pgmint.Event) error { seen[i].Store(true); return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	c := db.Connect(t)
+	pgtest.Eventually(t, 20*time.Second, "both to see what happens from now on", func() bool {
+		run(t, c, `INSERT INTO conch.leadership_history (scope, epoch, holder, event) VALUES ('s', 1, 'a', 'lost')`)
+		return seen[0].Load() && seen[1].Load()
+	})
+}
