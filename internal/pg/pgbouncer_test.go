@@ -172,6 +172,31 @@ func TestPgBouncerAndItsResetQuery(t *testing.T) {
 	}
 }
 
+// Which of a pool's limits end a session: none that rests, since its connection is in
+// use for the pool; but a wait, as followers have them, counts as a query.
+func TestPgBouncerAndItsLimits(t *testing.T) {
+	t.Parallel()
+	for limit, survives := range map[string]bool{
+		"server_lifetime = 1": true, "server_idle_timeout = 1": true, "client_idle_timeout = 1": true, "query_timeout = 1": false,
+	} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			s := open(t, pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode, limit).URL(db.Name)}, pg.Settings{})
+			busy := s.Conn()
+			if survives { // somebody else passes the time
+				busy = db.Connect(t)
+			}
+			if _, err := busy.Exec(t.Context(), "SELECT pg_sleep(3)"); (err == nil) != survives {
+				t.Fatal(err)
+			}
+			if err := s.Conn().Ping(t.Context()); (err == nil) != survives {
+				t.Errorf("after three seconds: %v", err)
+			}
+		})
+	}
+}
+
 // A listener through a pool in transaction mode hears nothing, and is told nothing:
 // the backend that listens is not its own. Polling is what repairs it.
 func TestPgBouncerSwallowsNotifications(t *testing.T) {

@@ -47,13 +47,14 @@ func pooler(f Facts) []Finding {
 	case "":
 		return ok("none in between")
 	case "session":
-		return warn("a pooler in session mode is in between: its own timeouts may end the lock session, and a node holds its connections for good",
-			"connect to PostgreSQL directly, or set the pool's idle and lifetime limits above any lease and its size above what nodes need")
-	case "transaction":
-		return fail("a pooler in transaction mode is in between, behind which two processes can hold one lock; conch refuses to work here",
-			"connect to PostgreSQL directly, or through a pool in session mode; the application's own statements may stay behind the pooler")
+		return warn(f.poolerName()+" in session mode is in between: its limits and its restarts end leaderships, and a node holds its connections for good",
+			"connect to PostgreSQL directly, or give the pool more connections than nodes need, no query_timeout below ten seconds, "+
+				"and server_reset_query = DISCARD ALL, without which a process that dies leaves its locks to the pool")
+	case "transaction", "statement":
+		return fail(f.poolerName()+" in "+f.Pooler+" mode is in between, behind which two processes can hold one lock; conch refuses to work here",
+			"connect to PostgreSQL directly, or through a pool in session mode; the application's own transactions may stay behind a pooler in transaction mode")
 	}
-	return fail("a pooler is in between, and its mode could not be found out: "+f.Session,
+	return fail(f.poolerName()+" is in between, and its mode could not be found out: "+f.Session,
 		"connect to PostgreSQL directly, or give a pool in session mode more connections")
 }
 

@@ -11,7 +11,8 @@ type Facts struct {
 
 	Line    Line
 	Server  Server
-	Pooler  string // "", "session", "transaction", "unknown"
+	Pooler  string // "", "session", "transaction", "statement", "unknown"
+	Product string // the pooler's name, if it says it
 	Session string // why no lock session could be opened, as one sentence
 	Schema  int    // 0: none
 	Oldest  int    // the schema versions that this program works with
@@ -105,6 +106,13 @@ type Process struct {
 	ID       string   `json:"id"`
 	Takeover string   `json:"takeover"`
 	Scopes   []string `json:"scopes"` // those that it has not withdrawn from
+}
+
+func (f Facts) poolerName() string {
+	if f.Product == "" {
+		return "a pooler"
+	}
+	return f.Product
 }
 
 // setting finds one; a setting that the server does not know is empty.

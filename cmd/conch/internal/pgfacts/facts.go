@@ -40,14 +40,15 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	f.Line = line(conn)
 	g := gatherer{conn: conn, f: &f}
 	g.read(ctx, "server", &f.Server, serverSQL)
+	// Before the session: the server may count it for a moment after its end.
+	g.read(ctx, "locks", &f.Room, roomSQL)
+	f.Unread["connections"] = f.Unread["locks"]
 	g.session(ctx, base)
 	if f.Schema, err = migrate.Version(ctx, conn, migrate.Set{}); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
 		f.Schema = pgmint.SchemaMin // it is there, or nobody could forbid to read it
 	}
 	g.clock(ctx)
-	g.read(ctx, "locks", &f.Room, roomSQL)
-	f.Unread["connections"] = f.Unread["locks"]
 	g.read(ctx, "replication", &f.Standbys, standbysSQL)
 	g.read(ctx, "settings", &f.Settings, settingsSQL)
 	if f.Schema > 0 {
@@ -91,12 +92,12 @@ func (g gatherer) session(ctx context.Context, base pg.Config) {
 	if err != nil {
 		g.f.Session = pg.Sentence(err)
 		if refused, ok := errors.AsType[*pg.PoolerError](err); ok {
-			g.f.Pooler = refused.Mode
+			g.f.Pooler, g.f.Product = refused.Mode, refused.Name
 		}
 		return
 	}
 	if s.Pooler() {
-		g.f.Pooler = "session"
+		g.f.Pooler, g.f.Product = "session", pg.PoolerName(ctx, base)
 	}
 	_ = s.Close(context.WithoutCancel(ctx))
 }

@@ -1,0 +1,63 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// pooled are the commands that go to the database; each has to work through a pooler
+// or to say why not.
+var pooled = []string{
+	"status", "history", "watch", "migrate up", "migrate status", "migrate advance --scope s --epoch 9",
+	"drain --scope s", "transfer --scope s --to b",
+}
+
+// S1: behind a pool that shares backends every command says what is wrong, by name,
+// and what to do.
+func TestPgBouncerThatSharesIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{pgtest.TransactionMode, pgtest.StatementMode} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			db := migrated(t)
+			address := db.PgBouncer(t, mode).URL(db.Name)
+			says := []string{"PgBouncer in " + mode + " mode", "connect to PostgreSQL directly", "session mode"}
+			for _, command := range append(pooled, "run --scope s -- true") {
+				args := append([]string{"--db", address}, strings.Fields(command)...)
+				conch(t, args...).refused(t, 1, says...)
+			}
+			found := examined(t, address)
+			if f := judged(found, "pooler"); f.Status != "fail" || !strings.Contains(f.Detail, says[0]) || f.Remedy == "" {
+				t.Errorf("%+v", f)
+			}
+			for _, f := range found {
+				if strings.Contains(f.Detail, "could not be looked at") {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+// S1: through a pool in session mode everything works, and the log warns.
+func TestPgBouncerInSessionModeServes(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)
+	r := conch(t, "--db", address, "run", "--scope", "s", "--id", "a", "--", "true")
+	r.done(t)
+	if strings.Count(r.err, "connection pooler in session mode") != 1 || !strings.Contains(r.err, "WARN") {
+		t.Errorf("the log does not warn once:\n%s", r.err)
+	}
+	for command, part := range map[string]string{"status": "released", "history": "acquired", "migrate status": "schema"} {
+		text := conch(t, append([]string{"--db", address}, strings.Fields(command)...)...).done(t)
+		if !strings.Contains(text, part) {
+			t.Errorf("%s prints %q", command, text)
+		}
+	}
+	if f := judged(examined(t, address), "pooler"); f.Status != "warn" || !strings.Contains(f.Detail, "PgBouncer in session mode") {
+		t.Errorf("%+v", f)
+	}
+}
