@@ -145,6 +145,7 @@ type (
 type Wish struct {
 	Index  uint64
 	Above  chain.Fee
+	Gas    uint64 // what the attempts so far may spend
 	Filler bool
 	New    bool // there is no slot yet: it closes a gap
 }

@@ -27,7 +27,8 @@ type Machine struct {
 	strange bool          // rows may have been lost: nothing is assigned before all that was seen is final
 	retry   fence.Instant // nothing before
 	glance  fence.Instant // when to look through the pool though no block has come
-	paused  uint64        // the height at which the node refused for want of room or funds; 0: it did not
+	paused  uint64        // nothing is sent or signed below this height,
+	resume  fence.Instant // or before this time
 	cursor  uint64        // where the next look through the pool begins
 	looked  uint64        // the height of the last such look
 	front   uint64        // the lowest slot that is not in the chain,
@@ -75,7 +76,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	case Turned:
 		m.turned(in)
 	case Stored:
-		m.stored(in)
+		m.stored(now, in)
 	case Sent:
 		m.sent(now, in)
 	case Seen:
@@ -98,8 +99,13 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 // Next is when Step wants to be called with a Tick if nothing else happens before;
 // 0 means never.
 func (m *Machine) Next() fence.Instant {
-	if m.retry != 0 || m.looking {
+	switch {
+	case m.retry != 0:
 		return m.retry
+	case m.paused > m.head.Number:
+		return m.resume
+	case m.looking:
+		return 0
 	}
 	return m.glance
 }

@@ -115,8 +115,10 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	}
 	drafts := make([]chain.Draft, len(a.Wishes))
 	for i, w := range a.Wishes {
+		call := calls[w.Index]
+		call.Gas = w.Gas // not estimated anew: the first attempt may have been executed by now
 		drafts[i] = chain.Draft{
-			Account: l.Account, Index: w.Index, Call: calls[w.Index], Filler: w.Filler, Above: w.Above, Most: l.MostFee,
+			Account: l.Account, Index: w.Index, Call: call, Filler: w.Filler, Above: w.Above, Most: l.MostFee,
 		}
 	}
 	prepared, err := l.Chain.Prepare(ctx, drafts)

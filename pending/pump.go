@@ -27,8 +27,8 @@ func (m *Machine) pump(now fence.Instant) {
 	m.save()
 	m.look(now)
 	m.search()
-	m.sign()
-	m.submit()
+	m.sign(now)
+	m.submit(now)
 }
 
 // ahead moves the front to the lowest slot that is not in the chain.
@@ -46,8 +46,8 @@ func (m *Machine) ahead() {
 }
 
 // submit hands over what is stored and with no node, in order.
-func (m *Machine) submit() {
-	if m.sending || m.head.Number < m.paused {
+func (m *Machine) submit(now fence.Instant) {
+	if m.sending || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
@@ -68,8 +68,8 @@ func (m *Machine) submit() {
 }
 
 // sign asks for further attempts first: what waits behind a stuck slot is stuck too.
-func (m *Machine) sign() {
-	if m.signing || m.head.Number < m.paused {
+func (m *Machine) sign(now fence.Instant) {
+	if m.signing || m.pausing(now) {
 		return
 	}
 	if wishes := m.wishes(); len(wishes) > 0 {

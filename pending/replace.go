@@ -1,6 +1,9 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
 
 // raised marks the slots at the front that have waited for too long: those that the
 // node has had for many blocks while nothing of the account got in. All of a batch at
@@ -37,7 +40,7 @@ func (m *Machine) wishes() (wishes []Wish) {
 		filler := s.filled() || s.void || s.Cancel
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
-			wishes = append(wishes, Wish{Index: index, Above: a.Fee, Filler: filler})
+			wishes = append(wishes, Wish{Index: index, Above: a.Fee, Gas: a.Gas, Filler: filler})
 		}
 	}
 	return wishes
@@ -59,7 +62,7 @@ func (m *Machine) gaps() (missing []uint64) {
 }
 
 // stored takes in what was signed and committed: from here on it may leave.
-func (m *Machine) stored(in Stored) {
+func (m *Machine) stored(now fence.Instant, in Stored) {
 	m.signing = false
 	m.queued = in.Left
 	for _, add := range in.Slots {
@@ -76,15 +79,15 @@ func (m *Machine) stored(in Stored) {
 		s.tries = append(s.tries, make([]try, len(add.Attempts))...)
 		s.raise = false
 	}
-	m.held(in.Hold)
+	m.held(now, in.Hold)
 }
 
 // held says why no more is signed. It is tried again with the next block.
-func (m *Machine) held(why error) {
+func (m *Machine) held(now fence.Instant, why error) {
 	m.alarm(Funds, 0, is(why, chain.ErrFunds))
 	m.alarm(Fees, 0, is(why, chain.ErrFee))
 	m.alarm(Keys, 0, is(why, chain.ErrKey))
 	if why != nil {
-		m.paused = m.head.Number + 1
+		m.pause(now)
 	}
 }

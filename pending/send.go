@@ -33,15 +33,26 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 		case chain.FeeTooLow:
 			s.raise = true
 		case chain.NoFunds:
-			funds, m.paused = false, m.head.Number+1
-		case chain.Full:
-			m.paused = m.head.Number + 1
+			funds = false
+			m.pause(now)
+		case chain.Full, chain.Refused:
+			m.pause(now)
 		case chain.Invalid:
 			t.reached, s.void, s.raise = refused, true, true
 			m.alarm(Refused, s.Index, true)
 		}
 	}
 	m.alarm(Funds, 0, !funds)
+}
+
+// pause: nothing is signed or sent before the next block, or for a while if none comes.
+func (m *Machine) pause(now fence.Instant) {
+	m.paused, m.resume = m.head.Number+1, now.Add(m.set.Patience)
+}
+
+// pausing tells whether that lasts.
+func (m *Machine) pausing(now fence.Instant) bool {
+	return m.head.Number < m.paused && now < m.resume
 }
 
 // unsure: the bytes may have arrived.

@@ -11,7 +11,7 @@ import (
 // Store keeps intents and slots. Reading needs no leadership; writing does, and the
 // store itself refuses a token that is not the current one, with an error that wraps
 // fence.ErrStale. Any other error of Write leaves open whether it happened.
-type Store interface {
+type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
 	// Load returns all slots of the account that are not final, and all with an index
 	// of at least from.
 	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
