@@ -1,6 +1,8 @@
 package pending
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -78,6 +80,29 @@ const (
 	Rejected
 )
 
-func (f Fate) String() string {
-	return [...]string{"open", "done", "cancelled", "again", "rejected"}[f]
+var fates = [...]string{"open", "done", "cancelled", "again", "rejected"}
+
+func (f Fate) String() string { return fates[f] }
+
+// MarshalText writes the fate's word.
+func (f Fate) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads it.
+func (f *Fate) UnmarshalText(text []byte) error {
+	i := slices.Index(fates[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no fate of an intent", text)
+	}
+	*f = Fate(i)
+	return nil
+}
+
+// Record is an intent and what became of it so far.
+type Record struct {
+	Intent
+	Fate   Fate
+	Why    string  // Rejected: the chain's words
+	Index  *uint64 // nil: it waits for a slot
+	Last   Change  // as last stored
+	Cancel bool
 }

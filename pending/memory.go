@@ -30,31 +30,21 @@ type Memory struct {
 	commits int
 }
 
-// Record is an intent and what became of it so far.
-type Record struct {
-	Intent
-	Fate   Fate
-	Why    string  // Rejected: the chain's words
-	Index  *uint64 // nil: it waits for a slot
-	Last   Change  // as last stored
-	Cancel bool
-}
-
 type memorySlot struct {
 	Slot
 	last Change
 }
 
 // Accept stores an intent, or returns the one that was stored under the same key.
-func (s *Memory) Accept(_ context.Context, in Intent) (Record, error) {
+func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.intents {
 		if r.Account == in.Account && r.Key == in.Key && in.Key != "" {
 			if !same(r.Call, in.Call) {
-				return Record{}, ErrConflict
+				return Intent{}, ErrConflict
 			}
-			return *r, nil
+			return r.Intent, nil
 		}
 	}
 	_, _ = rand.Read(in.ID[:])
@@ -64,11 +54,11 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Record, error) {
 	}
 	r := &Record{Intent: in}
 	if s.byID == nil {
-		s.byID, s.slots = map[ID]*Record{}, map[chain.Account]map[uint64]*memorySlot{}
+		s.byID = map[ID]*Record{}
 	}
 	s.intents = append(s.intents, r)
 	s.byID[in.ID] = r
-	return *r, nil
+	return in, nil
 }
 
 func same(a, b chain.Call) bool { return reflect.DeepEqual(a, b) }
@@ -194,13 +184,19 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			return err
 		}
 	}
+	for i, add := range b.New {
+		taken := slices.ContainsFunc(b.New[:i], func(other Slot) bool { return other.Index == add.Index })
+		if taken || s.slots[b.Account][add.Index] != nil {
+			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
+		}
+	}
 	s.commits++
+	if s.slots == nil {
+		s.slots = map[chain.Account]map[uint64]*memorySlot{}
+	}
 	for _, add := range b.New {
 		if s.slots[b.Account] == nil {
 			s.slots[b.Account] = map[uint64]*memorySlot{}
-		}
-		if s.slots[b.Account][add.Index] != nil {
-			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
 		}
 		s.slots[b.Account][add.Index] = &memorySlot{Slot: add}
 		if add.Intent != nil {

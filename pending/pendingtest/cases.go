@@ -1,0 +1,195 @@
+package pendingtest
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+func slotsAreLoadedBack(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(4, &in.ID)}})
+	snap := f.load(t, 4)
+	if len(snap.Slots) != 1 || snap.Next != 5 || snap.Queued != 0 || snap.Strange {
+		t.Fatalf("%+v", snap)
+	}
+	got, want := snap.Slots[0], slot(4, &in.ID)
+	a, b := got.Attempts[0], want.Attempts[0]
+	if got.Index != 4 || *got.Intent != in.ID || got.Since != 7 || a.Hash != b.Hash || !bytes.Equal(a.Bytes, b.Bytes) ||
+		a.Fee.Max.Cmp(b.Fee.Max) != 0 || a.Fee.Tip.Cmp(b.Fee.Tip) != 0 || a.Gas != b.Gas || a.Filler {
+		t.Errorf("stored %+v, loaded %+v", want, got)
+	}
+	calls, err := f.Store.Calls(t.Context(), Account, []uint64{4, 5})
+	if err != nil || len(calls) != 1 || calls[4].Value.Int64() != 1 || calls[4].Gas != 21000 || string(calls[4].To) != "\x01\x02\x03" {
+		t.Errorf("calls: %+v, %v", calls, err)
+	}
+	if r := f.record(t, in.ID); r.Index == nil || *r.Index != 4 || r.Last.Status != pending.Future {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A call larger than a notification can carry (D5).
+func bigCalls(t *testing.T, f Fixture) {
+	data := bytes.Repeat([]byte{7}, 64<<10)
+	in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "k", Call: chain.Call{To: []byte{1}, Data: data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := slot(0, &in.ID)
+	big.Attempts[0].Bytes = data
+	f.write(t, pending.Batch{New: []pending.Slot{big}})
+	if snap := f.load(t, 0); !bytes.Equal(snap.Slots[0].Attempts[0].Bytes, data) {
+		t.Error("the bytes came back changed")
+	}
+}
+
+func attemptsAreAdded(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	filler := attempt(0, "c")
+	filler.Filler = true
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{attempt(0, "b")}}}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{filler}}}})
+	var got string
+	for _, a := range f.load(t, 0).Slots[0].Attempts {
+		got += string(a.Hash)
+		if a.Filler {
+			got += "!"
+		}
+	}
+	if got != "0a0b0c!" {
+		t.Errorf("attempts: %s", got)
+	}
+}
+
+func final(index uint64, status pending.Status, fate pending.Fate) pending.Change {
+	return pending.Change{
+		Index: index, Status: status, Intent: fate, Hash: attempt(index, "a").Hash, Block: chain.Block{Number: 3, Hash: "b3"},
+	}
+}
+
+func finalOnesAreLeftOut(t *testing.T, f Fixture) {
+	one, two := f.accept(t, "1", 1), f.accept(t, "2", 2)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &one.ID), slot(1, &two.ID)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{
+		final(0, pending.Finalized, pending.Done),
+		{Index: 1, Status: pending.FinalityTimeout, Hash: "1a", Block: chain.Block{Number: 3, Hash: "b3"}},
+	}})
+	snap := f.load(t, 5)
+	if len(snap.Slots) != 1 || snap.Slots[0].Index != 1 || snap.Next != 2 {
+		t.Errorf("%+v", snap)
+	}
+	if all := f.load(t, 0); len(all.Slots) != 2 {
+		t.Errorf("from 0: %+v", all)
+	}
+	r := f.record(t, one.ID)
+	if r.Fate != pending.Done || r.Last.Status != pending.Finalized || r.Last.Block.Number != 3 || r.Last.Hash != "0a" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func aForeignOneFreesItsIntent(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Usurped, pending.Again)}})
+	ids, _ := f.queue(t, 9)
+	if len(ids) != 1 || ids[0] != in.ID {
+		t.Fatalf("queue: %x", ids)
+	}
+	f.write(t, pending.Batch{New: []pending.Slot{slot(1, &in.ID)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{final(1, pending.Finalized, pending.Done)}})
+	if r := f.record(t, in.ID); r.Fate != pending.Done || *r.Index != 1 {
+		t.Errorf("%+v", r)
+	}
+	if snap := f.load(t, 2); len(snap.Slots) != 0 || snap.Next != 2 {
+		t.Errorf("%+v", snap)
+	}
+}
+
+func cancelling(t *testing.T, f Fixture) {
+	early, late := f.accept(t, "1", 1), f.accept(t, "2", 2)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &late.ID)}})
+	for _, in := range []pending.Intent{early, late} {
+		if err := f.Store.Cancel(t.Context(), in.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ids, _ := f.queue(t, 9); len(ids) != 0 {
+		t.Errorf("queue: %x", ids)
+	}
+	if r := f.record(t, early.ID); r.Fate != pending.Cancelled {
+		t.Errorf("it had no slot: %+v", r)
+	}
+	if r := f.record(t, late.ID); r.Fate != pending.Open || !r.Cancel {
+		t.Errorf("it may be on its way: %+v", r)
+	}
+	_, cancels, err := f.Store.Waiting(t.Context(), Account)
+	if err != nil || len(cancels) != 1 || cancels[0] != 0 || !f.load(t, 0).Slots[0].Cancel {
+		t.Errorf("to be cancelled: %v, %v", cancels, err)
+	}
+	if err := f.Store.Cancel(t.Context(), pending.ID{9}); !errors.Is(err, pending.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func rejecting(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: in.ID, Why: "it reverts"}}})
+	if r := f.record(t, in.ID); r.Fate != pending.Rejected || r.Why != "it reverts" || r.Index != nil {
+		t.Errorf("%+v", r)
+	}
+	if ids, _ := f.queue(t, 9); len(ids) != 0 {
+		t.Errorf("queue: %x", ids)
+	}
+}
+
+func staleWritesNothing(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	err := f.Store.Write(t.Context(), f.Stale, pending.Batch{Account: Account, New: []pending.Slot{slot(0, &in.ID)}})
+	if !errors.Is(err, fence.ErrStale) {
+		t.Fatalf("a stale token: %v", err)
+	}
+	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
+		t.Errorf("%+v", snap)
+	}
+}
+
+func aSlotIsTakenOnce(t *testing.T, f Fixture) {
+	one, two := f.accept(t, "1", 1), f.accept(t, "2", 2)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &one.ID)}})
+	err := f.Store.Write(t.Context(), f.Current, pending.Batch{Account: Account, New: []pending.Slot{slot(1, &two.ID), slot(0, &two.ID)}})
+	if err == nil {
+		t.Fatal("a slot was given to two intents")
+	}
+	if snap := f.load(t, 0); len(snap.Slots) != 1 || snap.Queued != 1 {
+		t.Errorf("half of a batch was stored: %+v", snap)
+	}
+}
+
+func gapsAreFilled(t *testing.T, f Fixture) {
+	s := slot(3, nil)
+	s.Attempts[0].Filler = true
+	f.write(t, pending.Batch{New: []pending.Slot{s}})
+	f.write(t, pending.Batch{Changes: []pending.Change{final(3, pending.Finalized, pending.Open)}})
+	if snap := f.load(t, 4); len(snap.Slots) != 0 || snap.Next != 4 {
+		t.Errorf("%+v", snap)
+	}
+}
+
+// The chain took back what was final.
+func aFinalOneCanReopen(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Status: pending.Retracted, Hash: "0a"}}})
+	if snap := f.load(t, 5); len(snap.Slots) != 1 {
+		t.Errorf("%+v", snap)
+	}
+	if r := f.record(t, in.ID); r.Fate != pending.Open || r.Last.Status != pending.Retracted || r.Last.Block.Hash != "" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,155 @@
+// Package pendingtest is the suite that every store of pending transactions must pass.
+package pendingtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// Store is what a store is asked for besides what the manager needs.
+type Store interface {
+	pending.Store
+	Desk
+}
+
+// Desk is what any node may ask of a store.
+type Desk interface {
+	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
+	Cancel(ctx context.Context, id pending.ID) error
+	Get(ctx context.Context, id pending.ID) (pending.Record, error)
+}
+
+// Fixture is a store without rows, a token that is current, and one that is stale.
+type Fixture struct {
+	Store          Store
+	Current, Stale fence.Token
+}
+
+// Account is what the suite sends from.
+const Account = chain.Account("an account of 20 byt")
+
+// Exercise runs the suite.
+func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
+	t.Helper()
+	for name, check := range map[string]func(*testing.T, Fixture){
+		"KeysAreIdempotent":         keysAreIdempotent,
+		"QueueIsInOrder":            queueIsInOrder,
+		"SlotsAreLoadedBack":        slotsAreLoadedBack,
+		"BigCalls":                  bigCalls,
+		"AttemptsAreAdded":          attemptsAreAdded,
+		"FinalOnesAreLeftOut":       finalOnesAreLeftOut,
+		"AForeignOneFreesItsIntent": aForeignOneFreesItsIntent,
+		"Cancelling":                cancelling,
+		"Rejecting":                 rejecting,
+		"StaleWritesNothing":        staleWritesNothing,
+		"ASlotIsTakenOnce":          aSlotIsTakenOnce,
+		"GapsAreFilled":             gapsAreFilled,
+		"AFinalOneCanReopen":        aFinalOneCanReopen,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func call(n int) chain.Call {
+	return chain.Call{To: []byte{1, 2, 3}, Value: big.NewInt(int64(n)), Data: []byte{}, Gas: 21000}
+}
+
+func (f Fixture) accept(t *testing.T, key string, n int) pending.Intent {
+	t.Helper()
+	in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: key, Call: call(n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func attempt(index uint64, letter string) pending.Attempt {
+	return pending.Attempt{Signed: chain.Signed{
+		Account: Account, Index: index, Hash: chain.Hash(fmt.Sprintf("%d%s", index, letter)), Bytes: []byte("bytes of " + letter),
+		Fee: chain.Fee{Max: big.NewInt(2_000_000_000), Tip: big.NewInt(100)}, Gas: 21000,
+	}}
+}
+
+func slot(index uint64, id *pending.ID) pending.Slot {
+	return pending.Slot{Index: index, Intent: id, Since: 7, Attempts: []pending.Attempt{attempt(index, "a")}}
+}
+
+func (f Fixture) write(t *testing.T, b pending.Batch) {
+	t.Helper()
+	b.Account = Account
+	if err := f.Store.Write(t.Context(), f.Current, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f Fixture) load(t *testing.T, from uint64) pending.Snapshot {
+	t.Helper()
+	snap, err := f.Store.Load(t.Context(), Account, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func (f Fixture) record(t *testing.T, id pending.ID) pending.Record {
+	t.Helper()
+	r, err := f.Store.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (f Fixture) queue(t *testing.T, most int) (ids []pending.ID, left int) {
+	t.Helper()
+	oldest, left, err := f.Store.Queue(t.Context(), Account, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range oldest {
+		ids = append(ids, in.ID)
+	}
+	return ids, left
+}
+
+func keysAreIdempotent(t *testing.T, f Fixture) {
+	first := f.accept(t, "k", 1)
+	if again := f.accept(t, "k", 1); again.ID != first.ID {
+		t.Errorf("the same key twice: %x and %x", first.ID, again.ID)
+	}
+	_, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "k", Call: call(2)})
+	if !errors.Is(err, pending.ErrConflict) {
+		t.Errorf("the same key for another call: %v", err)
+	}
+	if one, two := f.accept(t, "", 1), f.accept(t, "", 1); one.ID == two.ID {
+		t.Error("without a key, two intents are one")
+	}
+	if _, err := f.Store.Get(t.Context(), pending.ID{9}); !errors.Is(err, pending.ErrNotFound) {
+		t.Errorf("an intent that never was: %v", err)
+	}
+}
+
+func queueIsInOrder(t *testing.T, f Fixture) {
+	var want []pending.ID
+	for i := range 5 {
+		want = append(want, f.accept(t, fmt.Sprint(i), i).ID)
+	}
+	got, left := f.queue(t, 3)
+	if fmt.Sprint(got) != fmt.Sprint(want[:3]) || left == 0 {
+		t.Errorf("queue: %x, %d left; accepted: %x", got, left, want)
+	}
+	queued, _, err := f.Store.Waiting(t.Context(), Account)
+	if queued != 5 || err != nil {
+		t.Errorf("%d wait, %v", queued, err)
+	}
+}

@@ -1,0 +1,110 @@
+package pgstore
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/pending"
+)
+
+type account = chain.Account
+
+// Load implements pending.Store (S20): one snapshot of the database.
+func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pending.Snapshot, err error) {
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		var next int64
+		err := tx.QueryRow(ctx, `
+			SELECT coalesce((SELECT max(nonce) + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2), 0),
+			       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
+			          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
+			       (SELECT count(*) FROM (SELECT FROM conch.intents
+			         WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q)
+			  FROM conch.pending_history() h2`, s.cfg.Chain, []byte(account)).Scan(&next, &snap.Strange, &snap.Queued)
+		if err != nil {
+			return err
+		}
+		snap.Next = uint64(next)
+		rows, err := tx.Query(ctx, `
+			SELECT t.nonce, t.intent, t.since_block, coalesce(i.cancel, false),
+			       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+			  FROM conch.pending_transactions t
+			  JOIN conch.pending_attempts a USING (chain, account, nonce)
+			  LEFT JOIN conch.intents i ON i.id = t.intent
+			 WHERE t.chain = $1 AND t.account = $2 AND (NOT t.final OR t.nonce >= $3)
+			 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from))
+		if err != nil {
+			return err
+		}
+		snap.Slots, err = slots(rows, account)
+		return err
+	})
+	return snap, err
+}
+
+// slots reads attempts, ordered by their slots.
+func slots(rows pgx.Rows, account account) (all []pending.Slot, err error) {
+	var nonce, since, gas int64
+	var intent pgtype.UUID
+	var cancel, filler bool
+	var hash, signed []byte
+	var most, tip pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{&nonce, &intent, &since, &cancel, &hash, &signed, &most, &tip, &gas, &filler}, func() error {
+		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
+			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Cancel: cancel}
+			if intent.Valid {
+				id := pending.ID(intent.Bytes)
+				one.Intent = &id
+			}
+			all = append(all, one)
+		}
+		slot := &all[len(all)-1]
+		slot.Attempts = append(slot.Attempts, pending.Attempt{Filler: filler, Signed: chain.Signed{
+			Account: account, Index: uint64(nonce), Hash: chain.Hash(hash), Bytes: append([]byte{}, signed...),
+			Fee: chain.Fee{Max: integer(most), Tip: integer(tip)}, Gas: uint64(gas),
+		}})
+		return nil
+	})
+	return all, err
+}
+
+// integer reads a number without a fraction, nil for NULL.
+func integer(n pgtype.Numeric) *big.Int {
+	if !n.Valid || n.Int == nil {
+		return nil
+	}
+	value := new(big.Int).Set(n.Int)
+	if n.Exp > 0 {
+		value.Mul(value, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n.Exp)), nil))
+	}
+	return value
+}
+
+// Calls implements pending.Store.
+func (s *Store) Calls(ctx context.Context, account account, indices []uint64) (map[uint64]chain.Call, error) {
+	nonces := make([]int64, len(indices))
+	for i, index := range indices {
+		nonces[i] = int64(index)
+	}
+	rows, err := s.pool.Query(ctx, `
+		SELECT t.nonce, i.to_account, i.value, i.data, i.gas
+		  FROM conch.pending_transactions t JOIN conch.intents i ON i.id = t.intent
+		 WHERE t.chain = $1 AND t.account = $2 AND t.nonce = ANY ($3)`, s.cfg.Chain, []byte(account), nonces)
+	if err != nil {
+		return nil, err
+	}
+	calls := map[uint64]chain.Call{}
+	var nonce, gas int64
+	var to, data []byte
+	var value pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{&nonce, &to, &value, &data, &gas}, func() error {
+		calls[uint64(nonce)] = chain.Call{
+			To: append([]byte(nil), to...), Value: integer(value), Data: append([]byte(nil), data...), Gas: uint64(gas),
+		}
+		return nil
+	})
+	return calls, err
+}

@@ -1,0 +1,87 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/pending"
+)
+
+const recordColumns = `SELECT i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed
+  FROM conch.intents i LEFT JOIN conch.pending_transactions t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce)`
+
+func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
+	var id pgtype.UUID
+	var from, to, data, hash, block []byte
+	var value pgtype.Numeric
+	var gas int64
+	var at time.Time
+	var nonce, number *int64
+	var fate string
+	var state *string
+	var failed *bool
+	err = row.Scan(&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
+		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed)
+	if err != nil {
+		return r, err
+	}
+	r.ID, r.Account, r.Created = id.Bytes, account(from), at
+	r.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
+	if nonce != nil {
+		index := uint64(*nonce)
+		r.Index, r.Last.Index, r.Last.Hash = &index, index, chain.Hash(hash)
+	}
+	if state != nil {
+		err = errors.Join(r.Last.Status.UnmarshalText([]byte(*state)), r.Fate.UnmarshalText([]byte(fate)))
+		r.Last.Failed = *failed
+	} else {
+		err = r.Fate.UnmarshalText([]byte(fate))
+	}
+	if number != nil {
+		r.Last.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}
+	}
+	r.Last.Intent = r.Fate
+	return r, err
+}
+
+// Get returns one intent and what became of it, as last stored. Any node may ask.
+func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
+	rows, err := s.pool.Query(ctx, recordColumns+` WHERE i.id = $1 AND i.chain = $2`, uuid(&id), s.cfg.Chain)
+	if err != nil {
+		return pending.Record{}, err
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, scanRecord)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, pending.ErrNotFound
+	}
+	return r, err
+}
+
+// List returns the newest intents of an account, of all accounts if it is empty.
+func (s *Store) List(ctx context.Context, account account, most int) ([]pending.Record, error) {
+	rows, err := s.pool.Query(ctx, recordColumns+`
+		 WHERE i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) ORDER BY i.seq DESC LIMIT $3`,
+		s.cfg.Chain, notNull([]byte(account)), most)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanRecord)
+}
+
+// Cancel asks that an intent not be done any more. One that has no slot yet is
+// cancelled at once; for another the leader tries to fill its slot, which may be too late.
+func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE conch.intents SET cancel = true, fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
+		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain)
+	if err == nil && tag.RowsAffected() == 0 {
+		return pending.ErrNotFound
+	}
+	return err
+}

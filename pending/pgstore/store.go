@@ -1,0 +1,83 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// Config is where and for which chain.
+type Config struct {
+	Pool  *pgxpool.Pool // its owner closes it
+	Chain string        // as in chain.Description.ID
+	// Fenced has every write end with conch.fence. Only a deployment of one copy, which
+	// has no leadership, may do without.
+	Fenced  bool
+	Creator string // whoever accepts intents here
+}
+
+// Store keeps one chain's pending transactions. It is safe for concurrent use.
+type Store struct {
+	cfg  Config
+	pool *pgxpool.Pool
+}
+
+var _ pending.Store = (*Store)(nil)
+
+// New returns a store over a pool.
+func New(cfg Config) *Store { return &Store{cfg: cfg, pool: cfg.Pool} }
+
+// ErrTaken says that the account is sent from under another scope.
+var ErrTaken = errors.New("the account belongs to another scope")
+
+// stale gives the refusals of the database their names.
+func (c Config) stale(err error) error {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch refused.Code {
+	case "CN001":
+		return fmt.Errorf("%w: %w", fence.ErrStale, err)
+	case "CN002":
+		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
+	}
+	return err
+}
+
+// Queue implements pending.Store.
+func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []pending.Intent, left int, err error) {
+	rows, err := s.pool.Query(ctx, intentColumns+`
+		  FROM conch.intents WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel
+		 ORDER BY seq LIMIT $3`, s.cfg.Chain, []byte(account), most+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	oldest, err = pgx.CollectRows(rows, scanIntent)
+	if len(oldest) > most {
+		oldest, left = oldest[:most], 1 // more wait; how many does not matter
+	}
+	return oldest, left, err
+}
+
+// Waiting implements pending.Store. It counts no further than to a thousand.
+func (s *Store) Waiting(ctx context.Context, account account) (queued int, cancels []uint64, err error) {
+	var nonces []int64
+	err = s.pool.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM (SELECT FROM conch.intents
+		         WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q),
+		       (SELECT coalesce(array_agg(nonce), '{}') FROM conch.intents
+		         WHERE chain = $1 AND account = $2 AND cancel AND fate = 'open' AND nonce IS NOT NULL)`,
+		s.cfg.Chain, []byte(account)).Scan(&queued, &nonces)
+	for _, n := range nonces {
+		cancels = append(cancels, uint64(n))
+	}
+	return queued, cancels, err
+}

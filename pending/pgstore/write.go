@@ -1,0 +1,159 @@
+package pgstore
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// Write implements pending.Store: one round trip, one transaction, fenced at its end.
+func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
+	var batch pgx.Batch
+	s.queueAccount(&batch, t, b.Account)
+	s.queueSlots(&batch, t, b)
+	s.queueAttempts(&batch, b)
+	s.queueRejects(&batch, b)
+	s.queueChanges(&batch, b)
+	if s.cfg.Fenced {
+		batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
+	}
+	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+}
+
+// queueAccount claims the account for the token's scope. That rows may have been lost
+// is forgotten only with the first slot assigned in the new history.
+func (s *Store) queueAccount(batch *pgx.Batch, t fence.Token, account chain.Account) {
+	batch.Queue(`SELECT conch.pending_claim($1, $2, $3)`, s.cfg.Chain, []byte(account), t.Scope)
+}
+
+func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
+	if len(b.New) == 0 {
+		return
+	}
+	var nonces, since []int64
+	var intents []pgtype.UUID
+	var hashes [][]byte
+	for _, slot := range b.New {
+		nonces = append(nonces, int64(slot.Index))
+		since = append(since, int64(slot.Since))
+		intents = append(intents, uuid(slot.Intent))
+		hashes = append(hashes, []byte(slot.Attempts[len(slot.Attempts)-1].Hash))
+	}
+	batch.Queue(`
+		INSERT INTO conch.pending_transactions (chain, account, nonce, intent, hash, since_block, creator)
+		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3
+		  FROM unnest($4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[]) AS n(nonce, intent, hash, since) ORDER BY n.nonce`,
+		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
+	batch.Queue(`
+		UPDATE conch.intents i SET nonce = n.nonce FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent)
+		 WHERE i.id = n.intent`, nonces, intents)
+	batch.Queue(`
+		UPDATE conch.pending_accounts a SET system_id = h.system_id, timeline = h.timeline FROM conch.pending_history() h
+		 WHERE a.chain = $1 AND a.account = $2 AND (a.system_id, a.timeline) <> (h.system_id, h.timeline)`,
+		s.cfg.Chain, []byte(b.Account))
+}
+
+// queueAttempts stores the bytes of new slots and the further attempts of old ones.
+func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
+	var nonces, gas []int64
+	var hashes, signed [][]byte
+	var most, tips []pgtype.Numeric
+	var fillers []bool
+	for _, slot := range append(append([]pending.Slot{}, b.New...), b.Attempts...) {
+		for _, a := range slot.Attempts {
+			nonces = append(nonces, int64(slot.Index))
+			hashes = append(hashes, []byte(a.Hash))
+			signed = append(signed, a.Bytes)
+			most = append(most, numeric(a.Fee.Max))
+			tips = append(tips, numeric(a.Fee.Tip))
+			gas = append(gas, int64(a.Gas))
+			fillers = append(fillers, a.Filler)
+		}
+	}
+	if len(nonces) == 0 {
+		return
+	}
+	batch.Queue(`
+		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
+		SELECT $1, $2, a.nonce,
+		       (SELECT count(*) FROM conch.pending_attempts p WHERE p.chain = $1 AND p.account = $2 AND p.nonce = a.nonce)
+		           + row_number() OVER (PARTITION BY a.nonce ORDER BY a.place),
+		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+		  FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $6::numeric[], $7::numeric[], $8::bigint[], $9::boolean[])
+		       WITH ORDINALITY AS a(nonce, hash, signed, fee_max, fee_tip, gas, filler, place)`,
+		s.cfg.Chain, []byte(b.Account), nonces, hashes, signed, most, tips, gas, fillers)
+	if len(b.Attempts) > 0 {
+		batch.Queue(`
+			UPDATE conch.pending_transactions t SET hash = a.hash, updated_at = clock_timestamp()
+			  FROM (SELECT DISTINCT ON (nonce) nonce, hash FROM unnest($3::bigint[], $4::bytea[])
+			          WITH ORDINALITY AS a(nonce, hash, place) ORDER BY nonce, place DESC) a
+			 WHERE t.chain = $1 AND t.account = $2 AND t.nonce = a.nonce AND t.block_hash IS NULL AND t.hash <> a.hash`,
+			s.cfg.Chain, []byte(b.Account), nonces, hashes)
+	}
+}
+
+func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
+	for _, r := range b.Rejects {
+		batch.Queue(`UPDATE conch.intents SET fate = 'rejected', why = $2 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,
+			uuid(&r.Intent), r.Why)
+	}
+}
+
+// queueChanges stores what became of slots, and of their intents where that is decided.
+func (s *Store) queueChanges(batch *pgx.Batch, b pending.Batch) {
+	if len(b.Changes) == 0 {
+		return
+	}
+	var nonces, numbers []int64
+	var hashes, blocks [][]byte
+	var states, fates []string
+	var failed []bool
+	for _, c := range b.Changes {
+		nonces = append(nonces, int64(c.Index))
+		hashes = append(hashes, []byte(c.Hash))
+		states = append(states, c.Status.String())
+		numbers = append(numbers, int64(c.Block.Number))
+		fates = append(fates, c.Intent.String())
+		failed = append(failed, c.Failed)
+		var block []byte
+		if c.Block.Hash != "" {
+			block = []byte(c.Block.Hash)
+		}
+		blocks = append(blocks, block)
+	}
+	batch.Queue(`
+		UPDATE conch.pending_transactions t
+		   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
+		       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
+		       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp()
+		  FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
+		       AS c(nonce, hash, state, block, number, failed, fate)
+		 WHERE t.chain = $1 AND t.account = $2 AND t.nonce = c.nonce`,
+		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates)
+	batch.Queue(`
+		UPDATE conch.intents i
+		   SET fate = CASE WHEN c.fate = 'again' THEN 'open' ELSE c.fate END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
+		  FROM unnest($3::bigint[], $4::text[]) AS c(nonce, fate)
+		 WHERE i.chain = $1 AND i.account = $2 AND i.nonce = c.nonce AND i.fate <> c.fate`,
+		s.cfg.Chain, []byte(b.Account), nonces, fates)
+}
+
+func uuid(id *pending.ID) pgtype.UUID {
+	if id == nil {
+		return pgtype.UUID{}
+	}
+	return pgtype.UUID{Bytes: *id, Valid: true}
+}
+
+func numeric(n *big.Int) pgtype.Numeric {
+	if n == nil {
+		return pgtype.Numeric{}
+	}
+	return pgtype.Numeric{Int: n, Valid: true}
+}
