@@ -38,7 +38,8 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// ErrThread when the chain has changed further back than the driver remembers.
 	Heads(ctx context.Context, from Block) iter.Seq2[Turn, error]
 	// Inclusions lists the transactions that the accounts sent in a block, ours and
-	// foreign ones, in their order there.
+	// foreign ones, in their order there. The error wraps ErrNotFound if the node does
+	// not know the block (any more).
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
 }
 

@@ -74,7 +74,7 @@ func TestTrail(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr := tree{}
 			var known []chain.Block
-			for _, way := range strings.Fields(c.known) {
+			for way := range strings.FieldsSeq(c.known) {
 				known = append(known, tr.at(way))
 			}
 			if c.keep == 0 {
@@ -83,13 +83,13 @@ func TestTrail(t *testing.T) {
 			trail := chain.NewTrail(c.keep, known...)
 			var got []chain.Turn
 			var err error
-			for _, way := range strings.Fields(c.heads) {
+			for way := range strings.FieldsSeq(c.heads) {
 				if final, ok := strings.CutPrefix(way, "="); ok {
 					got = append(got, trail.Final(tr.at(final))...)
 					continue
 				}
 				head := tr.at(way)
-				for _, lost := range strings.Fields(c.lost) {
+				for lost := range strings.FieldsSeq(c.lost) {
 					delete(tr, chain.Hash(lost))
 				}
 				var turns []chain.Turn

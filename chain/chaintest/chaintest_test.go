@@ -1,0 +1,286 @@
+package chaintest_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+)
+
+const rich = 1_000_000_000_000_000_000
+
+func fixture(testing.TB) chaintest.Fixture {
+	node := chaintest.New(chaintest.Config{Seed: 1})
+	down := node.Line()
+	down.SetDown(true)
+	funded, poor := node.Account("funded", rich), node.Account("poor", 0)
+	return chaintest.Fixture{
+		Chain: node.Line(), Down: down,
+		Funded: funded, Poor: poor, Stranger: chaintest.Address("stranger"),
+		Bad: chain.Call{To: []byte("x"), Data: []byte("revert")}, BadGas: 50_000,
+		Mine:      func() { node.Mine() },
+		Seal:      func(txs ...chain.Signed) { node.Seal(txs...) },
+		Reorg:     node.Reorg,
+		Drop:      func(h chain.Hash) { node.Drop(h) },
+		Final:     node.Finalize,
+		Foreign:   func(index uint64) chain.Signed { return node.Foreign(funded, index) },
+		Elsewhere: func(index uint64) chain.Signed { return node.Elsewhere(funded, index) },
+		Broke:     func() chain.Signed { return node.Foreign(poor, 0) },
+	}
+}
+
+func TestExercise(t *testing.T) { chaintest.Exercise(t, fixture) }
+
+// Blocks at the ticks of a clock that costs no time.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := chaintest.New(chaintest.Config{Depth: 2})
+		alice := node.Account("alice", rich)
+		line := node.Line()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go node.Run(ctx, 12*time.Second)
+		start := time.Now()
+		all, err := line.Prepare(ctx, []chain.Draft{{Account: alice}})
+		if err != nil || all[0].Err != nil {
+			t.Fatal(err, all)
+		}
+		line.Submit(ctx, []chain.Signed{all[0].Signed})
+		for turn, err := range line.Heads(ctx, chain.Block{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if turn.Kind == chain.Finalized && turn.Block.Number == 1 {
+				break
+			}
+		}
+		if took := time.Since(start); took != 36*time.Second {
+			t.Errorf("final after %v, want three blocks", took)
+		}
+		if n, err := line.Next(ctx, alice, chain.Final); n != 1 || err != nil {
+			t.Errorf("final next %d, %v", n, err)
+		}
+	})
+}
+
+func prepared(t *testing.T, line *chaintest.Line, drafts ...chain.Draft) (all []chain.Signed) {
+	t.Helper()
+	got, err := line.Prepare(t.Context(), drafts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range got {
+		if p.Err != nil {
+			t.Fatal(p.Err)
+		}
+		all = append(all, p.Signed)
+	}
+	return all
+}
+
+func where(t *testing.T, line *chaintest.Line, s chain.Signed) chain.Where {
+	t.Helper()
+	got, err := line.Probe(t.Context(), []chain.Hash{s.Hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got[0].Where
+}
+
+func verdict(t *testing.T, line *chaintest.Line, s chain.Signed) chain.Verdict {
+	t.Helper()
+	return line.Submit(t.Context(), []chain.Signed{s})[0].Verdict
+}
+
+func TestLostAnswerIsNotALostCall(t *testing.T) {
+	node := chaintest.New(chaintest.Config{})
+	alice := node.Account("alice", rich)
+	line := node.Line()
+	s := prepared(t, line, chain.Draft{Account: alice})[0]
+	line.LoseCalls(1)
+	if v := verdict(t, line, s); v != chain.Unknown {
+		t.Errorf("a lost call is %v", v)
+	}
+	line.LoseCalls(0)
+	if w := where(t, line, s); w != chain.Nowhere {
+		t.Errorf("it was lost and is %v", w)
+	}
+	line.LoseNextAnswer("Submit")
+	if v := verdict(t, line, s); v != chain.Unknown {
+		t.Errorf("a lost answer is %v", v)
+	}
+	if w := where(t, line, s); w != chain.Pooled {
+		t.Errorf("only the answer was lost, and it is %v", w)
+	}
+}
+
+func TestSilentDropAndResurrection(t *testing.T) {
+	node := chaintest.New(chaintest.Config{Pool: 2})
+	alice := node.Account("alice", rich)
+	line := node.Line()
+	s := prepared(t, line, chain.Draft{Account: alice}, chain.Draft{Account: alice, Index: 1}, chain.Draft{Account: alice, Index: 2})
+	for _, o := range line.Submit(t.Context(), s) {
+		if o.Verdict != chain.Accepted {
+			t.Errorf("%v: a full pool says so", o)
+		}
+	}
+	if w := where(t, line, s[2]); w != chain.Nowhere {
+		t.Errorf("the third of two is %v", w)
+	}
+	node.Mine()
+	node.Restart(1)
+	if w := where(t, line, s[0]); w != chain.Nowhere {
+		t.Errorf("after the node was killed, one that only a lost block had is %v", w)
+	}
+	if n, _ := line.Next(t.Context(), alice, chain.Best); n != 0 {
+		t.Errorf("after the node was killed the next index is %d", n)
+	}
+	line.Submit(t.Context(), s[:2])
+	node.Drop()
+	node.Resurrect()
+	if w := where(t, line, s[0]); w != chain.Pooled {
+		t.Errorf("a resurrected one is %v", w)
+	}
+}
+
+func TestSpike(t *testing.T) {
+	node := chaintest.New(chaintest.Config{BaseFee: 100})
+	alice := node.Account("alice", rich)
+	line := node.Line()
+	s := prepared(t, line, chain.Draft{Account: alice})[0]
+	node.SetBaseFee(100_000)
+	if v := verdict(t, line, s); v != chain.Accepted {
+		t.Errorf("a fee below the base fee is %v: real pools take it and let it wait", v)
+	}
+	node.Mine()
+	if w := where(t, line, s); w != chain.Pooled {
+		t.Errorf("below the base fee it is %v", w)
+	}
+	raised := prepared(t, line, chain.Draft{Account: alice, Above: s.Fee})[0]
+	if v := verdict(t, line, raised); v != chain.Accepted {
+		t.Errorf("a raise above the base fee is %v", v)
+	}
+	node.Mine()
+	if w := where(t, line, raised); w != chain.Included {
+		t.Errorf("the raise is %v", w)
+	}
+}
+
+// A world that is built and broken twice from one seed is the same world.
+func TestSeedReplays(t *testing.T) {
+	one, two := history(t, 3), history(t, 3)
+	if one != two {
+		t.Errorf("one seed, two histories:\n%s\n%s", one, two)
+	}
+	if one == history(t, 4) {
+		t.Error("the seed has no influence")
+	}
+}
+
+func history(t *testing.T, seed uint64) (said string) {
+	node := chaintest.New(chaintest.Config{Seed: seed, PerAccount: 20})
+	alice := node.Account("alice", rich)
+	line := node.Line()
+	r := rand.New(rand.NewPCG(seed, 9))
+	index := uint64(0)
+	for range 200 {
+		line.LoseAnswers(0)
+		s := prepared(t, line, chain.Draft{Account: alice, Index: index})[0]
+		line.LoseAnswers(0.3)
+		v := verdict(t, line, s)
+		said += v.String() + " "
+		if v == chain.Accepted || v == chain.Unknown {
+			index++
+		}
+		if r.IntN(5) == 0 {
+			said += node.Mine().Hash.String()
+		}
+	}
+	return said
+}
+
+// Whatever happens to a chain, who follows it knows it.
+func TestHeadsUnderFaults(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) { followFaults(t, seed) })
+	}
+}
+
+func followFaults(t *testing.T, seed uint64) {
+	node := chaintest.New(chaintest.Config{Seed: seed, Depth: 3})
+	line := node.Line()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var best []chain.Block
+	go func() {
+		for ctx.Err() == nil {
+			last := chain.Block{}
+			if len(best) > 0 {
+				last = best[len(best)-1]
+			}
+			for turn, err := range line.Heads(ctx, last) {
+				switch {
+				case errors.Is(err, chain.ErrThread):
+					best = nil // killed before the follower had seen enough
+				case err != nil:
+				case turn.Kind == chain.Applied:
+					best = append(best, turn.Block)
+				case turn.Kind == chain.Reverted && len(best) > 0:
+					best = best[:len(best)-1]
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	r := rand.New(rand.NewPCG(seed, 5))
+	height := 0
+	for range 100 {
+		switch depth := r.IntN(1 + min(height, 6)); r.IntN(6) {
+		case 0:
+			node.Reorg(depth, make([][]chain.Signed, r.IntN(4))...)
+		case 1:
+			node.Restart(depth)
+		case 2:
+			line.SetDown(true)
+		case 3:
+			line.LoseAnswers(r.Float64())
+		default:
+			node.Mine()
+		}
+		time.Sleep(time.Duration(r.IntN(2000)) * time.Millisecond)
+		line.SetDown(false)
+		head := headOf(t, node)
+		height = int(head.Number)
+	}
+	line.LoseAnswers(0)
+	want := node.Mine()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	if len(best) == 0 || best[len(best)-1] != want {
+		t.Fatalf("seed %d: the follower is at %v, the head is %v", seed, best[max(0, len(best)-1):], want)
+	}
+	for i := 1; i < len(best); i++ {
+		if best[i].Parent != best[i-1].Hash {
+			t.Fatalf("seed %d: %v does not follow %v", seed, best[i], best[i-1])
+		}
+	}
+}
+
+func headOf(t *testing.T, node *chaintest.Node) chain.Block {
+	t.Helper()
+	for turn, err := range node.Line().Heads(t.Context(), chain.Block{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn.Block
+	}
+	return chain.Block{}
+}

@@ -1,0 +1,184 @@
+package chaintest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Fixture is a driver and the power over the chain behind it. A function that is nil
+// is something that this chain can not be made to do: its tests are skipped by name.
+type Fixture struct {
+	Chain chain.Chain
+	// Down is the same driver at an endpoint that nobody answers.
+	Down chain.Chain
+	// Funded has plenty, Poor has nothing, the driver signs for both; not for Stranger.
+	Funded, Poor, Stranger chain.Account
+	// Bad is a call that an estimate refuses and that a block includes without effect
+	// when it is given BadGas.
+	Bad    chain.Call
+	BadGas uint64
+	// Gapless nodes refuse what leaves a gap instead of queueing it.
+	Gapless bool
+
+	// Mine makes a block of what is in the pool.
+	Mine func()
+	// Seal makes a block of exactly these.
+	Seal func(...chain.Signed)
+	// Reorg replaces the newest depth blocks by these, which may be none.
+	Reorg func(depth int, blocks ...[]chain.Signed)
+	// Drop takes a transaction out of the pool.
+	Drop func(chain.Hash)
+	// Final makes the present head final, with blocks on top if the chain needs them.
+	Final func()
+	// Foreign signs another transaction for a slot of Funded, behind the driver's back.
+	Foreign func(index uint64) chain.Signed
+	// Elsewhere signs one for another chain.
+	Elsewhere func(index uint64) chain.Signed
+	// Broke signs one for Poor, who can not pay for it.
+	Broke func() chain.Signed
+}
+
+const patience = time.Minute
+
+// Exercise holds a driver against the contract of chain.Chain. Each part gets a
+// fixture of its own, with a fresh chain.
+func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
+	t.Helper()
+	for _, part := range []struct {
+		name string
+		try  func(*trial)
+	}{
+		{"Describe", describe},
+		{"NextCountsTheChain", next},
+		{"NextFinalLagsBehind", nextFinal},
+		{"PrepareInOrder", prepare},
+		{"PrepareRefuses", refuse},
+		{"PrepareRaises", raise},
+		{"SubmitBatch", batchOf},
+		{"SubmitTwice", twice},
+		{"SubmitReplacement", replacement},
+		{"SubmitGap", gap},
+		{"SubmitWorthless", worthless},
+		{"ForeignOnOurIndex", foreignIndex},
+		{"Probe", probe},
+		{"ProbeDropped", dropped},
+		{"Inclusions", inclusions},
+		{"Find", findSlot},
+		{"HeadsFollow", follow},
+		{"HeadsReorg", reorg},
+		{"HeadsRewind", rewind},
+		{"HeadsResume", resume},
+		{"HeadsLostThread", lostThread},
+		{"HeadsFinal", finality},
+		{"Unreachable", unreachable},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			part.try(&trial{T: t, Fixture: fresh(t), ctx: ctx})
+		})
+	}
+}
+
+// trial is one part of the exercise at work.
+type trial struct {
+	*testing.T
+	Fixture
+	ctx context.Context
+}
+
+func (t *trial) need(able bool, what string) {
+	t.Helper()
+	if !able {
+		t.Skipf("this chain can not be made to %s", what)
+	}
+}
+
+func (t *trial) ok(err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (t *trial) wants(err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want one that wraps %q", err, want)
+	}
+}
+
+// call is a transfer of next to nothing, to nobody in particular.
+func (t *trial) call() chain.Call { return chain.Call{To: []byte(t.Stranger)} }
+
+func (t *trial) next(at chain.Level) uint64 {
+	t.Helper()
+	n, err := t.Chain.Next(t.ctx, t.Funded, at)
+	t.ok(err)
+	return n
+}
+
+// attempts prepares as many transfers as are asked for, from the next index on.
+func (t *trial) attempts(count int) []chain.Signed {
+	t.Helper()
+	first := t.next(chain.Best)
+	drafts := make([]chain.Draft, count)
+	for i := range drafts {
+		drafts[i] = chain.Draft{Account: t.Funded, Index: first + uint64(i), Call: t.call()}
+	}
+	return t.prepare(drafts...)
+}
+
+func (t *trial) prepare(drafts ...chain.Draft) []chain.Signed {
+	t.Helper()
+	all, err := t.Chain.Prepare(t.ctx, drafts)
+	t.ok(err)
+	if len(all) != len(drafts) {
+		t.Fatalf("%d answers to %d drafts", len(all), len(drafts))
+	}
+	signed := make([]chain.Signed, len(all))
+	for i, p := range all {
+		if p.Err != nil {
+			t.Fatalf("draft %d: %v", i, p.Err)
+		}
+		signed[i] = p.Signed
+	}
+	return signed
+}
+
+// submit wants one verdict for all.
+func (t *trial) submit(want chain.Verdict, attempts ...chain.Signed) {
+	t.Helper()
+	outcomes := t.Chain.Submit(t.ctx, attempts)
+	if len(outcomes) != len(attempts) {
+		t.Fatalf("%d outcomes of %d attempts", len(outcomes), len(attempts))
+	}
+	for i, o := range outcomes {
+		if o.Verdict != want {
+			t.Fatalf("attempt %d: %v (%s), want %v", i, o.Verdict, o.Text, want)
+		}
+	}
+}
+
+func (t *trial) seen(want chain.Where, attempts ...chain.Signed) []chain.Sighting {
+	t.Helper()
+	hashes := make([]chain.Hash, len(attempts))
+	for i, a := range attempts {
+		hashes[i] = a.Hash
+	}
+	sightings, err := t.Chain.Probe(t.ctx, hashes)
+	t.ok(err)
+	if len(sightings) != len(hashes) {
+		t.Fatalf("%d sightings of %d hashes", len(sightings), len(hashes))
+	}
+	for i, s := range sightings {
+		if s.Where != want {
+			t.Fatalf("attempt %d is %v, want %v", i, s.Where, want)
+		}
+	}
+	return sightings
+}

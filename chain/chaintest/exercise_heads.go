@@ -1,0 +1,184 @@
+package chaintest
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// nowhere is the hash of no block, as long as those of real chains.
+var nowhere = chain.Hash(strings.Repeat("\xee", 32))
+
+// heads follows; each call of the function waits for the next turn.
+func (t *trial) heads(from chain.Block) (turn func() chain.Turn, stop func()) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	pull, end := iter.Pull2(t.Chain.Heads(ctx, from))
+	turn = func() chain.Turn {
+		t.Helper()
+		got, err, more := pull()
+		if err != nil || !more {
+			t.Fatalf("no next turn: %v", err)
+		}
+		return got
+	}
+	return turn, func() {
+		cancel()
+		end()
+	}
+}
+
+// expect reads turns until as many as are named have come; finality comes when it likes.
+func (t *trial) expect(turn func() chain.Turn, want string) (blocks []chain.Block) {
+	t.Helper()
+	got := ""
+	for len(got) < len(want) {
+		switch now := turn(); now.Kind {
+		case chain.Applied:
+			got += "+"
+			blocks = append(blocks, now.Block)
+		case chain.Reverted:
+			got += "-"
+			blocks = append(blocks, now.Block)
+		case chain.Finalized:
+		}
+	}
+	if got != want {
+		t.Fatalf("turns %s, want %s", got, want)
+	}
+	return blocks
+}
+
+func (t *trial) chained(blocks ...chain.Block) {
+	t.Helper()
+	for i := 1; i < len(blocks); i++ {
+		if blocks[i].Parent != blocks[i-1].Hash || blocks[i].Number != blocks[i-1].Number+1 {
+			t.Errorf("%v does not follow %v", blocks[i], blocks[i-1])
+		}
+	}
+}
+
+func follow(t *trial) {
+	turn, stop := t.heads(chain.Block{})
+	defer stop()
+	seen := t.expect(turn, "+")
+	t.Mine()
+	seen = append(seen, t.expect(turn, "+")...)
+	t.Mine()
+	t.Mine()
+	t.Mine()
+	t.chained(append(seen, t.expect(turn, "+++")...)...)
+}
+
+func reorg(t *trial) {
+	t.need(t.Reorg != nil, "reorganize")
+	turn, stop := t.heads(chain.Block{})
+	defer stop()
+	t.expect(turn, "+")
+	t.Mine()
+	t.Mine()
+	t.Mine()
+	old := t.expect(turn, "+++")
+	t.Reorg(2, nil, nil, nil)
+	now := t.expect(turn, "--+++")
+	if now[0] != old[2] || now[1] != old[1] {
+		t.Errorf("reverted %v, want the newest first of %v", now[:2], old)
+	}
+	t.chained(old[0], now[2], now[3], now[4])
+	t.Mine()
+	t.chained(now[4], t.expect(turn, "+")[0])
+}
+
+func rewind(t *trial) {
+	t.need(t.Reorg != nil, "reorganize")
+	t.Mine()
+	t.Mine()
+	turn, stop := t.heads(chain.Block{})
+	defer stop()
+	head := t.expect(turn, "+")
+	t.Mine()
+	old := t.expect(turn, "+")
+	t.Reorg(1)
+	if gone := t.expect(turn, "-"); gone[0] != old[0] {
+		t.Errorf("reverted %v, want %v", gone, old)
+	}
+	t.Mine()
+	t.chained(head[0], t.expect(turn, "+")[0])
+}
+
+func resume(t *trial) {
+	t.Mine()
+	turn, stop := t.heads(chain.Block{})
+	head := t.expect(turn, "+")[0]
+	stop()
+	t.Mine()
+	t.Mine()
+	turn, stop = t.heads(head)
+	seen := t.expect(turn, "++")
+	stop()
+	t.chained(head, seen[0], seen[1])
+	t.need(t.Reorg != nil, "reorganize")
+	t.Reorg(2, nil)
+	turn, stop = t.heads(seen[1])
+	defer stop()
+	now := t.expect(turn, "--+")
+	t.chained(head, now[2])
+}
+
+func lostThread(t *trial) {
+	t.Mine()
+	t.Mine()
+	for _, err := range t.Chain.Heads(t.ctx, chain.Block{Number: 2, Hash: nowhere, Parent: nowhere}) {
+		t.wants(err, chain.ErrThread)
+		return
+	}
+	t.Error("no turn and no error")
+}
+
+func finality(t *trial) {
+	t.need(t.Final != nil, "finalize")
+	turn, stop := t.heads(chain.Block{})
+	defer stop()
+	t.expect(turn, "+")
+	t.Mine()
+	b := t.expect(turn, "+")[0]
+	t.Final()
+	for last := uint64(0); last < b.Number; {
+		if now := turn(); now.Kind == chain.Finalized {
+			if now.Block.Number == b.Number && now.Block.Hash != b.Hash || now.Block.Number < last {
+				t.Fatalf("final is %v after %d, the block was %v", now.Block, last, b)
+			}
+			last = now.Block.Number
+		}
+	}
+}
+
+func unreachable(t *trial) {
+	down := t.Down
+	_, err := down.Describe(t.ctx)
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Next(t.ctx, t.Funded, chain.Best)
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Prepare(t.ctx, []chain.Draft{{Account: t.Funded, Call: t.call()}})
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Probe(t.ctx, []chain.Hash{nowhere})
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Inclusions(t.ctx, chain.Block{Hash: nowhere}, []chain.Account{t.Funded})
+	t.wants(err, chain.ErrUnreachable)
+	_, _, err = down.Find(t.ctx, t.Funded, 0, 0)
+	t.wants(err, chain.ErrUnreachable)
+	for _, err := range down.Heads(t.ctx, chain.Block{}) {
+		t.wants(err, chain.ErrUnreachable)
+	}
+	t.Chain, down = down, t.Chain
+	outcomes := t.Chain.Submit(t.ctx, []chain.Signed{{Account: t.Funded, Bytes: []byte{1}}, {Account: t.Funded, Bytes: []byte{2}}})
+	if len(outcomes) != 2 || outcomes[0].Verdict != chain.Unknown || outcomes[1].Verdict != chain.Unknown || outcomes[0].Text == "" {
+		t.Errorf("outcomes %v, want two unknown ones that say why", outcomes)
+	}
+	ctx, cancel := context.WithCancel(t.ctx)
+	cancel()
+	if o := down.Submit(ctx, []chain.Signed{{Account: t.Funded, Bytes: []byte{1}}}); len(o) != 1 || o[0].Verdict != chain.Unknown {
+		t.Errorf("a caller that does not wait: %v, want unknown", o)
+	}
+}

@@ -1,0 +1,181 @@
+package chaintest
+
+import (
+	"github.com/conchhq/conch/chain"
+)
+
+func batchOf(t *trial) {
+	d, err := t.Chain.Describe(t.ctx)
+	t.ok(err)
+	attempts := t.attempts(min(d.MaxBatch, 100))
+	t.submit(chain.Accepted, attempts...)
+	t.seen(chain.Pooled, attempts...)
+	t.Mine()
+	t.seen(chain.Included, attempts...)
+	if len(t.Chain.Submit(t.ctx, nil)) != 0 {
+		t.Error("nothing has an outcome")
+	}
+}
+
+func twice(t *trial) {
+	attempts := t.attempts(2)
+	t.submit(chain.Accepted, attempts...)
+	t.submit(chain.Known, attempts...)
+	t.Mine()
+	t.submit(chain.IndexTooLow, attempts...)
+}
+
+func replacement(t *trial) {
+	// The first slot stays empty, so that none of these is mined.
+	old := t.attempts(1)[0]
+	t.submit(chain.Accepted, old)
+	same := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Call: chain.Call{To: []byte(t.Poor)}})[0]
+	t.submit(chain.Underpriced, same)
+	t.seen(chain.Pooled, old)
+	filler := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Filler: true, Above: old.Fee})[0]
+	t.submit(chain.Accepted, filler)
+	t.seen(chain.Nowhere, old)
+	t.submit(chain.Underpriced, old)
+	t.Mine()
+	t.seen(chain.Included, filler)
+	t.submit(chain.IndexTooLow, old)
+}
+
+func gap(t *trial) {
+	attempts := t.attempts(3)
+	if t.Gapless {
+		t.submit(chain.Refused, attempts[1])
+		return
+	}
+	t.submit(chain.Accepted, attempts[1], attempts[2])
+	t.Mine()
+	t.seen(chain.Pooled, attempts[1], attempts[2])
+	t.submit(chain.Accepted, attempts[0])
+	t.Mine()
+	t.seen(chain.Included, attempts...)
+}
+
+func worthless(t *trial) {
+	at := t.next(chain.Best)
+	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
+	if t.Elsewhere != nil {
+		t.submit(chain.Invalid, t.Elsewhere(at))
+	}
+	if t.Broke != nil {
+		t.submit(chain.NoFunds, t.Broke())
+	}
+	// One bad apple: the others have their own outcomes.
+	good := t.attempts(2)
+	mixed := t.Chain.Submit(t.ctx, []chain.Signed{good[0], {Account: t.Funded, Bytes: []byte("nonsense")}, good[1]})
+	if len(mixed) != 3 || mixed[0].Verdict != chain.Accepted || mixed[1].Verdict != chain.Invalid || mixed[2].Verdict != chain.Accepted {
+		t.Errorf("a bad one between two good ones: %v", mixed)
+	}
+}
+
+func foreignIndex(t *trial) {
+	t.need(t.Foreign != nil && t.Reorg != nil, "hold a foreign transaction")
+	ours := t.attempts(1)[0]
+	t.submit(chain.Accepted, ours)
+	t.Mine()
+	t.seen(chain.Included, ours)
+	foreign := t.Foreign(ours.Index)
+	t.Reorg(1, []chain.Signed{foreign}, nil)
+	t.seen(chain.Nowhere, ours)
+	t.seen(chain.Included, foreign)
+	t.submit(chain.IndexTooLow, ours)
+	if got := t.next(chain.Best); got != ours.Index+1 {
+		t.Errorf("the next index is %d, want %d", got, ours.Index+1)
+	}
+	in, _, err := t.Chain.Find(t.ctx, t.Funded, ours.Index, 0)
+	t.ok(err)
+	if in.Hash != foreign.Hash || in.Account != t.Funded || in.Index != ours.Index {
+		t.Errorf("the slot was used by %+v, want %v", in, foreign.Hash)
+	}
+}
+
+func probe(t *trial) {
+	attempts := t.attempts(3)
+	t.submit(chain.Accepted, attempts[0])
+	t.Mine()
+	t.submit(chain.Accepted, attempts[1])
+	all, err := t.Chain.Probe(t.ctx, []chain.Hash{attempts[2].Hash, attempts[1].Hash, attempts[0].Hash})
+	t.ok(err)
+	if len(all) != 3 || all[0].Where != chain.Nowhere || all[1].Where != chain.Pooled || all[2].Where != chain.Included {
+		t.Fatalf("%+v", all)
+	}
+	head, stop := t.heads(chain.Block{})
+	defer stop()
+	if b := head(); b.Block.Number != all[2].Block.Number || b.Block.Hash != all[2].Block.Hash {
+		t.Errorf("included in %v, the head is %v", all[2].Block, b.Block)
+	}
+	none, err := t.Chain.Probe(t.ctx, nil)
+	if err != nil || len(none) != 0 {
+		t.Errorf("nothing probed: %v, %v", none, err)
+	}
+}
+
+func dropped(t *trial) {
+	t.need(t.Drop != nil, "drop a transaction")
+	ours := t.attempts(1)[0]
+	t.submit(chain.Accepted, ours)
+	t.Drop(ours.Hash)
+	t.seen(chain.Nowhere, ours)
+	t.submit(chain.Accepted, ours)
+	t.Mine()
+	t.seen(chain.Included, ours)
+}
+
+func inclusions(t *trial) {
+	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
+	first := t.next(chain.Best)
+	bad := t.Bad
+	bad.Gas = t.BadGas
+	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 2, Call: bad})
+	foreign := t.Foreign(first + 1)
+	t.Seal(ours[0], foreign, ours[1])
+	at := t.seen(chain.Included, ours[0])[0].Block
+	got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+	t.ok(err)
+	want := []chain.Inclusion{
+		{Account: t.Funded, Index: first, Hash: ours[0].Hash},
+		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash},
+		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Failed: true},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %+v, want %+v", got[i], want[i])
+		}
+	}
+	if none, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor}); err != nil || len(none) != 0 {
+		t.Errorf("who sent nothing: %v, %v", none, err)
+	}
+	_, err = t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
+	t.wants(err, chain.ErrNotFound)
+}
+
+func findSlot(t *trial) {
+	ours := t.attempts(3)
+	var at [3]chain.Block
+	for i, s := range ours {
+		t.submit(chain.Accepted, s)
+		t.Mine()
+		t.Mine()
+		at[i] = t.seen(chain.Included, s)[0].Block
+	}
+	for i, s := range ours {
+		for from := range at[i].Number + 1 {
+			in, b, err := t.Chain.Find(t.ctx, t.Funded, s.Index, from)
+			t.ok(err)
+			if in.Hash != s.Hash || b.Hash != at[i].Hash || b.Number != at[i].Number {
+				t.Errorf("slot %d from %d: %+v in %v, want %v in %v", s.Index, from, in, b, s.Hash, at[i])
+			}
+		}
+		_, _, err := t.Chain.Find(t.ctx, t.Funded, s.Index, at[i].Number+1)
+		t.wants(err, chain.ErrNotFound)
+	}
+	_, _, err := t.Chain.Find(t.ctx, t.Funded, ours[2].Index+1, 0)
+	t.wants(err, chain.ErrNotFound)
+}

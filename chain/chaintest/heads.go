@@ -1,0 +1,68 @@
+package chaintest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Heads implements chain.Chain.
+func (l *Line) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
+	return func(yield func(chain.Turn, error) bool) {
+		trail := chain.NewTrail(remembered, l.memory.Thread(from)...)
+		for {
+			turns, wake, err := l.look(ctx, trail)
+			if err != nil {
+				yield(chain.Turn{}, err)
+				return
+			}
+			for _, turn := range turns {
+				if !yield(turn, nil) {
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+				yield(chain.Turn{}, ctx.Err())
+				return
+			case <-wake.node:
+			case <-wake.line:
+			}
+		}
+	}
+}
+
+type wake struct{ node, line <-chan struct{} }
+
+// look sees the head and the final block, and says what to wait for before the next look.
+func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn, next wake, err error) {
+	l.mu.Lock()
+	next.line = l.turned
+	l.mu.Unlock()
+	lost := l.pass(ctx, "Heads", func() {
+		next.node = l.node.changed
+		if turns, err = trail.Head(l.node.head().Block, l.find); err == nil {
+			turns = append(turns, trail.Final(l.node.best[l.node.final].Block)...)
+		}
+	})
+	if lost != nil {
+		return nil, next, lost
+	}
+	for _, turn := range turns {
+		l.memory.Add(turn.Block)
+	}
+	return turns, next, err
+}
+
+// find is the trail's lookup; the node's lock is held.
+func (l *Line) find(h chain.Hash) (chain.Block, error) {
+	if b, known := l.memory.Get(h); known {
+		return b, nil
+	}
+	if b, known := l.node.known[h]; known {
+		return b.Block, nil
+	}
+	return chain.Block{}, fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, h)
+}

@@ -1,0 +1,206 @@
+package chaintest
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+const (
+	remembered = 256
+	batch      = 500
+)
+
+// Line is an endpoint of a node: a chain.Chain with faults.
+type Line struct {
+	node   *Node
+	memory *chain.Memory
+
+	mu          sync.Mutex
+	rand        *rand.Rand
+	down        bool
+	loseCalls   float64
+	loseAnswers float64
+	loseNext    string
+	delay       time.Duration
+	watch       func(string)
+	calls       map[string]int
+	turned      chan struct{} // closed when the line is cut or mended
+}
+
+var _ chain.Chain = (*Line)(nil)
+
+// Describe implements chain.Chain.
+func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
+	err = l.pass(ctx, "Describe", func() {
+		cfg := l.node.cfg
+		d = chain.Description{
+			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
+			MinRaise: minRaise, Depth: cfg.Depth,
+		}
+	})
+	return d, err
+}
+
+// Next implements chain.Chain.
+func (l *Line) Next(ctx context.Context, a chain.Account, at chain.Level) (next uint64, err error) {
+	err = l.pass(ctx, "Next", func() {
+		b := l.node.head()
+		if at == chain.Final {
+			b = l.node.best[l.node.final]
+		}
+		next = b.states[a].next
+	})
+	return next, err
+}
+
+// Prepare implements chain.Chain.
+func (l *Line) Prepare(ctx context.Context, drafts []chain.Draft) (all []chain.Prepared, err error) {
+	err = l.pass(ctx, "Prepare", func() {
+		spent := map[chain.Account]*big.Int{}
+		for _, d := range drafts {
+			signed, err := l.node.prepare(d, spent)
+			all = append(all, chain.Prepared{Signed: signed, Err: err})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// prepare signs one draft; spent is what those before it may cost each account.
+func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.Signed, error) {
+	if !n.keys[d.Account] {
+		return chain.Signed{}, fmt.Errorf("%w %v", chain.ErrKey, d.Account)
+	}
+	call := d.Call
+	if d.Filler {
+		call = chain.Call{To: []byte(d.Account)}
+	}
+	tx := transaction{
+		Chain: n.cfg.ID, From: []byte(d.Account), Index: d.Index, To: call.To, Data: call.Data,
+		Value: new(big.Int), Gas: call.Gas,
+	}
+	if call.Value != nil {
+		tx.Value.Set(call.Value)
+	}
+	switch {
+	case tx.Value.Sign() < 0:
+		return chain.Signed{}, fmt.Errorf("%w: a value below zero", chain.ErrCall)
+	case tx.Gas == 0 && fails(tx.Data):
+		return chain.Signed{}, fmt.Errorf("%w: reverted", chain.ErrCall)
+	case tx.Gas == 0:
+		tx.Gas = tx.needs()
+	case tx.Gas < tx.needs():
+		return chain.Signed{}, fmt.Errorf("%w: it needs %d gas, not %d", chain.ErrCall, tx.needs(), tx.Gas)
+	}
+	if tx.Gas > n.cfg.BlockGas {
+		return chain.Signed{}, fmt.Errorf("%w: %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
+	}
+	tip := big.NewInt(n.cfg.MinTip)
+	least := chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
+	suggested := chain.Fee{Max: new(big.Int).Add(least.Max, n.baseFee), Tip: tip}
+	fee, err := chain.Bid(suggested, least, d.Above, d.Most, minRaise)
+	if err != nil {
+		return chain.Signed{}, err
+	}
+	tx.Max, tx.Tip = fee.Max, fee.Tip
+	total := tx.cost()
+	if before := spent[d.Account]; before != nil {
+		total.Add(total, before)
+	}
+	if has := n.balance(d.Account, n.head()); total.Cmp(has) > 0 {
+		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrFunds, total, has)
+	}
+	spent[d.Account] = total
+	return tx.signed(), nil
+}
+
+// Submit implements chain.Chain.
+func (l *Line) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
+	outcomes := make([]chain.Outcome, 0, len(attempts))
+	for part := range slices.Chunk(attempts, batch) {
+		var said []chain.Outcome
+		err := l.pass(ctx, "Submit", func() {
+			for _, a := range part {
+				said = append(said, l.node.pool.add(a.Bytes))
+			}
+		})
+		if err != nil {
+			said = make([]chain.Outcome, len(part))
+			for i := range said {
+				said[i].Text = err.Error()
+			}
+		}
+		outcomes = append(outcomes, said...)
+	}
+	return outcomes
+}
+
+// Probe implements chain.Chain.
+func (l *Line) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+	seen := make([]chain.Sighting, len(hashes))
+	err := l.pass(ctx, "Probe", func() {
+		for i, h := range hashes {
+			if b := l.node.mined[h]; b != nil {
+				seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: b.Number, Hash: b.Hash}}
+			} else if l.node.pool.has(h) {
+				seen[i].Where = chain.Pooled
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return seen, nil
+}
+
+// Find implements chain.Chain.
+func (l *Line) Find(ctx context.Context, a chain.Account, index, from uint64) (in chain.Inclusion, at chain.Block, err error) {
+	found := false
+	err = l.pass(ctx, "Find", func() {
+		for _, b := range l.node.best[min(from, uint64(len(l.node.best))):] {
+			for _, tx := range b.of([]chain.Account{a}) {
+				if tx.Index == index {
+					in, at, found = tx, b.Block, true
+				}
+			}
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: a transaction of %v with index %d", chain.ErrNotFound, a, index)
+	}
+	return in, at, err
+}
+
+// Inclusions implements chain.Chain.
+func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.Account) (ours []chain.Inclusion, err error) {
+	known := false
+	err = l.pass(ctx, "Inclusions", func() {
+		b := l.node.known[at.Hash]
+		if known = b != nil; known {
+			ours = b.of(accounts)
+		}
+	})
+	if err == nil && !known {
+		err = fmt.Errorf("%w: block %v", chain.ErrNotFound, at.Hash)
+	}
+	return ours, err
+}
+
+// of lists the transactions that the accounts sent.
+func (b *block) of(accounts []chain.Account) (ours []chain.Inclusion) {
+	for _, tx := range b.txs {
+		if slices.Contains(accounts, tx.account()) {
+			ours = append(ours, chain.Inclusion{Account: tx.account(), Index: tx.Index, Hash: tx.signed.Hash, Failed: tx.failed})
+		}
+	}
+	return ours
+}

@@ -1,0 +1,337 @@
+package chaintest
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Config makes a node. The zero Config is a chain like a developer's.
+type Config struct {
+	ID   string // "test:1" unless given
+	Seed uint64
+	// Depth is how many blocks below the head a block is final; 0: by Finalize alone.
+	Depth uint64
+	// PerAccount and Pool limit the pool; 0: no limit. What is above PerAccount is
+	// refused, what is above Pool is acknowledged and dropped, as real nodes do.
+	PerAccount, Pool int
+	BlockGas         uint64 // 30 million unless given
+	BaseFee, MinTip  int64  // 100 and 1 unless given
+}
+
+// Node is a chain and the node that serves it. Safe for concurrent use.
+type Node struct {
+	cfg Config
+
+	mu      sync.Mutex
+	rand    *rand.Rand
+	keys    map[chain.Account]bool
+	faucet  map[chain.Account]*big.Int // what accounts begin with, on any branch
+	known   map[chain.Hash]*block      // in the best chain or beside it
+	best    []*block
+	mined   map[chain.Hash]*block // transactions of the best chain
+	final   int                   // the height that is final
+	pool    *pool
+	lost    []chain.Signed
+	baseFee *big.Int
+	blocks  uint64        // ever made: no two are equal
+	changed chan struct{} // closed at every change
+}
+
+type block struct {
+	chain.Block
+	txs    []included
+	states map[chain.Account]state // after it
+}
+
+type included struct {
+	transaction
+	signed chain.Signed
+	failed bool
+}
+
+type state struct {
+	next  uint64
+	spent *big.Int // more than received, of what the faucet gave
+}
+
+// New makes a chain of one block.
+func New(cfg Config) *Node {
+	if cfg.ID == "" {
+		cfg.ID = "test:1"
+	}
+	if cfg.BlockGas == 0 {
+		cfg.BlockGas = 30_000_000
+	}
+	if cfg.BaseFee == 0 {
+		cfg.BaseFee = 100
+	}
+	if cfg.MinTip == 0 {
+		cfg.MinTip = 1
+	}
+	n := &Node{
+		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 1)), keys: map[chain.Account]bool{},
+		faucet: map[chain.Account]*big.Int{}, known: map[chain.Hash]*block{}, mined: map[chain.Hash]*block{},
+		baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
+	}
+	n.pool = newPool(n)
+	genesis := &block{Block: chain.Block{Hash: hashOf([]byte(cfg.ID))}, states: map[chain.Account]state{}}
+	n.known[genesis.Hash] = genesis
+	n.best = []*block{genesis}
+	return n
+}
+
+// Account makes an account that lines sign for, with that much to spend.
+func (n *Node) Account(name string, funds int64) chain.Account {
+	a := Address(name)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.keys[a] = true
+	n.fund(a, funds)
+	return a
+}
+
+// Fund gives an account more, at once and on every branch.
+func (n *Node) Fund(a chain.Account, funds int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fund(a, funds)
+}
+
+func (n *Node) fund(a chain.Account, funds int64) {
+	had := n.faucet[a]
+	if had == nil {
+		had = new(big.Int)
+	}
+	n.faucet[a] = new(big.Int).Add(had, big.NewInt(funds))
+}
+
+// Address is the account of that name. Nobody signs for it unless Account was called.
+func Address(name string) chain.Account { return chain.Account(hashOf([]byte(name))[:20]) }
+
+// Line is an endpoint of the node.
+func (n *Node) Line() *Line {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return &Line{
+		node: n, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 2)),
+		memory: chain.NewMemory(remembered), turned: make(chan struct{}),
+	}
+}
+
+// Run mines at every tick until ctx ends.
+func (n *Node) Run(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			n.Mine()
+		}
+	}
+}
+
+// Mine makes a block of what is in the pool and can be executed.
+func (n *Node) Mine() chain.Block {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.extend(n.pool.ready())
+	n.settle(nil)
+	return b
+}
+
+// Seal makes a block of exactly these transactions, whether the pool has them or
+// not; one that can not be executed is a mistake of the test.
+func (n *Node) Seal(txs ...chain.Signed) chain.Block {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.extend(txs)
+	n.settle(nil)
+	return b
+}
+
+// Reorg replaces the newest depth blocks by as many as are given, of exactly those
+// transactions. What the old ones held goes back into the pool if it still fits.
+func (n *Node) Reorg(depth int, blocks ...[]chain.Signed) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	undone := n.rewind(depth)
+	for _, txs := range blocks {
+		n.extend(txs)
+	}
+	n.settle(undone)
+}
+
+// Restart is a node killed and started again: its newest blocks, which it had not
+// written, and its pool are gone. Resurrect gives back what was in the pool.
+func (n *Node) Restart(rewind int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, b := range n.rewind(rewind) {
+		delete(n.known, b.Hash)
+	}
+	n.lost = append(n.lost, n.pool.clear()...)
+	n.settle(nil)
+}
+
+// rewind takes blocks off the best chain, final ones too.
+func (n *Node) rewind(depth int) []*block {
+	at := len(n.best) - depth
+	undone := slices.Clone(n.best[at:])
+	n.best = n.best[:at]
+	n.final = min(n.final, at-1)
+	for _, b := range undone {
+		for _, tx := range b.txs {
+			delete(n.mined, tx.signed.Hash)
+		}
+	}
+	return undone
+}
+
+// Finalize makes the present head final.
+func (n *Node) Finalize() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.final = len(n.best) - 1
+	n.change()
+}
+
+// SetBaseFee changes what the chain asks from the next block on.
+func (n *Node) SetBaseFee(fee int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.baseFee = big.NewInt(fee)
+	n.change()
+}
+
+// Drop takes transactions out of the pool without a word; with none named, all.
+func (n *Node) Drop(hashes ...chain.Hash) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(hashes) == 0 {
+		n.lost = append(n.lost, n.pool.clear()...)
+	}
+	for _, h := range hashes {
+		if signed, had := n.pool.remove(h); had {
+			n.lost = append(n.lost, signed)
+		}
+	}
+}
+
+// Resurrect puts everything that was ever dropped back into the pool, as a journal
+// or another node does, if the pool takes it.
+func (n *Node) Resurrect() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.lost {
+		n.pool.add(s.Bytes)
+	}
+	n.lost = nil
+}
+
+// Foreign is a transaction for a slot of an account that nobody handed to a line: who
+// else has the key signed it.
+func (n *Node) Foreign(a chain.Account, index uint64) chain.Signed {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.foreign(n.cfg.ID, a, index)
+}
+
+// Elsewhere is the same on another chain, which is worthless here.
+func (n *Node) Elsewhere(a chain.Account, index uint64) chain.Signed {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.foreign("test:elsewhere", a, index)
+}
+
+func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
+	price := new(big.Int).Add(n.baseFee, big.NewInt(n.cfg.MinTip))
+	return transaction{
+		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
+		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
+	}.signed()
+}
+
+func (n *Node) head() *block { return n.best[len(n.best)-1] }
+
+// extend adds a block to the best chain.
+func (n *Node) extend(txs []chain.Signed) chain.Block {
+	parent := n.head()
+	n.blocks++
+	b := &block{states: maps.Clone(parent.states)}
+	b.Number, b.Parent = parent.Number+1, parent.Hash
+	b.Hash = hashOf([]byte(parent.Hash), binary.BigEndian.AppendUint64(nil, n.blocks))
+	for _, signed := range txs {
+		n.execute(b, signed)
+	}
+	n.known[b.Hash] = b
+	n.best = append(n.best, b)
+	for _, tx := range b.txs {
+		n.mined[tx.signed.Hash] = b
+	}
+	if depth := int(n.cfg.Depth); depth > 0 {
+		n.final = max(n.final, len(n.best)-1-depth)
+	}
+	return b.Block
+}
+
+func (n *Node) execute(b *block, signed chain.Signed) {
+	tx, ok := decode(signed.Bytes)
+	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
+		panic("chaintest: a block can not hold " + string(signed.Bytes))
+	}
+	price := new(big.Int).Add(n.baseFee, tx.Tip)
+	if price.Cmp(tx.Max) > 0 {
+		price = tx.Max
+	}
+	failed := fails(tx.Data)
+	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
+	if !failed {
+		spent.Add(spent, tx.Value)
+		to := b.states[chain.Account(tx.To)]
+		b.states[chain.Account(tx.To)] = state{next: to.next, spent: new(big.Int).Sub(to.total(), tx.Value)}
+	}
+	from := b.states[tx.account()]
+	b.states[tx.account()] = state{next: from.next + 1, spent: spent.Add(spent, from.total())}
+	b.txs = append(b.txs, included{transaction: tx, signed: tx.signed(), failed: failed})
+}
+
+func (s state) total() *big.Int {
+	if s.spent == nil {
+		return new(big.Int)
+	}
+	return s.spent
+}
+
+// settle lets the pool see the new head.
+func (n *Node) settle(undone []*block) {
+	for _, b := range undone {
+		for _, tx := range b.txs {
+			n.pool.add(tx.signed.Bytes)
+		}
+	}
+	n.pool.prune()
+	n.change()
+}
+
+func (n *Node) change() {
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+func (n *Node) balance(a chain.Account, at *block) *big.Int {
+	had := n.faucet[a]
+	if had == nil {
+		had = new(big.Int)
+	}
+	return new(big.Int).Sub(had, at.states[a].total())
+}

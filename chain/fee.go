@@ -1,0 +1,63 @@
+package chain
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// None tells the zero Fee.
+func (f Fee) None() bool { return f.Max == nil && f.Tip == nil }
+
+// Raised is the least fee that pays percent more in both parts. Nodes round the
+// threshold in different ways; this rounds up, and one more.
+func (f Fee) Raised(percent int) Fee {
+	return Fee{Max: raised(f.Max, percent), Tip: raised(f.Tip, percent)}
+}
+
+func raised(part *big.Int, percent int) *big.Int {
+	if part == nil {
+		return nil
+	}
+	more := new(big.Int).Mul(part, big.NewInt(int64(100+percent)))
+	return more.Div(more, big.NewInt(100)).Add(more, big.NewInt(1))
+}
+
+// Bid chooses the fee of an attempt: what is suggested, but enough above the dearest
+// attempt so far, and no more than allowed. Less than suggested is fine down to the
+// least that the chain takes at present. The error wraps ErrFee.
+func Bid(suggested, least, above, most Fee, percent int) (Fee, error) {
+	floor := least
+	if !above.None() {
+		raise := above.Raised(percent)
+		floor = Fee{Max: larger(floor.Max, raise.Max), Tip: larger(floor.Tip, raise.Tip)}
+	}
+	fee := Fee{Max: larger(suggested.Max, floor.Max), Tip: larger(suggested.Tip, floor.Tip)}
+	for _, part := range []struct {
+		name        string
+		bid         **big.Int
+		floor, most *big.Int
+	}{{"the whole price", &fee.Max, floor.Max, most.Max}, {"the tip", &fee.Tip, floor.Tip, most.Tip}} {
+		if part.most == nil || *part.bid == nil || (*part.bid).Cmp(part.most) <= 0 {
+			continue
+		}
+		if part.floor != nil && part.floor.Cmp(part.most) > 0 {
+			return Fee{}, fmt.Errorf("%w: %s would have to be %v, allowed is %v", ErrFee, part.name, part.floor, part.most)
+		}
+		*part.bid = part.most
+	}
+	// The tip is part of the price: a chain refuses one that is larger.
+	if fee.Max != nil && fee.Tip != nil && fee.Tip.Cmp(fee.Max) > 0 {
+		if floor.Tip != nil && floor.Tip.Cmp(fee.Max) > 0 {
+			return Fee{}, fmt.Errorf("%w: the tip would have to be %v, the whole price allowed is %v", ErrFee, floor.Tip, fee.Max)
+		}
+		fee.Tip = fee.Max
+	}
+	return fee, nil
+}
+
+func larger(a, b *big.Int) *big.Int {
+	if a == nil || b != nil && b.Cmp(a) > 0 {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,60 @@
+package chain_test
+
+import (
+	"errors"
+	"math/big"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+)
+
+func fee(maximum, tip int64) chain.Fee {
+	return chain.Fee{Max: big.NewInt(maximum), Tip: big.NewInt(tip)}
+}
+
+func TestBid(t *testing.T) {
+	none := chain.Fee{}
+	for _, c := range []struct {
+		name                          string
+		suggested, least, above, most chain.Fee
+		want                          chain.Fee
+		err                           error
+	}{
+		{"as suggested", fee(200, 2), fee(101, 1), none, none, fee(200, 2), nil},
+		{"a raise of both parts", fee(200, 2), fee(101, 1), fee(300, 100), none, fee(331, 111), nil},
+		{"a raise in a dear moment", fee(900, 2), fee(501, 1), fee(300, 100), none, fee(900, 111), nil},
+		{"no more than allowed", fee(200, 2), fee(101, 1), none, fee(150, 2), fee(150, 2), nil},
+		{"allowed less than the chain takes", fee(200, 2), fee(101, 1), none, fee(100, 2), none, chain.ErrFee},
+		{"a raise above what is allowed", fee(200, 2), fee(101, 1), fee(140, 2), fee(150, 9), none, chain.ErrFee},
+		{"a tip above what is allowed", fee(200, 2), fee(101, 1), fee(100, 9), fee(500, 9), none, chain.ErrFee},
+		{"a tip within the price", fee(10, 20), fee(5, 1), none, fee(8, 20), fee(8, 8), nil},
+		{"a raised tip above the price", fee(10, 2), fee(5, 1), fee(7, 10), fee(10, 20), none, chain.ErrFee},
+		{"a chain that knows only tips", chain.Fee{Tip: big.NewInt(3)}, none, chain.Fee{Tip: big.NewInt(10)}, none, chain.Fee{Tip: big.NewInt(12)}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := chain.Bid(c.suggested, c.least, c.above, c.most, 10)
+			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				t.Fatalf("error %v, want %v", err, c.err)
+			}
+			if same := func(a, b *big.Int) bool { return a == nil && b == nil || a != nil && b != nil && a.Cmp(b) == 0 }; !same(got.Max, c.want.Max) || !same(got.Tip, c.want.Tip) {
+				t.Fatalf("got %v, %v, want %v, %v", got.Max, got.Tip, c.want.Max, c.want.Tip)
+			}
+		})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	tr, m := tree{}, chain.NewMemory(3)
+	for _, way := range []string{"0", "0a", "0ab", "0abc"} {
+		m.Add(tr.at(way))
+	}
+	if _, known := m.Get("0"); known {
+		t.Error("the memory grows")
+	}
+	if got := m.Thread(tr.at("0abcd")); len(got) != 3 || got[0].Hash != "0ab" || got[2].Hash != "0abcd" {
+		t.Errorf("thread %v", got)
+	}
+	if got := m.Thread(chain.Block{}); got != nil {
+		t.Errorf("nothing has a thread: %v", got)
+	}
+}
