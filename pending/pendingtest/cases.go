@@ -3,6 +3,7 @@ package pendingtest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -54,14 +55,11 @@ func attemptsAreAdded(t *testing.T, f Fixture) {
 	filler.Filler = true
 	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{attempt(0, "b")}}}})
 	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{filler}}}})
-	var got string
+	var got []string
 	for _, a := range f.load(t, 0).Slots[0].Attempts {
-		got += string(a.Hash)
-		if a.Filler {
-			got += "!"
-		}
+		got = append(got, fmt.Sprint(string(a.Hash), a.Filler))
 	}
-	if got != "0a0b0c!" {
+	if fmt.Sprint(got) != "[0a false 0b false 0c true]" {
 		t.Errorf("attempts: %s", got)
 	}
 }

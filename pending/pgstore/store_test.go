@@ -37,21 +37,20 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-func open(t *testing.T) (*pgstore.Store, *pgtest.DB) {
+func open(t *testing.T) *pgstore.Store {
 	t.Helper()
-	db := pgtest.New(t)
-	pool, err := pgxpool.New(t.Context(), db.URL)
+	pool, err := pgxpool.New(t.Context(), pgtest.New(t).URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"}), db
+	return pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"})
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	pendingtest.Exercise(t, func(t *testing.T) pendingtest.Fixture {
-		store, _ := open(t)
+		store := open(t)
 		return pendingtest.Fixture{
 			Store:   store,
 			Current: fence.Token{Scope: "s", Epoch: 2, Holder: "a"}, Stale: fence.Token{Scope: "s", Epoch: 1, Holder: "b"},
@@ -62,7 +61,7 @@ func TestStore(t *testing.T) {
 // One account is never sent from under two scopes.
 func TestTwoScopes(t *testing.T) {
 	t.Parallel()
-	store, _ := open(t)
+	store := open(t)
 	nothing := pending.Batch{Account: pendingtest.Account}
 	if err := store.Write(t.Context(), fence.Token{Scope: "s", Epoch: 2}, nothing); err != nil {
 		t.Fatal(err)
