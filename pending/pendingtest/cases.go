@@ -57,7 +57,7 @@ func attemptsAreAdded(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{filler}}}})
 	var got []string
 	for _, a := range f.load(t, 0).Slots[0].Attempts {
-		got = append(got, fmt.Sprint(string(a.Hash), a.Filler))
+		got = append(got, fmt.Sprintf("%s %t", string(a.Hash), a.Filler))
 	}
 	if fmt.Sprint(got) != "[0a false 0b false 0c true]" {
 		t.Errorf("attempts: %s", got)
