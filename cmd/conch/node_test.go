@@ -302,6 +302,37 @@ func TestReload(t *testing.T) {
 	conch(t, "reload", "--config", n.file).refused(t, 1, "no node runs there")
 }
 
+// A role that a reload takes away takes the node off the scope's candidates at
+// once, though the session that it had for it lives on.
+func TestARemovedRoleIsNoCandidate(t *testing.T) {
+	t.Parallel()
+	db, w := migrated(t), newCoworker(t)
+	startDaemon(t, "n1", db.URL, w.role("payments", ""))
+	w.wants(t, "payments", "n1")
+	two := startDaemon(t, "n2", db.URL, w.role("payments", "")+w.role("other", ""))
+	two.says("leadership following", "scope", "payments")
+	candidates := func() string {
+		t.Helper()
+		s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--scope", "payments", "--json").done(t))
+		return fmt.Sprint(s[0]["candidates"])
+	}
+	if who := candidates(); who != "[n1 n2]" {
+		t.Fatalf("before the reload: %s", who)
+	}
+	two.write(fileOf(db.URL, w.role("other", "")))
+	conch(t, "reload", "--config", two.file).done(t)
+	if who := candidates(); who != "[n1]" {
+		t.Errorf("after the reload: %s", who)
+	}
+	conch(t, "--db", db.URL, "transfer", "--scope", "payments", "--to", "n2").refused(t, 1, `n2 is no candidate of "payments" now; these are: n1`)
+	w.wants(t, "payments", "n1")
+	two.write(fileOf(db.URL, w.role("other", "")+w.role("payments", "")))
+	conch(t, "reload", "--config", two.file).done(t)
+	pgtest.Eventually(t, patience, "it is a candidate again, once", func() bool { return candidates() == "[n1 n2]" })
+	conch(t, "--db", db.URL, "transfer", "--scope", "payments", "--to", "n2").done(t)
+	w.wants(t, "payments", "n2")
+}
+
 func status(t *testing.T, url, token string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -89,7 +90,7 @@ func checkSuccessor(held Leadership, to string) error {
 	if slices.Contains(held.Candidates, to) {
 		return nil
 	}
-	return fmt.Errorf("%s is no candidate of %q now; these are: %v", to, held.Scope, held.Candidates)
+	return fmt.Errorf("%s is no candidate of %q now; these are: %s", to, held.Scope, strings.Join(held.Candidates, ", "))
 }
 
 // await follows the row to its end.

@@ -14,12 +14,18 @@ import (
 // bid for and looks held to the elector; a term under way goes on.
 type ballot struct {
 	election.Mint
-	mu   sync.Mutex
-	away map[string]time.Time // until when; the zero time: for good
+	withdraw withdrawal
+	mu       sync.Mutex
+	away     map[string]time.Time // until when; the zero time: for good
+	process  int64                // of the session; 0: there was none yet
+	listed   map[string]bool      // what that session is known to campaign for
 }
 
-func newBallot(mint election.Mint) *ballot {
-	return &ballot{Mint: mint, away: map[string]time.Time{}}
+// withdrawal takes a process off the lists of some of its scopes.
+type withdrawal func(ctx context.Context, process int64, scopes ...string) error
+
+func newBallot(mint election.Mint, withdraw withdrawal) *ballot {
+	return &ballot{Mint: mint, withdraw: withdraw, away: map[string]time.Time{}}
 }
 
 // retire takes a scope off for good.
@@ -51,18 +57,73 @@ func (b *ballot) isAway(scope string) bool {
 
 // Open registers the candidate for what it really wants.
 func (b *ballot) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
-	c.Scopes = slices.DeleteFunc(slices.Clone(c.Scopes), func(scope string) bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		until, off := b.away[scope]
-		return off && until.IsZero()
-	})
+	b.mu.Lock()
+	c.Scopes = slices.DeleteFunc(slices.Clone(c.Scopes), b.retired)
+	b.mu.Unlock()
 	s, err := b.Mint.Open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	b.process, b.listed = s.Process(), map[string]bool{}
+	for _, scope := range c.Scopes {
+		b.listed[scope] = true
+	}
+	b.mu.Unlock()
+	if err := b.tell(ctx); err != nil { // of what was retired while the session was opened
+		_ = s.Close()
+		return nil, err
+	}
 	return &voter{Session: s, ballot: b}, nil
 }
+
+// retired tells whether a scope is off for good; with the lock held.
+func (b *ballot) retired(scope string) bool {
+	until, off := b.away[scope]
+	return off && until.IsZero()
+}
+
+// tell withdraws in the database from what was retired, unless that was done.
+func (b *ballot) tell(ctx context.Context) error {
+	b.mu.Lock()
+	process := b.process
+	var gone []string
+	for scope := range b.listed {
+		if b.retired(scope) {
+			gone = append(gone, scope)
+		}
+	}
+	b.mu.Unlock()
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := b.withdraw(ctx, process, gone...); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, scope := range gone {
+		if b.process == process {
+			delete(b.listed, scope)
+		}
+	}
+	return nil
+}
+
+// telling is tell until it has succeeded or ctx ends: whoever asks for candidates
+// meanwhile is told of one that is none.
+func (b *ballot) telling(ctx context.Context) {
+	for b.tell(ctx) != nil && ctx.Err() == nil {
+		timer := time.NewTimer(tellAgain)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+const tellAgain = time.Second
 
 type voter struct {
 	election.Session

@@ -13,7 +13,7 @@ import (
 
 // found makes a crew for roles with equal terms.
 func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
-	c := &crew{ballot: newBallot(n.mint), roles: map[string]config.Role{}}
+	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}}
 	cfg := base.Elector(roles...)
 	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
 	for i, r := range roles {
@@ -62,11 +62,16 @@ func (n *Node) events(b *ballot) election.Events {
 	}
 }
 
-// moved lets the roster go on with what waited for the end of a term. It comes
+// moved lets the roster go on with what waited for the end of a term, or did not expect one. It comes
 // from the elector's own goroutine, which must not be called back.
 func (n *Node) moved(f election.Fact) {
 	r, ok := n.staff.(*roster)
-	if !ok || f.Kind != election.Lost && f.Kind != election.Released && f.Kind != election.Abandoned {
+	if !ok {
+		return
+	}
+	switch f.Kind {
+	case election.Acquired, election.Lost, election.Released, election.Abandoned:
+	default:
 		return
 	}
 	n.calls.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
@@ -58,7 +59,31 @@ func (n *Node) reread() Outcome {
 		return Outcome{Faults: faultsOf(err)}
 	}
 	n.latest = fresh
+	n.announce()
 	return out
+}
+
+// announced is how long a reload waits until the database knows who campaigns for
+// what; it goes on trying after that.
+const announced = 2 * time.Second
+
+func (n *Node) announce() {
+	r, ok := n.staff.(*roster)
+	if !ok {
+		return
+	}
+	told := make(chan struct{})
+	n.calls.Go(func() {
+		defer close(told)
+		r.announce(n.over)
+	})
+	timer := time.NewTimer(announced)
+	defer timer.Stop()
+	select {
+	case <-told:
+	case <-timer.C:
+		n.log.Warn("the database does not know yet what this node campaigns for no longer")
+	}
 }
 
 func (n *Node) rereadFiles() error {

@@ -58,7 +58,20 @@ func (r *roster) assign(base config.Config) error {
 	return r.settle()
 }
 
-// moved is to be called when a term has ended: what waited for that goes on.
+// announce has the database know what no crew campaigns for any more. It returns
+// when it does.
+func (r *roster) announce(ctx context.Context) {
+	r.mu.Lock()
+	crews := slices.Clone(r.crews)
+	r.mu.Unlock()
+	var telling sync.WaitGroup
+	for _, c := range crews {
+		telling.Go(func() { c.ballot.telling(ctx) })
+	}
+	telling.Wait()
+}
+
+// moved is to be called when a term has begun or ended: what waited for that goes on.
 func (r *roster) moved() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,22 +86,21 @@ func (r *roster) settle() error {
 	placed := map[string]bool{}
 	for _, c := range r.crews {
 		for scope, role := range c.roles {
-			want, wanted := r.want[scope]
-			if wanted && reflect.DeepEqual(want, role) {
+			if want, wanted := r.want[scope]; wanted && reflect.DeepEqual(want, role) {
 				placed[scope] = true
 				continue
 			}
 			c.ballot.retire(scope)
 			delete(c.roles, scope)
-			if !wanted {
-				r.drop(c, role)
-			}
 		}
 	}
 	for _, c := range r.crews {
 		leads := c.leads()
 		for _, scope := range leads {
 			placed[scope] = true // under what it was told then, until its term ends
+			if _, wanted := r.want[scope]; !wanted {
+				r.drop(c, scope) // also what a bid wins that was on its way
+			}
 		}
 		if len(c.roles) == 0 && len(leads) == 0 {
 			c.stop()
@@ -134,10 +146,10 @@ func (r *roster) place(placed map[string]bool) error {
 var errRemoved = errors.New("the role was taken out of the configuration")
 
 // drop drains a role that is not wanted any more.
-func (r *roster) drop(c *crew, role config.Role) {
+func (r *roster) drop(c *crew, scope string) {
 	r.calls.Go(func() {
 		_ = c.elector.StepDown(context.Background(), election.StepDown{
-			Scope: role.Scope, Why: fmt.Errorf("%w: %w", election.ErrStepDown, errRemoved), Timeout: role.DrainTimeout,
+			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrStepDown, errRemoved),
 		}) // its end comes as a fact
 	})
 }

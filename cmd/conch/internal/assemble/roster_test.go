@@ -20,13 +20,25 @@ import (
 // stage is a bubble with a mint and rosters around it.
 type stage struct {
 	*testing.T
-	mint  *electiontest.Memory
+	mint  election.Mint
 	clock fence.Clock
 
 	mu      sync.Mutex
 	working map[string][]string // by scope: which candidates have a role at work
 	crews   int
-	worst   int // most at work in one scope at a time
+	worst   int      // most at work in one scope at a time
+	gone    []string // what was withdrawn from
+	deaf    int      // so many withdrawals fail
+}
+
+func (s *stage) withdraw(_ context.Context, _ int64, scopes ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf--; s.deaf >= 0 {
+		return errors.New("no connection left")
+	}
+	s.gone = append(s.gone, scopes...)
+	return nil
 }
 
 func bubble(t *testing.T, f func(s *stage)) {
@@ -56,7 +68,7 @@ func (s *stage) work(ctx context.Context, l election.Leadership) error {
 func (s *stage) roster(id string) *roster {
 	r := &roster{want: map[string]config.Role{}}
 	r.found = func(base config.Config, roles []config.Role) (*crew, error) {
-		c := &crew{ballot: newBallot(s.mint), roles: map[string]config.Role{}}
+		c := &crew{ballot: newBallot(s.mint, s.withdraw), roles: map[string]config.Role{}}
 		cfg := base.Elector(roles...)
 		cfg.ID, cfg.Mint, cfg.Clock, cfg.Logger = id, c.ballot, s.clock, slog.New(slog.DiscardHandler)
 		for i, role := range roles {
@@ -64,7 +76,7 @@ func (s *stage) roster(id string) *roster {
 			cfg.Roles[i].Lead = s.work
 		}
 		cfg.Events.Fact = func(f election.Fact) {
-			if f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
+			if f.Kind == election.Acquired || f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
 				go func() { _ = r.moved() }()
 			}
 		}
