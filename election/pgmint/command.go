@@ -23,6 +23,9 @@ const (
 	warmPatience = 2 * time.Second
 )
 
+// timedOut is the result of an order when acts had not ended in time.
+const timedOut = "given up, but acts had not ended in time: the successor waits as after a crash"
+
 // Leader is what commands are carried out on; *election.Elector is one.
 type Leader interface {
 	Snapshot() []election.Status
@@ -160,7 +163,7 @@ func (o *obeyer) carryOut(ctx context.Context, c order) {
 			state, result = "failed", err.Error()
 		}
 		if errors.Is(err, election.ErrDrainTimeout) {
-			result = "given up, but acts had not ended in time: the successor waits as after a crash"
+			result = timedOut
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandPoll)
 		defer cancel()

@@ -16,13 +16,17 @@ import (
 )
 
 // obedient is an elector that also carries out commands.
-func obedient(t *testing.T, url, id string, role election.Role) *election.Elector {
+func obedient(t *testing.T, url, id string, role election.Role, change ...func(*election.Config)) *election.Elector {
 	t.Helper()
 	role.Scope = "s"
-	e, err := election.New(election.Config{
+	c := election.Config{
 		Mint: newMint(t, url), ID: id, Lease: 3 * time.Second, Roles: []election.Role{role},
 		Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	e, err := election.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +92,63 @@ func TestCommands(t *testing.T) {
 	if s := strings.Join(got, ", "); s != "acquired , transferred ops, acquired , drained ops, acquired " {
 		t.Errorf("history: %s", s)
 	}
+	var candidate *pgmint.CandidateError
 	for _, bad := range []pgmint.Request{
 		{Scope: "s", To: "nobody", Actor: "ops", Timeout: time.Second},
 		{Scope: "s", To: "a", Actor: "ops", Timeout: time.Second},
 		{Scope: "t", Actor: "ops", Timeout: time.Second},
 	} {
-		if err := pgmint.Ask(t.Context(), cfg, bad, note); err == nil {
-			t.Errorf("%+v was carried out", bad)
+		err := pgmint.Ask(t.Context(), cfg, bad, note)
+		if bad.Scope == "t" && !errors.Is(err, pgmint.ErrNobodyLeads) || bad.Scope == "s" && !errors.As(err, &candidate) {
+			t.Errorf("%+v: %v", bad, err)
 		}
+	}
+}
+
+// F6: with no time said the leader's own counts; what took longer is told apart.
+func TestDrainWithTheLeadersOwnTime(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	stuck, free := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(free) })
+	a := obedient(t, db.URL, "a", election.Role{Lead: func(ctx context.Context, _ election.Leadership) error {
+		<-ctx.Done()
+		close(stuck)
+		<-free
+		return nil
+	}}, func(c *election.Config) { c.DrainTimeout = 100 * time.Millisecond })
+	wait(t, a, fence.Act)
+	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
+	<-stuck
+	var failed *pgmint.FailedError
+	if !errors.Is(err, election.ErrDrainTimeout) || !errors.As(err, &failed) || failed.Holder != "a" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A leader that dies with the request in hand answers nobody: whoever asked is told
+// within seconds, however long the acts might have taken.
+func TestALeaderThatDiesWithARequest(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	a := candidate(t, m, "a", time.Minute, election.Strict)
+	lead(t, a, "s", time.Minute)
+	c := db.Connect(t)
+	answered := make(chan error, 1)
+	go func() {
+		answered <- pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Hour}, func(string) {})
+	}()
+	pgtest.Eventually(t, 10*time.Second, "the request to be taken", func() bool {
+		tag, err := c.Exec(t.Context(), `UPDATE conch.command SET state = 'taken'`)
+		return err == nil && tag.RowsAffected() == 1
+	})
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var unanswered *pgmint.UnansweredError
+	if err := <-answered; !errors.As(err, &unanswered) || !unanswered.Taken {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ type Leadership struct {
 	HeartbeatAt    *time.Time `json:"heartbeat_at"`
 	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"`
 	Released       bool       `json:"released"`
-	Candidates     []string   `json:"candidates"` // processes alive that campaign for it, the holder among them unless it has withdrawn
+	Candidates     []string   `json:"candidates"` // processes alive that campaign for it, the holder among them
 	Held           bool       `json:"held"`       // the holder's session is alive and has not given the scope up
 	LeaseMS        int64      `json:"lease_ms"`
 	Term           string     `json:"term"`
@@ -68,7 +68,8 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.beat_at,
        coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint,
        l.released,
        ARRAY(SELECT p.id FROM conch.process p JOIN alive USING (process_key)
-              WHERE p.scopes @> ARRAY[l.scope] AND l.scope <> ALL (p.withdrawn) ORDER BY p.id),
+              WHERE p.scopes @> ARRAY[l.scope] 
+                AND (l.scope <> ALL (p.withdrawn) OR p.process_key = l.process_key AND l.parted_at IS NULL) ORDER BY p.id),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
        l.lease_ms, l.term::text, l.takeover
   FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)

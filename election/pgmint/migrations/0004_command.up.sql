@@ -11,7 +11,7 @@ CREATE TABLE conch.command (
     verb       text NOT NULL CHECK (verb IN ('drain', 'transfer')),
     to_id      text NOT NULL DEFAULT '',
     actor      text NOT NULL,
-    timeout_ms bigint NOT NULL CHECK (timeout_ms > 0),
+    timeout_ms bigint NOT NULL CHECK (timeout_ms >= 0), -- for acts to end; 0: as long as the leader is configured
     state      text NOT NULL DEFAULT 'asked' CHECK (state IN ('asked', 'warm', 'taken', 'done', 'failed', 'expired')),
     result     text NOT NULL DEFAULT '',
     done_at    timestamptz

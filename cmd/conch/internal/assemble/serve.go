@@ -69,7 +69,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	}
 	site, err := web.New(web.Config{
 		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
-		Metrics: metric.Page(n.meters), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: metric.Page(n.meters), Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -126,6 +126,18 @@ func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// asker is how the API reaches whoever leads; nil without a database.
+func (n *Node) asker() func(context.Context, pgmint.Request) error {
+	if n.cfg.Node.Standalone {
+		return nil
+	}
+	return func(ctx context.Context, r pgmint.Request) error {
+		return pgmint.Ask(ctx, n.cfg.Database, r, func(step string) {
+			n.log.Info("drain: "+step, slog.String("scope", r.Scope), slog.String("actor", r.Actor))
+		})
+	}
 }
 
 // nobody is the history of a node without a database: there is none, and that is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
@@ -77,11 +79,30 @@ func (a *app) observe(ctx context.Context) (*pgmint.Observer, error) {
 	return pgmint.Observe(ctx, cfg)
 }
 
-// scopeFlag checks a --scope that was given; without it all scopes are meant.
-func scopeFlag(given bool, scope string) error {
-	if !given {
-		return nil
-	}
+// observing gives a command that reads leaderships its --scope, of which none means
+// all, and its work, with an observer that is closed after it.
+func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pgmint.Observer, scope string) error) *cobra.Command {
+	var scope string
+	cmd.Args = noArguments
+	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")
+	cmd.RunE = does(func(ctx context.Context) error {
+		if cmd.Flags().Changed("scope") {
+			if err := validScope(scope); err != nil {
+				return err
+			}
+		}
+		observer, err := a.observe(ctx)
+		if err != nil {
+			return err
+		}
+		defer observer.Close()
+		return work(ctx, observer, scope)
+	})
+	return cmd
+}
+
+// validScope checks a --scope that was given.
+func validScope(scope string) error {
 	if err := election.ValidScope(scope); err != nil {
 		return usage{err}
 	}

@@ -58,7 +58,7 @@ func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
 		if !flags.Changed("scope") {
 			return usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
 		}
-		if err := scopeFlag(true, r.Scope); err != nil {
+		if err := validScope(r.Scope); err != nil {
 			return err
 		}
 		if cmd.Name() == "transfer" {

@@ -12,35 +12,26 @@ import (
 const historyHeader = "AT\tSCOPE\tEPOCH\tEVENT\tHOLDER\tREASON\tACTOR"
 
 func (a *app) history() *cobra.Command {
-	var scope string
 	var limit int
-	cmd := &cobra.Command{
+	cmd := a.observing(&cobra.Command{
 		Use:   "history",
 		Short: "how leadership changed hands, oldest first",
 		Example: `  conch history --limit 20
   conch history --scope payments --json | jq -r .event`,
-		Args: noArguments,
-	}
-	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many events, the newest")
-	cmd.RunE = does(func(ctx context.Context) error {
-		if err := scopeFlag(cmd.Flags().Changed("scope"), scope); err != nil {
-			return err
-		}
-		if limit < 1 {
-			return usagef("--limit %d asks for nothing: give 1 or more", limit)
-		}
-		observer, err := a.observe(ctx)
-		if err != nil {
-			return err
-		}
-		defer observer.Close()
-		events, err := observer.History(ctx, scope, limit)
+	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
+		events, err := o.History(ctx, scope, limit)
 		if err != nil {
 			return err
 		}
 		return a.printHistory(events)
 	})
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many events, the newest")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if limit < 1 {
+			return usagef("--limit %d asks for nothing: give 1 or more", limit)
+		}
+		return nil
+	}
 	return cmd
 }
 
@@ -66,31 +57,17 @@ func (a *app) printHistory(events []pgmint.Event) error {
 }
 
 func (a *app) watch() *cobra.Command {
-	var scope string
-	cmd := &cobra.Command{
+	return a.observing(&cobra.Command{
 		Use:   "watch",
 		Short: "print changes of leadership as they happen, until Ctrl-C",
 		Example: `  conch watch
   conch watch --scope payments --json`,
-		Args: noArguments,
-	}
-	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")
-	cmd.RunE = does(func(ctx context.Context) error {
-		if err := scopeFlag(cmd.Flags().Changed("scope"), scope); err != nil {
+	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
+		if err := o.Watch(ctx, scope, a.printEvent); ctx.Err() == nil {
 			return err
 		}
-		observer, err := a.observe(ctx)
-		if err != nil {
-			return err
-		}
-		defer observer.Close()
-		err = observer.Watch(ctx, scope, a.printEvent)
-		if ctx.Err() != nil {
-			return nil // ended as asked
-		}
-		return err
+		return nil // ended as asked
 	})
-	return cmd
 }
 
 func (a *app) printEvent(e pgmint.Event) error {

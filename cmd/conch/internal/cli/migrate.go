@@ -121,7 +121,7 @@ every one stale. Whoever leads the scope is deposed and campaigns again.`,
 		if !cmd.Flags().Changed("scope") || !cmd.Flags().Changed("epoch") {
 			return usagef("advance needs --scope and --epoch: see %q", cmd.CommandPath()+" --help")
 		}
-		if err := scopeFlag(true, scope); err != nil {
+		if err := validScope(scope); err != nil {
 			return err
 		}
 		if epoch < 1 {

@@ -12,33 +12,20 @@ import (
 )
 
 func (a *app) status() *cobra.Command {
-	var scope string
-	cmd := &cobra.Command{
+	return a.observing(&cobra.Command{
 		Use:   "status",
 		Short: "who leads each scope, and who would like to",
 		Long: `status shows who leads each scope as the database has it. It is for people: by
 the time it is read it is about the past. A program asks its gate instead.`,
 		Example: `  conch status
   conch status --scope payments --json`,
-		Args: noArguments,
-	}
-	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")
-	cmd.RunE = does(func(ctx context.Context) error {
-		if err := scopeFlag(cmd.Flags().Changed("scope"), scope); err != nil {
-			return err
-		}
-		observer, err := a.observe(ctx)
-		if err != nil {
-			return err
-		}
-		defer observer.Close()
-		all, err := observer.Leaderships(ctx, scope)
+	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
+		all, err := o.Leaderships(ctx, scope)
 		if err != nil {
 			return err
 		}
 		return a.printStatus(scope, all)
 	})
-	return cmd
 }
 
 func (a *app) printStatus(scope string, all []pgmint.Leadership) error {

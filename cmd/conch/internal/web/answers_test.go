@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
 )
 
 // exchange is one request and what has to come back.
@@ -90,13 +92,40 @@ var gateAnswers = []exchange{
 	{name: "no database is needed", given: func(w *world) { away(w); w.lead(0, time.Second) }, ask: gatePath, status: 200, want: mayAct + `1000}`},
 }
 
+// elsewhere makes another process the leader, which answers what it is asked.
+func elsewhere(err error) func(*world) {
+	return func(w *world) {
+		heard(w)
+		fail(election.ErrNotLeading)(w)
+		w.ask = func(pgmint.Request) error { return err }
+	}
+}
+
+// alone has no database and nobody to ask.
+func alone(w *world) {
+	w.cfg.Ask = nil
+	w.gates["payments"] = fence.Standalone("payments", "node-1")
+}
+
+var (
+	errNoCandidate = &pgmint.CandidateError{Scope: "payments", To: "node-9", Holder: "node-1", Candidates: []string{"node-1", "node-2"}}
+	errUntaken     = &pgmint.UnansweredError{Scope: "payments", Holder: "node-2"}
+	errTooLate     = &pgmint.FailedError{Scope: "payments", Holder: "node-2", Result: "this process does not lead the scope"}
+)
+
 var drainAnswers = []exchange{
 	{name: "drained", ask: drainPath, status: 200, want: `{"scope":"payments","actor":"local"}`},
 	{name: "in favour of one", given: led, ask: drainPath, body: `{"timeout_ms":1500,"to":"node-2"}`, status: 200, want: `{"scope":"payments","actor":"local","to":"node-2"}`},
-	{name: "of no candidate", given: led, ask: drainPath, body: `{"to":"node-9"}`, status: 422, want: "not-a-candidate"},
-	{name: "of itself", given: led, ask: drainPath, body: `{"to":"node-1"}`, status: 422, want: "this process itself"},
+	{name: "another leads", given: elsewhere(nil), ask: drainPath, status: 200, want: `{"scope":"payments","actor":"local"}`},
+	{name: "of no role here", ask: "POST /v1/scopes/zoo/drain", status: 200, want: `{"scope":"zoo","actor":"local"}`},
+	{name: "of no candidate", given: elsewhere(errNoCandidate), ask: drainPath, body: `{"to":"node-9"}`, status: 422, want: "these are: node-1, node-2"},
 	{name: "of a bad name", given: led, ask: drainPath, body: `{"to":"a:b"}`, status: 400, want: "contains ':'"},
-	{name: "the successor can not be looked up", given: away, ask: drainPath, body: `{"to":"node-2"}`, status: 503, want: "database-unavailable"},
+	{name: "the leader can not be asked", given: elsewhere(errAway), ask: drainPath, status: 503, want: "database-unavailable"},
+	{name: "the database hangs", given: elsewhere(context.DeadlineExceeded), ask: drainPath, status: 504, want: "database-timeout"},
+	{name: "the leader does not answer", given: elsewhere(errUntaken), ask: drainPath, status: 504, want: "it was withdrawn"},
+	{name: "it has just lost it", given: elsewhere(errTooLate), ask: drainPath, status: 409, want: `"holder":"node-2"`},
+	{name: "nobody leads", given: elsewhere(pgmint.ErrNobodyLeads), ask: drainPath, status: 409, want: "nobody-leads"},
+	{name: "nobody leads what others do", given: func(w *world) { led(w); elsewhere(pgmint.ErrNobodyLeads)(w) }, ask: "POST /v1/scopes/zoo/drain", status: 409, want: "nobody-leads"},
 	{name: "a negative time", ask: drainPath, body: `{"timeout_ms":-1}`, status: 400, want: "timeout_ms"},
 	{name: "too long a time", ask: drainPath, body: `{"timeout_ms":600001}`, status: 400, want: "timeout_ms"},
 	{name: "no JSON", ask: drainPath, body: `{`, status: 400, want: "not what is documented"},
@@ -105,11 +134,15 @@ var drainAnswers = []exchange{
 	{name: "another type", ask: drainPath, body: `to=b`, header: "Content-Type: text/plain", status: 415, want: "application/json"},
 	{name: "too much", ask: drainPath, body: `{"to":"` + strings.Repeat("x", 64<<10) + `"}`, status: 413, want: "65536"},
 	{name: "a page of another site", ask: drainPath, header: "Sec-Fetch-Site: cross-site", status: 403, want: "another site"},
-	{name: "does not lead", given: func(w *world) { heard(w); fail(election.ErrNotLeading)(w) }, ask: drainPath, status: 409, want: `"holder":"node-2"`},
 	{name: "acts do not end", given: fail(election.ErrDrainTimeout), ask: drainPath, status: 504, want: "drain-timeout"},
-	{name: "gone meanwhile", given: fail(election.ErrUnknownScope), ask: drainPath, status: 404, want: "unknown-scope"},
-	{name: "its end is not known", given: fail(errAway), ask: drainPath, status: 500, want: "goes on"},
-	{name: "a scope that is none", ask: "POST /v1/scopes/nope/drain", status: 404, want: "unknown-scope"},
+	{name: "gone meanwhile", given: func(w *world) {
+		fail(election.ErrUnknownScope)(w)
+		w.ask = func(pgmint.Request) error { return pgmint.ErrNobodyLeads }
+	}, ask: drainPath, status: 409, want: "nobody-leads"},
+	{name: "a scope that is none", given: elsewhere(pgmint.ErrNobodyLeads), ask: "POST /v1/scopes/nope/drain", status: 404, want: "unknown-scope"},
+	{name: "a scope that can not be", ask: "POST /v1/scopes/a%00b/drain", status: 400, want: "not valid text"},
+	{name: "standalone", given: alone, ask: drainPath, status: 409, want: "urn:conch:problem:standalone"},
+	{name: "standalone, of no role", given: alone, ask: "POST /v1/scopes/zoo/drain", status: 404, want: "unknown-scope"},
 }
 
 func drainedOnce(w *world) {

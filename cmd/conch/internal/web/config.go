@@ -43,6 +43,9 @@ type Config struct {
 	Electors Electors
 	// Observe connects an observer; it is called again whenever one was lost.
 	Observe func(ctx context.Context) (Observer, error)
+	// Ask puts a drain or a transfer to whoever leads, as pgmint.Ask does. Nil on a
+	// node without a database: it has nobody to ask.
+	Ask     func(ctx context.Context, r pgmint.Request) error
 	Metrics http.Handler
 	// Tokens say who may do what. Nil, or none in it: everybody who reaches the
 	// listener may do everything, which CheckListen allows on loopback only.

@@ -11,10 +11,10 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 )
 
 // maxDrain is the longest time that acts may be given to end.
@@ -32,11 +32,17 @@ type drained struct {
 	To    string `json:"to,omitempty"`
 }
 
-// postDrain gives a scope up and answers once another process may take over. It
-// does so on the leader only: a process that does not lead says who does.
+// postDrain has a scope given up and answers once another process may take over. A
+// leader is asked directly where that is this process and it matters to nobody who
+// is next, so that it works without the database; else through the database, as the
+// command line does.
 func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
-	if s.cfg.Electors.Gate(scope) == nil {
+	if err := election.ValidScope(scope); err != nil {
+		return failf(http.StatusBadRequest, "%v", err)
+	}
+	gate := s.cfg.Electors.Gate(scope)
+	if gate == nil && s.cfg.Ask == nil {
 		return unknownScope(scope)
 	}
 	var o order
@@ -47,9 +53,12 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 		return failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds())
 	}
 	if o.To != "" {
-		if err := s.checkSuccessor(r.Context(), scope, o.To); err != nil {
-			return err
+		if err := election.ValidID(o.To); err != nil {
+			return failf(http.StatusBadRequest, "to: %v", err)
 		}
+	}
+	if gate != nil && lookAt(gate).Role == "standalone" {
+		return failf(http.StatusConflict, "this node is standalone: there is nobody to hand %q over to", scope).named("standalone", "Standalone")
 	}
 	who := actor(r.Context())
 	s.cfg.Logger.InfoContext(r.Context(), "drain asked for over HTTP",
@@ -58,49 +67,80 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	// Acts take the time they were allowed, which is longer than other answers do.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
-	err := s.cfg.Electors.StepDown(r.Context(), election.StepDown{
-		Scope: scope, Why: fmt.Errorf("%w: asked by %s over HTTP", election.ErrStepDown, who),
-		Actor: who, To: o.To, Timeout: time.Duration(o.TimeoutMS) * time.Millisecond,
-	})
+	err := s.handOver(r.Context(), scope, who, o)
 	_ = deadlines.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err != nil {
-		return s.notDrained(scope, err)
+		return s.notDrained(r.Context(), scope, err)
 	}
 	return answer(w, http.StatusOK, drained{Scope: scope, Actor: who, To: o.To})
 }
 
-// checkSuccessor keeps a scope from being handed to nobody: its leader would give
-// it up and others would hold back for who is not there.
-func (s *Site) checkSuccessor(ctx context.Context, scope, to string) error {
-	if err := election.ValidID(to); err != nil {
-		return failf(http.StatusBadRequest, "to: %v", err)
+func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
+	timeout := time.Duration(o.TimeoutMS) * time.Millisecond
+	if s.cfg.Electors.Gate(scope) != nil && (o.To == "" || s.cfg.Ask == nil) {
+		err := s.cfg.Electors.StepDown(ctx, election.StepDown{
+			Scope: scope, Why: fmt.Errorf("%w: asked by %s over HTTP", election.ErrStepDown, who),
+			Actor: who, To: o.To, Timeout: timeout,
+		})
+		elsewhere := errors.Is(err, election.ErrNotLeading) || errors.Is(err, election.ErrUnknownScope)
+		if !elsewhere || s.cfg.Ask == nil {
+			return err
+		}
 	}
-	if to == s.cfg.ID {
-		return failf(http.StatusUnprocessableEntity, "%s is this process itself", to).named("not-a-candidate", "Not a candidate")
-	}
-	read, err := s.reader.leaderships(ctx, scope)
-	if err != nil {
-		return err
-	}
-	if len(read.leaderships) == 1 && slices.Contains(read.leaderships[0].Candidates, to) {
-		return nil
-	}
-	return failf(http.StatusUnprocessableEntity, "%s is no candidate of %q now: GET /v1/scopes/{scope} lists them", to, scope).named("not-a-candidate", "Not a candidate")
+	return s.cfg.Ask(ctx, pgmint.Request{Scope: scope, To: o.To, Actor: who, Timeout: timeout})
 }
 
-func (s *Site) notDrained(scope string, err error) error {
-	switch {
-	case errors.Is(err, election.ErrNotLeading):
-		p := failf(http.StatusConflict, "this process does not lead %q: ask its holder, or use conch drain", scope).named("not-leading", "Not leading")
-		p.Holder = lookAt(s.cfg.Electors.Gate(scope)).Holder
+// notDrained turns what a leader, or nobody, answered into a problem.
+func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
+	if p := answered(scope, err); p != nil {
 		return p
-	case errors.Is(err, election.ErrDrainTimeout):
-		return failf(http.StatusGatewayTimeout, "%q was given up, but acts had not ended in time: the successor waits as after a crash", scope).named("drain-timeout", "Acts had not ended")
+	}
+	switch {
+	case errors.Is(err, pgmint.ErrNobodyLeads):
+		return s.nobodyLeads(ctx, scope)
 	case errors.Is(err, election.ErrUnknownScope):
 		return unknownScope(scope)
-	default:
+	case ctx.Err() != nil:
 		return failf(http.StatusInternalServerError, "the drain of %q goes on, its end is not known", scope)
 	}
+	return err // of the database, which could not be asked
+}
+
+// answered are the problems of which a leader, or a candidate, is known.
+func answered(scope string, err error) *problem {
+	if e, ok := errors.AsType[*pgmint.CandidateError](err); ok {
+		p := failf(http.StatusUnprocessableEntity, "%v", e).named("not-a-candidate", "Not a candidate")
+		p.Holder = e.Holder
+		return p
+	}
+	if errors.Is(err, election.ErrDrainTimeout) {
+		return failf(http.StatusGatewayTimeout, "%q was given up, but acts had not ended in time: the successor waits as after a crash", scope).named("drain-timeout", "Acts had not ended")
+	}
+	if e, ok := errors.AsType[*pgmint.FailedError](err); ok {
+		p := failf(http.StatusConflict, "%v: nothing was given up, ask again", e).named("not-leading", "Not leading")
+		p.Holder = e.Holder
+		return p
+	}
+	if e, ok := errors.AsType[*pgmint.UnansweredError](err); ok {
+		p := failf(http.StatusGatewayTimeout, "%v", e).named("unanswered", "The leader did not answer")
+		p.Holder = e.Holder
+		return p
+	}
+	return nil
+}
+
+// nobodyLeads tells a scope that nobody leads now from one that nobody knows.
+func (s *Site) nobodyLeads(ctx context.Context, scope string) error {
+	if s.cfg.Electors.Gate(scope) == nil {
+		read, err := s.reader.leaderships(ctx, scope)
+		if err != nil {
+			return err
+		}
+		if len(read.leaderships) == 0 {
+			return unknownScope(scope)
+		}
+	}
+	return failf(http.StatusConflict, "nobody leads %q now: there is nothing to give up", scope).named("nobody-leads", "Nobody leads")
 }
 
 // readJSON reads a body that may be missing into v. It takes nothing that it does

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -124,23 +125,32 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 }
 
-// F6: what the elector is told when a scope is drained.
+// F6: what the leader is told when a scope is drained. With a successor it is asked
+// as the command line asks it, so that the successor gets ready, even if it is here.
 func TestDrainIsToldWhole(t *testing.T) {
 	w := newWorld()
 	w.protect(t)
 	led(w)
-	x := exchange{ask: drainPath, body: `{"timeout_ms":1500,"to":"node-2"}`, header: "Authorization: Bearer " + operateSecret}
-	out := httptest.NewRecorder()
-	w.site(t).API().ServeHTTP(out, x.request())
-	if out.Code != 200 || len(w.asked) != 1 {
-		t.Fatalf("%d %s, asked %+v", out.Code, out.Body, w.asked)
+	api := w.site(t).API()
+	for _, body := range []string{`{"timeout_ms":1500}`, `{"timeout_ms":1500,"to":"node-2"}`} {
+		out := httptest.NewRecorder()
+		api.ServeHTTP(out, exchange{ask: drainPath, body: body, header: "Authorization: Bearer " + operateSecret}.request())
+		if out.Code != 200 {
+			t.Fatalf("%s: %d %s", body, out.Code, out.Body)
+		}
+	}
+	if len(w.asked) != 1 || len(w.put) != 1 {
+		t.Fatalf("told here %+v, elsewhere %+v", w.asked, w.put)
 	}
 	got := w.asked[0]
 	why := fmt.Sprint(got.Why)
 	got.Why = nil
-	want := election.StepDown{Scope: "payments", Actor: "ops", To: "node-2", Timeout: 1500 * time.Millisecond}
+	want := election.StepDown{Scope: "payments", Actor: "ops", Timeout: 1500 * time.Millisecond}
 	if got != want || !strings.Contains(why, "asked by ops") {
 		t.Errorf("%+v because %s", got, why)
+	}
+	if want := (pgmint.Request{Scope: "payments", To: "node-2", Actor: "ops", Timeout: 1500 * time.Millisecond}); w.put[0] != want {
+		t.Errorf("asked %+v", w.put[0])
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
 		t.Errorf("the log: %s", logs)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,9 +23,11 @@ import (
 // node is a real elector with a site, over a real database: as assemble has it.
 type node struct {
 	*election.Elector
-	site *web.Site
-	ln   net.Listener
-	c    *http.Client
+	site   *web.Site
+	ln     net.Listener
+	c      *http.Client
+	cfg    pgmint.Config
+	warmed atomic.Int64
 }
 
 func (n *node) Scopes() []string { return []string{"payments"} }
@@ -36,11 +39,11 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{c: client(t, &http.Transport{})}
+	n := &node{c: client(t, &http.Transport{}), cfg: cfg}
 	// The collector is there before the elector, which tells it of its life.
 	measured := metric.New([]string{"payments"}, func(scope string) *fence.Gate { return n.Gate(scope) }, nil)
 	n.Elector, err = election.New(election.Config{
-		Mint: mint, ID: id, Lease: 2 * time.Second, Roles: []election.Role{{Scope: "payments"}},
+		Mint: mint, ID: id, Lease: 2 * time.Second, Roles: []election.Role{{Scope: "payments", Warm: func(context.Context) error { n.warmed.Add(1); return nil }}},
 		Events: measured.Events(), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -49,6 +52,7 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	n.site, err = web.New(web.Config{
 		ID: id, Electors: n, Metrics: metric.Page(measured), Tokens: tokens, Logger: slog.New(slog.DiscardHandler),
 		Observe: func(ctx context.Context) (web.Observer, error) { return pgmint.Observe(ctx, cfg) },
+		Ask:     func(ctx context.Context, r pgmint.Request) error { return pgmint.Ask(ctx, cfg, r, func(string) {}) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,14 +64,16 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	return n
 }
 
-// campaign runs the elector until the test ends.
+// campaign runs the elector, which also obeys, until the test ends.
 func (n *node) campaign(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
+	done, deaf := make(chan error, 1), make(chan struct{})
 	go func() { done <- n.Run(ctx) }()
+	go func() { defer close(deaf); pgmint.Obey(ctx, n.cfg, n.ID(), n.Elector) }()
 	t.Cleanup(func() {
 		cancel()
+		<-deaf
 		if err := <-done; err != nil {
 			t.Errorf("%s: %v", n.ID(), err)
 		}
@@ -88,10 +94,14 @@ func (n *node) leads(t *testing.T) fence.Token {
 // ask sends one request and holds the answer against the document.
 func (n *node) ask(t *testing.T, what, secret string) (status int, body map[string]any, text string) {
 	t.Helper()
-	method, path, _ := strings.Cut(what, " ")
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.ln.Addr().String()+path, nil)
+	method, rest, _ := strings.Cut(what, " ")
+	path, sent, _ := strings.Cut(rest, " ")
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.ln.Addr().String()+path, strings.NewReader(sent))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if sent != "" {
+		r.Header.Set("Content-Type", "application/json")
 	}
 	if secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
@@ -164,8 +174,8 @@ func TestOverPostgres(t *testing.T) {
 			t.Errorf("drained with %q: %d", secret, status)
 		}
 	}
-	if status, body, _ := b.ask(t, drainPath, operateSecret); status != 409 || body["holder"] != any("a") {
-		t.Errorf("drain of a follower: %d %v", status, body)
+	if status, body, _ := b.ask(t, drainPath+` {"to":"a"}`, operateSecret); status != 422 || body["holder"] != any("a") {
+		t.Errorf("a transfer to the holder: %d %v", status, body)
 	}
 
 	events := follow(t, b.ln, "/v1/events", "Authorization: Bearer "+readSecret)
@@ -195,6 +205,19 @@ func TestOverPostgres(t *testing.T) {
 		`conch_leader_acquired_total{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
 		`conch_leader_failovers_total{scope="payments"} 0`, `conch_leadership_lost_total{reason="stepped_down",scope="payments"} 1`)
 	b.shows(t, "as the successor", `conch_is_leader{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 2`, `conch_leader_elections_total{scope="payments"} 1`)
+	// A follower passes it on, and with a successor it is the handoff of conch transfer.
+	if status, body, _ := a.ask(t, drainPath+` {"to":"a"}`, operateSecret); status != 200 || body["to"] != any("a") {
+		t.Errorf("a transfer asked of a follower: %d %v", status, body)
+	}
+	if third := a.leads(t); third.Epoch != second.Epoch+1 || a.warmed.Load() != 1 {
+		t.Errorf("epoch %d, the successor was warmed %d times", third.Epoch, a.warmed.Load())
+	}
+	if status, _, _ := b.ask(t, drainPath, operateSecret); status != 200 {
+		t.Errorf("a drain asked of a follower: %d", status)
+	}
+	if last := b.leads(t); last.Epoch != second.Epoch+2 {
+		t.Errorf("epoch %d after a drain asked of a follower", last.Epoch)
+	}
 }
 
 // A connection that the server ended while nobody used it costs no request.

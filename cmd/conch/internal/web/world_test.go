@@ -38,6 +38,13 @@ func newWorld() *world {
 	w.cfg = web.Config{
 		ID: "node-1", Version: "v1.2.3", Electors: w.electors,
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
+		Ask: func(_ context.Context, r pgmint.Request) error {
+			w.put = append(w.put, r)
+			if w.ask != nil {
+				return w.ask(r)
+			}
+			return nil
+		},
 		Metrics: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 			out.Header().Set("Content-Type", "text/plain; version=0.0.4")
 			_, _ = io.WriteString(out, "conch_is_leader 1\n")
@@ -100,6 +107,8 @@ type electors struct {
 	latches map[string]*fence.Latch
 	step    func(election.StepDown) error
 	asked   []election.StepDown
+	ask     func(pgmint.Request) error
+	put     []pgmint.Request // what was asked of a leader elsewhere
 }
 
 func newElectors(scopes ...string) *electors {
