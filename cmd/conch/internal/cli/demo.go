@@ -18,7 +18,9 @@ import (
 )
 
 // experiments are the commands that bring their own world.
-func (a *app) experiments() []*cobra.Command { return []*cobra.Command{a.demo(), a.demoNode()} }
+func (a *app) experiments() []*cobra.Command {
+	return []*cobra.Command{a.demo(), a.demoNode(), a.bench(), a.benchHolder()}
+}
 
 func (a *app) demo() *cobra.Command {
 	cfg := demo.Config{}

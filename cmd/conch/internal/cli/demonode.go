@@ -40,6 +40,8 @@ func (a *app) demoNode() *cobra.Command {
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "its lease")
 	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep")
 	flags.StringVar(&cfg.Dir, "dir", "", "where its evidence goes")
+	flags.DurationVar(&cfg.LedgerPace, "ledger-pace", 0, "from one row to the next; 0: the default")
+	flags.DurationVar(&cfg.OutsidePace, "outside-pace", 0, "from one outside act to the next; 0: the default")
 	cmd.RunE = does(func(ctx context.Context) (err error) {
 		cfg.Takeover = election.Takeover(takeover)
 		cfg.Logger = a.log
@@ -50,13 +52,8 @@ func (a *app) demoNode() *cobra.Command {
 			return usage{err}
 		}
 		cfg.Report = func(r worker.Report) { _ = a.document(r) }
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		go func() {
-			_, _ = io.Copy(io.Discard, a.Stdin)
-			cancel(errAlone)
-			time.AfterFunc(farewell, func() { os.Exit(failed) })
-		}()
+		ctx, release := a.whileSupervised(ctx)
+		defer release()
 		err = worker.Run(ctx, cfg)
 		if cause := context.Cause(ctx); errors.Is(cause, errAlone) {
 			return cause
@@ -64,4 +61,16 @@ func (a *app) demoNode() *cobra.Command {
 		return err
 	})
 	return cmd
+}
+
+// whileSupervised ends when the supervisor, who holds our stdin open, is gone. A
+// process that does not end in time then is ended.
+func (a *app) whileSupervised(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, a.Stdin)
+		cancel(errAlone)
+		time.AfterFunc(farewell, func() { os.Exit(failed) })
+	}()
+	return ctx, func() { cancel(nil) }
 }

@@ -1,0 +1,114 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+type figures struct {
+	Name    string
+	Metrics []struct {
+		Name    string
+		Value   float64
+		Unit    string
+		Ceiling *float64
+		Ratio   *float64
+	}
+}
+
+// measured runs a short bench. What it says of speed is nobody's business here.
+func measured(t *testing.T, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	t.Cleanup(cancel)
+	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
+	patient := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
+	scratch := t.TempDir()
+	patient.Env = append(cmd.Env, "TMPDIR="+scratch)
+	r := call(t, patient)
+	leavesNothing(t, scratch)
+	return r
+}
+
+func TestBench(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string][]string{
+		"gate":  {"isopen_1", "require_1", "do_1", "require_shut_1", "isopen_8", "require_8", "do_8"},
+		"fence": {"fenced_pipelined", "fenced_statements", "fenced_pipelined_async", "takeover_under_load_p50"},
+		"election": {
+			"kill9_to_fenced_p50", "kill9_to_fenced_p99", "kill9_to_fenced_max", "handoff_to_fenced_p99", "handoff_to_act_p99",
+			"sigstop_to_fenced_max", "sigstop_to_act_max", "blackhole_to_fenced_max", "blackhole_to_act_max",
+			"rest_1_scopes", "rest_100_scopes",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := measured(t, name, "--json").done(t)
+			if strings.Count(out, "\n") != 1 {
+				t.Errorf("stdout holds more than one document: %q", out)
+			}
+			var f figures
+			if err := json.Unmarshal([]byte(out), &f); err != nil {
+				t.Fatalf("%v in %q", err, out)
+			}
+			if f.Name != name {
+				t.Errorf("it is called %q", f.Name)
+			}
+			there := map[string]bool{}
+			for _, m := range f.Metrics {
+				if m.Unit == "" || there[m.Name] {
+					t.Errorf("%s has no unit, or comes twice", m.Name)
+				}
+				there[m.Name] = m.Value > 0 && m.Ceiling != nil && m.Ratio != nil && *m.Ratio > 0
+			}
+			for _, want := range wants {
+				if !there[want] {
+					t.Errorf("%s is missing, or has no ceiling and ratio: %s", want, out)
+				}
+			}
+		})
+	}
+}
+
+func TestBenchIsForPeopleToo(t *testing.T) {
+	t.Parallel()
+	out := measured(t, "gate").done(t)
+	if !strings.HasPrefix(out, "GATE ") || !strings.Contains(out, "require_1 ") {
+		t.Errorf("it prints %q", out)
+	}
+	out = measured(t, "gate", "--markdown").done(t)
+	if !strings.HasPrefix(out, "| gate | value |") {
+		t.Errorf("it prints %q", out)
+	}
+}
+
+// A database that was named is measured in a database that is gone afterwards.
+func TestBenchOnAGivenServer(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	if out := measured(t, "fence", "--db", db.URL).done(t); !strings.Contains(out, "fenced_pipelined ") {
+		t.Errorf("it prints %q", out)
+	}
+	var left int
+	err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname LIKE 'conch_bench_%'`).Scan(&left)
+	if err != nil || left > 0 {
+		t.Errorf("left behind: %d databases, %v", left, err)
+	}
+}
+
+func TestBenchUsage(t *testing.T) {
+	t.Parallel()
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election")
+	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
+	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
+	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")
+	cmd := prepared(t, "bench", "fence")
+	cmd.Env = append(cmd.Env, "CONCH_PG_BIN="+t.TempDir())
+	call(t, cmd).refused(t, 2, "CONCH_PG_BIN", "initdb")
+}

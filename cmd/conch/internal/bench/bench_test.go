@@ -1,0 +1,87 @@
+//go:build unix
+
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+func TestQuantilesAreSamples(t *testing.T) {
+	t.Parallel()
+	var ds []time.Duration
+	for i := 100; i >= 1; i-- {
+		ds = append(ds, time.Duration(i)*time.Millisecond)
+	}
+	for q, want := range map[float64]time.Duration{0.5: 50e6, 0.99: 99e6, 1: 100e6, 0: 1e6} {
+		if got := quantile(ds, q); got != want {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+	if ds[0] != 100*time.Millisecond {
+		t.Error("the samples were sorted in place")
+	}
+	if quantile(nil, 0.5) != 0 || median(nil) != 0 || median([]float64{3, 1, 2}) != 2 || median([]float64{4, 1}) != 2.5 {
+		t.Error("an edge is wrong")
+	}
+}
+
+// Nothing to compare with is null: a ratio of 0 would read as a result.
+func TestAFigureWithoutACeilingSaysSo(t *testing.T) {
+	t.Parallel()
+	r := Report{Name: "x"}
+	r.add("alone", 1.23456, "ms")
+	r.beside("beside", 3, 1.5, "ms")
+	r.beside("beside nothing", 3, 0, "ms")
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"x","metrics":[` +
+		`{"name":"alone","value":1.235,"unit":"ms","ceiling":null,"ratio":null},` +
+		`{"name":"beside","value":3,"unit":"ms","ceiling":1.5,"ratio":2},` +
+		`{"name":"beside nothing","value":3,"unit":"ms","ceiling":null,"ratio":null}]}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	if table := r.Markdown(); !strings.Contains(table, "| `beside` | 3 | 1.5 | 2 | ms |\n") || !strings.Contains(table, "| 1.235 | - | - |") {
+		t.Errorf("the table says %s", table)
+	}
+}
+
+// A gap is between the last act of the one and the first of the next, whatever
+// order the evidence comes in; a term without an act has none.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	spans := map[int64]span{}
+	for _, a := range []struct {
+		epoch      int64
+		start, end fence.Instant
+	}{{2, 130, 140}, {1, 10, 20}, {1, 90, 100}, {2, 110, 115}, {1, 50, 60}} {
+		widen(spans, a.epoch, a.start, a.end)
+	}
+	got := between(spans, []change{{1, 2}, {2, 3}})
+	if len(got) != 1 || got[0] != 10 {
+		t.Errorf("the gaps are %v, want 10", got)
+	}
+}
+
+func TestFaultsMeetEveryPhase(t *testing.T) {
+	t.Parallel()
+	const parts = 10
+	seen := map[int64]bool{}
+	for i := range 30 {
+		p := phase(time.Second, i)
+		if p < 0 || p >= time.Second {
+			t.Fatalf("phase %d is %v", i, p)
+		}
+		seen[int64(p*parts/time.Second)] = true
+	}
+	if len(seen) != parts {
+		t.Errorf("30 faults met %d of %d tenths of the interval", len(seen), parts)
+	}
+}

@@ -1,0 +1,177 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/pgraw"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// sessions that write at once.
+const sessions = 8
+
+// fenced measures what conch.fence() costs: transactions per second of eight
+// sessions with it, beside the same without it, in turn; and what eight busy
+// sessions that hold the fence cost a takeover.
+func fenced(ctx context.Context, cfg Config) (r Report, err error) {
+	s, err := openSite(ctx, cfg)
+	defer func() { err = errors.Join(err, s.clear()) }()
+	if err != nil {
+		return r, err
+	}
+	load, err := pgraw.OpenLoad(ctx, s.url, sessions)
+	if err != nil {
+		return r, err
+	}
+	defer load.Close()
+	cfg.Say("fence: on %s, %d sessions, one small row a transaction", s.about(ctx), sessions)
+	if err := pairs(ctx, cfg, s, load, &r); err != nil {
+		return r, err
+	}
+	return r, takeovers(ctx, cfg, s, load, &r)
+}
+
+// pairs takes each style in turn with its unfenced twin.
+func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
+	token, stop, err := lead(ctx, s.url)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	load.Use(token)
+	for _, style := range []struct {
+		name string
+		pgraw.Style
+	}{
+		{"fenced_pipelined", pgraw.Style{Pipelined: true}},
+		{"fenced_statements", pgraw.Style{}},
+		{"fenced_pipelined_async", pgraw.Style{Pipelined: true, Async: true}},
+		{"fenced_statements_async", pgraw.Style{Async: true}},
+	} {
+		cfg.Say("fence: %s, %d pairs of %s …", style.name, cfg.amounts().rounds, cfg.amounts().slice)
+		var with, without []float64
+		for i := range cfg.amounts().rounds {
+			for half := range 2 {
+				one := style.Style
+				one.Fenced = half != i%2 // ABBA: neither is always the one that comes second
+				perSecond, err := slice(ctx, load, one, cfg.amounts().slice)
+				if err != nil {
+					return err
+				}
+				if one.Fenced {
+					with = append(with, perSecond)
+				} else {
+					without = append(without, perSecond)
+				}
+			}
+		}
+		r.beside(style.name, median(with), median(without), "tx/s")
+	}
+	return nil
+}
+
+func slice(ctx context.Context, load *pgraw.Load, style pgraw.Style, long time.Duration) (float64, error) {
+	inner, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	perSecond, err := load.Run(inner, style)
+	if err == nil {
+		err = ctx.Err()
+	}
+	return perSecond, err
+}
+
+// lead has this process lead a scope of its own until stop.
+func lead(ctx context.Context, url string) (t fence.Token, stop func(), err error) {
+	mint, err := pgmint.New(pgmint.Config{URL: url})
+	if err != nil {
+		return t, nil, err
+	}
+	elector, err := election.New(election.Config{
+		Mint: mint, ID: "bench", Roles: []election.Role{{Scope: "bench-load"}},
+		Lease: 10 * time.Second, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		mint.Close()
+		return t, nil, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = elector.Run(running) // its end is ours; a term that is lost shows as a refusal
+	}()
+	stop = func() { cancel(); <-ended; mint.Close() }
+	waiting, give := context.WithTimeout(ctx, patience)
+	defer give()
+	if t, err = elector.Gate("bench-load").Wait(waiting, fence.Fenced); err != nil {
+		stop()
+		return t, nil, fmt.Errorf("nobody leads: %w", err)
+	}
+	return t, stop, nil
+}
+
+// takeovers: kill -9 of the leader while eight sessions of other processes write
+// under its token as fast as they can. The mint has to get in between them. The
+// ceiling is the same without them, taken in turn.
+func takeovers(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
+	many := max(cfg.amounts().kills/4, 2)
+	cfg.Say("fence: %d takeovers under load, %d without …", many, many)
+	q, err := muster(ctx, cfg, s, false)
+	defer q.dismiss()
+	if err != nil {
+		return err
+	}
+	var loaded, idle []time.Duration
+	for i := range many {
+		took, err := q.crash(ctx, i)
+		if err != nil {
+			return err
+		}
+		idle = append(idle, took)
+		if took, err = q.crashUnder(ctx, load, i); err != nil {
+			return err
+		}
+		loaded = append(loaded, took)
+	}
+	r.add("takeover_samples", float64(len(loaded)), "kills")
+	r.spread("takeover_under_load", loaded, idle)
+	return nil
+}
+
+// crashUnder is crash while the load writes; each of its sessions stops when it is
+// refused, and none may end in any other way.
+func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (time.Duration, error) {
+	if _, _, err := q.leader(ctx, 0, false); err != nil {
+		return 0, err
+	}
+	token, err := q.site.desk.Token(ctx, scope)
+	if err != nil {
+		return 0, err
+	}
+	load.Use(token)
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	before, ended := load.Written(), make(chan error, 1)
+	go func() {
+		_, err := load.Run(running, pgraw.Style{Fenced: true, Pipelined: true})
+		ended <- err
+	}()
+	err = until(ctx, "the load writes", func() (bool, error) { return load.Written() > before+10*sessions, nil })
+	if err != nil {
+		return 0, err
+	}
+	took, err := q.crash(ctx, i)
+	cancel()
+	if fault := <-ended; err == nil && !errors.Is(fault, fence.ErrStale) {
+		err = fmt.Errorf("the load was not refused after the takeover: %w", errors.Join(fault, errors.New("a session went on")))
+	}
+	return took, err
+}

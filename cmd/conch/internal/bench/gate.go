@@ -1,0 +1,118 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// gateRounds: the median of so many timings, taken in turn with the ceiling's.
+const gateRounds = 7
+
+// subject is one way to ask a gate, called n times in a row.
+type subject struct {
+	name string
+	call func(n int)
+}
+
+// timing is what one call costs.
+type timing struct{ ns, allocs float64 }
+
+// gate measures what asking costs, beside one reading of the clock that it asks.
+func gate(ctx context.Context, cfg Config) (r Report, err error) {
+	open, latch := fence.New("bench", nil)
+	latch.Open(fence.Token{Scope: "bench", Holder: "one", Epoch: 1}, 0, math.MaxInt64)
+	shut, _ := fence.New("bench", nil)
+	subjects := gateSubjects(ctx, open, shut)
+	for _, hands := range []int{1, 8} {
+		cfg.Say("gate: %d goroutines …", hands)
+		rounds := make([][]timing, len(subjects))
+		for range gateRounds {
+			for i, s := range subjects {
+				if ctx.Err() != nil {
+					return r, context.Cause(ctx)
+				}
+				rounds[i] = append(rounds[i], clocked(s.call, hands, cfg.amounts().loop))
+			}
+		}
+		clock := middle(rounds[0])
+		for i, s := range subjects {
+			name := fmt.Sprintf("%s_%d", s.name, hands)
+			m := middle(rounds[i])
+			r.beside(name, m.ns, clock.ns, "ns/op")
+			r.add(name+"_allocs", m.allocs, "allocs/op")
+		}
+	}
+	return r, nil
+}
+
+// gateSubjects: the first is the ceiling.
+func gateSubjects(ctx context.Context, open, shut *fence.Gate) []subject {
+	errNotCalled := errors.New("not called")
+	act := func(context.Context, fence.Token) error { return nil }
+	each := func(f func()) func(int) {
+		return func(n int) {
+			for range n {
+				f()
+			}
+		}
+	}
+	return []subject{
+		{"clock", each(func() { _ = fence.Boottime() })},
+		{"isopen", each(func() { _ = open.IsOpen(fence.Act) })},
+		{"require", each(func() { _, _ = open.Require(fence.Act) })},
+		{"ensure_epoch", each(func() { _ = open.EnsureEpoch(fence.Act, 1) })},
+		{"do", each(func() { _ = open.Do(ctx, fence.Act, time.Second, act) })},
+		{"isopen_shut", each(func() { _ = shut.IsOpen(fence.Act) })},
+		{"require_shut", each(func() { _, _ = shut.Require(fence.Act) })},
+		{"do_shut", each(func() {
+			_ = shut.Do(ctx, fence.Act, time.Second, func(context.Context, fence.Token) error { return errNotCalled })
+		})},
+	}
+}
+
+// clocked calls from so many goroutines at once for about the time given. With
+// more goroutines than processors the time of a call is that of the processor it
+// ran on, so that one and eight compare.
+func clocked(call func(n int), hands int, want time.Duration) timing {
+	n := 1000
+	for {
+		spent, mallocs := burst(call, hands, n)
+		if spent >= want/2 || n > 1<<28 {
+			total := float64(n) * float64(hands)
+			processors := float64(min(hands, runtime.GOMAXPROCS(0)))
+			return timing{ns: float64(spent.Nanoseconds()) * processors / total, allocs: math.Round(mallocs / total)}
+		}
+		n = max(2*n, int(float64(n)*float64(want)/float64(max(spent, time.Microsecond))))
+	}
+}
+
+func burst(call func(n int), hands, n int) (spent time.Duration, mallocs float64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	var crew sync.WaitGroup
+	for range hands {
+		crew.Go(func() { call(n) })
+	}
+	crew.Wait()
+	spent = time.Since(began)
+	runtime.ReadMemStats(&after)
+	return spent, float64(after.Mallocs - before.Mallocs)
+}
+
+func middle(all []timing) timing {
+	var ns, allocs []float64
+	for _, t := range all {
+		ns, allocs = append(ns, t.ns), append(allocs, t.allocs)
+	}
+	return timing{ns: median(ns), allocs: median(allocs)}
+}

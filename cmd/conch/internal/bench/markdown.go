@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Markdown writes a report as a table for a document.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s | value | ceiling | ratio | unit |\n|---|---:|---:|---:|---|\n", r.Name)
+	for _, m := range r.Metrics {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, number(&m.Value), number(m.Ceiling), number(m.Ratio), m.Unit)
+	}
+	return b.String()
+}
+
+// Rows are the cells of a table for people, separated by tabs.
+func (r *Report) Rows() []string {
+	rows := make([]string, 0, len(r.Metrics))
+	for _, m := range r.Metrics {
+		rows = append(rows, strings.Join([]string{m.Name, number(&m.Value), number(m.Ceiling), number(m.Ratio), m.Unit}, "\t"))
+	}
+	return rows
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'f', -1, 64)
+}

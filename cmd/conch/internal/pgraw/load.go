@@ -1,0 +1,132 @@
+package pgraw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	loadTable  = `CREATE TABLE payload (session int NOT NULL, seq bigint NOT NULL, note text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
+	loadInsert = `INSERT INTO payload (session, seq, note) VALUES ($1, $2, $3)`
+	loadNote   = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
+)
+
+// Style is one way to write a row.
+type Style struct {
+	Fenced    bool // with conch.fence() as the last statement
+	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, fence, COMMIT
+	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
+}
+
+// Load is sessions that each write one row a transaction, as fast as they can.
+type Load struct {
+	sessions []*pgx.Conn
+	token    atomic.Pointer[fence.Token]
+	seq      atomic.Int64
+	done     atomic.Int64
+}
+
+// OpenLoad makes the table and connects so many sessions.
+func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
+	if err := admin(ctx, url, loadTable); err != nil {
+		return nil, err
+	}
+	l := &Load{}
+	for range sessions {
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			l.Close()
+			return nil, err
+		}
+		l.sessions = append(l.sessions, conn)
+		for _, sql := range []string{loadInsert, pgmint.FenceSQL} {
+			if _, err := conn.Prepare(ctx, sql, sql); err != nil {
+				l.Close()
+				return nil, err
+			}
+		}
+	}
+	return l, nil
+}
+
+// Close ends the sessions.
+func (l *Load) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, conn := range l.sessions {
+		_ = conn.Close(ctx)
+	}
+}
+
+// Use names the token that fenced rows are written under, from the next one on.
+func (l *Load) Use(t fence.Token) { l.token.Store(&t) }
+
+// Written is how many transactions were committed so far.
+func (l *Load) Written() int64 { return l.done.Load() }
+
+// Run writes until ctx ends and returns the transactions per second. A session
+// whose row is refused stops: its token is over. The error is then
+// [fence.ErrStale].
+func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err error) {
+	for _, conn := range l.sessions {
+		mode := "on"
+		if style.Async {
+			mode = "off"
+		}
+		if _, err := conn.Exec(ctx, "SET synchronous_commit = "+mode); err != nil {
+			return 0, err
+		}
+	}
+	before, began := l.done.Load(), time.Now()
+	var crew sync.WaitGroup
+	faults := make([]error, len(l.sessions))
+	for i, conn := range l.sessions {
+		crew.Go(func() {
+			for ctx.Err() == nil {
+				// Not cancelled in the middle, which would cost the connection.
+				if err := l.write(context.WithoutCancel(ctx), conn, i, style); err != nil {
+					faults[i] = fmt.Errorf("writing a row: %w", err)
+					return
+				}
+				l.done.Add(1)
+			}
+		})
+	}
+	crew.Wait()
+	return float64(l.done.Load()-before) / time.Since(began).Seconds(), errors.Join(faults...)
+}
+
+func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Style) error {
+	seq, t := l.seq.Add(1), l.token.Load()
+	if style.Pipelined {
+		var batch pgx.Batch
+		batch.Queue(loadInsert, session, seq, loadNote)
+		if style.Fenced {
+			batch.Queue(pgmint.FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+		}
+		return pgmint.Stale(conn.SendBatch(ctx, &batch).Close())
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, loadInsert, session, seq, loadNote); err != nil || !style.Fenced {
+			return err
+		}
+		return pgmint.Fence(ctx, tx, *t)
+	})
+}
+
+// Token reads the current leadership of a scope from its row.
+func (d *Desk) Token(ctx context.Context, scope string) (t fence.Token, err error) {
+	t.Scope = scope
+	err = d.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
+		Scan(&t.Epoch, (*[16]byte)(&t.Term), &t.Holder)
+	return t, err
+}
