@@ -64,6 +64,9 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 		process = 0 // its end was seen: there is nothing to wait for
 	}
 	known := r.Holder == s.holder && process == s.process
+	if s.before != 0 && process != 0 && process != s.before {
+		s.nudges = min(s.nudges, 1) // somebody else was quicker; one look more, should it have changed hands twice
+	}
 	s.holder, s.process, s.restTill = r.Holder, process, 0
 	if !known {
 		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
@@ -214,11 +217,11 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		if s.state != waiting || s.busySince != 0 || !all && !gone && s.Scope != in.Scope {
 			continue
 		}
+		if in.Holder == "" && !all {
+			s.nudges, s.before = quickTries, s.process
+		}
 		if gone {
 			s.gone, s.process = in.Process, 0
-		}
-		if in.Holder == "" && !all {
-			s.nudges = quickTries
 		}
 		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
 		if in.Holder == "" {

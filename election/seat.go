@@ -22,8 +22,9 @@ type seat struct {
 
 	// waiting
 	tryAt     fence.Instant
-	failures  int // tries in a row that ended in an error
-	nudges    int // quick tries left after a wake
+	failures  int   // tries in a row that ended in an error
+	nudges    int   // quick tries left after a wake
+	before    int64 // the holder's process at that wake, 0 if it was not known
 	holder    string
 	process   int64 // the holder's process key, while it may be alive
 	gone      int64 // the process key whose end was seen last

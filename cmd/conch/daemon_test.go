@@ -23,7 +23,7 @@ import (
 
 // daemon is a conch node under test, with its log.
 type daemon struct {
-	t    *testing.T
+	t    testing.TB
 	id   string
 	dir  string
 	file string
@@ -44,7 +44,7 @@ func (d *daemon) write(text string) {
 }
 
 // prepareDaemon makes a node's folder and file. The API is off unless asked for.
-func prepareDaemon(t *testing.T, id, url, more string) *daemon {
+func prepareDaemon(t testing.TB, id, url, more string) *daemon {
 	t.Helper()
 	d := &daemon{t: t, id: id, dir: t.TempDir()}
 	d.file = filepath.Join(d.dir, "conch.toml")
@@ -97,7 +97,7 @@ func (d *daemon) start(args ...string) *daemon {
 	return d
 }
 
-func startDaemon(t *testing.T, id, url, more string) *daemon {
+func startDaemon(t testing.TB, id, url, more string) *daemon {
 	t.Helper()
 	d := prepareDaemon(t, id, url, more).start()
 	d.says("node started")
@@ -181,7 +181,7 @@ type coworker struct {
 	failing  func(told) bool
 }
 
-func newCoworker(t *testing.T) *coworker {
+func newCoworker(t testing.TB) *coworker {
 	w := &coworker{}
 	w.Server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		c := told{At: fence.Boottime(), Verb: strings.TrimPrefix(r.URL.Path, "/lead/")}
@@ -233,7 +233,7 @@ func (w *coworker) leader(scope string) string {
 	return who
 }
 
-func (w *coworker) wants(t *testing.T, scope, who string) {
+func (w *coworker) wants(t testing.TB, scope, who string) {
 	t.Helper()
 	pgtest.Eventually(t, patience, fmt.Sprintf("%q works on %s", who, scope), func() bool { return w.leader(scope) == who })
 }

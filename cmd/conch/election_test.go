@@ -107,7 +107,7 @@ func candidate(t *testing.T, db *pgtest.DB, scope, id string) *running {
 	return start(t, prepared(t, "demo-node", "--db", db.URL, "--scope", scope, "--id", id, "--dir", t.TempDir(), "--lease", "1s"))
 }
 
-func decode[T any](t *testing.T, text string) T {
+func decode[T any](t testing.TB, text string) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

@@ -46,9 +46,13 @@ type result struct {
 
 // prepared is a call that has not begun. It sees none of the caller's database
 // settings.
-func prepared(t *testing.T, args ...string) *exec.Cmd {
+func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+	limit := 50 * time.Second
+	if _, measured := t.(*testing.B); measured {
+		limit = 10 * time.Minute // -benchtime says how long it really is
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
 	for _, setting := range os.Environ() {
@@ -61,12 +65,12 @@ func prepared(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func conch(t *testing.T, args ...string) result {
+func conch(t testing.TB, args ...string) result {
 	t.Helper()
 	return call(t, prepared(t, args...))
 }
 
-func call(t *testing.T, cmd *exec.Cmd) result {
+func call(t testing.TB, cmd *exec.Cmd) result {
 	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
@@ -80,7 +84,7 @@ func call(t *testing.T, cmd *exec.Cmd) result {
 
 // refused checks that a call ended with the code and one sentence that says all
 // of the parts.
-func (r result) refused(t *testing.T, code int, parts ...string) {
+func (r result) refused(t testing.TB, code int, parts ...string) {
 	t.Helper()
 	if r.code != code {
 		t.Errorf("exit code %d, want %d", r.code, code)
@@ -99,7 +103,7 @@ func (r result) refused(t *testing.T, code int, parts ...string) {
 }
 
 // done checks that a call succeeded, and returns its output.
-func (r result) done(t *testing.T) string {
+func (r result) done(t testing.TB) string {
 	t.Helper()
 	if r.code != 0 {
 		t.Fatalf("exit code %d: %s", r.code, r.err)
@@ -108,7 +112,7 @@ func (r result) done(t *testing.T) string {
 }
 
 // migrated is a database with the schema, made by the program itself.
-func migrated(t *testing.T) *pgtest.DB {
+func migrated(t testing.TB) *pgtest.DB {
 	t.Helper()
 	db := pgtest.New(t)
 	conch(t, "--db", db.URL, "migrate", "up").done(t)

@@ -33,18 +33,18 @@ const (
 
 // Ask puts a request to the leader of its scope and returns once it is done: nil
 // says that all acts had ended and the scope was released. It reports each step to
-// progress. A request that nobody takes is withdrawn; one that was taken goes on
-// when ctx ends.
+// progress, and returns the leadership that it was about, once that was found. A
+// request that nobody takes is withdrawn; one that was taken goes on when ctx ends.
 //
 // Its errors are ErrNobodyLeads, *CandidateError, *UnansweredError and
 // *FailedError; others are of the database.
-func Ask(ctx context.Context, cfg Config, r Request, progress func(string)) error {
+func Ask(ctx context.Context, cfg Config, r Request, progress func(string)) (Leadership, error) {
 	a := asking{progress: progress, over: time.Now().Add(untaken)}
 	if err := a.put(ctx, cfg, r); err != nil {
-		return err
+		return a.held, err
 	}
 	defer func() { _ = a.conn.Close(context.WithoutCancel(ctx)) }()
-	return a.await(ctx, r)
+	return a.held, a.await(ctx, r)
 }
 
 // asking is one request on its way.

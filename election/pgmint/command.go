@@ -70,6 +70,7 @@ type obeyer struct {
 	cfg    Config
 	id     string
 	leader Leader
+	mu     sync.Mutex // of conn, which the loop and those who carry out orders share
 	conn   *pgx.Conn
 	busy   sync.WaitGroup // orders being carried out
 }
@@ -102,6 +103,8 @@ const openOrders = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, sta
 
 // pass looks at what is open and does its part of it.
 func (o *obeyer) pass(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.conn == nil || o.conn.IsClosed() {
 		conn, err := pg.Connect(ctx, o.cfg.pg(" commands"))
 		if err != nil {
@@ -167,9 +170,23 @@ func (o *obeyer) carryOut(ctx context.Context, c order) {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandPoll)
 		defer cancel()
-		_ = with(ctx, o.cfg, func(conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, c.ID, state, result)
-			return err
-		})
+		o.answer(ctx, c.ID, state, result)
 	})
+}
+
+// answer writes down how an order ended: over the connection that is there, since
+// whoever asked waits for this, and over a new one if that is busy or fails.
+func (o *obeyer) answer(ctx context.Context, id int64, state, result string) {
+	write := func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, id, state, result)
+		return err
+	}
+	if o.mu.TryLock() {
+		done := o.conn != nil && write(o.conn) == nil
+		o.mu.Unlock()
+		if done {
+			return
+		}
+	}
+	_ = with(ctx, o.cfg, write)
 }

@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 	var steps []string
 	note := func(s string) { steps = append(steps, s) }
 	began := time.Now()
-	if err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
 		t.Fatal(err, steps)
 	}
 	wait(t, b, fence.Act)
@@ -72,7 +72,7 @@ func TestCommands(t *testing.T) {
 	if warmed.Load() != 1 || len(steps) < 2 || steps[len(steps)-1] != "done" {
 		t.Errorf("warmed %d times, steps %q", warmed.Load(), steps)
 	}
-	if err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, a, fence.Act)
@@ -98,7 +98,7 @@ func TestCommands(t *testing.T) {
 		{Scope: "s", To: "a", Actor: "ops", Timeout: time.Second},
 		{Scope: "t", Actor: "ops", Timeout: time.Second},
 	} {
-		err := pgmint.Ask(t.Context(), cfg, bad, note)
+		_, err := pgmint.Ask(t.Context(), cfg, bad, note)
 		if bad.Scope == "t" && !errors.Is(err, pgmint.ErrNobodyLeads) || bad.Scope == "s" && !errors.As(err, &candidate) {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -118,7 +118,7 @@ func TestDrainWithTheLeadersOwnTime(t *testing.T) {
 		return nil
 	}}, func(c *election.Config) { c.DrainTimeout = 100 * time.Millisecond })
 	wait(t, a, fence.Act)
-	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
 	<-stuck
 	var failed *pgmint.FailedError
 	if !errors.Is(err, election.ErrDrainTimeout) || !errors.As(err, &failed) || failed.Holder != "a" {
@@ -137,7 +137,8 @@ func TestALeaderThatDiesWithARequest(t *testing.T) {
 	c := db.Connect(t)
 	answered := make(chan error, 1)
 	go func() {
-		answered <- pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Hour}, func(string) {})
+		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Hour}, func(string) {})
+		answered <- err
 	}()
 	pgtest.Eventually(t, 10*time.Second, "the request to be taken", func() bool {
 		tag, err := c.Exec(t.Context(), `UPDATE conch.command SET state = 'taken'`)
@@ -159,7 +160,7 @@ func TestUnansweredCommandIsWithdrawn(t *testing.T) {
 	deaf, _ := elector(t, db.URL, "deaf", 3*time.Second)
 	wait(t, deaf, fence.Act)
 	var unanswered *pgmint.UnansweredError
-	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
 	if !errors.As(err, &unanswered) || unanswered.Taken || unanswered.Holder != "deaf" {
 		t.Fatalf("%v", err)
 	}

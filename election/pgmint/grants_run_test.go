@@ -65,14 +65,14 @@ func TestAnElectionUnderTheGrants(t *testing.T) {
 	}
 	b := obedient(t, node.URL, "b", election.Role{})
 	pgtest.Eventually(t, 10*time.Second, "b to follow", func() bool { return b.Snapshot()[0].Holder == "a" })
-	if err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
+	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, b, fence.Act)
 	if err := write(token); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the old leader's write: %v", err)
 	}
-	if err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
+	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, a, fence.Act)

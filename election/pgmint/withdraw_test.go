@@ -41,7 +41,7 @@ func TestWithdraw(t *testing.T) {
 	if slices.Contains(candidates(), "b") {
 		t.Errorf("after: %v", candidates())
 	}
-	err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: time.Second}, func(string) {})
+	_, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: time.Second}, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), `b is no candidate of "s" now`) {
 		t.Errorf("a transfer to it: %v", err)
 	}

@@ -134,9 +134,10 @@ func (n *Node) asker() func(context.Context, pgmint.Request) error {
 		return nil
 	}
 	return func(ctx context.Context, r pgmint.Request) error {
-		return pgmint.Ask(ctx, n.cfg.Database, r, func(step string) {
+		_, err := pgmint.Ask(ctx, n.cfg.Database, r, func(step string) {
 			n.log.Info("drain: "+step, slog.String("scope", r.Scope), slog.String("actor", r.Actor))
 		})
+		return err
 	}
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -82,34 +81,16 @@ func (a *app) askLeader(ctx context.Context, r pgmint.Request) error {
 	if err != nil {
 		return err
 	}
-	before, err := leadership(ctx, cfg, r.Scope)
-	if err != nil {
-		return err
+	held, err := pgmint.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
+	if err == nil {
+		return a.printHandOver(held, "done")
 	}
-	err = pgmint.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
-	if errors.Is(err, pgmint.ErrNobodyLeads) {
-		return err
-	}
-	if err != nil {
-		if fault := a.printHandOver(before, "failed"); fault != nil {
+	if held.Held {
+		if fault := a.printHandOver(held, "failed"); fault != nil {
 			return fault
 		}
-		return err
 	}
-	return a.printHandOver(before, "done")
-}
-
-func leadership(ctx context.Context, cfg pgmint.Config, scope string) (held pgmint.Leadership, err error) {
-	o, err := pgmint.Observe(ctx, cfg)
-	if err != nil {
-		return held, err
-	}
-	defer o.Close()
-	all, err := o.Leaderships(ctx, scope)
-	if err == nil && len(all) == 1 {
-		held = all[0]
-	}
-	return held, err
+	return err
 }
 
 // printHandOver says what was given up, by whom.

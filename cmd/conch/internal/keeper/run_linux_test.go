@@ -190,7 +190,7 @@ func TestDrainedFromOutside(t *testing.T) {
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
-	err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 10 * time.Second}, func(string) {})
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 10 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}

@@ -52,7 +52,10 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	n.site, err = web.New(web.Config{
 		ID: id, Electors: n, Metrics: metric.Page(measured), Tokens: tokens, Logger: slog.New(slog.DiscardHandler),
 		Observe: func(ctx context.Context) (web.Observer, error) { return pgmint.Observe(ctx, cfg) },
-		Ask:     func(ctx context.Context, r pgmint.Request) error { return pgmint.Ask(ctx, cfg, r, func(string) {}) },
+		Ask: func(ctx context.Context, r pgmint.Request) error {
+			_, err := pgmint.Ask(ctx, cfg, r, func(string) {})
+			return err
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
