@@ -82,6 +82,20 @@ func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	server, err := postmaster.Start(ctx, cfg)
+	return stopped(t, server, err)
+}
+
+// Standby starts a standby of such a server; it stops when the test ends.
+func Standby(t testing.TB, primary *postmaster.Server, cfg postmaster.Config, f postmaster.Follow) *postmaster.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	standby, err := primary.Standby(ctx, cfg, f)
+	return stopped(t, standby, err)
+}
+
+func stopped(t testing.TB, server *postmaster.Server, err error) *postmaster.Server {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}

@@ -32,6 +32,6 @@
 // that is not empty (Stop removes it, so it must be ours), a server that does
 // not come up (StartError, with the end of its log).
 //
-// A hot standby would be a second Server made from a base backup of the first:
-// prepare is the only step that would differ, and is kept apart for that.
+// A hot standby is a second Server made from a base backup of the first (Standby);
+// its line to the primary can lead through a proxy. Promote makes a primary of it.
 package postmaster

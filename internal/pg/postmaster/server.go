@@ -65,6 +65,10 @@ type Server struct {
 
 // Start makes a cluster and runs a server on it. ctx bounds the start alone.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
+	return start(ctx, cfg, func(ctx context.Context, s *Server) error { return s.prepare(ctx) })
+}
+
+func start(ctx context.Context, cfg Config, prepare func(context.Context, *Server) error) (*Server, error) {
 	bin, err := Binaries(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	err = s.place(cfg.Dir)
 	if err == nil {
-		err = s.prepare(ctx)
+		err = prepare(ctx, s)
 	}
 	if err == nil {
 		err = s.StartAgain(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
 const patience = 20 * time.Second
@@ -219,4 +220,45 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("%s is still there: %v", home, err)
 	}
+}
+
+// A standby streams what the primary writes, through a link that can be cut; promoted,
+// it has a timeline of its own and waits for no standby, though the primary was told to.
+func TestAStandbyFollowsAndIsPromoted(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.Own(t, postmaster.Config{MaxConnections: 40})
+	conn := pgtest.Connect(t, pg.Config{URL: primary.URL("postgres")})
+	link, _ := pgtest.Proxy(t, primary, "postgres")
+	run := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("ALTER SYSTEM SET synchronous_standby_names = 'two'")
+	standby := pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: "two", Link: link.Addr()})
+	read := pgtest.Connect(t, pg.Config{URL: standby.URL("postgres")})
+	count := func() (n int) {
+		if read.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE tablename IN ('one', 'two')").Scan(&n) != nil {
+			return -1
+		}
+		return n
+	}
+	run("CREATE TABLE one ()")
+	pgtest.Eventually(t, patience, "the standby has the table", func() bool { return count() == 1 })
+	link.Blackhole(tcpproxy.Both)
+	run("CREATE TABLE two ()")
+	if err := standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if count() != 1 {
+		t.Error("what was written behind the cut link is there")
+	}
+	if got := query(t, standby.URL("postgres"), "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"); got != "00000002" {
+		t.Errorf("timeline %s", got)
+	}
+	if got := query(t, standby.URL("postgres"), "SHOW synchronous_standby_names"); got != "" {
+		t.Errorf("waits for %s", got)
+	}
+	run("CREATE TABLE three ()") // the old primary knows nothing of it
 }

@@ -80,14 +80,20 @@ func leaveTemplate() error {
 }
 
 func initdb(ctx context.Context, bin string, acc account, data string) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
-		"-D", data, "-U", Superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	_, err := tool(ctx, bin, acc, "initdb", "-D", data, "-U", Superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	return err
+}
+
+// tool runs one of the server's programs as its user and returns what it prints.
+func tool(ctx context.Context, bin string, acc account, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, name), args...)
 	cmd.Dir, cmd.Env = "/", environment()
 	cmd.SysProcAttr = acc.attributes()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb failed (%w): %s", err, strings.TrimSpace(string(out)))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s failed (%w): %s", name, err, strings.TrimSpace(string(out)))
 	}
-	return nil
+	return string(out), nil
 }
 
 // environment is bare on purpose: PGDATA, PGPORT, LC_* and the like of whoever
