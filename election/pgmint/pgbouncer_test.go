@@ -3,7 +3,6 @@ package pgmint_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,7 +44,7 @@ func TestSharedPoolsAreRefused(t *testing.T) {
 			sharing(t, mode, "Wait", err)
 			sharing(t, mode, "Check", pgmint.Check(t.Context(), pgmint.Config{URL: address}))
 
-			facts := campaign(t, address, 0)
+			facts := campaign(t, address, 0, nil)
 			f := facts.await(t, election.Retrying)
 			sharing(t, mode, "an elector", f.Err)
 			var rows int
@@ -63,53 +62,6 @@ func sharing(t *testing.T, mode, what string, err error) {
 	}
 }
 
-// facts are those of one elector.
-type facts struct {
-	*election.Elector
-	mu  sync.Mutex
-	all []election.Fact
-}
-
-func (f *facts) await(t *testing.T, kind election.Kind) (found election.Fact) {
-	t.Helper()
-	pgtest.Eventually(t, 20*time.Second, "the fact "+string(kind), func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, one := range f.all {
-			if one.Kind == kind {
-				found = one
-				return true
-			}
-		}
-		return false
-	})
-	return found
-}
-
-// campaign runs an elector for scope "s" until the test ends. Each of its lives has
-// a name of its own.
-func campaign(t *testing.T, address string, lease time.Duration) *facts {
-	t.Helper()
-	f := &facts{}
-	e, err := election.New(election.Config{
-		Mint: newMint(t, address), Lease: lease, Roles: []election.Role{{Scope: "s"}}, Logger: slog.New(slog.DiscardHandler),
-		Events: election.Events{Fact: func(one election.Fact) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.all = append(f.all, one)
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Elector = e
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = e.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
-	return f
-}
-
 // S1, S4, S11: a leader that is cut off from its pooler in session mode, as one that
 // was stopped, is followed after its lease, and its gate was shut before. It was
 // warned once.
@@ -123,13 +75,13 @@ func TestSilenceBeforePgBouncer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Close)
-	first := campaign(t, pgtest.ThroughURL(proxy.Addr(), db.Name), lease)
+	first := campaign(t, pgtest.ThroughURL(proxy.Addr(), db.Name), lease, nil)
 	wait(t, first.Elector, fence.Act)
 	var pooled *pg.PooledError
 	if f := first.await(t, election.Cautioned); !errors.As(f.Err, &pooled) {
 		t.Errorf("the warning: %v", f.Err)
 	}
-	second := campaign(t, b.URL(db.Name), lease)
+	second := campaign(t, b.URL(db.Name), lease, nil)
 	proxy.Blackhole(tcpproxy.Both)
 	wait(t, second.Elector, fence.Act)
 	if first.Gate("s").IsOpen(fence.Fenced) {

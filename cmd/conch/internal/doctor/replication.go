@@ -2,21 +2,26 @@ package doctor
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
 // replication says what the way the database is replicated does to the guarantees.
 func replication(f Facts) []Finding {
 	names := f.setting("synchronous_standby_names").Value
-	var synced, hidden int
+	var synced, spare, hidden int
 	for _, s := range f.Standbys {
 		switch s.Sync {
 		case "sync", "quorum":
 			synced++
+		case "potential":
+			spare++
 		case "":
 			hidden++
 		}
 	}
+	need := confirmations(names)
 	const docs = "see docs/operations.md, Postgres that fails over"
 	switch {
 	case f.Server.Standby:
@@ -30,13 +35,27 @@ func replication(f Facts) []Finding {
 	case hidden > 0 && synced == 0:
 		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role can not see whether one of them is synchronous",
 			names, count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
-	case synced == 0:
-		return fail(fmt.Sprintf("synchronous_standby_names is %q and no such standby is connected: every heartbeat waits for it, so nobody leads", names),
+	case synced < need:
+		return fail(fmt.Sprintf("synchronous_standby_names is %q and %d of %d such standbys connected: every heartbeat waits for the rest, so nobody leads", names, synced, need),
 			"bring a standby back, or correct synchronous_standby_names; to empty it is to go on asynchronously")
-	case synced == 1 && !strings.Contains(strings.ToUpper(names), "ANY"):
+	case synced+spare > need:
+		return ok(fmt.Sprintf("synchronous, %d standbys can confirm a commit and %d must: a failover keeps the guarantees only if so many are taken away from the old primary first "+
+			"that the rest can not confirm; %s", synced+spare, need, docs))
+	case need == 1:
 		return ok("synchronous, one standby confirms every commit: guarantees hold across a failover to it; without it nobody leads until it is back or replaced")
 	}
-	return ok(fmt.Sprintf("synchronous, %s every commit: guarantees hold across a failover to a standby that did", count(synced, "standby confirms", "standbys confirm")))
+	return ok(fmt.Sprintf("synchronous, %d standbys confirm every commit: guarantees hold across a failover to one of them; without all of them nobody leads", synced))
+}
+
+var listed = regexp.MustCompile(`(?i)^\s*(?:any\s+|first\s+)?(\d+)\s*\(`)
+
+// confirmations is how many standbys a commit waits for: a plain list means the first.
+func confirmations(names string) int {
+	if found := listed.FindStringSubmatch(names); found != nil {
+		n, _ := strconv.Atoi(found[1])
+		return n
+	}
+	return 1
 }
 
 // durability: what a crash may forget, no heartbeat can prove.

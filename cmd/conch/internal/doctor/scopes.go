@@ -14,11 +14,14 @@ const most = 3
 // jump is what the mint adds to an epoch for each timeline between.
 const jump = 1_000_000
 
+// notOnAStandby: whoever leads or campaigns has a session on the primary alone.
+const notOnAStandby = "not asked on a standby"
+
 // history finds rows from another history of the database: a standby was promoted,
 // a backup restored, or the cluster upgraded.
 func history(f Facts) (found []Finding) {
 	if f.Server.Standby {
-		return ok("not asked on a standby")
+		return ok(notOnAStandby)
 	}
 	var foreign []Leadership
 	for _, l := range f.Leaderships {
@@ -58,6 +61,9 @@ func shell(scope string) string {
 
 // holders finds terms whose process is gone and that nobody followed.
 func holders(f Facts) (found []Finding) {
+	if f.Server.Standby {
+		return ok(notOnAStandby)
+	}
 	led, gone := 0, 0
 	for _, l := range f.Leaderships {
 		switch {
@@ -99,6 +105,9 @@ func (f Facts) candidates(scope string) (ids []string) {
 // takeover finds candidates of one scope that differ in what a successor waits for:
 // the mint refuses those that do not agree with whoever led last.
 func takeover(f Facts) (found []Finding) {
+	if f.Server.Standby {
+		return ok(notOnAStandby)
+	}
 	scopes, agreed := f.scopes(), map[string]string{}
 	for _, l := range f.Leaderships {
 		if !l.Released {
@@ -164,6 +173,9 @@ func campaigning(modes map[string][]string) string {
 
 // identities finds two processes alive under one name and after one scope.
 func identities(f Facts) (found []Finding) {
+	if f.Server.Standby {
+		return ok(notOnAStandby)
+	}
 	for i, p := range f.Processes {
 		for _, q := range f.Processes[i+1:] {
 			shared := slices.IndexFunc(p.Scopes, func(s string) bool { return slices.Contains(q.Scopes, s) })

@@ -222,6 +222,50 @@ func TestServer(t *testing.T) {
 	eventually(t, address, want{"replication", doctor.Fail, "nobody leads"})
 }
 
+// What replication means, as a primary and its standby say it, before and after the
+// standby is promoted.
+func TestReplication(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.Own(t, postmaster.Config{})
+	address := primary.URL("postgres")
+	admin := pgtest.Connect(t, configOf(address))
+	if err := pgmint.Up(t.Context(), pgmint.Config{URL: address}, nil); err != nil {
+		t.Fatal(err)
+	}
+	session(t, address, "a", election.Strict, "s")
+	link, _ := pgtest.Proxy(t, primary, "postgres")
+	standby := pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: "s1", Link: link.Addr()})
+	there := standby.URL("postgres")
+	eventually(t, address, want{"replication", doctor.Warn, "asynchronous, 1 standby"})
+	expect(t, judge(t, there), want{"reachable", doctor.Fail, "is a standby and takes no writes"}, want{"replication", doctor.Warn, "this is a standby"},
+		want{"history", doctor.OK, "not asked"}, want{"holders", doctor.OK, "not asked"}, want{"identities", doctor.OK, "not asked"})
+
+	names := func(value string) {
+		run(t, admin, `SET synchronous_commit = local`, `ALTER SYSTEM SET synchronous_standby_names = '`+value+`'`, `SELECT pg_reload_conf()`)
+	}
+	names("s1")
+	eventually(t, address, want{"replication", doctor.OK, "synchronous, one standby confirms every commit"})
+	names("ANY 1 (s1, s2)")
+	eventually(t, address, want{"replication", doctor.OK, "synchronous, one standby confirms"})
+	second := pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: "s2"})
+	eventually(t, address, want{"replication", doctor.OK, "2 standbys can confirm a commit and 1 must"})
+	if err := second.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	link.Refuse()
+	link.Reset()
+	eventually(t, address, want{"replication", doctor.Fail, "nobody leads"})
+
+	if err := standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, judge(t, there), want{"reachable", doctor.OK, ""}, want{"replication", doctor.OK, "one server"},
+		want{"history", doctor.Warn, `scope "s" was last led on timeline 1, and the server is on 2`},
+		want{"history", doctor.Warn, "the next election jumps over them"})
+	session(t, there, "b", election.Strict, "s")
+	expect(t, judge(t, there), want{"history", doctor.OK, "timeline 2; every scope was last led in it"})
+}
+
 func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	facts, err := pgfacts.Gather(t.Context(), pgmint.Config{URL: "postgres://conch:hunter2@127.0.0.1:1/app"})

@@ -1,0 +1,214 @@
+package pgmint_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// replica is a standby and its line to the primary.
+type replica struct {
+	*postmaster.Server
+	link *tcpproxy.Proxy
+}
+
+func primaryServer(t *testing.T) *postmaster.Server {
+	t.Helper()
+	primary := pgtest.Own(t, postmaster.Config{})
+	if err := pgmint.Up(t.Context(), pgmint.Config{URL: database(primary).URL}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return primary
+}
+
+func replicaOf(t *testing.T, primary *postmaster.Server, name string) replica {
+	t.Helper()
+	link, _ := pgtest.Proxy(t, primary, "postgres")
+	return replica{link: link, Server: pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: name, Link: link.Addr()})}
+}
+
+func database(s *postmaster.Server) *pgtest.DB {
+	return &pgtest.DB{Name: "postgres", URL: s.URL("postgres")}
+}
+
+func value(t *testing.T, s *postmaster.Server, sql string) (text string) {
+	t.Helper()
+	if err := database(s).Connect(t).QueryRow(t.Context(), sql).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return text
+}
+
+// catchesUp waits until the replica has replayed all that the other has written.
+func (r replica) catchesUp(t *testing.T, other *postmaster.Server) {
+	t.Helper()
+	lsn := value(t, other, `SELECT pg_current_wal_lsn()::text`)
+	c := database(r.Server).Connect(t)
+	pgtest.Eventually(t, 20*time.Second, "the standby to catch up", func() bool {
+		var there bool
+		err := c.QueryRow(t.Context(), `SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn`, lsn).Scan(&there)
+		return err == nil && there
+	})
+}
+
+func (r replica) promote(t *testing.T) {
+	t.Helper()
+	if err := r.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takeovers makes so many leaders, one after the other, each ended by force.
+func takeovers(t *testing.T, s *postmaster.Server, n int) (tokens []fence.Token) {
+	t.Helper()
+	m := newMint(t, database(s).URL)
+	for range n {
+		who := candidate(t, m, "n"+strconv.Itoa(len(tokens)), 20*time.Second, election.Strict)
+		r := bid(t, who, election.Bid{Scope: "s", Lease: 20 * time.Second})
+		if r.Outcome != election.Won {
+			t.Fatalf("%+v", r)
+		}
+		tokens = append(tokens, r.Token)
+		unlockAll(t, database(s), who)
+	}
+	return tokens
+}
+
+// growing demands that tokens are ordered by (timeline, epoch), and by the bare
+// epoch as well.
+func growing(t *testing.T, tokens []fence.Token) {
+	t.Helper()
+	for i, next := range tokens[1:] {
+		last := tokens[i]
+		if next.Epoch <= last.Epoch || cmp.Or(cmp.Compare(next.Timeline, last.Timeline), cmp.Compare(next.Epoch, last.Epoch)) <= 0 {
+			t.Errorf("epoch %d of timeline %d was followed by epoch %d of timeline %d", last.Epoch, last.Timeline, next.Epoch, next.Timeline)
+		}
+	}
+}
+
+func passes(t *testing.T, s *postmaster.Server, token fence.Token) error {
+	t.Helper()
+	return pgmint.Fence(t.Context(), database(s).Connect(t), token)
+}
+
+// refusesAll demands that the fence of a server knows none of the tokens.
+func refusesAll(t *testing.T, s *postmaster.Server, tokens []fence.Token) {
+	t.Helper()
+	for _, token := range tokens {
+		if err := passes(t, s, token); !errors.Is(err, fence.ErrStale) {
+			t.Errorf("epoch %d of timeline %d passes: %v", token.Epoch, token.Timeline, err)
+		}
+	}
+}
+
+// A standby is promoted that never heard of the last two leaders. Their epochs are
+// not given out again, their tokens and that of the leader it does know are refused,
+// and the successor waits for the longest lease that was registered. No checkpoint has
+// to come first: until then the control file names the timeline of before.
+func TestFailoverToALaggingStandby(t *testing.T) {
+	t.Parallel()
+	primary := primaryServer(t)
+	const longest = 27 * time.Second
+	candidate(t, newMint(t, database(primary).URL), "slow", longest, election.Strict) // registered, and known to the standby
+	tokens := takeovers(t, primary, 1)
+	standby := replicaOf(t, primary, "s1")
+	standby.catchesUp(t, primary)
+	standby.link.Blackhole(tcpproxy.Both)
+	tokens = append(tokens, takeovers(t, primary, 2)...)
+
+	pid, err := strconv.Atoi(value(t, standby.Server, `SELECT pid::text FROM pg_stat_activity WHERE backend_type = 'checkpointer'`))
+	if err != nil || syscall.Kill(pid, syscall.SIGSTOP) != nil {
+		t.Fatal("the checkpointer can not be stopped")
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	standby.promote(t)
+	stale := value(t, standby.Server, `SELECT timeline_id || ' ' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int FROM pg_control_checkpoint()`)
+	if stale != "1 2" {
+		t.Errorf("timelines by control file and by the log: %s, want 1 2", stale)
+	}
+	refusesAll(t, standby.Server, tokens)
+	r := bid(t, candidate(t, newMint(t, database(standby.Server).URL), "next", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second})
+	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Timeline != 2 || r.Token.System != tokens[0].System {
+		t.Errorf("%+v", r)
+	}
+	refusesAll(t, standby.Server, tokens)
+	if err := passes(t, standby.Server, r.Token); err != nil {
+		t.Error(err)
+	}
+	growing(t, append(tokens, r.Token))
+}
+
+// The second failover goes to a standby that lags behind all leaders of both
+// histories before it; it has only heard that there was a second one.
+func TestRepeatedFailovers(t *testing.T) {
+	t.Parallel()
+	primary := primaryServer(t)
+	tokens := takeovers(t, primary, 1)
+	one, two := replicaOf(t, primary, "s1"), replicaOf(t, primary, "s2")
+	for _, r := range []replica{one, two} {
+		r.catchesUp(t, primary)
+		r.link.Blackhole(tcpproxy.Both)
+	}
+	tokens = append(tokens, takeovers(t, primary, 2)...)
+	one.promote(t)
+
+	two.link.Retarget(one.SocketPath())
+	two.link.Reset()
+	two.link.Heal()
+	c := database(two.Server).Connect(t)
+	pgtest.Eventually(t, 20*time.Second, "the second standby to follow the first", func() bool {
+		var timeline int
+		return c.QueryRow(t.Context(), `SELECT received_tli FROM pg_stat_wal_receiver WHERE status = 'streaming'`).Scan(&timeline) == nil && timeline == 2
+	})
+	two.link.Blackhole(tcpproxy.Both)
+	tokens = append(tokens, takeovers(t, one.Server, 3)...)
+	two.promote(t)
+	refusesAll(t, two.Server, tokens)
+	tokens = append(tokens, takeovers(t, two.Server, 2)...)
+	growing(t, tokens)
+	if last := tokens[len(tokens)-1]; last.Timeline != 3 {
+		t.Errorf("timeline %d", last.Timeline)
+	}
+	if i := slices.IndexFunc(tokens, func(x fence.Token) bool { return x.Timeline == 2 }); tokens[i].Epoch <= 1_000_000 {
+		t.Errorf("epoch %d on timeline 2", tokens[i].Epoch)
+	}
+}
+
+// Where it does not hold: two standbys of one primary are both promoted, and the
+// second has never heard of the first. Postgres gives both the same timeline, so
+// their epochs repeat. Terms tell them apart, in the fence as well; who compares bare
+// epochs is deceived. An archive of timelines that every standby restores from, or a
+// tool that promotes only who knows the newest timeline, keeps this from happening.
+func TestPromotingTwiceUnheardRepeatsEpochs(t *testing.T) {
+	t.Parallel()
+	primary := primaryServer(t)
+	takeovers(t, primary, 1)
+	one, two := replicaOf(t, primary, "s1"), replicaOf(t, primary, "s2")
+	var tokens []fence.Token
+	for _, r := range []replica{one, two} {
+		r.catchesUp(t, primary)
+		r.link.Blackhole(tcpproxy.Both)
+		r.promote(t)
+		m := newMint(t, database(r.Server).URL)
+		tokens = append(tokens, lead(t, candidate(t, m, "x", 20*time.Second, election.Strict), "s", time.Second))
+	}
+	if tokens[0].Epoch != tokens[1].Epoch || tokens[0].Timeline != tokens[1].Timeline || tokens[0].Same(tokens[1]) {
+		t.Errorf("%s and %s: the documentation is out of date", tokens[0], tokens[1])
+	}
+	refusesAll(t, two.Server, tokens[:1])
+	if _, err := database(two.Server).Connect(t).Exec(t.Context(), `SELECT conch.fence('s', $1)`, tokens[0].Epoch); err != nil {
+		t.Errorf("the bare epoch of the other history is refused (%v): the documentation is out of date", pg.Sentence(err))
+	}
+}
