@@ -52,7 +52,7 @@ candidates.`,
 func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.Scope, "scope", "", "which `scope`")
-	flags.DurationVar(&r.Timeout, "timeout", 10*time.Second, "how long the role may take to end")
+	flags.DurationVar(&r.Timeout, "timeout", 0, "how long the role may take to end; default: as configured where it is led, 10s unless said otherwise")
 	cmd.RunE = does(func(ctx context.Context) error {
 		if !flags.Changed("scope") {
 			return usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
@@ -68,7 +68,7 @@ func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
 				return usage{err}
 			}
 		}
-		if r.Timeout < time.Millisecond || r.Timeout > maxDrain {
+		if flags.Changed("timeout") && (r.Timeout < time.Millisecond || r.Timeout > maxDrain) {
 			return usagef("--timeout %s is not between 1ms and %s", r.Timeout, maxDrain)
 		}
 		r.Actor = operator()

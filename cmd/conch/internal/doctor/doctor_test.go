@@ -118,11 +118,11 @@ func TestEachFault(t *testing.T) {
 		{"given up", func(f *Facts) { f.Leaderships[0].Alive, f.Leaderships[0].Parted = false, true }, "holders", OK, ""},
 		{"takeovers", func(f *Facts) {
 			f.Leaderships = append(f.Leaderships, Leadership{Scope: "t", Epoch: 1, Parted: true, Takeover: "fast", SystemID: 5, Timeline: 2})
-		}, "takeover", Warn, `scope "t" was led with takeover "fast", and there campaign a with "strict"`},
-		{"a candidate that never led", func(f *Facts) { f.Processes[1].Takeover = "fast" }, "takeover", Warn, `campaign b with "fast": refused there set one takeover`},
+		}, "takeover", Warn, `scope "t" agreed on takeover "fast"; refused there: a with "strict"`},
+		{"a candidate that never led", func(f *Facts) { f.Processes[1].Takeover = "fast" }, "takeover", Warn, `refused there: b with "fast" set one takeover`},
 		{"candidates of what nobody led yet", func(f *Facts) {
 			f.Leaderships, f.Processes[1].Takeover = nil, "fast"
-		}, "takeover", Warn, `there campaign b with "fast" and a with "strict": whoever leads first decides`},
+		}, "takeover", Warn, `differ in takeover: b with "fast", a with "strict"; whoever leads first decides`},
 		{"a released scope takes any", func(f *Facts) {
 			f.Leaderships[0].Parted, f.Leaderships[0].Released = true, true
 			f.Processes = f.Processes[1:]

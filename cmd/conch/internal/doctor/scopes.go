@@ -124,9 +124,9 @@ func takeover(f Facts) (found []Finding) {
 		if odd++; odd > most {
 			continue
 		}
-		detail := fmt.Sprintf("scope %q was led with takeover %q, and %s: refused there", scope, agreed[scope], campaigning(modes))
+		detail := fmt.Sprintf("the candidates of scope %q agreed on takeover %q; refused there: %s", scope, agreed[scope], campaigning(modes))
 		if agreed[scope] == "" {
-			detail = fmt.Sprintf("scope %q: %s: whoever leads first decides, and the others are refused from then on", scope, campaigning(modes))
+			detail = fmt.Sprintf("the candidates of scope %q differ in takeover: %s; whoever leads first decides, and the others are refused from then on", scope, campaigning(modes))
 		}
 		found = append(found, warn(detail, "set one takeover for all candidates of the scope and restart those that have another; "+
 			"to change the one that was agreed on, drain the scope first, since a released scope takes any")...)
@@ -168,7 +168,7 @@ func campaigning(modes map[string][]string) string {
 	for _, mode := range slices.Sorted(maps.Keys(modes)) {
 		parts = append(parts, fmt.Sprintf("%s with %q", strings.Join(modes[mode], ", "), mode))
 	}
-	return "there campaign " + strings.Join(parts, " and ")
+	return strings.Join(parts, ", ")
 }
 
 // identities finds two processes alive under one name and after one scope.

@@ -163,8 +163,8 @@ func TestScopes(t *testing.T) {
 		want{"guards", doctor.Fail, "guard_epoch"},
 		want{"history", doctor.Warn, "conch migrate advance --scope s --epoch "},
 		want{"holders", doctor.Warn, `scope "u": gone`},
-		want{"takeover", doctor.Warn, `scope "s" was led with takeover "strict", and there campaign a with "fast": refused there`},
-		want{"takeover", doctor.Warn, `scope "t" was led with takeover "fast", and there campaign a with "strict"`},
+		want{"takeover", doctor.Warn, `scope "s" agreed on takeover "strict"; refused there: a with "fast"`},
+		want{"takeover", doctor.Warn, `scope "t" agreed on takeover "fast"; refused there: a with "strict"`},
 		want{"identities", doctor.Warn, `two processes call themselves "a"`})
 }
 

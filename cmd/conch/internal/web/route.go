@@ -50,7 +50,9 @@ func (s *Site) routes() []route {
 }
 
 // API serves everything, to whoever has a token.
-func (s *Site) API() http.Handler { return s.handler(s.routes(), s.admit) }
+func (s *Site) API() http.Handler {
+	return s.handler(s.routes(), "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit)
+}
 
 // Ops serves only what looks after the process: its health, readiness and
 // metrics, to anybody.
@@ -61,13 +63,14 @@ func (s *Site) Ops() http.Handler {
 			some = append(some, rt)
 		}
 	}
-	return s.handler(some, func(*http.Request, access) (string, error) { return "", nil })
+	return s.handler(some, "there is nothing here: this address serves /healthz, /readyz and /metrics, the API has another",
+		func(*http.Request, access) (string, error) { return "", nil })
 }
 
 // admission says under which name a caller may do something, or why not.
 type admission func(r *http.Request, needs access) (name string, err error)
 
-func (s *Site) handler(routes []route, admit admission) http.Handler {
+func (s *Site) handler(routes []route, nothing string, admit admission) http.Handler {
 	mux := http.NewServeMux()
 	allow := map[string][]string{}
 	for _, rt := range routes {
@@ -103,7 +106,7 @@ func (s *Site) handler(routes []route, admit admission) http.Handler {
 		})
 	}
 	refuse("/", func(*http.Request) *problem {
-		return failf(http.StatusNotFound, "there is nothing here: GET /v1/openapi.yaml says what there is")
+		return failf(http.StatusNotFound, "%s", nothing)
 	})
 	return s.guard(mux)
 }
