@@ -24,7 +24,10 @@ import (
 //	ceiling  the least that such a handoff can take: unlock and NOTIFY on one plain
 //	         connection to a lock on another
 //
-// Run it with  go test -run '^$' -bench Transfer -benchtime 300x ./cmd/conch
+// Run it with  go test -run '^$' -bench Transfer -benchtime 300x ./cmd/conch  on a
+// machine that does nothing else, or it measures how long its processes wait for a
+// processor: the ceiling's own p99 tells. Where a machine is shared, chrt -r 5 before
+// the compiled test keeps the others away.
 func BenchmarkTransfer(b *testing.B) {
 	server := pgtest.Own(b, postmaster.Config{Fsync: true})
 	url := server.URL("postgres")
