@@ -1,7 +1,10 @@
+//go:build unix
+
 package main_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -39,6 +42,42 @@ func TestPgBouncerThatSharesIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node outlives whatever its database is like; it follows, says loudly why, and leads
+// nothing.
+func TestANodeBehindPgBouncerThatShares(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	n := startDaemon(t, "n1", db.PgBouncer(t, pgtest.TransactionMode).URL(db.Name), "[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n")
+	const loud = "DATABASE UNREACHABLE: this node is a FOLLOWER, its view of who leads is STALE, and it can not be promoted"
+	n.says(loud)
+	if why := n.value(loud, "error"); !strings.Contains(why, "PgBouncer in transaction mode") || !strings.Contains(why, "connect to PostgreSQL directly") {
+		t.Errorf("the log says %q", why)
+	}
+	if code := n.stop(syscall.SIGTERM); code != 0 || n.count("leadership acquired") > 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// S4: a process that is stopped behind a pool in session mode is followed after its
+// lease, as without one: its session on the server hears nothing of it either.
+func TestStoppedBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	b := db.PgBouncer(t, pgtest.SessionMode)
+	one := leader(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "one")
+	two := candidate(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "two")
+	two.says(`"following"`)
+	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	two.says(`"entered"`)
+	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	one.says(`"lost"`)
+	one.says(`"following"`)
 }
 
 // S1: through a pool in session mode everything works, and the log warns.

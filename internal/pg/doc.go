@@ -22,8 +22,9 @@
 //
 // # What can fail
 //
-//   - the server is older than 14, a standby, or behind a pooler in transaction
-//     mode: typed errors, refused at Open
+//   - the server is older than 14, a standby, or behind a pooler in transaction or
+//     statement mode: typed errors, refused at Open. Session mode is allowed, and
+//     Caution says what it costs
 //   - a commit that arrives with a WARNING: the server stopped waiting for its
 //     synchronous standby, so the commit may be lost in a failover. Watch and
 //     Batch hand the warning over; a heartbeat counts it as failed

@@ -13,8 +13,8 @@ import (
 )
 
 // fakePool is a connection pooler of the smallest kind, enough to meet what the
-// probe must tell apart. The real PgBouncer gets its tests with the doctor, which
-// has to find it; the fake stays, since only it can be put into every state.
+// probe must tell apart. The real PgBouncer has its tests beside (pgbouncer_test.go);
+// the fake stays, since only it can be put into every state.
 type fakePool struct {
 	transaction bool // else session mode
 	fifo        bool // hands out the backend unused longest, else the one used last
