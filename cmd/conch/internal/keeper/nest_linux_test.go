@@ -192,7 +192,7 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 			t.Parallel()
 			alive := eye(t)
 			h := hatch(t, 10*patience, []string{"ALIVE=" + alive, keeper.NoCgroup + "=1"}, script,
-				`setsid sleep 1000 & trap 'exit 7' TERM; while :; do sleep 0.02; done`)
+				`setsid sleep 1000 & trap 'exit 7' TERM; `+idle)
 			var mains [2]int
 			for i := range mains {
 				r, _ := h.hears(i, keeper.Running)
@@ -234,7 +234,7 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 func TestTwoKeepersKilledAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		h := hatch(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; while :; do sleep 0.02; done`)
+		h := hatch(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; `+idle)
 		var keepers, victims []int
 		for i := range 3 {
 			r, _ := h.hears(i, keeper.Running)

@@ -113,7 +113,7 @@ func TestTerminal(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `trap 'echo caught; exit 6' INT; echo "pid $$ ready"; read line; echo "heard $line"; while :; do sleep 0.02; done`)
+	p := s.on(db, `trap 'echo caught; exit 6' INT; echo "pid $$ ready"; read line; echo "heard $line"; `+idle)
 	s.shows("ready")
 	s.types("hello\n")
 	s.shows("heard hello")
