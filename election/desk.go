@@ -18,6 +18,8 @@ type Leadership struct {
 	Gate *fence.Gate
 	last *atomic.Int64
 	now  fence.Clock
+
+	notice *notice
 }
 
 // Progress tells the watchdog that the work is moving (Role.StallAfter).
@@ -25,6 +27,52 @@ func (l Leadership) Progress() {
 	if l.last != nil {
 		l.last.Store(int64(l.now()))
 	}
+}
+
+// Notice is what a role is still given once its context has ended: not to begin
+// anything, its gate is shut, but to end what it has begun.
+type Notice struct {
+	// Deadline is the instant before which all must have ended: a successor may act
+	// from then on. 0: as the gate said last.
+	Deadline fence.Instant
+	// By is when whoever asked for the scope gives up waiting for the promise that all
+	// has ended. 0: nobody asked, the leadership was lost.
+	By fence.Instant
+}
+
+// Notice returns the present notice, and a channel that is closed when it is changed
+// next. A role that was asked to end, not lost, goes on renewing its term meanwhile,
+// and each heartbeat moves the deadline, so that it may take longer than a lease.
+func (l Leadership) Notice() (Notice, <-chan struct{}) {
+	if l.notice == nil {
+		return Notice{}, nil
+	}
+	return l.notice.read()
+}
+
+// notice of one term.
+type notice struct {
+	mu    sync.Mutex
+	is    Notice
+	moved chan struct{}
+}
+
+func (n *notice) read() (Notice, <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.is, n.moved
+}
+
+func (n *notice) change(to func(*Notice)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	to(&n.is)
+	close(n.moved)
+	n.moved = make(chan struct{})
+}
+
+func (n *notice) extend(deadline fence.Instant) {
+	n.change(func(is *Notice) { is.Deadline = deadline })
 }
 
 // desk is where one scope's role sits: its gate and whatever runs behind it.
@@ -41,11 +89,13 @@ type term struct {
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	lead    Leadership
+	notice  *notice
 	running sync.WaitGroup
 }
 
 func (d *desk) open(a Open) {
-	t := &term{lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock}}
+	t := &term{lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
+	t.notice = t.lead.notice
 	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(d.elector.ctx))
 	d.term = t
 	d.latch.Open(a.Token, a.ActFrom, a.Deadline)
@@ -101,9 +151,10 @@ func (d *desk) guard(t *term) {
 
 // shut is the top of the staircase: gate, then role, then the acts under way.
 // Ended is posted when the last of them is gone, however long that takes.
-func (d *desk) shut(why error) {
+func (d *desk) shut(why error, by fence.Instant) {
 	d.latch.Shut(why)
 	t := d.term
+	t.notice.change(func(is *Notice) { is.By = by })
 	t.end(why)
 	go func() {
 		t.running.Wait()

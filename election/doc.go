@@ -53,7 +53,9 @@
 //	the database is unreachable the gate shuts at the deadline; nobody is promoted
 //	a heartbeat fails           the gate shuts at once; it reopens with the next success
 //	the database fails over     every session ends; terms of the old history are refused
+//	acts take long to end       their term is renewed meanwhile; see Leadership.Notice
 //	acts never end              the scope is given up unreleased; the successor waits
+//	a drain is overtaken        whoever asked gets ErrDeposed, not the word that it is done
 //
 // Requirements S1–S7, S9–S12, S14, S16, F1, F3–F6; seeds 001 and 004.
 package election

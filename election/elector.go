@@ -127,8 +127,9 @@ func (e *Elector) Snapshot() []Status { return *e.snapshot.Load() }
 
 // Drain gives a scope up: shut the gate, cancel the role, wait for its acts,
 // release. It returns once another process may take over: nil if all acts had
-// ended, ErrDrainTimeout if the time allowed was up first. This process lets
-// others bid first for one lease.
+// ended, ErrDrainTimeout if the time allowed was up first, ErrDeposed if a newer
+// term was minted meanwhile, ErrUntold if the elector ended before the mint had
+// heard of it. This process lets others bid first for one lease.
 func (e *Elector) Drain(ctx context.Context, scope string) error {
 	return e.giveUp(ctx, StepDown{Scope: scope, Why: ErrStepDown})
 }
@@ -172,9 +173,14 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	case err := <-answer:
 		return err
 	case <-e.over:
-		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	select {
+	case err := <-answer: // the last thing that was done
+		return err
+	default:
+		return fmt.Errorf("election: %w: %q", ErrUntold, s.Scope)
 	}
 }
 

@@ -21,6 +21,9 @@ var (
 	// ErrDrainTimeout: acts were still under way when the time to drain was up. The
 	// scope was given up without the promise that they have ended.
 	ErrDrainTimeout = errors.New("acts were still under way when the time to drain was up")
+	// ErrUntold: the elector ended during a drain before it could tell the mint, so a
+	// successor waits as after a crash.
+	ErrUntold = errors.New("the elector ended before the mint was told that the scope is given up")
 	// ErrUnknownScope: no role of this elector has that scope.
 	ErrUnknownScope = errors.New("no role has that scope")
 )

@@ -26,8 +26,9 @@ type (
 		Sent  fence.Instant
 		Alive []bool
 	}
-	// Parted answers Release.
-	Parted struct{}
+	// Parted answers Release; Current is in the order of its farewells, and none of
+	// it says that all were.
+	Parted struct{ Current []bool }
 	// Failed answers any of the four. Lost: the session is gone.
 	Failed struct {
 		Lost bool
@@ -97,10 +98,18 @@ type (
 	}
 	// Suspend shuts a gate until the next Extend.
 	Suspend struct{ Scope string }
-	// Shut shuts a gate for good and cancels its role; Ended answers it.
+	// Shut shuts a gate for good and cancels its role; Ended answers it. By is when
+	// the role's time to end is up, 0 if it was not asked for.
 	Shut struct {
 		Token fence.Token
 		Why   error
+		By    fence.Instant
+	}
+	// Prolong moves the instant by which what was begun behind a shut gate must have
+	// ended.
+	Prolong struct {
+		Scope    string
+		Deadline fence.Instant
 	}
 	// Watch replaces the set of processes whose end is waited for.
 	Watch struct{ Processes []int64 }
@@ -120,6 +129,7 @@ func (Enter) action()      {}
 func (Extend) action()     {}
 func (Suspend) action()    {}
 func (Shut) action()       {}
+func (Prolong) action()    {}
 func (Watch) action()      {}
 func (Report) action()     {}
 func (Done) action()       {}

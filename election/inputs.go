@@ -35,8 +35,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 		case Won:
 			m.open(s, now, in.Sent, r)
 			if m.stop {
-				m.shut(s, ErrStepDown, Farewell{Token: s.token, Reason: "stopping"})
-				s.drainBy = m.stopBy
+				m.drain(s, ErrStepDown, Farewell{Token: s.token, Reason: "stopping"}, m.stopBy)
 			}
 		case Held:
 			m.follow(s, now, r)
@@ -101,8 +100,9 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 	m.asking = nothing
 	for i, alive := range in.Alive {
 		s := m.asked[i]
-		if s.state != leading {
-			continue // shut while the heartbeat was under way
+		if s.state != leading { // shut before, or while the heartbeat was under way
+			m.drained(s, in.Sent, alive)
+			continue
 		}
 		if !alive {
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
@@ -119,15 +119,45 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 	}
 }
 
-func (m *Machine) parted(now fence.Instant) {
+// drained: a heartbeat of a term that is given up was answered. It moves no gate,
+// only the time by which whoever is ending must have ended.
+func (m *Machine) drained(s *seat, sent fence.Instant, alive bool) {
+	if !alive {
+		m.deposed(s)
+		return
+	}
+	s.settled = s.settled || s.settling
+	if until := sent.Add(s.window()); s.draining && until > s.deadline {
+		s.deadline = until
+		m.do(Prolong{Scope: s.Scope, Deadline: until})
+	}
+}
+
+// deposed: a term that was being given up has ended before; nothing can be promised
+// about it any more, and whoever asked is told so.
+func (m *Machine) deposed(s *seat) {
+	s.why, s.draining = ErrDeposed, false
+	if s.farewell != nil {
+		s.farewell.Released = false
+	}
+	if s.asked {
+		s.asked = false
+		m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
+	}
+}
+
+func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.asking = nothing
-	for _, s := range m.asked {
+	for i, s := range m.asked {
 		said := s.saying
 		s.saying = nil
 		if said == nil || s.farewell != said {
 			continue // the acts ended meanwhile: the promise that they have is still to be said
 		}
 		s.farewell = nil
+		if s.asked && i < len(in.Current) && !in.Current[i] {
+			m.deposed(s)
+		}
 		if s.state == waiting && s.asked {
 			s.asked = false
 			m.report(Fact{Kind: Released, Scope: s.Scope, Token: said.Token, Handoff: said.Released})
@@ -191,6 +221,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
 			m.shut(s, in.Err, Farewell{Token: s.token, Reason: "session lost"})
 		case closing:
+			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {
 				s.farewell = nil // it would only have unlocked
 			}
@@ -244,8 +275,7 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 		reason = in.Why.Error()
 	}
 	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
-	m.shut(s, in.Why, Farewell{Token: s.token, Reason: reason, Actor: in.Actor, To: in.To})
-	s.drainBy = now.Add(in.Timeout)
+	m.drain(s, in.Why, Farewell{Token: s.token, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
 	s.resting, s.asked = true, true
 }
 
@@ -267,7 +297,7 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	if s == nil || s.state != closing {
 		return
 	}
-	s.state, s.drainBy = waiting, 0
+	s.state, s.draining, s.drainBy = waiting, false, 0
 	s.firstBid = 0
 	// If it was given up without the promise, making it now is still true, and
 	// lets the next one act at once unless somebody was minted since.

@@ -90,7 +90,9 @@ func (e *Elector) perform(a Action) (done bool) {
 	case Suspend:
 		e.desks[a.Scope].latch.Suspend()
 	case Shut:
-		e.desks[a.Token.Scope].shut(a.Why)
+		e.desks[a.Token.Scope].shut(a.Why, a.By)
+	case Prolong:
+		e.desks[a.Scope].term.notice.extend(a.Deadline)
 	case Watch:
 		e.watch(a.Processes)
 	case Report:
@@ -134,8 +136,12 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Beaten{Sent: sent, Alive: alive})
 		case Release:
-			_, _, err := e.timed(func(ctx context.Context) error { return session.Release(ctx, a.Farewells) })
-			e.answer(err, Parted{})
+			var current []bool
+			_, _, err := e.timed(func(ctx context.Context) (err error) {
+				current, err = session.Release(ctx, a.Farewells)
+				return err
+			})
+			e.answer(err, Parted{Current: current})
 		}
 	})
 }

@@ -110,7 +110,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	case Beaten:
 		m.beaten(now, in)
 	case Parted:
-		m.parted(now)
+		m.parted(now, in)
 	case Failed:
 		m.failed(now, in)
 	case Woken:

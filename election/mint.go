@@ -38,8 +38,9 @@ type Session interface { //nolint:interfacebloat // one call a step of a tenure:
 	// Beat renews terms and says of each, in order, whether it is still current.
 	Beat(ctx context.Context, pulses []Pulse) ([]bool, error)
 	// Release gives scopes up: mark, notify, unlock, in this order. A farewell
-	// whose term is no longer current only unlocks.
-	Release(ctx context.Context, farewells []Farewell) error
+	// whose term is no longer current only unlocks. It says of each, in order, whether
+	// its term still was.
+	Release(ctx context.Context, farewells []Farewell) ([]bool, error)
 	// Process is the key under which others can wait for this session's end.
 	Process() int64
 	// Close ends the session; what it held is free when Close returns, if the

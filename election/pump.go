@@ -56,7 +56,7 @@ func (m *Machine) beat(now fence.Instant) bool {
 	var pulses []Pulse
 	var asked []*seat
 	for _, s := range m.seats {
-		if s.state == leading {
+		if s.state == leading || s.draining {
 			s.settling = s.entered && !s.settled
 			pulses = append(pulses, Pulse{Token: s.token, Settle: s.settling})
 			asked = append(asked, s)
@@ -162,6 +162,7 @@ func (m *Machine) Next() fence.Instant {
 				at(s.deadline)
 			}
 		case closing:
+			led = led || s.draining
 			if s.drainBy != 0 {
 				at(s.drainBy)
 			}

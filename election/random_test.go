@@ -155,7 +155,11 @@ func (w *world) answer() election.Input {
 		}
 		return in
 	}
-	return election.Parted{}
+	var in election.Parted
+	for range w.pending.(election.Release).Farewells {
+		in.Current = append(in.Current, w.IntN(10) > 0)
+	}
+	return in
 }
 
 func (w *world) result(b election.Bid) election.Result {

@@ -14,6 +14,7 @@ type rules struct {
 	busy    string // the request under way
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
+	pulses  []election.Pulse // of the heartbeat under way
 	stopped bool
 	done    bool
 }
@@ -23,6 +24,7 @@ type life struct {
 	opened, entered, shut, ended, late bool
 	actFrom                            fence.Instant
 	deadline                           fence.Instant
+	asked                              bool // to end, and is renewed meanwhile
 	deposed                            bool
 }
 
@@ -54,6 +56,16 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 		r.busy = ""
 	}
 	switch in := in.(type) {
+	case election.Beaten:
+		for i, alive := range in.Alive {
+			if l := r.terms[r.pulses[i].Token.Term]; l != nil && !alive {
+				l.deposed = true
+			}
+		}
+	case election.Failed:
+		for _, l := range r.terms {
+			l.asked = l.asked && !in.Lost
+		}
 	case election.Ended:
 		if l := r.current[in.Scope]; l != nil && l.shut {
 			l.ended = true
@@ -74,14 +86,19 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 		case election.Beat:
 			r.request("beat", fault)
 			for _, p := range a.Pulses {
-				if l := r.terms[p.Token.Term]; l == nil || l.shut || p.Settle && !l.entered {
+				l := r.terms[p.Token.Term]
+				if l == nil || l.shut && (!l.asked || l.ended || l.deposed) || p.Settle && !l.entered {
 					fault("beats %s, settle %v: %+v", name(p.Token), p.Settle, l)
 				}
 			}
+			r.pulses = a.Pulses
 		case election.Release:
 			r.request("release", fault)
 			for _, f := range a.Farewells {
 				l := r.terms[f.Token.Term]
+				if l != nil {
+					l.asked = false
+				}
 				if l == nil || !l.shut {
 					fault("releases %s before it is shut", name(f.Token))
 				} else if f.Released && (!l.entered || !l.ended || l.deposed) {
@@ -99,6 +116,8 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			}
 		case election.Extend:
 			r.extends(in, a, fault)
+		case election.Prolong:
+			r.prolongs(in, a, fault)
 		case election.Suspend:
 			if l := r.current[a.Scope]; l == nil || l.shut {
 				fault("suspends %s, which is shut", a.Scope)
@@ -109,8 +128,8 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			if l := r.terms[a.Token.Term]; l == nil || l.shut {
 				fault("shuts %s twice or unopened", name(a.Token))
 			} else {
-				l.shut = true
-				l.deposed = errors.Is(a.Why, election.ErrDeposed)
+				l.shut, l.asked = true, a.By != 0
+				l.deposed = l.deposed || errors.Is(a.Why, election.ErrDeposed)
 			}
 		case election.Done:
 			r.done = true
@@ -166,6 +185,19 @@ func (r *rules) opens(in election.Input, a election.Open, fault func(string, ...
 	}
 	l := &life{opened: true, actFrom: a.ActFrom, deadline: a.Deadline}
 	r.terms[a.Token.Term], r.current[a.Token.Scope] = l, l
+}
+
+// A term that is being given up is prolonged as a gate would be, and by nothing else.
+func (r *rules) prolongs(in election.Input, a election.Prolong, fault func(string, ...any)) {
+	beaten, ok := in.(election.Beaten)
+	l, s := r.current[a.Scope], r.seats[a.Scope]
+	if !ok || l == nil || !l.shut || l.deposed || l.ended {
+		fault("prolongs %s out of the blue", a.Scope)
+		return
+	}
+	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > beaten.Sent.Add(window) {
+		fault("prolongs %s for more than its window after the send", a.Scope)
+	}
 }
 
 func (r *rules) extends(in election.Input, a election.Extend, fault func(string, ...any)) {

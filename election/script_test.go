@@ -240,7 +240,7 @@ func (s *script) run(end fence.Instant, with map[string]string) {
 		s.now = max(s.now, at)
 		for _, a := range s.advance(in) {
 			switch a.(type) {
-			case election.Beat, election.Extend:
+			case election.Beat, election.Extend, election.Prolong:
 			default:
 				s.out = append(s.out, s.at(s.now)+" "+s.show(a))
 			}
@@ -263,7 +263,7 @@ func (s *script) answer(with map[string]string) election.Input {
 	case election.Beat:
 		return s.beaten(nil)
 	case election.Release:
-		return election.Parted{}
+		return s.parted(nil)
 	case election.Try:
 		var words []string
 		for _, b := range p.Bids {

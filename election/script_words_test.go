@@ -24,7 +24,7 @@ func (s *script) input(verb string, words []string) election.Input {
 	case "beaten":
 		return s.beaten(a)
 	case "parted":
-		return election.Parted{}
+		return s.parted(a)
 	case "failed":
 		_, lost := a["lost"]
 		return election.Failed{Lost: lost, Err: errScript}
@@ -51,6 +51,17 @@ func cmpOr(v, otherwise string) string {
 		return otherwise
 	}
 	return v
+}
+
+// parted says that all farewells were of current terms but those of SCOPE=stale.
+func (s *script) parted(a map[string]string) election.Input {
+	var in election.Parted
+	if release, ok := s.pending.(election.Release); ok {
+		for _, f := range release.Farewells {
+			in.Current = append(in.Current, a[f.Token.Scope] != "stale")
+		}
+	}
+	return in
 }
 
 // tried reads results: SCOPE=OUTCOME and, after it, what belongs to it.
@@ -145,6 +156,8 @@ func (s *script) show(a election.Action) string {
 		return fmt.Sprintf("extend %s until %s", a.Scope, s.at(a.Deadline))
 	case election.Suspend:
 		return "suspend " + a.Scope
+	case election.Prolong:
+		return fmt.Sprintf("prolong %s until %s", a.Scope, s.at(a.Deadline))
 	case election.Shut:
 		return fmt.Sprintf("shut %s: %v", name(a.Token), a.Why)
 	case election.Watch:

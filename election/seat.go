@@ -44,6 +44,7 @@ type seat struct {
 
 	// closing
 	why       error
+	draining  bool // on request, and no heartbeat has said that the term is over
 	drainBy   fence.Instant
 	farewell  *Farewell // to be said to the mint
 	saying    *Farewell // the one under way
@@ -100,13 +101,21 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 // waits for the acts to end.
 func (m *Machine) shut(s *seat, why error, p Farewell) {
 	s.state = closing
-	s.why, s.parting, s.drainBy = why, p, 0
+	s.why, s.parting, s.draining, s.drainBy = why, p, false, 0
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
+}
+
+// drain ends a term on request. Until then, or until the time is up, its heartbeats
+// go on: what was begun may take longer to end than the last one allowed.
+func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
+	s.state = closing
+	s.why, s.parting, s.draining, s.drainBy = why, p, true, by
+	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}, By: by})
 }
 
 // abandon gives a scope up although its acts have not ended: without the promise.
 func (m *Machine) abandon(s *seat) {
-	s.abandoned, s.asked = true, false
+	s.abandoned, s.asked, s.draining = true, false, false
 	if m.link.up {
 		f := s.parting
 		f.Released = false

@@ -27,6 +27,8 @@ func (e *Elector) tell(f Fact) {
 		e.settle(f.Scope, nil)
 	case Abandoned:
 		e.settle(f.Scope, ErrDrainTimeout)
+	case Lost:
+		e.settle(f.Scope, f.Err) // a drain came too late, or was overtaken
 	}
 }
 

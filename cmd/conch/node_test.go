@@ -204,6 +204,26 @@ func TestACommandRole(t *testing.T) {
 	fails.says("leadership draining", "reason", "the role's function returned: the command ended with code 7")
 }
 
+// A command that needs longer than its lease to end gets the time that the operator
+// gives, and the successor begins after it. (F6)
+func TestADrainThatOutlastsTheLease(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	const role = "[election]\nlease = \"1s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +
+		`command = ["sh", "-c", "trap 'sleep 4; echo ended in order; exit' TERM; echo at work $CONCH_EPOCH; sleep 1000 & while :; do wait; done"]` + "\n"
+	one := startDaemon(t, "n1", db.URL, role)
+	one.says("at work 1")
+	two := startDaemon(t, "n2", db.URL, role)
+	two.says("leadership following", "scope", "payments")
+	conch(t, "--db", db.URL, "drain", "--scope", "payments", "--timeout", "30s").done(t)
+	if one.count("ended in order") == 0 {
+		t.Error("drained, and the command had not ended in order")
+	}
+	one.says("leadership released", "scope", "payments")
+	two.says("leadership acquired", "handoff", true)
+	two.says("at work 2")
+}
+
 // A second SIGTERM hurries: a command that is deaf to the first is killed.
 func TestASecondSignalHurries(t *testing.T) {
 	t.Parallel()

@@ -163,15 +163,17 @@ func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]bo
 }
 
 // Release gives terms up, then unlocks.
-func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) error {
+func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) ([]bool, error) {
 	ss := s.sessions[id]
 	if ss == nil {
-		return election.ErrSessionLost
+		return nil, election.ErrSessionLost
 	}
 	ss.usedAt = now
-	for _, f := range farewells {
+	current := make([]bool, len(farewells))
+	for i, f := range farewells {
 		r := s.rows[f.Token.Scope]
 		if r != nil && r.token.Term == f.Token.Term {
+			current[i] = true
 			s.remember()
 			r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
 			event := "lost"
@@ -187,7 +189,7 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 		}
 		s.unlock(id, f.Token.Scope)
 	}
-	return nil
+	return current, nil
 }
 
 func (s *Store) unlock(id int64, scope string) {

@@ -168,9 +168,19 @@ func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 
 func (x *exercise) release(s election.Session, f election.Farewell) {
 	x.Helper()
-	if err := s.Release(x.Context(), []election.Farewell{f}); err != nil {
-		x.Fatalf("release: %v", err)
+	if !x.parts(s, f) {
+		x.Fatalf("the term of %s was current and is told not to be", f.Token)
 	}
+}
+
+// parts tells whether the mint said that the term given up was the current one.
+func (x *exercise) parts(s election.Session, f election.Farewell) bool {
+	x.Helper()
+	current, err := s.Release(x.Context(), []election.Farewell{f})
+	if err != nil || len(current) != 1 {
+		x.Fatalf("release: %v %v", current, err)
+	}
+	return current[0]
 }
 
 // until asks again and again, with a pause, until it is so.

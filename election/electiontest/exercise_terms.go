@@ -85,7 +85,7 @@ func contest(x *exercise) {
 				seen[highest] = id
 				mu.Unlock()
 				leading.Add(-1)
-				if err := s.Release(x.Context(), []election.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
+				if _, err := s.Release(x.Context(), []election.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
 					x.Errorf("%s: release: %v", id, err)
 					return
 				}
@@ -156,7 +156,9 @@ func oldFarewellIgnored(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	was := x.win(a, "s", medium).Token
 	is := x.win(a, "s", medium).Token
-	x.release(b, election.Farewell{Token: was, Released: true, To: "b"})
+	if x.parts(b, election.Farewell{Token: was, Released: true, To: "b"}) {
+		x.Error("a term that has been replaced is told to be current")
+	}
 	if !x.beat(a, election.Pulse{Token: is})[0] {
 		x.Fatal("a farewell under the old term ended the new one")
 	}
@@ -183,7 +185,7 @@ func endedSession(x *exercise) {
 		if _, err := s.Try(x.Context(), []election.Bid{{Scope: "s", Lease: medium}}); !errors.Is(err, election.ErrSessionLost) {
 			x.Errorf("try on an ended session: %v", err)
 		}
-		if err := s.Release(x.Context(), []election.Farewell{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
+		if _, err := s.Release(x.Context(), []election.Farewell{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
 			x.Errorf("release on an ended session: %v", err)
 		}
 		_ = s.Close()

@@ -187,15 +187,15 @@ func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (aliv
 	return alive, s.finish(fault, err)
 }
 
-func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) error {
+func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) (current []bool, err error) {
 	fault, err := s.mint.call(ctx, "release", func(now time.Duration) error {
-		err := s.mint.store.Release(now, s.id, farewells)
+		current, err = s.mint.store.Release(now, s.id, farewells)
 		for _, f := range farewells {
 			s.mint.tell(election.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
 		}
 		return err
 	})
-	return s.finish(fault, err)
+	return current, s.finish(fault, err)
 }
 
 func (s *memorySession) Close() error {

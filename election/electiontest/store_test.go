@@ -48,7 +48,7 @@ func TestCourtesyEndsWhenTheClockGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(time.Hour, a, []election.Farewell{{Token: r[0].Token, Released: true, To: "gone"}}); err != nil {
+	if _, err := s.Release(time.Hour, a, []election.Farewell{{Token: r[0].Token, Released: true, To: "gone"}}); err != nil {
 		t.Fatal(err)
 	}
 	r, err = s.Try(0, open(0, "b"), []election.Bid{{Scope: "s", Lease: time.Second}})

@@ -211,7 +211,8 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 	if pgmint.Fence(t.Context(), tx, token) != nil {
 		return // has been counted
 	}
-	if !try("node: part", a.Release(t.Context(), []election.Farewell{{Token: token, Reason: "test"}})) {
+	_, err = a.Release(t.Context(), []election.Farewell{{Token: token, Reason: "test"}})
+	if !try("node: part", err) {
 		return
 	}
 	b, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: time.Second, Longest: time.Second, Takeover: election.Strict, Scopes: []string{token.Scope}})

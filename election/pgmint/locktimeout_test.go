@@ -18,7 +18,7 @@ import (
 func TestLockTimeoutEndsABlockedBid(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
-	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	blocker, err := db.Connect(t).Begin(t.Context())

@@ -97,7 +97,7 @@ func TestWatch(t *testing.T) {
 		var n int
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch watcher'`).Scan(&n) == nil && n == 1
 	})
-	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
 		t.Fatal(err)
 	}
 	next := func(want string) {

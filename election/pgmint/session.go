@@ -191,7 +191,7 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, er
 // Release marks and notifies in one transaction and unlocks after it: a
 // successor that is woken by the notification may be a moment early, never the
 // lock early.
-func (s *session) Release(ctx context.Context, farewells []election.Farewell) error {
+func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]bool, error) {
 	n := len(farewells)
 	scopes, terms, released := make([]string, n), make([][16]byte, n), make([]bool, n)
 	reasons, actors, tos := make([]string, n), make([]string, n), make([]string, n)
@@ -199,8 +199,17 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) er
 		scopes[i], terms[i], released[i] = f.Token.Scope, f.Token.Term, f.Released
 		reasons[i], actors[i], tos[i] = f.Reason, f.Actor, f.To
 	}
-	if _, err := s.pg.Conn().Exec(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6)`, scopes, terms, released, reasons, actors, tos); err != nil {
-		return s.failure("release", err)
+	rows, err := s.pg.Conn().Query(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6)`, scopes, terms, released, reasons, actors, tos)
+	var gone []string
+	if err == nil {
+		gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil {
+		return nil, s.failure("release", err)
+	}
+	current := make([]bool, n)
+	for i, scope := range scopes {
+		current[i] = slices.Contains(gone, scope)
 	}
 	var keys []int64
 	for _, scope := range scopes {
@@ -209,15 +218,15 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) er
 		}
 	}
 	if len(keys) == 0 {
-		return nil
+		return current, nil
 	}
 	if _, err := s.pg.Conn().Exec(ctx, `SELECT pg_advisory_unlock(k) FROM unnest($1::bigint[]) k`, keys); err != nil {
-		return s.failure("unlock", err)
+		return nil, s.failure("unlock", err)
 	}
 	for _, scope := range scopes {
 		delete(s.locked, scope)
 	}
-	return nil
+	return current, nil
 }
 
 // resync asks the server which locks this session holds, after an error that

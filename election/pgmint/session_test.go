@@ -215,7 +215,7 @@ func TestForeignHistory(t *testing.T) {
 	if err := pgmint.Fence(t.Context(), c, token); err != nil {
 		t.Error(err)
 	}
-	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	candidate(t, m, "slow", 9*time.Second, election.Strict) // registered; its term would be lost
@@ -262,7 +262,7 @@ func TestLockKeyOverride(t *testing.T) {
 	if locked(pgmint.LockKey("s")) != 0 {
 		t.Error("the refused candidate keeps its lock")
 	}
-	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if locked(4711) != 0 {
@@ -275,7 +275,7 @@ func TestLockKeyOverride(t *testing.T) {
 func TestCourtesyAndJumpsSurviveClocksAndFailovers(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
-	if err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, To: "gone"}}); err != nil {
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, To: "gone"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := db.Connect(t)

@@ -24,7 +24,7 @@ func (c *chair) open(a election.Open) {
 	if c.p.r.breaks("hold-from-reply") {
 		a.ActFrom = a.ActFrom.Add(-c.p.now().Sub(c.p.tried))
 	}
-	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline}
+	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline, killAt: a.Deadline}
 	c.term, c.back = t, false
 	c.latch.Open(a.Token, a.ActFrom, a.Deadline)
 	c.p.r.doors[c.scope].opened(t)
@@ -42,6 +42,7 @@ func (c *chair) extend(d fence.Instant) {
 	c.latch.Extend(d)
 	if t := c.term; !t.shut {
 		t.deadline = max(t.deadline, d)
+		t.prolong(d)
 		t.flag = t.flag || c.p.now() >= t.actFrom
 	}
 }
@@ -68,9 +69,12 @@ func (c *chair) shut(why error) {
 	back := r.w.Between(0, time.Millisecond)
 	if !r.quiet && r.w.Chance(0.15) {
 		back = r.w.Between(0, 2*c.lease)
+		// A command acts until it has ended, on request, or is killed: by the last
+		// deadline that its keeper was told.
+		t.ending = true
 	}
 	c.p.after(back, func() {
-		c.back = true
+		c.back, t.ending = true, false
 		c.ended(t)
 	})
 }
@@ -92,7 +96,7 @@ func (c *chair) ended(t *tenure) {
 
 func (c *chair) die() {
 	if t := c.term; t != nil {
-		t.shut, t.acts = true, 0
+		t.shut, t.acts, t.ending = true, 0, false // its keeper sees to it at once
 		c.latch.Shut(context.Canceled)
 	}
 }

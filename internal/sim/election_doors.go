@@ -22,16 +22,23 @@ type tenure struct {
 	actFrom  fence.Instant
 	deadline fence.Instant
 	shut     bool
-	flag     bool // stands for the gate where compare-at-use is broken
-	acts     int  // running, whatever their process does
-	counted  int  // running as far as the process knows
+	flag     bool          // stands for the gate where compare-at-use is broken
+	ending   bool          // shut, and a command that was begun behind it has not ended
+	killAt   fence.Instant // when its keeper sees to it, whatever its process does
+	acts     int           // running, whatever their process does
+	counted  int           // running as far as the process knows
 }
+
+// prolong is what a keeper is told.
+func (t *tenure) prolong(d fence.Instant) { t.killAt = max(t.killAt, d) }
 
 // span is the part of [from, to) of true time in which the tenure can act.
 func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
 	switch {
 	case t.acts > 0:
 		return from, to
+	case t.shut && t.ending:
+		return t.within(from, to, t.killAt)
 	case t.shut:
 		return to, to
 	case t.p.r.breaks("compare-at-use"):
@@ -40,11 +47,16 @@ func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
 		}
 		return to, to
 	}
+	return t.within(from, to, t.deadline)
+}
+
+// within is the part of [from, to) between the opening of the act door and an end.
+func (t *tenure) within(from, to time.Duration, end fence.Instant) (a, b time.Duration) {
 	clock := t.p.node.clock
-	if clock.At(to) < int64(t.actFrom) || clock.At(from) >= int64(t.deadline) {
+	if clock.At(to) < int64(t.actFrom) || clock.At(from) >= int64(end) {
 		return to, to
 	}
-	return max(from, clock.When(int64(t.actFrom))), min(to, clock.When(int64(t.deadline)))
+	return max(from, clock.When(int64(t.actFrom))), min(to, clock.When(int64(end)))
 }
 
 // opened adds a term, and keeps how near it came to an overlap: the time between
@@ -63,7 +75,7 @@ func (h *hall) opened(t *tenure) {
 func (h *hall) judge(from, to time.Duration) {
 	kept := h.terms[:0]
 	for _, t := range h.terms {
-		if t.acts > 0 || !t.shut {
+		if t.acts > 0 || !t.shut || t.ending {
 			kept = append(kept, t)
 		}
 	}

@@ -165,6 +165,9 @@ func (p *process) perform(a election.Action) {
 		p.chairs[a.Scope].suspend()
 	case election.Shut:
 		p.chairs[a.Token.Scope].shut(a.Why)
+	case election.Prolong:
+		p.chairs[a.Scope].term.prolong(a.Deadline)
+		p.r.count("prolonged")
 	case election.Watch:
 		p.watch(a.Processes)
 	case election.Report:

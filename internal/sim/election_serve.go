@@ -43,8 +43,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 			db.r.spring(c.p)
 		}
 	case election.Release:
-		db.release(c, a.Farewells)
-		reply(election.Parted{})
+		reply(election.Parted{Current: db.release(c, a.Farewells)})
 	case election.Try:
 		results := db.try(c, a.Bids)
 		if b := a.Bids[0]; len(a.Bids) == 1 && b.Block > 0 && results[0].Outcome == election.Busy {
@@ -113,7 +112,7 @@ func (db *database) won(c *conn, b election.Bid, res *election.Result) {
 	db.announce(t.Scope, t.Holder)
 }
 
-func (db *database) release(c *conn, farewells []election.Farewell) {
+func (db *database) release(c *conn, farewells []election.Farewell) (current []bool) {
 	farewells = append([]election.Farewell(nil), farewells...)
 	for i := range farewells {
 		f := &farewells[i]
@@ -127,12 +126,13 @@ func (db *database) release(c *conn, farewells []election.Farewell) {
 			db.r.doors[f.Token.Scope].released(f.Token)
 		}
 	}
-	_ = db.store.Release(db.wall(), c.key, farewells)
+	current, _ = db.store.Release(db.wall(), c.key, farewells)
 	db.touch(c)
 	for _, f := range farewells {
 		db.r.w.Note(c.p.name, fmt.Sprintf("releases %s (%v)", f.Token.Scope, f.Released), f.Token.Epoch)
 		db.announce(f.Token.Scope, "")
 	}
+	return current
 }
 
 // still tells whether a process has shut a term and sees no act of it: all that

@@ -4,11 +4,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -23,12 +21,6 @@ const (
 	firstPause   = 200 * time.Millisecond
 	longestPause = 30 * time.Second
 	settled      = 10 * time.Second
-)
-
-// Why a role ends that was not asked to.
-var (
-	errLate = errors.New("the command was ended: no heartbeat came in time")
-	errLost = errors.New("the keeper of the command was killed, and the command with it")
 )
 
 // conductor runs one command under a keeper, over and over, while it leads.
@@ -116,42 +108,31 @@ func (c *conductor) role(ctx context.Context, l election.Leadership) error {
 
 // once runs the command one time.
 func (c *conductor) once(ctx context.Context, l election.Leadership) (again bool, err error) {
-	var r result
-	k, err := c.start(l, &r)
+	out := keeper.Outcome{Log: c.app.log}
+	k, err := c.start(l, &out)
 	if err != nil || k == nil {
 		return false, err
 	}
-	over := make(chan struct{})
-	var telling sync.WaitGroup
-	telling.Go(func() { c.tell(ctx, over, l.Gate, k) })
-	<-k.Done()
-	close(over)
-	telling.Wait()
+	k.Follow(ctx, l, c.door, c.flags.stopGrace)
 	c.mu.Lock()
 	c.keeper = nil
 	stopping := c.stopping
 	c.mu.Unlock()
 	c.tty.restore()
-	return c.judge(r, stopping)
+	return c.judge(&out, stopping)
 }
 
 // start starts the keeper, unless conch was asked to end meanwhile.
-func (c *conductor) start(l election.Leadership, r *result) (*keeper.Keeper, error) {
+func (c *conductor) start(l election.Leadership, out *keeper.Outcome) (*keeper.Keeper, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
 		return nil, nil
 	}
-	env := append(os.Environ(),
-		"CONCH_SCOPE="+l.Token.Scope, fmt.Sprintf("CONCH_EPOCH=%d", l.Token.Epoch),
-		"CONCH_TERM="+l.Token.Term.String(), "CONCH_ID="+c.id)
-	if url := c.database.URL; url != "" { // else the standard PG* variables say it, which CMD has too
-		env = append(env, "CONCH_DB_URL="+url)
-	}
 	k, err := keeper.Keep(keeper.Config{
 		Options: keeper.Options{Command: c.command, Grace: c.grace, Group: c.tty.group(), Isolate: c.flags.isolate},
-		Env:     env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Report: func(report keeper.Report) { c.note(r, report) },
+		Env:     append(os.Environ(), keeper.Environ(l.Token, c.id, c.database.URL)...),
+		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: out.Note,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the keeper: %w", err)
@@ -160,75 +141,24 @@ func (c *conductor) start(l election.Leadership, r *result) (*keeper.Keeper, err
 	return k, nil
 }
 
-// tell hands the keeper every new deadline of the gate while leadership lasts, and
-// the order to end when it is over.
-func (c *conductor) tell(ctx context.Context, over <-chan struct{}, gate *fence.Gate, k *keeper.Keeper) {
-	var last fence.Instant
-	for {
-		moved := gate.Moved()
-		if at, open := gate.Deadline(c.door); open && at != last {
-			last = at
-			k.Deadline(at)
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			k.End(c.flags.stopGrace)
-			return
-		case <-over:
-			return
-		}
-	}
-}
-
-// result is how one run of the command ended, as its keeper reported it.
-type result struct {
-	unstarted error
-	gone      *keeper.Report
-	abandoned bool
-}
-
-func (c *conductor) note(r *result, report keeper.Report) {
-	switch report.Kind {
-	case keeper.Unstarted:
-		r.unstarted = errors.New(report.Error)
-	case keeper.Gone:
-		r.gone = &report
-	case keeper.Overdue:
-		c.app.log.Error("THE COMMAND OUTLIVES ITS DEADLINE: something of it can not be killed; leadership is not released before it is gone")
-	case keeper.Abandoned:
-		r.abandoned = true
-		c.app.log.Error("the keeper was killed: the command died with it, killing what is left")
-	case keeper.Running:
-		c.app.log.Info("the command runs", "pid", report.PID)
-	case keeper.Empty:
-	}
-}
-
 // judge decides what an end of the command means.
-func (c *conductor) judge(r result, stopping bool) (again bool, err error) {
+func (c *conductor) judge(out *keeper.Outcome, stopping bool) (again bool, err error) {
+	cause := keeper.Cause("")
+	if out.Gone != nil {
+		cause = out.Gone.Cause
+	}
 	switch {
-	case r.unstarted != nil:
-		c.finish(usage{r.unstarted})
-		return false, r.unstarted
-	case stopping && r.gone == nil: // killed together with its keeper, or never begun
-		c.finish(exitError(128 + int(syscall.SIGKILL)))
-		return false, nil
-	case r.abandoned:
-		return false, errLost
-	case r.gone == nil:
-		return false, nil // it never began
-	case r.gone.Cause == keeper.Late && !stopping:
-		return false, errLate
-	case r.gone.Cause == keeper.Ended && !stopping:
+	case out.Unstarted != nil:
+		c.finish(usage{out.Unstarted})
+		return false, out.Unstarted
+	case stopping: // or killed together with its keeper, or never begun
+	case out.Abandoned, out.Gone == nil, cause == keeper.Late:
+		return false, out.Err()
+	case cause == keeper.Ended:
 		return false, nil // told to by the end of the leadership
-	case r.gone.Cause == keeper.Itself && !stopping && c.flags.restart:
+	case cause == keeper.Itself && c.flags.restart:
 		return true, nil
 	}
-	code := r.gone.Code
-	if r.gone.Signal != 0 {
-		code = 128 + r.gone.Signal
-	}
-	c.finish(exitError(code))
+	c.finish(exitError(out.Code()))
 	return false, nil
 }

@@ -21,6 +21,9 @@ const NoCgroup = "CONCH_NO_CGROUP"
 // signalled is what shells add to a signal's number to make an exit code.
 const signalled = 128
 
+// sigkill is SIGKILL, the same number on every Unix.
+const sigkill = 9
+
 // ErrIsolate says that the kernel gives us no PID namespace.
 var ErrIsolate = errors.New("--isolate needs a PID namespace, and this process may make none: " +
 	"run it with CAP_SYS_ADMIN, allow unprivileged user namespaces, or leave --isolate out")

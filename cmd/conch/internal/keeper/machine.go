@@ -12,12 +12,14 @@ import (
 //   - nothing is started without a deadline that leaves time to end it again;
 //   - without a later deadline the command is asked to end Grace before the one
 //     it has, and killed at half of that;
-//   - once begun, an end is never taken back, whatever deadline comes;
+//   - once begun, an end is never taken back, whatever deadline comes; but a command
+//     that was asked to end gets its time while deadlines come;
 //   - whoever is gone, conch or the command itself, the end is an empty tree.
 type Machine struct {
 	set      Settings
 	state    state
 	deadline fence.Instant
+	by       fence.Instant // Ended: how long it may take, if deadlines come
 	killAt   fence.Instant // when asking has had its time
 	sweepAt  fence.Instant // when to look through the tree again
 	pace     time.Duration
@@ -104,6 +106,9 @@ func (m *Machine) extend(now, at fence.Instant) {
 		m.state = running
 		m.do(Start{})
 	}
+	if m.state == ending && m.by != 0 {
+		m.killAt = min(m.by, m.deadline.Add(-m.set.Grace/2))
+	}
 }
 
 func (m *Machine) termAt() fence.Instant { return m.deadline.Add(-m.set.Grace) }
@@ -117,9 +122,13 @@ func (m *Machine) end(why Cause, by fence.Instant) {
 	case running:
 		m.state, m.cause = ending, why
 		m.killAt = min(by, m.deadline.Add(-m.set.Grace/2))
+		if why == Ended {
+			m.by = by
+		}
 		m.do(Send{Number: terminate})
 	case ending:
 		m.killAt = min(m.killAt, by)
+		m.by = min(m.by, by) // 0 remains: nobody asked at first
 	case freezing, killing, over:
 	}
 }
@@ -133,7 +142,7 @@ func (m *Machine) kill(now fence.Instant, why Cause) {
 		if m.cause == "" {
 			m.cause = why
 		}
-		m.killAt = now
+		m.killAt, m.by = now, 0
 		m.state = ending
 	case freezing, killing, over:
 	}

@@ -73,6 +73,13 @@ func TestMachine(t *testing.T) {
 			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{150, Exited{Code: 3}, "tell:gone(3,0,ended) @400"},
 			step{150, Emptied{}, "tell:empty quit"}),
 		"asked to end, the deadline is nearer": append(begun, step{700, End{time.Hour}, "send:15 @900"}),
+		"asked to end, while deadlines come": append(begun,
+			step{700, End{time.Second}, "send:15 @900"}, step{800, Deadline{at(1400)}, "@1300"}, step{801, Deadline{at(1300)}, "@1300"},
+			step{1200, Deadline{at(2000)}, "@1700"}, step{1699, Tick{}, "@1700"}, step{1700, Tick{}, "freeze"}),
+		"asked to end, and its main process does": append(begun,
+			step{700, End{time.Second}, "send:15 @900"}, step{750, Exited{}, "tell:gone(0,0,ended) @900"}, step{800, Deadline{at(1400)}, "@1300"}),
+		"killed, whatever deadlines come": append(begun,
+			step{700, End{time.Second}, "send:15 @900"}, step{750, Kill{}, "freeze"}, step{800, Deadline{at(1400)}, ""}),
 		"asked twice, the shorter counts": append(begun,
 			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{110, End{100 * time.Millisecond}, "@210"}, step{120, End{time.Hour}, "@210"}),
 		"killed":                 append(begun, step{100, Kill{}, "freeze"}),
@@ -128,7 +135,7 @@ func FuzzMachine(f *testing.F) {
 		for i := 0; i+1 < len(script); i += 2 {
 			switch v := int(script[i+1]); script[i] % 8 {
 			case 0:
-				if !dying && m.state < ending {
+				if !dying && (m.state < ending || m.by != 0) {
 					deadline = max(deadline, now+5*v)
 				}
 				take(Deadline{at(now + 5*v)})

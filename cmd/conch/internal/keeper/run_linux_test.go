@@ -186,6 +186,55 @@ func TestDrainInOrder(t *testing.T) {
 	}
 }
 
+// Drained by an operator who has time: the command may take longer than any deadline
+// reached when it was asked, since its term is renewed until it has ended. (F6)
+func TestDrainedForLongerThanALease(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `trap 'sleep 3; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle))
+	p.says("epoch 1")
+	main := children(children(p.cmd.Process.Pid)[0])[0]
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
+	if s := state(main); s != "" || err != nil {
+		t.Errorf("drained, and the command is in state %q: %v", s, err)
+	}
+	p.says("bye 1") // it had its three leases
+	p.says("epoch 2")
+	p.send(unix.SIGTERM)
+	p.says("bye 2")
+	_ = p.end()
+	if got := events(t, db); got != "acquired drained acquired released" {
+		t.Errorf("history: %s", got)
+	}
+}
+
+// A drain that a newer term overtakes does not say that it was done.
+func TestDrainedAndDeposed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `trap 'echo asked; sleep 1000' TERM; echo "epoch $CONCH_EPOCH"; `+idle))
+	p.says("epoch 1")
+	answer := make(chan error, 1)
+	go func() {
+		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
+		answer <- err
+	}()
+	p.says("asked")
+	if _, err := db.Connect(t).Exec(t.Context(), `SELECT conch.advance('s', 1000, 'test')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err == nil || !strings.Contains(err.Error(), "deposed") {
+		t.Errorf("the drain was overtaken, and says %v", err)
+	}
+	p.says("epoch 1001")
+	p.send(unix.SIGTERM)
+	p.send(unix.SIGTERM)
+	_ = p.end()
+	if got := events(t, db); got != "acquired evicted acquired released" {
+		t.Errorf("history: %s", got)
+	}
+}
+
 // Drained by an operator while it will not end: it is released when it is dead, by
 // the deadline, and not before; then it campaigns again.
 func TestDrainedFromOutside(t *testing.T) {
@@ -194,7 +243,7 @@ func TestDrainedFromOutside(t *testing.T) {
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 10 * time.Second}, func(string) {})
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
