@@ -19,7 +19,8 @@ import (
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
 	t.Parallel()
 	cmd := prepared(t, "demo", "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
-	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	d := start(t, cmd)
 	d.says("has committed")
 	family := descendants(t, cmd.Process.Pid)
@@ -39,7 +40,29 @@ func TestNothingSurvivesAKilledDemo(t *testing.T) {
 	for _, p := range family {
 		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
 	}
+	left := evidenceOf(t, family)
+	if left == "" {
+		t.Fatal("its evidence was not found: this test is blind")
+	}
 	pgtest.Own(t, postmaster.Config{}) // a start removes the folders of killed programs
+	if _, err := os.Stat(left); err == nil {
+		t.Errorf("left behind: %s", left)
+	}
+	leavesNothing(t, scratch)
+}
+
+// evidenceOf is the folder that the nodes of a demo write to.
+func evidenceOf(t *testing.T, family []relative) string {
+	t.Helper()
+	for _, p := range family {
+		words := strings.Fields(p.command)
+		for i, w := range words {
+			if w == "--dir" && strings.Contains(p.command, "demo-node") {
+				return words[i+1]
+			}
+		}
+	}
+	return ""
 }
 
 // relative is a process; the time of its start tells it from a later one that

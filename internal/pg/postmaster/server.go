@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -137,6 +138,13 @@ func (s *Server) Kill9() { _ = s.proc.end(syscall.SIGKILL) }
 
 // PID is the postmaster's process id, for tests that stop it with SIGSTOP.
 func (s *Server) PID() int { return s.proc.pid }
+
+// Folder makes a folder for what belongs to the server's user and is to go with it: by
+// Stop, or, if this program is killed, by the next Start of any other.
+func (s *Server) Folder(name string) (string, error) {
+	dir := filepath.Join(s.folders[0], name)
+	return dir, os.Mkdir(dir, 0o700)
+}
 
 // Gone is closed when this life of the server has ended, wanted or not.
 func (s *Server) Gone() <-chan struct{} { return s.proc.gone }

@@ -5,7 +5,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/pgledger"
@@ -28,7 +27,8 @@ func (p *place) prepare(ctx context.Context, say func(string, ...any)) (err erro
 		return err
 	}
 	p.url = p.server.URL("postgres")
-	if p.dir, err = os.MkdirTemp("", "conch-demo-"); err != nil {
+	// A demo that is killed can not clear up: the next one does, together with the server.
+	if p.dir, err = p.server.Folder("demo"); err != nil {
 		return err
 	}
 	say("creating the schema and a ledger …")
@@ -43,11 +43,6 @@ func (p *place) clear() error {
 	var fault error
 	if p.server != nil {
 		fault = p.server.Stop()
-	}
-	if p.dir != "" {
-		if err := os.RemoveAll(p.dir); err != nil {
-			fault = err
-		}
 	}
 	if fault != nil {
 		return fmt.Errorf("clearing up: %w", fault)
