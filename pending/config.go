@@ -48,6 +48,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	fill(&set.ResendAfter, 3)
 	fill(&set.RaiseAfter, 5)
 	fill(&set.FillAfter, 10)
+	fill(&set.MostRaise, 10)
 	fill(&set.Retry, 250*time.Millisecond)
 	fill(&set.Patience, 2*time.Second)
 	fill(&c.Longest, 10*time.Second)

@@ -38,13 +38,8 @@ func (m *Machine) applied(in Turned) {
 		return
 	}
 	for _, s := range m.slots {
-		// Above the count although it was seen in a block: that block is gone. Below the
-		// count and never seen: it was included while nobody watched.
-		switch {
-		case s.in != nil && s.Index >= m.best:
-			m.retract(s)
-		case s.in == nil && s.Index < m.best:
-			s.doubt = true
+		if s.in == nil && s.Index < m.best {
+			s.doubt = true // included while nobody watched, or somebody else's is
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Machine struct {
 	queued  int
 	strange bool          // rows may have been lost: nothing is assigned before all that was seen is final
 	retry   fence.Instant // nothing before
+	later   fence.Instant // when something may be handed over again
 	glance  fence.Instant // when to look through the pool though no block has come
 	paused  uint64        // nothing is sent or signed below this height,
 	resume  fence.Instant // or before this time
@@ -47,6 +48,7 @@ type Settings struct {
 	ResendAfter uint64
 	RaiseAfter  uint64
 	FillAfter   uint64
+	MostRaise   int64         // a slot's attempts never pay more than that many times the first; 0: no limit
 	FinalAfter  uint64        // a transaction in a block for longer is said to time out; 0: never
 	Retry       time.Duration // the pause after something that failed
 	Patience    time.Duration // how long without a block before the pool is looked at anyway
@@ -82,7 +84,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	case Seen:
 		m.sighted(in)
 	case Found:
-		m.found(in)
+		m.found(now, in)
 	case Saved:
 		m.saved()
 	case Broke:
@@ -99,15 +101,25 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 // Next is when Step wants to be called with a Tick if nothing else happens before;
 // 0 means never.
 func (m *Machine) Next() fence.Instant {
-	switch {
-	case m.retry != 0:
+	if m.retry != 0 {
 		return m.retry
-	case m.paused > m.head.Number:
-		return m.resume
-	case m.looking:
-		return 0
 	}
-	return m.glance
+	next := m.later
+	if m.paused > m.head.Number {
+		next = sooner(next, m.resume)
+	}
+	if !m.looking {
+		next = sooner(next, m.glance)
+	}
+	return next
+}
+
+// sooner is the earlier of two instants of which 0 is never.
+func sooner(a, b fence.Instant) fence.Instant {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
@@ -130,6 +142,7 @@ func (m *Machine) loaded(in Loaded) {
 	clear(m.slots)
 	for _, s := range in.Snapshot.Slots {
 		m.slots[s.Index] = &slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))}
+		m.alarm(Rewound, s.Index, s.Final)
 	}
 	m.floor = in.Best
 	m.next = max(m.next, in.Snapshot.Next)

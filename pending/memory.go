@@ -116,10 +116,11 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 	var snap Snapshot
 	for index, one := range s.slots[account] {
 		snap.Next = max(snap.Next, index+1)
-		if index < from && one.last.Status.Terminal() && one.last.Status != FinalityTimeout {
+		slot := one.Slot
+		slot.Final = one.last.Status == Finalized || one.last.Status == Usurped
+		if index < from && slot.Final {
 			continue
 		}
-		slot := one.Slot
 		slot.Attempts = slices.Clone(slot.Attempts)
 		slot.Cancel = slot.Intent != nil && s.byID[*slot.Intent].Cancel
 		snap.Slots = append(snap.Slots, slot)

@@ -22,6 +22,7 @@ func (m *Machine) pump(now fence.Instant) {
 	if m.phase != working {
 		return
 	}
+	m.later = 0
 	m.ahead()
 	m.raised()
 	m.save()
@@ -56,10 +57,15 @@ func (m *Machine) submit(now fence.Instant) {
 		if len(batch) == m.set.MaxBatch {
 			break
 		}
-		if a, t := s.last(); s.unsent() && !s.spent {
-			t.at = m.head.Number
-			batch = append(batch, *a)
+		if !s.unsent() || s.Index < m.best { // below: somebody's is in a block there
+			continue
 		}
+		a, t := s.last()
+		if now < t.after {
+			m.later = sooner(m.later, t.after)
+			continue
+		}
+		batch = append(batch, *a)
 	}
 	if len(batch) > 0 {
 		m.sending = true
@@ -72,7 +78,7 @@ func (m *Machine) sign(now fence.Instant) {
 	if m.signing || m.pausing(now) {
 		return
 	}
-	if wishes := m.wishes(); len(wishes) > 0 {
+	if wishes := m.wishes(now); len(wishes) > 0 {
 		m.signing = true
 		m.do(Replace{Wishes: wishes})
 		return

@@ -25,7 +25,7 @@ func (m *Machine) raised() {
 }
 
 // wishes are the further attempts that are wanted, and those that close a gap.
-func (m *Machine) wishes() (wishes []Wish) {
+func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 	for _, index := range m.gaps() {
 		wishes = append(wishes, Wish{Index: index, Filler: true, New: true})
 	}
@@ -34,8 +34,17 @@ func (m *Machine) wishes() (wishes []Wish) {
 		if len(wishes) == m.set.MaxBatch {
 			break
 		}
-		if s.in != nil || s.doubt || s.spent {
+		_, t := s.last()
+		if s.in != nil || s.doubt || s.Index < m.best {
 			continue
+		}
+		if s.raise && now < t.after {
+			m.later = sooner(m.later, t.after)
+			continue
+		}
+		if s.raise && s.dear(m.set.MostRaise) {
+			s.raise = false // the same bytes again; what keeps them out is not the fee, or somebody has to decide
+			m.alarm(Fees, s.Index, true)
 		}
 		filler := s.filled() || s.void || s.Cancel
 		if s.raise || filler && !s.filled() {

@@ -19,7 +19,7 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 		if t == nil {
 			continue
 		}
-		t.at = m.head.Number
+		t.after = now.Add(m.set.Retry)
 		switch answer.Verdict {
 		case chain.Accepted, chain.Known:
 			t.reached = taken
@@ -119,7 +119,7 @@ func (m *Machine) weigh(s *slot, where chain.Where, final uint64) {
 }
 
 // found: another transaction used the slot up, or none did after all.
-func (m *Machine) found(in Found) {
+func (m *Machine) found(now fence.Instant, in Found) {
 	m.searching = false
 	s := m.slots[in.Index]
 	if s == nil || !s.spent {
@@ -132,4 +132,5 @@ func (m *Machine) found(in Found) {
 		return
 	}
 	s.doubt = true
+	m.retry = now.Add(m.set.Retry)
 }

@@ -1,6 +1,11 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"math/big"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
 
 // slot is what the machine knows of a slot beyond what is stored.
 type slot struct {
@@ -25,7 +30,7 @@ type slot struct {
 // try is what became of an attempt.
 type try struct {
 	reached level
-	at      uint64 // the height at which it was handed over last
+	after   fence.Instant // not to be handed over again before
 }
 
 // level is how far an attempt has got, as far as we know.
@@ -53,6 +58,16 @@ func (s *slot) find(hash chain.Hash) (*Attempt, *try) {
 		}
 	}
 	return nil, nil
+}
+
+// dear says that its last attempt pays that many times as much as its first.
+func (s *slot) dear(times int64) bool {
+	first, last := s.Attempts[0].Fee, s.Attempts[len(s.Attempts)-1].Fee
+	return times > 0 && (above(last.Max, first.Max, times) || above(last.Tip, first.Tip, times))
+}
+
+func above(a, b *big.Int, times int64) bool {
+	return a != nil && b != nil && a.Cmp(new(big.Int).Mul(b, big.NewInt(times))) > 0
 }
 
 // mute says that nothing is known of it yet that would be worth storing.

@@ -81,7 +81,7 @@ func finalOnesAreLeftOut(t *testing.T, f Fixture) {
 	if len(snap.Slots) != 1 || snap.Slots[0].Index != 1 || snap.Next != 2 {
 		t.Errorf("%+v", snap)
 	}
-	if all := f.load(t, 0); len(all.Slots) != 2 {
+	if all := f.load(t, 0); len(all.Slots) != 2 || !all.Slots[0].Final || all.Slots[1].Final {
 		t.Errorf("from 0: %+v", all)
 	}
 	r := f.record(t, one.ID)

@@ -29,7 +29,7 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 		}
 		snap.Next = uint64(next)
 		rows, err := tx.Query(ctx, `
-			SELECT t.nonce, t.intent, t.since_block, coalesce(i.cancel, false),
+			SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
 			       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
 			  FROM conch.pending_transactions t
 			  JOIN conch.pending_attempts a USING (chain, account, nonce)
@@ -49,12 +49,12 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 func slots(rows pgx.Rows, account account) (all []pending.Slot, err error) {
 	var nonce, since, gas int64
 	var intent pgtype.UUID
-	var cancel, filler bool
+	var final, cancel, filler bool
 	var hash, signed []byte
 	var most, tip pgtype.Numeric
-	_, err = pgx.ForEachRow(rows, []any{&nonce, &intent, &since, &cancel, &hash, &signed, &most, &tip, &gas, &filler}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&nonce, &intent, &since, &final, &cancel, &hash, &signed, &most, &tip, &gas, &filler}, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
-			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Cancel: cancel}
+			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel}
 			if intent.Valid {
 				id := pending.ID(intent.Bytes)
 				one.Intent = &id

@@ -1,0 +1,413 @@
+package pending_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+var seed = flag.Uint64("seed", 0, "run this world only")
+
+// Worlds: leaders are killed, frozen and replaced while the chain loses answers,
+// transactions and blocks. Judged by the chain alone: each intent done once.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	worlds := uint64(60)
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		worlds = 1500
+	}
+	if *seed != 0 {
+		runWorld(t, *seed)
+		return
+	}
+	for s := range worlds {
+		if ok := t.Run(fmt.Sprint(s+1), func(t *testing.T) {
+			t.Parallel()
+			runWorld(t, s+1)
+		}); !ok {
+			t.Logf("again: go test -run TestWorlds -seed %d ./pending", s+1)
+		}
+	}
+}
+
+func runWorld(t *testing.T, seed uint64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { newWorld(t, seed).live() })
+}
+
+type world struct {
+	t     *testing.T
+	rand  *rand.Rand
+	node  *chaintest.Node
+	judge *chaintest.Line
+	store *faultyStore
+	from  chain.Account
+
+	epoch   int64
+	leaders []*leader
+	lines   []*chaintest.Line
+	ids     []pending.ID
+	alarms  map[pending.Cause]int
+	foreign map[chain.Hash]bool
+	forget  atomic.Bool
+	peak    int  // the greatest height so far
+	unreal  bool // what was final can be taken back
+	mu      sync.Mutex
+}
+
+type leader struct {
+	kill   func()
+	killed atomic.Bool
+	done   chan struct{}
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
+		node: chaintest.New(chaintest.Config{Seed: seed, Depth: depth, BlockGas: 25 * 21_500, PerAccount: 64, Pool: 200}),
+	}
+	w.from = w.node.Account("sender", 1<<60)
+	w.judge = w.node.Line()
+	w.store = &faultyStore{Memory: &pending.Memory{Fence: w.fence}, rand: rand.New(rand.NewPCG(seed, 9))}
+	return w
+}
+
+func (w *world) fence(t fence.Token) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.Epoch != w.epoch {
+		return fence.ErrStale
+	}
+	return nil
+}
+
+// live runs the world: trouble for a while, then none, then judgement.
+func (w *world) live() {
+	ctx, end := context.WithCancel(w.t.Context())
+	defer end()
+	mining := make(chan struct{})
+	go func() {
+		defer close(mining)
+		w.node.Run(ctx, time.Second)
+	}()
+	w.promote(ctx)
+	for range 60 {
+		time.Sleep(time.Duration(w.rand.IntN(1500)) * time.Millisecond) // virtual
+		w.accept(w.rand.IntN(6))
+		w.trouble(ctx)
+	}
+	w.heal(ctx)
+	deadline := time.Now().Add(30 * time.Minute)
+	for !w.settled() && time.Now().Before(deadline) {
+		time.Sleep(time.Second)
+	}
+	for _, l := range w.leaders {
+		l.kill()
+		<-l.done
+	}
+	end()
+	<-mining
+	w.verdict()
+}
+
+func (w *world) accept(n int) {
+	for range n {
+		key := fmt.Sprint(len(w.ids))
+		in, err := w.store.Accept(w.t.Context(), pending.Intent{
+			Account: w.from, Key: key, Call: chain.Call{To: []byte("somebody"), Data: []byte("intent " + key)},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.ids = append(w.ids, in.ID)
+	}
+}
+
+// promote makes a new leader. Whoever led before is not told.
+func (w *world) promote(ctx context.Context) {
+	w.mu.Lock()
+	w.epoch++
+	token := fence.Token{Scope: "sender", Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
+	w.mu.Unlock()
+	clock := func() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
+	gate, latch := fence.New("sender", clock)
+	latch.Open(token, 0, clock().Add(1000*time.Hour))
+	line := w.node.Line()
+	m, err := pending.New(pending.Config{
+		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Clock: clock,
+		Settings: pending.Settings{MaxInFlight: 30, MaxBatch: 10, FillAfter: 8},
+		Events: pending.Events{Alarm: func(a pending.Alarm) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.alarms[a.Cause]++
+		}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lead, kill := context.WithCancel(ctx)
+	l := &leader{done: make(chan struct{})}
+	l.kill = func() {
+		l.killed.Store(true)
+		kill()
+	}
+	go func() {
+		defer close(l.done)
+		_ = m.Lead(lead, gate, token)
+	}()
+	w.leaders = append(w.leaders, l)
+	w.lines = append(w.lines, line)
+}
+
+func (w *world) trouble(ctx context.Context) {
+	line := w.lines[len(w.lines)-1]
+	latest := w.leaders[len(w.leaders)-1]
+	switch w.rand.IntN(22) {
+	case 0: // kill -9
+		latest.kill()
+		w.promote(ctx)
+	case 1: // stopped, deposed, and going on
+		w.promote(ctx)
+	case 2:
+		line.LoseAnswers(0.3)
+	case 3:
+		line.LoseCalls(0.3)
+	case 4:
+		line.SetDown(true)
+	case 5:
+		for _, l := range w.lines {
+			l.SetDown(false)
+			l.LoseAnswers(0)
+			l.LoseCalls(0)
+		}
+	case 6:
+		w.node.Drop()
+	case 7:
+		w.node.Resurrect()
+	case 8:
+		w.node.Reorg(w.shallow(w.rand.IntN(3)), nil)
+	case 9: // a node killed: its head goes back
+		w.node.Restart(w.shallow(w.rand.IntN(3)))
+	case 10: // somebody else has the key
+		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+			w.node.Seal(w.somebody(next))
+		}
+	case 11:
+		w.node.SetBaseFee(int64(100 + w.rand.IntN(400)))
+	case 12:
+		w.store.lose(0.3)
+	case 13:
+		w.store.lose(0)
+	case 14:
+		line.Delay(time.Duration(w.rand.IntN(800)) * time.Millisecond)
+	case 15:
+		line.LoseNextAnswer("Submit")
+	case 16: // killed between the store and the node
+		line.Watch(func(call string) {
+			if call == "Submit" {
+				latest.kill()
+			}
+		})
+		w.later(ctx)
+	case 17: // killed after a write, before anything follows from it
+		w.store.after(latest.kill)
+		w.later(ctx)
+	case 18: // somebody else's waits in the pool under an index that is, or will be, ours
+		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+			w.judge.Submit(ctx, []chain.Signed{w.somebody(next + uint64(w.rand.IntN(8)))})
+		}
+	case 19: // a node's index of transactions is behind
+		w.forget.Store(!w.forget.Load())
+	case 20: // below what was final
+		if w.unreal {
+			w.node.Restart(min(4+w.rand.IntN(4), w.height()))
+		}
+	case 21: // one of somebody else's is in the chain, and then it never was
+		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+			w.node.Seal(w.somebody(next))
+			time.Sleep(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
+			w.node.Restart(w.shallow(3))
+		}
+	}
+}
+
+// somebody else has the key.
+func (w *world) somebody(index uint64) chain.Signed {
+	tx := w.node.Foreign(w.from, index)
+	w.foreign[tx.Hash] = true
+	return tx
+}
+
+// later promotes another, a little after one was or will be killed.
+func (w *world) later(ctx context.Context) {
+	time.Sleep(2 * time.Second)
+	w.promote(ctx)
+}
+
+func (w *world) height() int {
+	for turn, err := range w.judge.Heads(w.t.Context(), chain.Block{}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if turn.Kind == chain.Applied {
+			return int(turn.Block.Number)
+		}
+	}
+	return 0
+}
+
+const depth = 4
+
+// shallow bounds a reorganisation to what is not final.
+func (w *world) shallow(blocks int) int {
+	height := w.height()
+	w.peak = max(w.peak, height)
+	return max(0, min(blocks, height-max(0, w.peak-depth)))
+}
+
+func (w *world) heal(ctx context.Context) {
+	w.store.lose(0)
+	for _, l := range w.lines {
+		l.SetDown(false)
+		l.LoseAnswers(0)
+		l.LoseCalls(0)
+		l.Delay(0)
+	}
+	w.forget.Store(false)
+	if w.rand.IntN(2) == 0 || w.leaders[len(w.leaders)-1].killed.Load() {
+		w.promote(ctx)
+	}
+}
+
+func (w *world) settled() bool {
+	for _, r := range w.store.Records() {
+		if r.Fate == pending.Open {
+			return false
+		}
+	}
+	return true
+}
+
+// verdict reads the chain: each intent is there once, and every hash was stored.
+func (w *world) verdict() {
+	ctx := w.t.Context()
+	stored := map[chain.Hash]pending.Attempt{}
+	for _, a := range w.store.Attempts(w.from) {
+		stored[a.Hash] = a
+	}
+	done := map[string]int{}
+	next, err := w.judge.Next(ctx, w.from, chain.Best)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for index := range next {
+		in, _, err := w.judge.Find(ctx, w.from, index, 0)
+		if err != nil {
+			w.t.Fatalf("nonce %d: %v", index, err)
+		}
+		a, ours := stored[in.Hash]
+		if !ours && !w.foreign[in.Hash] {
+			w.t.Errorf("nonce %d: its bytes were never stored", index)
+		}
+		if !ours {
+			continue
+		}
+		var tx struct{ Data []byte }
+		if err := json.Unmarshal(a.Bytes, &tx); err != nil {
+			w.t.Fatal(err)
+		}
+		if !a.Filler {
+			done[string(tx.Data)]++
+		}
+	}
+	for i, r := range w.store.Records() {
+		n := done[fmt.Sprint("intent ", i)]
+		if w.unreal && n > 1 && w.alarms[pending.Rewound] > 0 {
+			n = 1 // nobody could know; somebody was told
+		}
+		if n != 1 || r.Fate != pending.Done {
+			w.t.Errorf("intent %d was done %d times, and is said to be %s (nonce %v, %+v)", i, n, r.Fate, r.Index, r.Last)
+		}
+	}
+	if len(w.ids) == 0 || len(done) != len(w.ids) && !w.t.Failed() {
+		w.t.Errorf("%d intents, %d done", len(w.ids), len(done))
+	}
+}
+
+// faultyStore loses writes, or the answers to them.
+type faultyStore struct {
+	*pending.Memory
+	mu   sync.Mutex
+	rand *rand.Rand
+	part float64
+	then func()
+}
+
+// after calls f once after the next write.
+func (s *faultyStore) after(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.then = f
+}
+
+func (s *faultyStore) lose(part float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = part
+}
+
+var errLine = errors.New("the line to the database broke")
+
+func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
+	s.mu.Lock()
+	before, after := s.rand.Float64() < s.part/2, s.rand.Float64() < s.part/2
+	s.mu.Unlock()
+	if before {
+		return errLine
+	}
+	err := s.Memory.Write(ctx, t, b)
+	s.mu.Lock()
+	then := s.then
+	if err == nil {
+		s.then = nil
+	}
+	s.mu.Unlock()
+	if err == nil && then != nil {
+		then()
+	}
+	if err == nil && after {
+		return errLine
+	}
+	return err
+}
+
+// forgetful is a node that at times does not find what is in its blocks.
+type forgetful struct {
+	chain.Chain
+	rand   *rand.Rand
+	forget *atomic.Bool
+}
+
+func (f forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+	seen, err := f.Chain.Probe(ctx, hashes)
+	for i := range seen {
+		if f.forget.Load() && f.rand.IntN(2) == 0 {
+			seen[i] = chain.Sighting{}
+		}
+	}
+	return seen, err
+}
