@@ -51,7 +51,7 @@ func TestStories(t *testing.T) {
 func tell(t *testing.T, text string) []byte {
 	t.Helper()
 	m := NewMachine(Settings{
-		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6,
+		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10,
 		Retry: time.Second, Patience: time.Hour,
 	})
 	now := fence.Instant(time.Hour)
@@ -191,7 +191,7 @@ func number(text string) uint64 {
 }
 
 // index is the slot of an attempt's name, height and branch those of a block's.
-func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyz!")) }
+func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyzA!")) }
 
 func blockNamed(name string) chain.Block {
 	return chain.Block{Number: number(strings.TrimRight(name, "abc'")), Hash: chain.Hash(name)}
@@ -201,7 +201,7 @@ func blockNamed(name string) chain.Block {
 func slotNamed(name string) Slot {
 	cancel := strings.HasSuffix(name, "~")
 	name = strings.TrimSuffix(name, "~")
-	digits := strings.TrimRight(name, "abcdefg!")
+	digits := strings.TrimRight(name, "abcdefgA!")
 	s := Slot{Index: number(digits), Cancel: cancel, Since: 100}
 	letters := name[len(digits):]
 	for i, letter := range letters {
@@ -210,7 +210,7 @@ func slotNamed(name string) Slot {
 		}
 		filler := i+1 < len(letters) && letters[i+1] == '!'
 		s.Attempts = append(s.Attempts, Attempt{Filler: filler, Signed: chain.Signed{
-			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: chain.Fee{Tip: big.NewInt(int64(letter))},
+			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: feeOf(letter),
 		}})
 		if !filler {
 			id := ID{byte(s.Index)}
@@ -218,6 +218,14 @@ func slotNamed(name string) Slot {
 		}
 	}
 	return s
+}
+
+// feeOf rises with the letter; a capital pays a thousand times as much.
+func feeOf(letter rune) chain.Fee {
+	if letter < 'a' {
+		return chain.Fee{Tip: big.NewInt(1000 * int64(letter))}
+	}
+	return chain.Fee{Tip: big.NewInt(int64(letter))}
 }
 
 func verdictNamed(t *testing.T, word string) chain.Verdict {
