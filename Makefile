@@ -12,7 +12,7 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # one time in a thousand is met at night and not by a user.
 NIGHTLY_COUNT ?= 3
 
-.PHONY: build help demo test lint bench cover nightly fmt release
+.PHONY: build help demo test model lint bench cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -24,12 +24,16 @@ demo: build ## builds conch and runs its demo on a private Postgres
 	@scripts/postgres.sh
 	bin/conch demo
 
-test: ## the tests of all modules with -race, then each module on its own
+test: ## the tests of all modules with -race, then each module on its own, and the model
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	go test -race -timeout 15m work
 	@scripts/modules.sh
+	@scripts/model.sh
+
+model: ## the model of the election, every state of it; and each rule removed, to see it fail
+	@scripts/model.sh
 
 lint: ## gofmt, go vet, builds for other systems, golangci-lint
 	@scripts/lint.sh
@@ -44,10 +48,11 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
-nightly: ## the long run: more seeds (CONCH_NIGHTLY=1), several times
+nightly: ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1), several times
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
+	@scripts/model.sh full
 	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h work
 
 fmt: ## formats every Go file

@@ -1,0 +1,784 @@
+/*
+ * conch's election over Postgres, small enough to look at every state of it.
+ *
+ * Read README.md beside this file first: what is checked, how to run it, which
+ * rule each NO_… stands for and which assertion falls without it. The rules are
+ * those of docs/ARCHITECTURE.md ("Rules, and the tests that fail without them").
+ *
+ * WHO
+ *   node[i]     a process that campaigns: the machine, its loop and its gate.
+ *   backend[i]  the server's end of node i's session: bids, heartbeats, farewells.
+ *   ghost       a session that its client has left (killed, cut off, gave up) but the
+ *               server has not: it keeps its lock, and what it had been sent may
+ *               still be carried out. One at a time.
+ *   outside     time, and whoever writes under a fence.
+ *
+ * TIME is a number of ticks. A tick may come between any two steps, whatever is
+ * under way, so every delay of a message, of a process (SIGSTOP, a full run queue)
+ * and of the server is a step that is not taken yet: nobody has to be "stopped".
+ * Timers count down, nothing knows the hour. All clocks run at one speed, but for
+ * SLIP. What happens between two ticks happens at one instant.
+ *
+ * A SESSION may end at the server at any instant: its lease ran out, an
+ * administrator terminated it, a connection was reset, the server was restarted.
+ * Safety must not depend on which, nor on the lease being kept: a session that lives
+ * on without a heartbeat is a run of this model as well. With LIVE the lease is
+ * counted, since there it is what brings a stuck scope back.
+ *
+ * BOUNDS: NODES processes, leases L0 L1 L2 in ticks, at most TERMS terms minted.
+ * Past the last term nobody bids any more; all else goes on.
+ *
+ * ASSERTIONS
+ *   one_actor         at most one act door is open, acts under way counted as open
+ *   epochs_grow       a minted epoch is larger than every one before
+ *   fence_refuses     no fenced transaction commits once a newer epoch was minted
+ *   released_honest   when `released` is written, its term's door is shut, its acts are over
+ *   somebody_acts     (LIVE) some act door opens within PATIENCE ticks after the last fault
+ */
+
+#ifndef NODES
+#define NODES 2
+#endif
+#ifndef TERMS
+#define TERMS 3
+#endif
+#ifndef L0
+#define L0 3
+#endif
+#ifndef L1
+#define L1 2
+#endif
+#ifndef L2
+#define L2 2
+#endif
+#define LEASE(i) ((i) == 0 -> L0 : ((i) == 1 -> L1 : L2))
+
+/* A heartbeat keeps the gate open for the lease less the margin. Clocks that run at
+ * one speed need none; SLIP lets one clock be wrong by one tick, once. */
+#if defined(SLIP) && !defined(NO_MARGIN)
+#define MARGIN 1
+#else
+#define MARGIN 0
+#endif
+
+/* phases of a seat: election/seat.go */
+#define WAITING 0
+#define LEADING 1
+#define CLOSING 2
+
+/* what the client knows of its session */
+#define NONE 0
+#define GOOD 1
+#define BROKEN 2 /* the server has ended it; the client has yet to find out */
+
+/* the one request under way: sent, or answered */
+#define IDLE     0
+#define BID      1
+#define BEAT     2
+#define SETTLE   3 /* a heartbeat that says: my act door is open */
+#define PART     4 /* a farewell without the promise */
+#define PART_REL 5 /* a farewell with `released` */
+#define WON      6 /* an answer; its term and hold are in tok and hold */
+#define ALIVE    7
+#define DEPOSED  8
+
+typedef Node {
+	unsigned phase   : 2;
+	unsigned conn    : 2;
+	unsigned q       : 4; /* the request or its answer */
+	unsigned age     : 2; /* of the request: ticks since it was sent, up to the lease */
+	unsigned tok     : 3; /* the term held; 0: none */
+	unsigned left    : 2; /* ticks until the gate's deadline; 0: it is shut */
+	unsigned hold    : 2; /* ticks until the act door opens */
+	unsigned act     : 3; /* ticks until the acts under way are over, once the gate is shut */
+	unsigned entered : 1; /* the act door had opened in this term; closing: the promise will be made */
+	unsigned bye     : 2; /* a farewell to be said: 1 without, 2 with the promise */
+	unsigned born    : 1; /* has ever bid; only to tell equal nodes apart */
+#ifdef NO_COMPARE_AT_USE
+	unsigned flag    : 1; /* stands for the gate */
+#endif
+#ifdef LIVE
+	unsigned idle    : 2; /* at the server: ticks since the session's last statement */
+	unsigned asked   : 1; /* has asked something since the last tick */
+#endif
+};
+Node n[NODES];
+
+/* The database. The row is the truth; the lock only says when to try. */
+typedef Database {
+	unsigned epoch    : 3;
+	unsigned term     : 3; /* names the tenure; the serial of its mint */
+	unsigned hold     : 2; /* hold_ms: how long a successor must assume somebody may act */
+	unsigned released : 1;
+	unsigned lock     : 3; /* 0: free, i + 1: backend i, GHOST */
+	unsigned fenced   : 3; /* the epoch under which a transaction is past its fence; 0: none */
+#ifdef NO_TERM_IN_PREDICATE
+	unsigned name     : 2;
+#endif
+	/* what no database stores: for the assertions and the bound */
+	unsigned minted   : 3; /* terms minted */
+	unsigned top      : 3; /* the largest epoch minted */
+};
+Database db;
+#define GHOST (NODES + 1)
+
+typedef Ghost {
+	unsigned here : 1;
+	unsigned q    : 4; /* what it was sent and has yet to carry out */
+	unsigned who  : 2;
+	unsigned term : 3;
+#ifdef LIVE
+	unsigned idle : 2;
+#endif
+};
+Ghost ghost;
+
+#ifdef SLIP
+bit slipped;
+#endif
+#ifdef LIVE
+bit quiet;        /* no more faults */
+byte waited;      /* ticks since */
+byte fence_idle;
+bit led;
+#ifndef PATIENCE
+#define PATIENCE (3 * L0) /* three of the longest leases; L0 is that */
+#endif
+#define FAULTS (!quiet)
+#define MORE_TERMS (db.minted < TERMS || quiet && db.minted < 7)
+#define MAY_ASK(i) (!quiet || !n[i].asked)
+#define ASKS(i) n[i].asked = 1
+#define HEARD(i) n[i].idle = 0
+#else
+#define FAULTS true
+#define MORE_TERMS (db.minted < TERMS)
+#define MAY_ASK(i) true
+#define ASKS(i) skip
+#define HEARD(i) skip
+#endif
+
+/* ---- what is asserted ------------------------------------------------------ */
+
+#ifdef NO_COMPARE_AT_USE
+#define GATE(i) (n[i].flag)
+#else
+#define GATE(i) (n[i].left > 0)
+#endif
+#define DOOR(i) (GATE(i) && n[i].hold == 0 && n[i].q != WON)
+#define ACTOR(i) (n[i].act > 0 || DOOR(i))
+#if NODES > 2
+#define ACTORS (ACTOR(0) + ACTOR(1) + ACTOR(2))
+#else
+#define ACTORS (ACTOR(0) + ACTOR(1))
+#endif
+#define one_actor       (ACTORS <= 1)
+#define epochs_grow     (db.epoch > db.top)
+#define fence_refuses   (db.fenced >= db.top)
+#define released_honest(i) (!ACTOR(i))
+#define somebody_acts   (waited < PATIENCE)
+
+/* A witness is a state that must be reachable, or the model proves nothing. */
+#if defined(WITNESS_THIRD_TERM)
+#define witness() assert(!(n[1].tok == 3 && DOOR(1)))
+#elif defined(WITNESS_HANDOFF) /* without a wait, from a process that goes on living */
+#define witness() assert(!(n[1].tok == 2 && db.hold == LEASE(1) && DOOR(1) && n[0].q == BID))
+#elif defined(WITNESS_ACT_OUTLIVES) /* an act of the old leader under way, a new one behind the fenced door */
+#define witness() assert(!(n[0].act > 0 && n[1].phase == LEADING && n[1].left > 0))
+#else
+#define witness() skip
+#endif
+
+/* With fast, two act doors may be open at once, and docs say so. */
+#ifdef FAST
+#define judge() witness()
+#else
+#define judge() assert(one_actor); witness()
+#endif
+
+/* Nodes of one lease are interchangeable: the first to bid is the first by number. */
+#define FIRST(i) ((i) == 0 || LEASE(i) != LEASE((i) - 1) || n[(i) - 1].born)
+
+/* Two processes of one name, as when the first was only taken for dead. */
+#ifdef TWINS
+#define NAME(i) ((i) < 2 -> 0 : (i))
+#else
+#define NAME(i) (i)
+#endif
+
+/* ---- the mint: conch.bid, conch.beat, conch.part ---------------------------- */
+
+#ifdef LIE
+#define LOCK_FREE(s) true /* behind a pooler, say */
+#define TAKE_LOCK(s) skip
+#define UNLOCK(s) skip
+#else
+#define LOCK_FREE(s) (db.lock == 0 || db.lock == (s))
+#define TAKE_LOCK(s) db.lock = (s)
+#define UNLOCK(s) if :: db.lock == (s) -> db.lock = 0 :: else fi
+#endif
+
+#ifdef NO_FENCE_LOCKS
+#define FENCE_FREE true
+#else
+#define FENCE_FREE (db.fenced == 0)
+#endif
+
+byte h; /* scratch, 0 between steps */
+
+/* mint makes a term. h is left as the hold that the successor waits. */
+inline mint(i) {
+	if
+	:: db.released || db.epoch == 0 -> h = 0 /* given up, or seen for the first time */
+#ifdef NO_OWN_IN_HOLD
+	:: else -> h = db.hold
+#else
+	:: else -> h = (db.hold > LEASE(i) -> db.hold : LEASE(i))
+#endif
+	fi;
+#ifdef NO_HOLD_WAITS
+	h = 0;
+#endif
+#ifdef NO_EPOCH_GROWS
+	if :: db.epoch == 0 -> db.epoch = 1 :: else fi;
+#else
+	db.epoch = db.epoch + 1;
+#endif
+	assert(epochs_grow);
+	db.top = db.epoch;
+	db.minted = db.minted + 1;
+	db.term = db.minted;
+	db.released = 0;
+#ifdef NO_TERM_IN_PREDICATE
+	db.name = NAME(i);
+#endif
+#if defined(NO_HOLD_STORED)
+	db.hold = LEASE(i);
+#elif defined(NO_HOLD_OWN_LEASE)
+	db.hold = h;
+#else
+	db.hold = (h > LEASE(i) -> h : LEASE(i));
+#endif
+}
+
+#ifdef NO_TERM_IN_PREDICATE
+#define CURRENT(i, t) (db.name == NAME(i) && (t) != 0)
+#else
+#define CURRENT(i, t) (db.term == (t) && (t) != 0)
+#endif
+#ifdef NO_TERM_IN_FAREWELL
+#define PARTS(t) ((t) != 0)
+#else
+#define PARTS(t) (db.term == (t) && (t) != 0)
+#endif
+
+/* part writes a farewell down and unlocks. Without the promise it only unlocks: the row
+ * says already that nobody has released it. The acts of a process that is gone are
+ * over; those of one that lives are asserted to be. */
+inline part(i, session, tm, promise) {
+	if
+	:: promise && PARTS(tm) ->
+		if
+		:: n[i].tok == tm -> assert(released_honest(i))
+		:: else
+		fi;
+		db.released = 1
+	:: else
+	fi;
+	UNLOCK(session)
+}
+
+/* Connecting is a part of the next request, and whoever does not lead need not be
+ * told that its session is over: nothing that it does before it knows can count. */
+inline forget(i) {
+	if
+	:: n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && db.lock != i + 1 ->
+		n[i].conn = NONE; n[i].tok = 0; n[i].entered = 0;
+#ifdef LIVE
+		n[i].idle = 0
+#endif
+	:: else
+	fi
+}
+
+inline end_session(i) {
+	UNLOCK(i + 1);
+#ifdef LIVE
+	n[i].idle = 0;
+#endif
+	if
+	:: n[i].q != WON && n[i].q != ALIVE && n[i].q != DEPOSED -> n[i].q = IDLE; n[i].age = 0
+	:: else
+	fi;
+	if
+	:: n[i].phase == LEADING || n[i].q == WON -> n[i].conn = BROKEN
+	:: else -> n[i].conn = NONE;
+		if :: n[i].bye == 1 -> n[i].bye = 0 :: else fi; /* it would only have unlocked */
+		forget(i)
+	fi
+}
+
+active [NODES] proctype backend() {
+	byte i = _pid;
+	do
+	/* A lost bid changes nothing and its answer says nothing: it is not modelled as
+	 * a message. One that finds the fence busy keeps the lock and tries again. */
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && !(LOCK_FREE(i + 1) && MORE_TERMS) ->
+		n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && MORE_TERMS && !FENCE_FREE ->
+		TAKE_LOCK(i + 1); n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && MORE_TERMS && FENCE_FREE ->
+		TAKE_LOCK(i + 1); HEARD(i);
+		mint(i);
+		n[i].tok = db.term; n[i].hold = h; n[i].q = WON;
+		printf("db: mints epoch %d for %c, hold %d\n", db.epoch, 'A' + i, h);
+		h = 0 }
+#ifdef SERVER_CLOCK
+	/* A hold computed from timestamps is whatever a stepped clock makes of it. */
+	:: d_step { n[i].q == WON && n[i].hold > 0 -> n[i].hold = n[i].hold - 1;
+		printf("db: the server's clock was stepped: the hold of %c is %d\n", 'A' + i, n[i].hold) }
+#endif
+	:: d_step { (n[i].q == BEAT || n[i].q == SETTLE) && n[i].conn == GOOD ->
+		HEARD(i);
+		if
+		:: CURRENT(i, n[i].tok) ->
+			if
+			:: n[i].q == SETTLE -> db.hold = LEASE(i);
+				printf("db: renews %c; a successor need wait for no more than its lease\n", 'A' + i)
+			:: else -> printf("db: renews %c\n", 'A' + i)
+			fi;
+			n[i].q = (n[i].phase == LEADING -> ALIVE : IDLE)
+		:: !CURRENT(i, n[i].tok) && n[i].phase != LEADING -> n[i].q = IDLE
+		:: else -> n[i].q = DEPOSED; printf("db: %c is not the current term\n", 'A' + i)
+		fi }
+	/* Whether the answer arrives makes no difference: the farewell is said again, and
+	 * says the same. */
+	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD ->
+		HEARD(i);
+		part(i, i + 1, n[i].tok, (n[i].q == PART_REL));
+		printf("db: %c parts, released = %d\n", 'A' + i, n[i].q == PART_REL);
+		if
+		:: n[i].bye == n[i].q - PART + 1 -> n[i].bye = 0
+		:: else /* the acts ended meanwhile: the promise is still to be said */
+		fi;
+		if
+		:: n[i].bye == 0 && n[i].phase == WAITING -> n[i].left = 0; n[i].hold = 0
+		:: else
+		fi;
+		n[i].q = IDLE;
+		forget(i) }
+	:: d_step { FAULTS && n[i].conn == GOOD -> end_session(i);
+		printf("db: the session of %c ends\n", 'A' + i) }
+	od
+}
+
+/* ---- a node: machine.go, seat.go, pump.go, and the gate of package fence ----- */
+
+#if defined(NO_ANCHOR_ON_SEND)
+#define WINDOW(i) (LEASE(i) - MARGIN) /* counted from the reply */
+#else
+#define WINDOW(i) (LEASE(i) - MARGIN > n[i].age -> LEASE(i) - MARGIN - n[i].age : 0)
+#endif
+
+inline extend(i) {
+	h = WINDOW(i);
+	n[i].left = (h > n[i].left -> h : n[i].left);
+	h = 0;
+#ifdef NO_COMPARE_AT_USE
+	n[i].flag = n[i].left > 0;
+#endif
+}
+
+inline shut_gate(i) {
+	n[i].left = 0;
+#ifdef NO_COMPARE_AT_USE
+	n[i].flag = 0;
+#endif
+}
+
+/* An act behind an open door adds nothing to the open door. What matters is what is
+ * still under way when the gate is shut: Do(max) lets an act in iff now + max <
+ * deadline, so one tick less than what was left, or shorter: it may end early. */
+#if defined(NO_ACT_MAX)
+#define LASTS(i) (DOOR(i) -> 2 : 0)
+#elif defined(NO_HONEST_MAX)
+#define LASTS(i) (DOOR(i) && n[i].left > 1 -> n[i].left + 1 : 0)
+#else
+#define LASTS(i) (DOOR(i) && n[i].left > 1 -> n[i].left - 1 : 0)
+#endif
+
+/* shut is the top of the staircase; a hold that no longer matters is forgotten. */
+inline shut(i) {
+	n[i].phase = CLOSING;
+	/* What a heartbeat answers does not matter any more; what one does that settles, does. */
+	if
+	:: n[i].q == BEAT || n[i].q == ALIVE || n[i].q == DEPOSED -> n[i].q = IDLE
+	:: else
+	fi;
+	n[i].age = 0;
+	if
+	:: n[i].act == 0 -> n[i].act = LASTS(i);
+		if
+		:: n[i].act > 0 -> printf("%c: has an act under way, for %d at most\n", 'A' + i, n[i].act)
+		:: else
+		fi
+	:: else
+	fi;
+#ifndef NO_SHUT
+	shut_gate(i);
+	n[i].hold = 0;
+#endif
+}
+
+/* leave is the client's end of its session. The server's end may live on. */
+#define LEAVES_GHOST(i) (n[i].conn == GOOD && (db.lock == i + 1 || n[i].q == BID || n[i].q == PART_REL))
+#define MAY_LEAVE(i) (!LEAVES_GHOST(i) || !ghost.here)
+inline leave(i) {
+	if
+	:: LEAVES_GHOST(i) ->
+		ghost.here = 1; ghost.who = i;
+		if
+		:: n[i].q == BID -> ghost.q = BID
+		:: n[i].q == PART_REL -> ghost.q = PART_REL; ghost.term = n[i].tok
+		:: else
+		fi;
+		if :: db.lock == i + 1 -> db.lock = GHOST :: else fi;
+#ifdef LIVE
+		ghost.idle = n[i].idle
+#endif
+	:: else
+	fi;
+	if :: n[i].q == WON -> n[i].tok = 0; n[i].hold = 0 :: else fi;
+	n[i].conn = NONE; n[i].q = IDLE; n[i].age = 0;
+	HEARD(i)
+}
+
+#ifdef NO_SETTLE_AFTER_ENTRY
+#define SETTLES(i) true
+#else
+#define SETTLES(i) (n[i].entered) /* said each time; the machine says it until it was heard */
+#endif
+#ifdef NO_DRAIN
+#define DRAINED(i) true
+#else
+#define DRAINED(i) (n[i].act == 0)
+#endif
+#ifdef NO_RELEASED_ONLY_WHEN_ENTERED
+#define PROMISES(i) true
+#else
+#define PROMISES(i) (n[i].entered)
+#endif
+active [NODES] proctype node() {
+	byte i = _pid - NODES;
+	do
+	/* Asking the mint: one request at a time, the send time read first. */
+	:: d_step { n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && n[i].conn != BROKEN && MORE_TERMS && FIRST(i) && MAY_ASK(i) ->
+		n[i].q = BID; n[i].age = 0; n[i].conn = GOOD; n[i].born = 1; ASKS(i);
+		printf("%c: bids\n", 'A' + i) }
+	:: d_step { n[i].phase == LEADING && n[i].q == IDLE && n[i].conn == GOOD && MAY_ASK(i) ->
+		n[i].q = (SETTLES(i) -> SETTLE : BEAT); n[i].age = 0; ASKS(i);
+		printf("%c: sends a heartbeat\n", 'A' + i) }
+	:: d_step { n[i].bye != 0 && n[i].q == IDLE && n[i].conn != BROKEN ->
+		n[i].q = PART + n[i].bye - 1; n[i].conn = GOOD;
+		printf("%c: sends its farewell, released = %d\n", 'A' + i, n[i].bye - 1) }
+
+	/* The answers. */
+	:: d_step { n[i].q == WON ->
+		n[i].phase = LEADING;
+#ifdef NO_HOLD_FROM_REPLY
+		n[i].hold = (n[i].hold > n[i].age -> n[i].hold - n[i].age : 0);
+#endif
+#ifdef FAST
+		n[i].hold = 0;
+#endif
+#ifdef NO_STRICT
+		n[i].hold = 0;
+#endif
+		n[i].q = IDLE;
+		extend(i);
+		n[i].age = 0;
+		printf("%c: leads term %d; act door in %d, deadline in %d\n", 'A' + i, n[i].tok, n[i].hold, n[i].left);
+		judge() }
+	:: d_step { n[i].q == ALIVE ->
+		extend(i);
+		printf("%c: hears that it is alive; deadline in %d\n", 'A' + i, n[i].left);
+		n[i].q = IDLE; n[i].age = 0;
+		judge() }
+	:: d_step { n[i].q == DEPOSED ->
+		if
+		:: n[i].phase == LEADING -> printf("%c: hears that it is deposed\n", 'A' + i);
+			shut(i);
+#ifndef NO_DEPOSED_NEVER_PROMISE
+			n[i].entered = 0
+#endif
+		:: else
+		fi;
+		n[i].q = IDLE; n[i].age = 0 }
+	/* A statement failed; whether it took is unknown, and the session lives on. */
+	:: d_step { FAULTS && (n[i].q == WON || n[i].q >= ALIVE) ->
+		if
+		:: n[i].q == WON -> n[i].tok = 0; n[i].hold = 0
+#ifndef NO_FAILURE_SUSPENDS
+		:: n[i].q != WON && n[i].phase == LEADING -> shut_gate(i)
+#endif
+		:: else
+		fi;
+		n[i].q = IDLE; n[i].age = 0;
+		printf("%c: hears that its statement failed\n", 'A' + i) }
+
+	/* Leading. */
+	:: d_step { n[i].phase == LEADING && !n[i].entered && n[i].hold == 0 && n[i].left > 0 ->
+		n[i].entered = 1; printf("%c: enters its act door\n", 'A' + i) }
+#if defined(NO_ACT_MAX) || defined(NO_HONEST_MAX)
+	:: d_step { n[i].phase == LEADING && n[i].act == 0 && LASTS(i) > 0 ->
+		n[i].act = LASTS(i); printf("%c: acts, for %d\n", 'A' + i, n[i].act) }
+#endif
+#ifdef NO_COMPARE_AT_USE
+	:: d_step { n[i].flag && n[i].left == 0 -> n[i].flag = 0 } /* when somebody gets to it */
+#endif
+
+	/* The staircase down: shut, acts end, farewell. */
+	:: d_step { FAULTS && n[i].phase == LEADING -> printf("%c: steps down\n", 'A' + i);
+		shut(i) }
+	:: d_step { n[i].phase == CLOSING && n[i].act > 0 -> n[i].act = n[i].act - 1;
+		printf("%c: its act is over earlier\n", 'A' + i) }
+	:: d_step { n[i].phase == CLOSING && DRAINED(i) ->
+		n[i].phase = WAITING;
+		n[i].bye = (PROMISES(i) -> 2 : (n[i].conn == GOOD -> 1 : 0));
+		printf("%c: its acts have ended\n", 'A' + i);
+		forget(i) }
+	/* The time to drain is up: given up without the promise. */
+	:: d_step { FAULTS && n[i].phase == CLOSING && n[i].bye == 0 && n[i].conn == GOOD ->
+#ifdef NO_RELEASED_ONLY_WHEN_DRAINED
+		n[i].bye = (n[i].entered -> 2 : 1);
+#else
+		n[i].bye = 1;
+#endif
+		printf("%c: gives up although its acts have not ended\n", 'A' + i) }
+
+	/* The session is lost, or taken for lost. */
+	:: d_step { n[i].conn != NONE && (FAULTS || n[i].conn == BROKEN) && MAY_LEAVE(i) ->
+		leave(i);
+		if
+		:: n[i].phase == LEADING -> shut(i)
+		:: n[i].bye == 1 -> n[i].bye = 0 /* it would only have unlocked */
+		:: else
+		fi;
+		forget(i);
+		printf("%c: has lost its session\n", 'A' + i) }
+	/* kill -9: its acts end with it. What comes next is a new process. */
+	:: d_step { FAULTS && (n[i].phase != WAITING || n[i].q != IDLE || n[i].bye != 0) && MAY_LEAVE(i) ->
+		leave(i);
+		shut_gate(i);
+		n[i].phase = WAITING; n[i].tok = 0; n[i].hold = 0; n[i].act = 0;
+		n[i].entered = 0; n[i].bye = 0;
+		printf("%c: is killed\n", 'A' + i) }
+	od
+}
+
+/* ---- what its client has left behind ----------------------------------------- */
+
+inline ghost_ends() {
+	ghost.here = 0; ghost.q = IDLE; ghost.term = 0; ghost.who = 0;
+#ifdef LIVE
+	ghost.idle = 0;
+#endif
+	UNLOCK(GHOST)
+}
+
+active proctype left_behind() {
+	do
+	:: d_step { ghost.q == BID && LOCK_FREE(GHOST) && MORE_TERMS && FENCE_FREE ->
+		TAKE_LOCK(GHOST); ghost.q = IDLE;
+		mint(ghost.who);
+		h = 0;
+		printf("db: mints epoch %d for a session that %c has left\n", db.epoch, 'A' + ghost.who);
+#ifdef LIVE
+		ghost.idle = 0
+#else
+#ifdef LIE
+		ghost_ends()
+#else
+		ghost.who = 0
+#endif
+#endif
+		}
+	:: d_step { ghost.q == PART_REL ->
+		part(ghost.who, GHOST, ghost.term, true);
+		printf("db: carries out a farewell of %c, late\n", 'A' + ghost.who);
+		ghost_ends() }
+	:: d_step { ghost.here && FAULTS -> ghost_ends();
+		printf("db: a session whose client has left ends\n") }
+	od
+}
+
+/* ---- time, fenced transactions, restarts --------------------------------------- */
+
+/* own_clock counts what node i measures with its own clock. */
+inline own_clock(i) {
+	if :: n[i].left > 0 -> n[i].left = n[i].left - 1 :: else fi;
+	if :: n[i].hold > 0 && n[i].q != WON -> n[i].hold = n[i].hold - 1 :: else fi;
+	if :: (n[i].q == BID || n[i].q == WON || (n[i].q == BEAT || n[i].q == SETTLE || n[i].q == ALIVE) && n[i].phase == LEADING) && n[i].age < LEASE(i) ->
+		n[i].age = n[i].age + 1 :: else fi
+}
+
+inline true_time(i) {
+	if :: n[i].act > 0 -> n[i].act = n[i].act - 1 :: else fi;
+#ifdef LIVE
+	n[i].asked = 0;
+#ifndef NO_SERVER_LEASE
+	/* idle_session_timeout and its kin: a session that was silent for a lease ends. */
+	if
+	:: n[i].conn == GOOD ->
+		n[i].idle = n[i].idle + 1;
+		if
+		:: n[i].idle == LEASE(i) -> end_session(i);
+			printf("db: the lease of %c's session runs out\n", 'A' + i)
+		:: else
+		fi
+	:: else
+	fi
+#endif
+#endif
+}
+
+#ifdef LIVE
+/* Leads and goes on leading: its door is open, its session and its term are current. */
+#define LEADS(i) (DOOR(i) && n[i].conn == GOOD && n[i].tok == db.term)
+#endif
+
+inline everywhere_but(x) {
+#ifdef LIVE
+	led = quiet && (LEADS(0) || LEADS(1));
+#endif
+	if :: x != 0 -> own_clock(0) :: else fi;
+	if :: x != 1 -> own_clock(1) :: else fi;
+#if NODES > 2
+	if :: x != 2 -> own_clock(2) :: else fi;
+#endif
+	true_time(0); true_time(1);
+#if NODES > 2
+	true_time(2);
+#endif
+#ifdef LIVE
+	if
+	:: ghost.here ->
+#ifndef NO_SERVER_LEASE
+		ghost.idle = ghost.idle + 1;
+		if
+		:: ghost.idle == LEASE(ghost.who) -> ghost_ends();
+			printf("db: the lease of a session whose client has left runs out\n")
+		:: else
+		fi
+#endif
+	:: else
+	fi;
+#ifndef NO_FENCE_ENDS
+	/* idle_in_transaction_session_timeout, set by the fence; eviction comes on top. */
+	if
+	:: db.fenced != 0 ->
+		fence_idle = fence_idle + 1;
+		if
+		:: fence_idle == L0 -> db.fenced = 0; fence_idle = 0; printf("db: a frozen fence is ended\n")
+		:: else
+		fi
+	:: else
+	fi;
+#endif
+	if
+	:: quiet && !led -> waited = waited + 1; assert(somebody_acts)
+	:: else
+	fi;
+#endif
+	printf("---- a tick\n");
+	judge()
+}
+
+#ifdef NO_FENCE_CHECKS
+#define FENCE_LETS(e) ((e) != 0 && (e) <= db.top)
+#else
+#define FENCE_LETS(e) ((e) != 0 && (e) == db.epoch)
+#endif
+
+active proctype outside() {
+	do
+#ifdef LIVE
+	/* Once all is quiet, whatever can happen happens before time moves on. */
+	:: d_step { !quiet -> everywhere_but(99) }
+	:: atomic { quiet && !led && timeout -> d_step { everywhere_but(99) } }
+	:: d_step { !quiet -> quiet = 1; n[0].asked = 0; n[1].asked = 0;
+#if NODES > 2
+		n[2].asked = 0;
+#endif
+		printf("==== the last fault\n") }
+#else
+	:: d_step { true -> everywhere_but(99) }
+#endif
+#ifdef SLIP
+	/* One clock is slow or fast by one tick, once. */
+	:: d_step { !slipped -> slipped = 1; printf("the clock of A misses a tick\n"); everywhere_but(0) }
+	:: d_step { !slipped -> slipped = 1; printf("the clock of B misses a tick\n"); everywhere_but(1) }
+	:: d_step { !slipped -> slipped = 1; own_clock(0); printf("the clock of A counts a tick too many\n"); judge() }
+	:: d_step { !slipped -> slipped = 1; own_clock(1); printf("the clock of B counts a tick too many\n"); judge() }
+#endif
+#ifdef NO_BOOTTIME
+	:: d_step { true -> printf("A is suspended, and its clock with it\n"); everywhere_but(0) }
+	:: d_step { true -> printf("B is suspended, and its clock with it\n"); everywhere_but(1) }
+#endif
+
+	/* Anybody may come to the fence with any token at any time, years late: the gate
+	 * is not asked. What it refuses changes nothing. Once let in, the transaction
+	 * stays open for as long as it likes, its client frozen or not. */
+	:: d_step { FAULTS && db.fenced == 0 && FENCE_LETS(db.epoch) -> db.fenced = db.epoch;
+		printf("fence: lets epoch %d in\n", db.epoch) }
+	:: d_step { FAULTS && db.fenced == 0 && db.epoch > 1 && FENCE_LETS(db.epoch - 1) -> db.fenced = db.epoch - 1;
+		printf("fence: lets epoch %d in\n", db.epoch - 1) }
+	:: d_step { FAULTS && db.fenced != 0 ->
+		printf("fence: epoch %d commits\n", db.fenced);
+		assert(fence_refuses);
+		db.fenced = 0;
+#ifdef LIVE
+		fence_idle = 0
+#endif
+		}
+	/* Rolled back, timed out, evicted. */
+	:: d_step { FAULTS && db.fenced != 0 -> db.fenced = 0;
+#ifdef LIVE
+		fence_idle = 0;
+#endif
+		printf("fence: ends without a commit\n") }
+
+	/* The database restarts: every session and transaction ends, rows stay. */
+	:: d_step { FAULTS ->
+		if :: n[0].conn == GOOD -> end_session(0) :: else fi;
+		if :: n[1].conn == GOOD -> end_session(1) :: else fi;
+#if NODES > 2
+		if :: n[2].conn == GOOD -> end_session(2) :: else fi;
+#endif
+		ghost_ends();
+		db.lock = 0; db.fenced = 0;
+#ifdef LIVE
+		fence_idle = 0;
+#endif
+#ifdef NO_ROWS_SURVIVE
+		db.epoch = 0; db.term = 0; db.hold = 0; db.released = 0;
+#endif
+		printf("db: restarts\n") }
+	od
+}
+
+#ifdef MOVES
+/* `timeout` lets time move once nothing else can happen. Something that could go on
+ * happening for ever would stop time, and somebody_acts would hold for nothing:
+ * there is no endless run of steps without a tick. */
+byte since;
+never {
+	do
+	:: true
+	:: atomic { quiet -> since = waited; goto accept_still }
+	od;
+accept_still:
+	do
+	:: waited == since && !led
+	od
+}
+#endif
