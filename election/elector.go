@@ -53,7 +53,7 @@ func New(cfg Config) (*Elector, error) {
 		cfg:     cfg,
 		machine: NewMachine(cfg.settings()),
 		desks:   map[string]*desk{},
-		inputs:  make(chan Input, 64),
+		inputs:  make(chan Input, 256),
 		over:    make(chan struct{}),
 		watches: map[int64]context.CancelFunc{},
 		waiting: map[string][]chan error{},

@@ -83,7 +83,7 @@ func TestCrashHolds(t *testing.T) {
 		cfg := election.Config{Mint: mint, ID: "b", Roles: []election.Role{{Scope: "s"}}, Clock: bubbleClock()}
 		var dead int64
 		mint.With(func(now time.Duration, s *electiontest.Store) {
-			dead = s.Open(now, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict})
+			dead = s.Open(now, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict}, electiontest.SessionLocks)
 			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: time.Second}}); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,8 @@ import (
 // Causes with which a leadership ends; find them with errors.Is in the cause of
 // a role's context.
 var (
+	// ErrBarred: the mint refuses this candidate, and will as long as it is as it is.
+	ErrBarred = errors.New("the mint refuses this candidate")
 	// ErrDeposed: the mint has a newer term for the scope.
 	ErrDeposed = errors.New("deposed: the mint has a newer term")
 	// ErrStepDown: this process was asked to give the scope up.

@@ -63,7 +63,7 @@ type StateChanged struct {
 
 // Bidding is one batch of bids, as it went.
 type Bidding struct {
-	Scopes  []string
+	Scopes  []string // those that the mint tried
 	Sent    fence.Instant
 	Took    time.Duration
 	Results []Result // in the order of Scopes; none after an error

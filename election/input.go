@@ -16,7 +16,7 @@ type (
 	Tick struct{}
 	// Opened answers Connect.
 	Opened struct{}
-	// Tried answers Try.
+	// Tried answers Try. There may be fewer results than bids: the rest was not tried.
 	Tried struct {
 		Sent    fence.Instant
 		Results []Result
@@ -49,6 +49,9 @@ type (
 		To      string
 		Timeout time.Duration
 	}
+	// Several are inputs that came at once, in their order: what they lead to is
+	// worked out once. Ten thousand scopes that change hands wake ten thousand times.
+	Several struct{ Inputs []Input }
 	// Ended says that the role of a shut gate has returned and that no act of it
 	// is under way.
 	Ended struct{ Scope string }
@@ -63,6 +66,7 @@ func (Beaten) input()   {}
 func (Parted) input()   {}
 func (Failed) input()   {}
 func (Woken) input()    {}
+func (Several) input()  {}
 func (StepDown) input() {}
 func (Ended) input()    {}
 func (Stop) input()     {}

@@ -13,7 +13,7 @@ func (m *Machine) opened(now fence.Instant) {
 	m.link = link{up: true}
 	m.heardAt, m.beatAt = now, now
 	for _, s := range m.seats {
-		s.tryAt = now.Add(time.Duration(s.Rank) * m.set.RankDelay)
+		s.try(now.Add(time.Duration(s.Rank) * m.set.RankDelay))
 		if s.state == waiting && s.farewell == nil && s.resting {
 			m.rest(s, now)
 		}
@@ -22,9 +22,17 @@ func (m *Machine) opened(now fence.Instant) {
 
 func (m *Machine) tried(now fence.Instant, in Tried) {
 	m.asking = nothing
+	m.draws = draws{}
+	if n := len(in.Results); n < len(m.asked) {
+		m.from = m.asked[n].place
+	}
 	for i, r := range in.Results {
 		s := m.asked[i]
-		s.failures = 0
+		if r.Outcome == Full {
+			m.full(s, now, r.Why)
+			continue
+		}
+		s.failures, m.fulls = 0, 0
 		if len(r.Evicted) > 0 {
 			m.report(Fact{Kind: Evicted, Scope: s.Scope, Blockers: r.Evicted})
 		}
@@ -44,17 +52,26 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 				s.busySince = now
 				m.report(Fact{Kind: Blocked, Scope: s.Scope})
 			}
-			s.tryAt = now
+			s.try(now)
 		case Yield:
 			s.process = 0
-			s.tryAt = now.Add(m.between(m.set.BackoffMin, m.set.BackoffMax))
+			m.rebid(s, now)
 		case Refused:
 			s.process = 0
-			s.tryAt = now.Add(m.jitter(m.set.RetryMax))
+			s.try(now.Add(drawn(&m.draws.refused, func() time.Duration { return m.jitter(m.set.RetryMax) })))
 			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
+		case Full:
 		}
 	}
 	m.watch()
+}
+
+// full: no bid has a chance until the mint has room again. One line says so, not
+// one for each scope.
+func (m *Machine) full(s *seat, now fence.Instant, why error) {
+	m.fulls++
+	m.fullTil = now.Add(m.backoff(m.fulls))
+	m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: m.fullTil.Sub(now)})
 }
 
 func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
@@ -170,9 +187,9 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 
 // rest lets others bid first for a scope that was just given up.
 func (m *Machine) rest(s *seat, now fence.Instant) {
-	s.tryAt = now
+	s.try(now)
 	if s.resting {
-		s.tryAt = now.Add(m.jitter(m.set.YieldAfterStep))
+		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
 		s.resting, s.restTill = false, s.tryAt
 	}
 }
@@ -184,6 +201,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.lost(now, in)
 		return
 	}
+	m.draws = draws{}
 	for _, s := range m.asked {
 		switch what {
 		case beating:
@@ -195,7 +213,8 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 			}
 		case trying:
 			s.failures++
-			s.tryAt = now.Add(m.backoff(s.failures))
+			s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(s.failures) })))
+			m.pollAt = max(m.pollAt, s.tryAt)
 			m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: in.Err, After: s.tryAt.Sub(now)})
 		case parting:
 			// Whether it was said is unknown: say it again, or, when stopping, let
@@ -214,6 +233,10 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.link.up = false
 	m.link.failures++
 	m.link.retryAt = now.Add(m.backoff(m.link.failures))
+	kind := Retrying
+	if errors.Is(in.Err, ErrBarred) { // as it would be the next time
+		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
+	}
 	for _, s := range m.seats {
 		s.busySince, s.process, s.nudges = 0, 0, 0
 		switch s.state {
@@ -228,13 +251,16 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		case waiting:
 		}
 	}
-	m.report(Fact{Kind: Retrying, Err: in.Err, After: m.link.retryAt.Sub(now)})
+	m.report(Fact{Kind: kind, Err: in.Err, After: m.link.retryAt.Sub(now)})
 	m.watch()
 }
 
+// maxDoublings bounds the exponent of a back-off.
+const maxDoublings = 10
+
 // backoff is exponential with jitter, capped (S5).
 func (m *Machine) backoff(failures int) time.Duration {
-	d := m.set.BackoffMin << min(failures-1, 10)
+	d := m.set.BackoffMin << min(failures-1, maxDoublings)
 	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
 }
 
@@ -242,8 +268,12 @@ func (m *Machine) backoff(failures int) time.Duration {
 // looked at, to learn whose end to wait for; a free one is tried in quick
 // succession.
 func (m *Machine) woken(now fence.Instant, in Woken) {
-	for _, s := range m.seats {
-		all := in.Scope == "" && in.Process == 0
+	all := in.Scope == "" && in.Process == 0
+	seats := m.seats
+	if s := m.seat(in.Scope); s != nil {
+		seats = []*seat{s}
+	}
+	for _, s := range seats {
 		gone := in.Process != 0 && s.process == in.Process
 		if s.state != waiting || s.busySince != 0 || !all && !gone && s.Scope != in.Scope {
 			continue
@@ -258,11 +288,17 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		if in.Holder == "" {
 			at = max(at, s.restTill) // the news may be of our own farewell
 		}
-		if !s.resting {
-			s.tryAt = min(s.tryAt, at)
+		switch {
+		case s.resting:
+		case s.polled:
+			s.try(at)
+		default:
+			s.try(min(s.tryAt, at))
 		}
 	}
-	m.watch()
+	if in.Process != 0 {
+		m.watch()
+	}
 }
 
 func (m *Machine) stepDown(now fence.Instant, in StepDown) {
@@ -305,5 +341,5 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	f := s.parting
 	f.Released = s.entered && !errors.Is(s.why, ErrDeposed)
 	s.farewell = &f
-	s.tryAt = now
+	s.try(now)
 }

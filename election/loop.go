@@ -38,7 +38,7 @@ func (e *Elector) Run(ctx context.Context) error {
 			stop = nil
 			in = Stop{Timeout: e.cfg.DrainTimeout}
 		}
-		if e.step(in) {
+		if slices.ContainsFunc(e.gather(in), e.step) {
 			return e.machine.left()
 		}
 		timer.Stop()
@@ -46,6 +46,40 @@ func (e *Elector) Run(ctx context.Context) error {
 			timer.Reset(max(0, next.Sub(e.cfg.Clock())))
 		}
 	}
+}
+
+// mostAtOnce bounds what is gathered, so that an answer does not wait long behind it.
+const mostAtOnce = 1000
+
+// gather joins hints and ends that have come already into one input. What comes
+// after them follows by itself.
+func (e *Elector) gather(first Input) []Input {
+	joined := Several{Inputs: []Input{first}}
+	for joins(first) && len(joined.Inputs) < mostAtOnce {
+		select {
+		case in := <-e.inputs:
+			if !joins(in) {
+				return []Input{joined, in}
+			}
+			joined.Inputs = append(joined.Inputs, in)
+			continue
+		default:
+		}
+		break
+	}
+	if len(joined.Inputs) == 1 {
+		return joined.Inputs
+	}
+	return []Input{joined}
+}
+
+// joins: these ask for nothing that the loop itself has to do first.
+func joins(in Input) bool {
+	switch in.(type) {
+	case Woken, Ended:
+		return true
+	}
+	return false
 }
 
 // step feeds the machine and carries out what it wants; true when all is over.
@@ -68,10 +102,20 @@ func (e *Elector) step(in Input) bool {
 		}
 	}
 	actions := e.machine.Step(e.cfg.Clock(), in)
-	if len(actions) > 0 {
+	if slices.ContainsFunc(actions, visible) {
 		e.publish()
 	}
 	return slices.ContainsFunc(actions, e.perform)
+}
+
+// visible tells whether a snapshot would show what an action is about. A heartbeat of
+// ten thousand terms moves as many deadlines and shows nothing.
+func visible(a Action) bool {
+	switch a.(type) {
+	case Extend, Suspend, Beat, Try, Watch:
+		return false
+	}
+	return true
 }
 
 func (m *Machine) leads(scope string) bool {
@@ -121,6 +165,9 @@ func (e *Elector) call(a Action) {
 				results, err = session.Try(ctx, a.Bids)
 				return err
 			})
+			if err == nil {
+				a.Bids = a.Bids[:len(results)] // the rest was not tried
+			}
 			if f := e.cfg.Events.Attempt; f != nil {
 				f(Bidding{Scopes: scopesOf(a.Bids, func(b Bid) string { return b.Scope }), Sent: sent, Took: took, Results: results, Err: err})
 			}

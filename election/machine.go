@@ -30,6 +30,11 @@ type Machine struct {
 	heardAt fence.Instant // when the session was last used
 	partAt  fence.Instant // not before this are farewells said, after one failed
 	watched []int64
+	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
+	from    int           // the seat to begin with: more were due than fit
+	fullTil fence.Instant // no bids before this: the mint has no room
+	fulls   int           // in a row
+	draws   draws
 	random  uint64
 	stop    bool
 	stopBy  fence.Instant // when the time to drain is up, once stopping
@@ -52,6 +57,7 @@ type Settings struct {
 	Seed           uint64        // for jitter
 	RankDelay      time.Duration // a candidate of rank n bids n times this later
 	YieldAfterStep time.Duration // a candidate that gave a scope up lets others go first
+	Batch          int           // bids or farewells in one call; default 500
 }
 
 // SeatSettings are one role's part of the Settings.
@@ -83,6 +89,7 @@ type link struct {
 // NewMachine returns a machine that wants to connect at once.
 func NewMachine(s Settings) *Machine {
 	s.LockTimeout = or(s.LockTimeout, DefaultLockTimeout(s.Lease))
+	s.Batch = or(s.Batch, 500)
 	m := &Machine{set: s, random: s.Seed}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
@@ -93,6 +100,9 @@ func NewMachine(s Settings) *Machine {
 		}
 		return 1
 	})
+	for i, s := range m.seats {
+		s.place = i
+	}
 	return m
 }
 
@@ -102,6 +112,19 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	if m.over {
 		return nil
 	}
+	if several, ok := in.(Several); ok {
+		for _, one := range several.Inputs {
+			m.take(now, one)
+		}
+	} else {
+		m.take(now, in)
+	}
+	m.pass(now)
+	m.pump(now)
+	return m.out
+}
+
+func (m *Machine) take(now fence.Instant, in Input) {
 	switch in := in.(type) {
 	case Opened:
 		m.opened(now)
@@ -121,11 +144,8 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 		m.ended(now, in.Scope)
 	case Stop:
 		m.stopping(now, in)
-	case Tick:
+	case Tick, Several:
 	}
-	m.pass(now)
-	m.pump(now)
-	return m.out
 }
 
 // left says whether a role is still running although all is over.

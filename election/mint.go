@@ -33,7 +33,8 @@ type Mint interface {
 // A session may also have a method Caution() error: what whoever runs this should
 // know although it works. It is logged, and told as a [Cautioned] fact.
 type Session interface { //nolint:interfacebloat // one call a step of a tenure: take, keep, give back; every mint has all of them
-	// Try bids for scopes; the results are in the order of the bids.
+	// Try bids for scopes; the results are in the order of the bids. There may be
+	// fewer than bids, but one at least: the rest was not tried, bid for it again.
 	Try(ctx context.Context, bids []Bid) ([]Result, error)
 	// Beat renews terms and says of each, in order, whether it is still current.
 	Beat(ctx context.Context, pulses []Pulse) ([]bool, error)
@@ -97,6 +98,8 @@ const (
 	Yield
 	// Refused: this candidate must not lead this scope, Why says why.
 	Refused
+	// Full: the mint has no room for any bid at present, Why says why. Bid again later.
+	Full
 )
 
 // Result answers one bid.
@@ -110,7 +113,7 @@ type Result struct {
 	Process int64         // Held: its process key, 0 if unknown
 	Age     time.Duration // Held: since its last heartbeat, by the mint's clock; never decides anything
 	Evicted []Blocker     // whoever was ended to get the fence
-	Why     error         // Refused
+	Why     error         // Refused, Full
 }
 
 // Blocker is a session that held a fence for longer than a lease.

@@ -1,6 +1,10 @@
 package election
 
-import "github.com/conchhq/conch/fence"
+import (
+	"slices"
+
+	"github.com/conchhq/conch/fence"
+)
 
 // pump asks the mint for the next thing, if nothing is being asked.
 func (m *Machine) pump(now fence.Instant) {
@@ -53,6 +57,10 @@ func (m *Machine) wantsLink() bool {
 // beat renews all terms in one go. With none to renew it keeps the session from
 // idling away, which the mint would take for death.
 func (m *Machine) beat(now fence.Instant) bool {
+	led := slices.ContainsFunc(m.seats, func(s *seat) bool { return s.state == leading || s.draining })
+	if led && now < m.beatAt || !led && now < m.heardAt.Add(m.set.Lease/3) {
+		return false
+	}
 	var pulses []Pulse
 	var asked []*seat
 	for _, s := range m.seats {
@@ -61,13 +69,6 @@ func (m *Machine) beat(now fence.Instant) bool {
 			pulses = append(pulses, Pulse{Token: s.token, Settle: s.settling})
 			asked = append(asked, s)
 		}
-	}
-	due := now >= m.beatAt
-	if len(pulses) == 0 {
-		due = now >= m.heardAt.Add(m.set.Lease/3)
-	}
-	if !due {
-		return false
 	}
 	m.beatAt = now.Add(m.jitter(m.set.Heartbeat))
 	m.ask(beating, asked, Beat{Pulses: pulses})
@@ -82,7 +83,7 @@ func (m *Machine) part(now fence.Instant) bool {
 	var farewells []Farewell
 	var asked []*seat
 	for _, s := range m.seats {
-		if s.farewell != nil {
+		if s.farewell != nil && len(asked) < m.set.Batch {
 			s.saying = s.farewell
 			farewells = append(farewells, *s.farewell)
 			asked = append(asked, s)
@@ -95,38 +96,67 @@ func (m *Machine) part(now fence.Instant) bool {
 	return true
 }
 
-// try bids for all scopes whose time has come. A scope whose fence is busy is
-// tried by itself and after all others, since that blocks for a moment.
+// try bids for the scopes whose time has come, a batch at a time, so that heartbeats
+// come in between. A scope whose fence is busy is tried by itself and after all
+// others, since that blocks for a moment.
 func (m *Machine) try(now fence.Instant) bool {
-	var bids []Bid
-	var asked []*seat
-	var busy *seat
-	for _, s := range m.seats {
-		switch {
-		case s.state != waiting || s.Never || m.stop || s.farewell != nil || now < s.tryAt:
-		case s.busySince != 0:
-			if busy == nil || s.tryAt < busy.tryAt {
-				busy = s
-			}
-		default:
-			if s.firstBid == 0 {
-				s.firstBid = now
-			}
-			bids, asked = append(bids, Bid{Scope: s.Scope, Lease: s.Lease}), append(asked, s)
-		}
-	}
-	if len(asked) == 0 && busy != nil {
-		asked = []*seat{busy}
-		bids = []Bid{{
-			Scope: busy.Scope, Lease: busy.Lease,
-			Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > m.set.Lease,
-		}}
-	}
-	if len(asked) == 0 {
+	if m.stop || now < m.fullTil {
 		return false
 	}
-	m.ask(trying, asked, Try{Bids: bids})
+	asked := m.due(now, nil, false)
+	asked = m.due(now, asked, true) // what nobody has woken comes last
+	if m.from = 0; len(asked) == m.set.Batch {
+		m.from = (asked[len(asked)-1].place + 1) % len(m.seats)
+	}
+	bids := make([]Bid, len(asked))
+	for i, s := range asked {
+		s.firstBid = or(s.firstBid, now)
+		bids[i] = Bid{Scope: s.Scope, Lease: s.Lease}
+	}
+	if len(asked) > 0 {
+		m.ask(trying, asked, Try{Bids: bids})
+		return true
+	}
+	busy := m.busiest(now)
+	if busy == nil {
+		return false
+	}
+	m.ask(trying, []*seat{busy}, Try{Bids: []Bid{{
+		Scope: busy.Scope, Lease: busy.Lease,
+		Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > m.set.Lease,
+	}}})
 	return true
+}
+
+// due adds the seats to bid for, as far as they fit, from where the last batch ended.
+func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
+	for i := range m.seats {
+		s := m.seats[(m.from+i)%len(m.seats)]
+		if len(asked) < m.set.Batch && s.bids() && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
+			asked = append(asked, s)
+		}
+	}
+	return asked
+}
+
+// busiest is the seat that has waited longest for acts of the last term.
+func (m *Machine) busiest(now fence.Instant) (busy *seat) {
+	for _, s := range m.seats {
+		if s.bids() && s.busySince != 0 && now >= s.tryAt && (busy == nil || s.tryAt < busy.tryAt) {
+			busy = s
+		}
+	}
+	return busy
+}
+
+func (s *seat) bids() bool { return s.state == waiting && !s.Never && s.farewell == nil }
+
+// triedAt is when a seat that bids is due.
+func (m *Machine) triedAt(s *seat) fence.Instant {
+	if s.polled {
+		return m.pollAt
+	}
+	return s.tryAt
 }
 
 func (m *Machine) ask(r request, asked []*seat, a Action) {
@@ -167,8 +197,8 @@ func (m *Machine) Next() fence.Instant {
 				at(s.drainBy)
 			}
 		case waiting:
-			if m.link.up && idle && !s.Never && !m.stop && s.farewell == nil {
-				at(s.tryAt)
+			if m.link.up && idle && s.bids() && !m.stop {
+				at(max(m.triedAt(s), m.fullTil))
 			}
 		}
 		if s.farewell != nil && m.link.up && idle {

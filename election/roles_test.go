@@ -299,7 +299,7 @@ func TestPreferredGoesFirst(t *testing.T) {
 func TestTwoDoorsTwoRoles(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		b.mint.With(func(now time.Duration, s *electiontest.Store) {
-			dead := s.Open(now, election.Candidate{ID: "x", Lease: time.Second, Takeover: election.Strict})
+			dead := s.Open(now, election.Candidate{ID: "x", Lease: time.Second, Takeover: election.Strict}, electiontest.SessionLocks)
 			if _, err := s.Try(now, dead, []election.Bid{{Scope: "s", Lease: 5 * time.Second}}); err != nil {
 				t.Error(err)
 			}

@@ -18,10 +18,12 @@ const (
 // seat is the machine's view of one scope.
 type seat struct {
 	SeatSettings
+	place int // among the seats
 	state phase
 
 	// waiting
 	tryAt     fence.Instant
+	polled    bool  // bid for with the next poll instead
 	failures  int   // tries in a row that ended in an error
 	nudges    int   // quick tries left after a wake
 	before    int64 // the holder's process at that wake, 0 if it was not known
@@ -67,14 +69,40 @@ func (m *Machine) nextTry(s *seat, now fence.Instant) {
 	if s.nudges > 0 {
 		step := quickTries - s.nudges
 		s.nudges--
-		s.tryAt = now.Add(m.jitter(time.Millisecond << step))
+		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << step) })))
 		return
 	}
-	if s.process != 0 {
-		s.tryAt = now.Add(m.jitter(m.set.CheckInterval)) // the end of its holder wakes us earlier
+	if s.process == 0 {
+		m.rebid(s, now)
 		return
 	}
-	s.tryAt = now.Add(m.between(m.set.BackoffMin, m.set.BackoffMax)) // S5
+	s.polled = true // the end of its holder wakes us earlier
+	if m.pollAt <= now {
+		m.pollAt = now.Add(m.jitter(m.set.CheckInterval))
+	}
+}
+
+// rebid tries again soon, with nothing to wait for (S5).
+func (m *Machine) rebid(s *seat, now fence.Instant) {
+	s.try(now.Add(drawn(&m.draws.backoff, func() time.Duration { return m.between(m.set.BackoffMin, m.set.BackoffMax) })))
+}
+
+func (s *seat) try(at fence.Instant) { s.tryAt, s.polled = at, false }
+
+// draws are the pauses that seats with one answer have in common: each with a pause
+// of its own would bid in a statement of its own.
+type draws struct {
+	nudges  [quickTries]time.Duration
+	backoff time.Duration
+	refused time.Duration
+	failed  [maxDoublings + 1]time.Duration
+}
+
+func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
+	if *kept == 0 {
+		*kept = draw()
+	}
+	return *kept
 }
 
 // open begins a term.

@@ -9,22 +9,51 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// Look is the first half of a bid: it finds out which of the scopes' processes are
+// gone, and keeps their keys until the second half, Try, which may come later.
+func (s *Store) Look(id int64, bids []election.Bid) {
+	ss := s.sessions[id]
+	if ss == nil {
+		return
+	}
+	ss.dead, ss.looked = map[int64]bool{}, map[string]int64{}
+	for _, b := range bids {
+		r := s.rows[b.Scope]
+		switch {
+		case r == nil || r.parted || r.process == id:
+			ss.looked[b.Scope] = 0
+		case s.Gone(r.process) || !s.keeps(ProcessKeyChecked) || !s.keeps(LockExcludes):
+			ss.looked[b.Scope] = r.process
+			ss.dead[r.process] = true
+		}
+	}
+}
+
 // Try answers bids as conch.bid does in the database. Bids that ask to block are
 // answered at once: waiting is the caller's part.
 func (s *Store) Try(now time.Duration, id int64, bids []election.Bid) ([]election.Result, error) {
 	ss := s.sessions[id]
-	if ss == nil {
+	if ss == nil || s.stones[id] {
 		return nil, election.ErrSessionLost
 	}
 	ss.usedAt = now
+	if ss.looked == nil {
+		s.Look(id, bids)
+	}
+	defer func() { ss.dead, ss.looked = nil, nil }()
 	results := make([]election.Result, len(bids))
 	for i, b := range bids {
-		results[i] = s.bid(now, id, ss.who, b)
+		delete(ss.minted, b.Scope)
+		results[i] = s.bid(now, id, ss, b)
+		if results[i].Outcome == election.Won {
+			ss.minted[b.Scope] = results[i].Token.Term
+		}
 	}
 	return results, nil
 }
 
-func (s *Store) bid(now time.Duration, id int64, who election.Candidate, b election.Bid) election.Result {
+func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) election.Result {
+	who := ss.who
 	r := s.rows[b.Scope]
 	if r == nil {
 		r = &row{released: true, parted: true, takeover: who.Takeover, system: s.system, timeline: 1, partedAt: -time.Hour}
@@ -46,11 +75,16 @@ func (s *Store) bid(now time.Duration, id int64, who election.Candidate, b elect
 		s.unlock(id, b.Scope)
 		res.Outcome = election.Yield
 		return res
-	}
-	if holder, taken := s.locks[b.Scope]; taken && holder != id && s.keeps(LockExcludes) {
+	case !s.takeable(r, id, ss):
+		s.unlock(id, b.Scope) // a holder of the other mode holds no scope lock
 		return res
 	}
-	s.locks[b.Scope] = id
+	if ss.locks == SessionLocks {
+		if holder, taken := s.locks[b.Scope]; taken && holder != id && s.keeps(LockExcludes) {
+			return res
+		}
+		s.locks[b.Scope] = id
+	}
 	if b.Evict {
 		res.Evicted = s.evict(b.Scope)
 	}
@@ -58,8 +92,48 @@ func (s *Store) bid(now time.Duration, id int64, who election.Candidate, b elect
 		res.Outcome = election.Busy
 		return res
 	}
+	if !r.parted && r.process != id {
+		gone := r.process
+		if !s.keeps(ProcessKeyRechecked) {
+			gone = ss.looked[b.Scope]
+		}
+		s.bury(gone, Tombstone)
+	}
 	s.mint(r, id, who, b, &res)
 	return res
+}
+
+// takeable tells whether nobody can be leading: the scope was given up, or its
+// process is this one or gone. What was seen at the look must still be in the row.
+func (s *Store) takeable(r *row, id int64, ss *session) bool {
+	if !s.keeps(ProcessKeyRechecked) {
+		_, seen := ss.looked[r.token.Scope]
+		return seen
+	}
+	return r.parted || r.process == id || ss.dead[r.process]
+}
+
+// bury tombstones a process: its one heartbeat fails from now on.
+func (s *Store) bury(process int64, because Rule) {
+	if s.keeps(because) {
+		s.stones[process] = true
+	}
+}
+
+// Advance raises an epoch as conch.advance does. Whoever leads is deposed.
+func (s *Store) Advance(now time.Duration, scope string) {
+	r := s.rows[scope]
+	if r == nil {
+		return
+	}
+	s.remember()
+	if !r.parted {
+		s.bury(r.process, AdvanceTombstones)
+	}
+	s.log(scope, r.token.Epoch, r.token.Holder, "evicted")
+	r.released = r.released && r.parted
+	r.token.Epoch, r.token.Term = r.token.Epoch+1, s.newTerm()
+	r.parted, r.partedAt, r.to = true, now, ""
 }
 
 func (s *Store) fencedNow(scope string) bool {
@@ -146,16 +220,24 @@ func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]bo
 	}
 	ss.usedAt = now
 	alive := make([]bool, len(pulses))
+	if ss.locks == ProcessLocks && len(pulses) > 0 && s.stones[id] {
+		return nil, election.ErrSessionLost
+	}
 	for i, p := range pulses {
 		r := s.rows[p.Token.Scope]
 		if r == nil {
 			continue
 		}
-		alive[i] = r.token.Term == p.Token.Term
-		if !s.keeps(TermInPredicate) {
+		current := r.token.Term == p.Token.Term
+		switch {
+		case ss.locks == ProcessLocks: // the row is not even read
+			alive[i] = ss.minted[p.Token.Scope] == p.Token.Term || !s.keeps(TermsRemembered)
+		case s.keeps(TermInPredicate):
+			alive[i] = current
+		default:
 			alive[i] = r.token.Holder == p.Token.Holder
 		}
-		if alive[i] && p.Settle {
+		if p.Settle && (current || alive[i] && !s.keeps(TermInPredicate)) {
 			r.hold = r.lease
 		}
 	}
@@ -171,10 +253,16 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 	ss.usedAt = now
 	current := make([]bool, len(farewells))
 	for i, f := range farewells {
+		if ss.minted[f.Token.Scope] == f.Token.Term {
+			delete(ss.minted, f.Token.Scope)
+		}
 		r := s.rows[f.Token.Scope]
 		if r != nil && r.token.Term == f.Token.Term {
 			current[i] = true
 			s.remember()
+			if !r.parted && r.process != id {
+				s.bury(r.process, LateFarewellBuries)
+			}
 			r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
 			event := "lost"
 			switch {

@@ -21,6 +21,13 @@ type Harness struct {
 	Fence func(t *testing.T, m election.Mint, token fence.Token) (commit func() error, err error)
 	// Kill ends a session from outside, without a goodbye.
 	Kill func(t *testing.T, m election.Mint, s election.Session)
+	// Beside returns another mint over the same rows, whose sessions keep what they
+	// win in the other way: a lock a scope, or a lock a process. It may be nil.
+	Beside func(t *testing.T, m election.Mint) election.Mint
+	// Unlock frees every lock of a session that lives on. It may be nil.
+	Unlock func(t *testing.T, m election.Mint, s election.Session)
+	// Advance raises the epoch of a scope as an operator does. It may be nil.
+	Advance func(t *testing.T, m election.Mint, scope string)
 	// Freeze cuts a session off without ending it, as a stopped process or a
 	// network that swallows packets does, until thaw. Other sessions go on. It
 	// may be nil.
@@ -67,6 +74,12 @@ func Exercise(t *testing.T, h Harness) {
 		{"FrozenIsFreed", frozenIsFreed},
 		{"OddNames", oddNames},
 		{"Electors", electors},
+		{"MixedExclusive", mixedExclusive},
+		{"MixedSuccession", mixedSuccession},
+		{"MixedContest", mixedContest},
+		{"UnlockedIsReplaced", unlockedIsReplaced},
+		{"LateFarewell", lateFarewell},
+		{"AdvanceDeposes", advanceDeposes},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -78,8 +91,9 @@ func Exercise(t *testing.T, h Harness) {
 // exercise is one case at work.
 type exercise struct {
 	*testing.T
-	h    Harness
-	mint election.Mint
+	h      Harness
+	mint   election.Mint
+	beside election.Mint
 }
 
 // The leases of most cases are long, so that a busy machine does not end them.
@@ -207,5 +221,5 @@ func (x *exercise) within(limit time.Duration, what string, f func(ctx context.C
 }
 
 func outcome(o election.Outcome) string {
-	return [...]string{"held", "won", "busy", "yield", "refused"}[o]
+	return [...]string{"held", "won", "busy", "yield", "refused", "full"}[o]
 }

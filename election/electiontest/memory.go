@@ -16,7 +16,14 @@ import (
 type Memory struct {
 	// Fault, if set, is asked before each call of a session.
 	Fault func(call string) Fault
+	// Locks are those of new sessions; SessionLocks unless set.
+	Locks Locks
 
+	*shared
+}
+
+// shared is what several mints in memory over one store have in common.
+type shared struct {
 	mu      sync.Mutex
 	store   *Store
 	start   time.Time
@@ -38,8 +45,14 @@ var ErrInjected = errors.New("electiontest: injected fault")
 
 // NewMemory returns a mint without rows.
 func NewMemory() *Memory {
-	return &Memory{store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){}}
+	return &Memory{Locks: SessionLocks, shared: &shared{
+		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){},
+	}}
 }
+
+// Beside returns another mint over the same rows, whose sessions keep what they win
+// in another way.
+func (m *Memory) Beside(locks Locks) *Memory { return &Memory{Locks: locks, shared: m.shared} }
 
 // With runs f on the store, and wakes whoever waits for a change.
 func (m *Memory) With(f func(now time.Duration, s *Store)) {
@@ -60,7 +73,7 @@ func (m *Memory) wake() {
 func (m *Memory) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
 	s := &memorySession{mint: m}
 	_, err := m.call(ctx, "open", func(now time.Duration) error {
-		s.id = m.store.Open(now, c)
+		s.id = m.store.Open(now, c, m.Locks)
 		return nil
 	})
 	return s, err
@@ -73,9 +86,9 @@ func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 	for {
 		m.mu.Lock()
 		m.store.Expire(m.now())
-		alive, changed := m.store.Alive(process), m.changed
+		gone, changed := m.store.Gone(process), m.changed
 		m.mu.Unlock()
-		if !alive {
+		if gone {
 			return true, nil
 		}
 		tick := time.NewTimer(20 * time.Millisecond) // an expiry wakes nobody

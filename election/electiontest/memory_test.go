@@ -17,19 +17,29 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errEnded = errors.New("the transaction was ended")
 
-// The mint in memory passes the suite that every mint must pass.
+// The mint in memory passes the suite that every mint must pass, whichever way its
+// sessions keep what they win.
 func TestMemory(t *testing.T) {
-	electiontest.Exercise(t, electiontest.Harness{
-		New: func(*testing.T) election.Mint { return newFreezer() },
+	for locks, others := range map[electiontest.Locks]electiontest.Locks{
+		electiontest.SessionLocks: electiontest.ProcessLocks, electiontest.ProcessLocks: electiontest.SessionLocks,
+	} {
+		t.Run(string(locks), func(t *testing.T) { electiontest.Exercise(t, harness(locks, others)) })
+	}
+}
+
+func harness(locks, others electiontest.Locks) electiontest.Harness {
+	with := func(m election.Mint, f func(now time.Duration, s *electiontest.Store)) { m.(*freezer).With(f) }
+	return electiontest.Harness{
+		New:    func(*testing.T) election.Mint { return newFreezer(locks) },
+		Beside: func(_ *testing.T, m election.Mint) election.Mint { return m.(*freezer).Beside(others) },
 		Fence: func(_ *testing.T, m election.Mint, token fence.Token) (commit func() error, err error) {
-			store := m.(*freezer).With
 			var id int64
-			store(func(now time.Duration, s *electiontest.Store) {
+			with(m, func(now time.Duration, s *electiontest.Store) {
 				s.Expire(now)
 				id, err = s.Fence(now, token)
 			})
 			return func() (err error) {
-				store(func(now time.Duration, s *electiontest.Store) {
+				with(m, func(now time.Duration, s *electiontest.Store) {
 					s.Expire(now)
 					if !s.CommitFenced(id) {
 						err = errEnded
@@ -39,14 +49,20 @@ func TestMemory(t *testing.T) {
 			}, err
 		},
 		Kill: func(_ *testing.T, m election.Mint, s election.Session) {
-			m.(*freezer).With(func(_ time.Duration, st *electiontest.Store) { st.End(s.Process()) })
+			with(m, func(_ time.Duration, st *electiontest.Store) { st.End(s.Process()) })
+		},
+		Unlock: func(_ *testing.T, m election.Mint, s election.Session) {
+			with(m, func(_ time.Duration, st *electiontest.Store) { st.Unlock(s.Process()) })
+		},
+		Advance: func(_ *testing.T, m election.Mint, scope string) {
+			with(m, func(now time.Duration, st *electiontest.Store) { st.Advance(now, scope) })
 		},
 		Freeze: func(_ *testing.T, m election.Mint, _ election.Session) func() {
 			f := m.(*freezer)
 			f.cold.Store(true)
 			return func() { f.cold.Store(false) }
 		},
-	})
+	}
 }
 
 // freezer is a mint in memory whose heartbeats can be held up on their way.
@@ -55,8 +71,9 @@ type freezer struct {
 	cold atomic.Bool
 }
 
-func newFreezer() *freezer {
+func newFreezer(locks electiontest.Locks) *freezer {
 	f := &freezer{Memory: electiontest.NewMemory()}
+	f.Locks = locks
 	f.Fault = func(call string) (fault electiontest.Fault) {
 		if call == "beat" && f.cold.Load() {
 			fault.Before = time.Hour

@@ -9,12 +9,13 @@ import (
 )
 
 // Store is a mint as a pure state machine: rows, session locks with a lease,
-// fences. Every method takes the time of the mint's own clock. It is not safe
-// for concurrent use.
+// processes, fences. Every method takes the time of the mint's own clock. It is not
+// safe for concurrent use.
 type Store struct {
 	rows     map[string]*row
 	locks    map[string]int64 // scope → session
 	sessions map[int64]*session
+	stones   map[int64]bool // tombstones: processes whose scopes somebody took, or an operator advanced
 	fences   map[int64]*fenced
 	serial   int64
 	longest  time.Duration // the longest lease that a candidate has registered
@@ -56,9 +57,28 @@ type row struct {
 }
 
 type session struct {
-	who    election.Candidate
-	usedAt time.Duration
+	who      election.Candidate
+	usedAt   time.Duration
+	locks    Locks
+	unlocked bool // its process key and locks are gone, the session lives
+	// minted are the terms that its one heartbeat stands for, under ProcessLocks.
+	minted map[string]fence.Term
+	// dead are processes whose keys the bid under way holds; looked is what it
+	// found when it looked, before the rows were its own.
+	dead   map[int64]bool
+	looked map[string]int64
 }
+
+// Locks says how a session keeps what it wins.
+type Locks string
+
+// The two ways; candidates of both may meet in one scope.
+const (
+	// SessionLocks: a lock for each scope, and a heartbeat that names each term.
+	SessionLocks Locks = "session"
+	// ProcessLocks: one lock for the process, and one heartbeat for all its terms.
+	ProcessLocks Locks = "process"
+)
 
 type fenced struct {
 	token   fence.Token
@@ -94,16 +114,32 @@ const (
 	FenceLocks Rule = "fence-locks"
 	// LeasesRegistered: after a failover the longest registered lease counts.
 	LeasesRegistered Rule = "leases-registered"
-	// LockExcludes: two sessions never hold one lock. Nothing unsafe follows
-	// without it: the row is the truth, the lock only says when to try.
+	// LockExcludes: two sessions never hold one lock, of a scope or of a process.
+	// Nothing unsafe follows without it: the row is the truth, the lock only says
+	// when to try.
 	LockExcludes Rule = "lock-excludes"
+	// ProcessKeyChecked: a scope is not taken from a process whose key is held.
+	// Nothing unsafe follows without it, for the same reason.
+	ProcessKeyChecked Rule = "process-key-checked"
+	// ProcessKeyRechecked: the key is that of the process in the row once the row
+	// can change no more, not of the one that was there at the first look.
+	ProcessKeyRechecked Rule = "process-key-rechecked"
+	// Tombstone: whoever takes a scope from a process ends its one heartbeat.
+	Tombstone Rule = "tombstone"
+	// AdvanceTombstones: so does an operator who advances an epoch.
+	AdvanceTombstones Rule = "advance-tombstones"
+	// LateFarewellBuries: so does a farewell over another session than the one that led.
+	LateFarewellBuries Rule = "late-farewell-buries"
+	// TermsRemembered: the one heartbeat stands for the terms that its session
+	// minted and did not give up, for no other.
+	TermsRemembered Rule = "terms-remembered"
 )
 
 // NewStore returns an empty store.
 func NewStore() *Store {
 	return &Store{
 		rows: map[string]*row{}, locks: map[string]int64{}, sessions: map[int64]*session{},
-		fences: map[int64]*fenced{}, system: 7, timeline: 1, broken: map[Rule]bool{},
+		stones: map[int64]bool{}, fences: map[int64]*fenced{}, system: 7, timeline: 1, broken: map[Rule]bool{},
 	}
 }
 
@@ -114,17 +150,30 @@ func (s *Store) keeps(r Rule) bool { return !s.broken[r] }
 
 func (s *Store) next() int64 { s.serial++; return s.serial }
 
-// Open begins a session and returns its key.
-func (s *Store) Open(now time.Duration, c election.Candidate) int64 {
+// Open begins a session and returns its key, which is also its process key.
+func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64 {
 	id := s.next()
 	s.longest = max(s.longest, c.Longest, c.Lease)
-	s.sessions[id] = &session{who: c, usedAt: now}
+	s.sessions[id] = &session{who: c, usedAt: now, locks: locks, minted: map[string]fence.Term{}}
 	return id
 }
 
 // End ends a session and frees its locks, as a closed or broken connection does.
 func (s *Store) End(id int64) {
 	delete(s.sessions, id)
+	s.unlockAll(id)
+}
+
+// Unlock frees all locks of a session that lives on, as pg_advisory_unlock_all or
+// DISCARD ALL does when somebody else says it there.
+func (s *Store) Unlock(id int64) {
+	if ss := s.sessions[id]; ss != nil {
+		ss.unlocked = true
+		s.unlockAll(id)
+	}
+}
+
+func (s *Store) unlockAll(id int64) {
 	for scope, holder := range s.locks {
 		if holder == id {
 			delete(s.locks, scope)
@@ -154,6 +203,10 @@ func (s *Store) Expire(now time.Duration) []int64 {
 
 // Alive reports whether a session lives.
 func (s *Store) Alive(id int64) bool { return s.sessions[id] != nil }
+
+// Gone reports whether a process key is free, which is how others see a process
+// end.
+func (s *Store) Gone(id int64) bool { return s.sessions[id] == nil || s.sessions[id].unlocked }
 
 // Restart ends every session and transaction, as a restart of the database does.
 func (s *Store) Restart() {

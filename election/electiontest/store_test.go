@@ -14,7 +14,7 @@ func TestJumpsAddUpToTheSameOnEveryPath(t *testing.T) {
 	t.Parallel()
 	s := NewStore()
 	mint := func() int64 {
-		id := s.Open(0, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict})
+		id := s.Open(0, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict}, SessionLocks)
 		r, err := s.Try(0, id, []election.Bid{{Scope: "s", Lease: time.Second}})
 		if err != nil || r[0].Outcome != election.Won {
 			t.Fatalf("%+v, %v", r, err)
@@ -41,7 +41,7 @@ func TestCourtesyEndsWhenTheClockGoesBack(t *testing.T) {
 	t.Parallel()
 	s := NewStore()
 	open := func(now time.Duration, id string) int64 {
-		return s.Open(now, election.Candidate{ID: id, Lease: time.Second, Takeover: election.Strict})
+		return s.Open(now, election.Candidate{ID: id, Lease: time.Second, Takeover: election.Strict}, SessionLocks)
 	}
 	a := open(time.Hour, "a")
 	r, err := s.Try(time.Hour, a, []election.Bid{{Scope: "s", Lease: time.Second}})

@@ -24,7 +24,10 @@ type flight struct {
 	over bool
 }
 
-var errStatement = errors.New("sim: the statement failed")
+var (
+	errStatement = errors.New("sim: the statement failed")
+	errFull      = errors.New("sim: the lock table is full")
+)
 
 func (p *process) dial() *conn {
 	c := &conn{p: p}

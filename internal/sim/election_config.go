@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 )
 
 // Config describes one run of an election. Equal configurations give equal
@@ -16,6 +17,10 @@ type Config struct {
 	Steps    int // events with faults among them; the quiet end is not counted. Default 1500
 	Seed     uint64
 	Takeover election.Takeover // default Strict
+	// Locks says how the nodes' sessions keep what they win: LocksSession,
+	// LocksProcess, or LocksMixed, where each process draws its own. Default: those
+	// among which the broken rule shows, else LocksSession.
+	Locks string
 	// Break names one of [Rules], to see what it is for.
 	Break string
 	// UnequalLeases gives every node a lease of its own for each scope.
@@ -23,6 +28,13 @@ type Config struct {
 	// Trace gets a line for everything that happens. It changes nothing.
 	Trace io.Writer
 }
+
+// The values of Config.Locks.
+const (
+	LocksSession = string(electiontest.SessionLocks)
+	LocksProcess = string(electiontest.ProcessLocks)
+	LocksMixed   = "mixed"
+)
 
 func (c Config) withDefaults() Config {
 	if c.Nodes == 0 {
@@ -37,6 +49,12 @@ func (c Config) withDefaults() Config {
 	if c.Takeover == "" {
 		c.Takeover = election.Strict
 	}
+	if r := findRule(c.Break); c.Locks == "" && r != nil {
+		c.Locks = r.Locks // where it shows
+	}
+	if c.Locks == "" {
+		c.Locks = LocksSession
+	}
 	return c
 }
 
@@ -47,6 +65,11 @@ func (c Config) Validate() error {
 	case election.Strict, election.Fast, election.Keep:
 	default:
 		return fmt.Errorf("sim: takeover %q is none of strict, fast, keep", c.Takeover)
+	}
+	switch c.Locks {
+	case LocksSession, LocksProcess, LocksMixed:
+	default:
+		return fmt.Errorf("sim: locks %q are none of session, process, mixed", c.Locks)
 	}
 	switch {
 	case c.Nodes < 1 || c.Nodes > 50:
@@ -69,6 +92,9 @@ func (c Config) Validate() error {
 func (c Config) replay() string {
 	s := fmt.Sprintf("conch sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
 		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)
+	if c.Locks != LocksSession {
+		s += " --locks " + c.Locks
+	}
 	if c.UnequalLeases {
 		s += " --unequal-leases"
 	}

@@ -64,6 +64,27 @@ func (db *database) end(key int64) {
 	db.wake(key)
 }
 
+// unlock frees the locks of one session, which lives on: somebody said DISCARD ALL
+// in it, or a pooler did.
+func (db *database) unlock(key int64) {
+	if !db.store.Alive(key) {
+		return
+	}
+	db.r.w.Note(place, "session unlocked", key)
+	db.store.Unlock(key)
+	db.wake(key)
+}
+
+// advance raises an epoch by hand.
+func (db *database) advance(scope string) {
+	if db.down {
+		return
+	}
+	db.r.w.Note(place, "advances "+scope, 0)
+	db.store.Advance(db.wall(), scope)
+	db.announce(scope, "")
+}
+
 func (db *database) wake(key int64) {
 	for _, n := range db.r.nodes {
 		for _, p := range n.living() {
@@ -75,7 +96,7 @@ func (db *database) wake(key int64) {
 }
 
 func (db *database) isGone(p *process, key int64) {
-	if !db.down && !db.store.Alive(key) {
+	if !db.down && db.store.Gone(key) {
 		p.hear(election.Woken{Process: key})
 	}
 }
@@ -100,7 +121,7 @@ func (db *database) begin(c *conn) {
 	}
 	c.key = db.store.Open(db.now(), election.Candidate{
 		ID: p.id, Lease: p.set.Lease, Longest: longest, Scopes: db.r.scopes, Takeover: p.set.Takeover,
-	})
+	}, p.locks)
 	db.keys = append(db.keys, c.key)
 	db.r.w.Note(p.name, "session", c.key)
 	db.watchIdle(c)

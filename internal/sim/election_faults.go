@@ -68,6 +68,14 @@ var faults = []struct {
 		r.part(n, true, true)
 		r.db.outage(r.w.Between(time.Millisecond, baseLease/4), 1+r.w.Pick(4))
 	}},
+	{"unlock_all", 5, func(r *run, n *node) {
+		r.each(n, func(p *process) {
+			if p.conn != nil {
+				r.db.unlock(p.conn.key)
+			}
+		})
+	}},
+	{"advance", 3, func(r *run, _ *node) { r.db.advance(r.scopes[r.w.Pick(len(r.scopes))]) }},
 	{"clock_step", 4, func(r *run, _ *node) { r.db.stepped += r.w.Between(-time.Minute, time.Minute) }},
 	{"clock_slew", 3, func(r *run, n *node) { n.clock.SetSpeed(int64(r.w.Pick(40_001) - 20_000)) }},
 }

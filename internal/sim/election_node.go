@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
@@ -66,6 +67,15 @@ func (n *node) settings() election.Settings {
 	}
 	s.Heartbeat, s.CheckInterval, s.YieldAfterStep = s.Lease/5, s.Lease/3, s.Lease
 	return s
+}
+
+// locks are those of a new process here. In a mixed world a node may come back with
+// others, as one does whose configuration was changed.
+func (n *node) locks() electiontest.Locks {
+	if n.r.cfg.Locks == LocksMixed {
+		return []electiontest.Locks{electiontest.SessionLocks, electiontest.ProcessLocks}[n.r.w.Pick(2)]
+	}
+	return electiontest.Locks(n.r.cfg.Locks)
 }
 
 // boot starts the process that is to run here, under a name.

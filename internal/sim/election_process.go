@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -17,6 +18,7 @@ type process struct {
 	id      string // under which it campaigns; shared by a process and its replacement
 	name    string // of this process alone
 	set     election.Settings
+	locks   electiontest.Locks
 	machine *election.Machine
 	chairs  map[string]*chair
 
@@ -42,6 +44,7 @@ func newProcess(n *node, id string) *process {
 		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
 		set: n.settings(), chairs: map[string]*chair{},
 	}
+	p.locks = n.locks()
 	p.machine = election.NewMachine(p.set)
 	for _, seat := range n.seats {
 		c := &chair{p: p, scope: seat.Scope, lease: seat.Lease}

@@ -53,19 +53,28 @@ func stored(r electiontest.Rule, invariant, why string) rule {
 	return s
 }
 
+func (r rule) byProcess() rule { r.Locks = LocksProcess; return r }
+
 func (r rule) amongUnequal() rule { r.unequal = true; return r }
 
 var rules = []rule{
 	// The row and the lock.
 	{
 		RuleInfo: RuleInfo{
-			string(electiontest.TermInPredicate),
-			"a heartbeat that renews a name instead of a term lets two processes of one name lead",
-			ActDoors,
+			Name:      string(electiontest.TermInPredicate),
+			Why:       "a heartbeat that renews a name instead of a term lets two processes of one name lead",
+			Invariant: ActDoors, Locks: LocksSession,
 		},
 		store: electiontest.TermInPredicate, alone: true, amid: string(electiontest.LockExcludes),
 	},
 	stored(electiontest.LockExcludes, "", "a lock that lies is harmless: the row is the truth, the lock only says when to try"),
+	// The process and its tombstone.
+	stored(electiontest.ProcessKeyChecked, Liveness, "with a process key that nobody asks for, leaders chase each other away; it only says when to try, so no more than that").byProcess(),
+	stored(electiontest.ProcessKeyRechecked, ActDoors, "who saw a process end and then takes the row of another buries the wrong one").byProcess(),
+	stored(electiontest.Tombstone, ActDoors, "one heartbeat for all terms goes on although one of them was taken").byProcess(),
+	stored(electiontest.AdvanceTombstones, ActDoors, "one heartbeat for all terms goes on although one of them was advanced").byProcess(),
+	stored(electiontest.LateFarewellBuries, "", "a machine asks nothing of a session that it has lost; TestConformance/process/LateFarewell does"),
+	stored(electiontest.TermsRemembered, "", "a machine asks for the terms that it has; TestConformance/RebidOfTheHolder asks for others"),
 	seam("server-lease", Liveness, "a holder cut off from a server that counts no lease keeps its lock for ever"),
 	// The gate.
 	seam("anchor-on-send", ActDoors, "a deadline that counts from a late reply outlives the lease"),

@@ -20,28 +20,39 @@ func TestRules(t *testing.T) {
 		if rule.Invariant == "" {
 			continue
 		}
-		t.Run(rule.Name, func(t *testing.T) {
-			t.Parallel()
-			if rule.Why == "" {
-				t.Error("nobody knows what it is for")
+		for _, locks := range []string{sim.LocksSession, sim.LocksProcess} {
+			if rule.Locks == "" || rule.Locks == locks {
+				t.Run(rule.Name+"/"+locks, func(t *testing.T) {
+					t.Parallel()
+					falls(t, rule, locks)
+				})
 			}
-			for seed := range enough {
-				cfg := mutant(rule.Name, seed)
-				r := sim.Election(cfg)
-				if !r.Has(rule.Invariant) {
-					continue
-				}
-				t.Logf("seed %d: %s", seed, r.Violations[0].Detail)
-				if cfg.Break = baseline(rule.Name); cfg.Break == "" {
-					clean(t, cfg)
-				} else if sim.Election(cfg).Has(rule.Invariant) {
-					t.Errorf("seed %d breaks %s without this rule broken as well", seed, rule.Invariant)
-				}
-				return
-			}
-			t.Errorf("%d seeds without this rule, and %s held: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
-		})
+		}
 	}
+}
+
+// falls looks for a seed that shows what a rule is for.
+func falls(t *testing.T, rule sim.RuleInfo, locks string) {
+	t.Helper()
+	if rule.Why == "" {
+		t.Error("nobody knows what it is for")
+	}
+	for seed := range enough {
+		cfg := mutant(rule.Name, seed)
+		cfg.Locks = locks
+		r := sim.Election(cfg)
+		if !r.Has(rule.Invariant) {
+			continue
+		}
+		t.Logf("seed %d: %s", seed, r.Violations[0].Detail)
+		if cfg.Break = baseline(rule.Name); cfg.Break == "" {
+			clean(t, cfg)
+		} else if sim.Election(cfg).Has(rule.Invariant) {
+			t.Errorf("seed %d breaks %s without this rule broken as well", seed, rule.Invariant)
+		}
+		return
+	}
+	t.Errorf("%d seeds without this rule, and %s held: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
 }
 
 func clean(t *testing.T, cfg sim.Config) {
@@ -78,8 +89,9 @@ func baseline(name string) string {
 func TestLyingLockIsHarmless(t *testing.T) {
 	t.Parallel()
 	var restless atomic.Int64
-	each(nightly(60), func(seed int) {
+	each(nightly(90), func(seed int) {
 		cfg := config(seed, election.Strict)
+		cfg.Locks = lockings[seed/3%len(lockings)]
 		cfg.Steps, cfg.Break = 700, string(electiontest.LockExcludes)
 		for _, v := range sim.Election(cfg).Violations {
 			if v.Invariant == sim.Liveness {

@@ -37,7 +37,11 @@ func (db *database) serve(c *conn, a election.Action, reply func(election.Input)
 func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	switch a := a.(type) {
 	case election.Beat:
-		alive := db.beat(c, a.Pulses)
+		alive, err := db.beat(c, a.Pulses)
+		if err != nil {
+			reply(lost())
+			return
+		}
 		reply(election.Beaten{Alive: alive})
 		if c.p.ambushed && len(alive) > 0 && !db.r.quiet {
 			db.r.spring(c.p)
@@ -45,39 +49,68 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	case election.Release:
 		reply(election.Parted{Current: db.release(c, a.Farewells)})
 	case election.Try:
-		results := db.try(c, a.Bids)
-		if b := a.Bids[0]; len(a.Bids) == 1 && b.Block > 0 && results[0].Outcome == election.Busy {
-			db.r.w.After(db.clock.For(db.r.w.Between(b.Block/2, b.Block)), func() {
-				if db.expire(); !db.store.Alive(c.key) {
-					reply(lost())
-					return
-				}
-				reply(election.Tried{Results: db.try(c, a.Bids)})
-			})
-			return
-		}
-		reply(election.Tried{Results: results})
+		db.store.Look(c.key, a.Bids)
+		db.minting(c, a.Bids, func(in election.Input) {
+			tried, ok := in.(election.Tried)
+			b := a.Bids[0]
+			if !ok || len(a.Bids) > 1 || b.Block == 0 || tried.Results[0].Outcome != election.Busy {
+				reply(in)
+				return
+			}
+			db.r.w.After(db.clock.For(db.r.w.Between(b.Block/2, b.Block)), func() { reply(db.tried(c, a.Bids)) })
+		})
 	}
 }
 
-func (db *database) beat(c *conn, pulses []election.Pulse) []bool {
+// minting is the second half of a bid: it may have to wait for rows that somebody
+// else has locked.
+func (db *database) minting(c *conn, bids []election.Bid, reply func(election.Input)) {
+	if db.r.quiet || db.r.w.Chance(0.7) {
+		reply(db.tried(c, bids))
+		return
+	}
+	db.r.w.After(db.r.w.Between(0, baseLease/10), func() { reply(db.tried(c, bids)) })
+}
+
+func (db *database) tried(c *conn, bids []election.Bid) election.Input {
+	if db.expire(); !db.store.Alive(c.key) {
+		return lost()
+	}
+	// A mint may have no room for all of them, or for none.
+	switch n := len(bids); {
+	case n > 1 && db.r.w.Chance(0.1):
+		bids = bids[:1+db.r.w.Pick(n-1)]
+	case !db.r.quiet && db.r.w.Chance(0.01):
+		return election.Tried{Results: []election.Result{{Scope: bids[0].Scope, Outcome: election.Full, Why: errFull}}}
+	}
+	results, err := db.try(c, bids)
+	if err != nil {
+		return lost()
+	}
+	return election.Tried{Results: results}
+}
+
+func (db *database) beat(c *conn, pulses []election.Pulse) ([]bool, error) {
 	if db.r.breaks("settle-after-entry") {
 		pulses = append([]election.Pulse(nil), pulses...)
 		for i := range pulses {
 			pulses[i].Settle = true
 		}
 	}
-	alive, _ := db.store.Beat(db.now(), c.key, pulses) // the session lives: asked before
+	alive, err := db.store.Beat(db.now(), c.key, pulses)
 	for i, ok := range alive {
 		if scope := pulses[i].Token.Scope; ok {
 			db.beats[scope] = lastBeat{db.wall(), db.beats[scope].lease}
 		}
 	}
-	return alive
+	return alive, err
 }
 
-func (db *database) try(c *conn, bids []election.Bid) []election.Result {
-	results, _ := db.store.Try(db.wall(), c.key, bids)
+func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error) {
+	results, err := db.store.Try(db.wall(), c.key, bids)
+	if err != nil {
+		return nil, err // a tombstone: others have declared this process dead
+	}
 	db.touch(c)
 	for i := range results {
 		if results[i].Outcome == election.Won {
@@ -86,7 +119,7 @@ func (db *database) try(c *conn, bids []election.Bid) []election.Result {
 			db.r.count("bids_lost")
 		}
 	}
-	return results
+	return results, nil
 }
 
 // touch puts the session's idle time back on the clock that counts it: the store

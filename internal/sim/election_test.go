@@ -49,20 +49,30 @@ func config(seed int, mode election.Takeover) sim.Config {
 	}
 }
 
+// lockings are the ways to keep what was won.
+var lockings = []string{sim.LocksSession, sim.LocksProcess, sim.LocksMixed}
+
 // S4, S9, S11, S12, F4, F5: whatever befalls them, at most one acts, epochs grow,
 // commits are in order, promises are true, and in the end one leads.
 func TestElection(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mode  election.Takeover
+		locks string
 		seeds int
-	}{{election.Strict, 1800}, {election.Keep, 600}, {election.Fast, 600}} {
-		t.Run(string(c.mode), func(t *testing.T) {
+	}{
+		{election.Strict, sim.LocksSession, 1200}, {election.Strict, sim.LocksProcess, 1200}, {election.Strict, sim.LocksMixed, 1200},
+		{election.Keep, sim.LocksSession, 400}, {election.Keep, sim.LocksProcess, 400}, {election.Keep, sim.LocksMixed, 400},
+		{election.Fast, sim.LocksSession, 400}, {election.Fast, sim.LocksProcess, 400},
+	} {
+		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			total := map[string]int64{}
 			each(nightly(c.seeds), func(seed int) {
-				r := sim.Election(config(seed, c.mode))
+				cfg := config(seed, c.mode)
+				cfg.Locks = c.locks
+				r := sim.Election(cfg)
 				for _, v := range r.Violations {
 					t.Errorf("%s after step %d: %s\nreplay: %s", v.Invariant, v.Step, v.Detail, v.Replay)
 				}
@@ -90,7 +100,7 @@ func eventful(t *testing.T, total map[string]int64) {
 		"fault_ambush", "fault_chain", "fault_clock_slew", "fault_clock_step", "fault_failover", "fault_kill",
 		"fault_part", "fault_part_down", "fault_part_failover", "fault_part_reset", "fault_part_up",
 		"fault_pause_long", "fault_pause_short", "fault_reset", "fault_restart_db", "fault_stall",
-		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie",
+		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie", "fault_unlock_all", "fault_advance",
 	} {
 		if total[name] == 0 {
 			t.Errorf("in no run was there any %s", name)
@@ -106,6 +116,7 @@ func TestDeterminism(t *testing.T) {
 	for seed := range 40 {
 		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
 			cfg := config(seed, mode)
+			cfg.Locks = lockings[seed%len(lockings)]
 			var one, two bytes.Buffer
 			cfg.Trace = &one
 			first := sim.Election(cfg)
@@ -159,7 +170,7 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for want, cfg := range map[string]sim.Config{
-		"takeover": {Takeover: "slow"}, "nodes": {Nodes: -1}, "scopes": {Scopes: 99}, "steps": {Steps: -1},
+		"takeover": {Takeover: "slow"}, "nodes": {Nodes: -1}, "scopes": {Scopes: 99}, "steps": {Steps: -1}, "session, process, mixed": {Locks: "none"},
 		"there are term-in-predicate": {Break: "everything"},
 	} {
 		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -37,4 +37,6 @@ type RuleInfo struct {
 	Why string `json:"why"`
 	// Invariant is the one that breaks; empty if none does, which is the point.
 	Invariant string `json:"invariant"`
+	// Locks are those among which it shows; empty for any.
+	Locks string `json:"locks,omitempty"`
 }

@@ -154,6 +154,9 @@ func (v *voter) Try(ctx context.Context, bids []election.Bid) ([]election.Result
 	for i, r := range results {
 		out[at[i]] = r
 	}
+	if len(results) < len(real) {
+		out = out[:at[len(results)]] // the mint had no room for more
+	}
 	return out, nil
 }
 

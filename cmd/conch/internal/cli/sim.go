@@ -57,6 +57,7 @@ is one.
 	flags.IntVar(&cfg.Steps, "steps", 1500, "how many events with faults among them")
 	flags.IntVar(&cfg.Scopes, "scopes", 1, "how many scopes each node campaigns for")
 	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.StringVar(&cfg.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what a rule to break needs")
 	flags.BoolVar(&cfg.UnequalLeases, "unequal-leases", false, "give every node a lease of its own")
 	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")

@@ -166,7 +166,7 @@ func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration
 		if !s.seeking {
 			s.free, s.seeking = b.Sent, true
 		}
-	case election.Held, election.Yield, election.Refused:
+	case election.Held, election.Yield, election.Refused, election.Full:
 		s.seeking = false
 	}
 	if r.Holder != "" {

@@ -1,0 +1,192 @@
+package electiontest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+// other opens a candidate whose session keeps what it wins in the other way.
+func (x *exercise) other(id string) election.Session {
+	x.Helper()
+	if x.beside == nil {
+		if x.h.Beside == nil {
+			x.Skip("this harness has mints of one kind only")
+		}
+		x.beside = x.h.Beside(x.T, x.mint)
+	}
+	s, err := x.beside.Open(x.Context(), election.Candidate{ID: id, Lease: medium, Takeover: election.Strict})
+	if err != nil {
+		x.Fatalf("open %q: %v", id, err)
+	}
+	x.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// over says that a term does not beat any more: its session answers so, or is lost.
+func (x *exercise) over(s election.Session, p election.Pulse) {
+	x.Helper()
+	alive, err := s.Beat(x.Context(), []election.Pulse{p})
+	if err == nil && alive[0] || err != nil && !errors.Is(err, election.ErrSessionLost) {
+		x.Errorf("a term that is over beats: %v, %v", alive, err)
+	}
+}
+
+// Candidates that keep a scope in two ways exclude each other, and a refused one
+// keeps nothing.
+func mixedExclusive(x *exercise) {
+	a, b, c := x.open("a"), x.other("b"), x.open("c")
+	t := x.win(a, "s", medium).Token
+	u := x.win(b, "u", medium).Token
+	for range 3 {
+		if r := x.want(x.bid(b, "s"), election.Held); r.Holder != "a" || r.Process != a.Process() {
+			x.Errorf("held by %q, process %d", r.Holder, r.Process)
+		}
+		if r := x.want(x.bid(a, "u"), election.Held); r.Holder != "b" || r.Process != b.Process() {
+			x.Errorf("held by %q, process %d", r.Holder, r.Process)
+		}
+	}
+	if !x.beat(a, election.Pulse{Token: t})[0] || !x.beat(b, election.Pulse{Token: u})[0] {
+		x.Error("bids of others ended a term")
+	}
+	x.h.Kill(x.T, x.mint, b)
+	r := x.want(x.succeed(c, election.Bid{Scope: "u", Lease: medium}), election.Won)
+	x.holds(r, medium)
+	x.want(x.bid(a, "u"), election.Held)
+}
+
+// A crash and a release are seen across the two ways, with the same holds.
+func mixedSuccession(x *exercise) {
+	a, b := x.open("a"), x.other("b")
+	was := x.win(a, "s", long)
+	x.h.Kill(x.T, x.mint, a)
+	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
+	x.holds(r, long)
+	x.over(b, election.Pulse{Token: was.Token, Settle: true})
+	x.stale(was.Token, "the token of the one before")
+	x.release(b, election.Farewell{Token: r.Token, Released: false}) // without the promise
+	c := x.open("c")
+	r = x.win(c, "s", short)
+	x.holds(r, long)
+	gone := r.Token
+	x.release(c, election.Farewell{Token: gone, Released: true})
+	d := x.other("d")
+	x.holds(x.win(d, "s", medium), 0)
+	x.over(c, election.Pulse{Token: gone})
+	x.h.Kill(x.T, x.mint, d)
+	x.holds(x.want(x.succeed(c, election.Bid{Scope: "s", Lease: short}), election.Won), medium)
+}
+
+// S4: sessions of both kinds fight, and never lead together.
+func mixedContest(x *exercise) {
+	const rounds = 12
+	fighters := []election.Session{x.open("a"), x.other("b"), x.open("c"), x.other("d")}
+	var leading atomic.Int32
+	var highest atomic.Int64
+	var all sync.WaitGroup
+	for _, s := range fighters {
+		all.Go(func() {
+			for won := 0; won < rounds && x.Context().Err() == nil && !x.Failed(); {
+				rs, err := s.Try(x.Context(), []election.Bid{{Scope: "s", Lease: medium}})
+				if err != nil {
+					x.Errorf("try: %v", err)
+					return
+				}
+				if rs[0].Outcome != election.Won {
+					_ = sleep(x.Context(), time.Millisecond)
+					continue
+				}
+				won++
+				if leading.Add(1) != 1 {
+					x.Error("two lead")
+				}
+				if e := rs[0].Token.Epoch; highest.Swap(e) >= e {
+					x.Errorf("epoch %d was given out before", e)
+				}
+				leading.Add(-1)
+				if _, err := s.Release(x.Context(), []election.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
+					x.Errorf("release: %v", err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if want := int64(rounds * len(fighters)); highest.Load() != want {
+		x.Errorf("the last epoch is %d after %d terms", highest.Load(), want)
+	}
+}
+
+// A session that lives, but whose locks somebody freed, is replaced as a dead one
+// is: with a hold, and its terms beat no more. It can win nothing either.
+func unlockedIsReplaced(x *exercise) {
+	if x.h.Unlock == nil {
+		x.Skip("this harness can not free the locks of a session that lives")
+	}
+	a, b := x.open("a"), x.open("b")
+	rs := x.try(a, election.Bid{Scope: "s", Lease: medium}, election.Bid{Scope: "t", Lease: medium})
+	s, t := rs[0].Token, rs[1].Token
+	x.h.Unlock(x.T, x.mint, a)
+	if alive := x.beat(a, election.Pulse{Token: s}, election.Pulse{Token: t}); !alive[0] || !alive[1] {
+		x.Error("nobody has taken anything yet, and the terms are over")
+	}
+	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
+	x.holds(r, medium)
+	x.over(a, election.Pulse{Token: s})
+	if _, err := a.Try(x.Context(), []election.Bid{{Scope: "v", Lease: medium}}); !errors.Is(err, election.ErrSessionLost) {
+		x.Errorf("a bid of a process that others have declared dead: %v", err)
+	}
+	if !x.beat(b, election.Pulse{Token: r.Token})[0] {
+		x.Error("the successor's term is over")
+	}
+}
+
+// A process whose session was cut off says farewell over its next one, while the old
+// one may still stand. Whoever is minted then is not shared with that.
+func lateFarewell(x *exercise) {
+	old, again, b := x.open("a"), x.open("a"), x.open("b")
+	t := x.win(old, "s", medium).Token
+	x.want(x.bid(again, "s"), election.Held)
+	x.release(again, election.Farewell{Token: t, Released: true, Reason: "session lost"})
+	var r election.Result
+	if r = x.try(b, election.Bid{Scope: "s", Lease: medium})[0]; r.Outcome == election.Held {
+		_ = old.Close() // it may have to be over first
+		r = x.succeed(b, election.Bid{Scope: "s", Lease: medium})
+	}
+	x.holds(x.want(r, election.Won), 0)
+	x.over(old, election.Pulse{Token: t})
+	if !x.beat(b, election.Pulse{Token: r.Token})[0] {
+		x.Error("the successor's term is over")
+	}
+}
+
+// An operator who advances an epoch deposes whoever leads, and nobody is led to
+// believe otherwise.
+func advanceDeposes(x *exercise) {
+	if x.h.Advance == nil {
+		x.Skip("this harness can not advance an epoch")
+	}
+	a, b := x.open("a"), x.open("b")
+	t := x.win(a, "s", medium).Token
+	x.h.Advance(x.T, x.mint, "s")
+	x.over(a, election.Pulse{Token: t})
+	x.stale(t, "a token below the epoch that was advanced to")
+	_ = a.Close() // as an elector does
+	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
+	x.holds(r, medium)
+	if r.Token.Epoch <= t.Epoch+1 {
+		x.Errorf("epoch %d after %d and an advance", r.Token.Epoch, t.Epoch)
+	}
+	// An epoch that nobody holds can be advanced without harm to who held it before.
+	u := x.win(b, "u", medium).Token
+	v := x.win(b, "v", medium).Token
+	x.release(b, election.Farewell{Token: u, Released: true})
+	x.h.Advance(x.T, x.mint, "u")
+	if !x.beat(b, election.Pulse{Token: v})[0] {
+		x.Error("advancing a scope that was given up ended another term")
+	}
+	x.holds(x.win(x.open("c"), "u", medium), 0)
+}
