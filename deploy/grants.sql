@@ -42,21 +42,24 @@ GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO :"fence";
 
 -- observer.
 GRANT SELECT ON conch.schema_version, conch.leadership, conch.leadership_history,
-                conch.heartbeat, conch.process, conch.leader_heartbeat TO :"observer";
+                conch.process, conch.leader_heartbeat TO :"observer";
 
 -- node.
 GRANT SELECT ON conch.schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE ON conch.leadership, conch.heartbeat TO :"node";
+GRANT SELECT ON conch.leader_heartbeat TO :"node";
 GRANT SELECT, INSERT ON conch.leadership_history TO :"node"; -- append-only for it
-GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, withdrawn) ON conch.process TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, withdrawn, tombstoned) ON conch.process TO :"node";
 GRANT SELECT, INSERT, UPDATE (state, result, done_at) ON conch.command TO :"node";
 GRANT EXECUTE ON FUNCTION
-    conch.register(bigint, text, text[], bigint, text),
+    conch.register(bigint, text, text[], bigint, text, text),
     conch.withdraw(bigint, text[]),
-    conch.bid(text, bigint, text, text[], bigint[], int[], boolean[], int, boolean),
+    conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean),
     conch.refused(text[], bigint[], text, text),
+    conch.bury(bigint[]),
     conch.beat(text[], uuid[], boolean[]),
-    conch.part(text[], uuid[], boolean[], text[], text[], text[]),
+    conch.beat_process(bigint, text[], uuid[]),
+    conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[]),
     conch.evict_fences(text),
     conch.fence_key(text)
  TO :"node";

@@ -22,6 +22,13 @@ type Config struct {
 	// where another program already uses the key that LockKey gives. All candidates
 	// of a scope must agree; one that does not is refused.
 	LockKeys map[string]int64
+	// Locks says how sessions keep what they win; default SessionLocks.
+	Locks Locks
+	// LockBudget is the most advisory locks that the sessions of one Mint may hold at
+	// once. 0 means a quarter of the places in the server's lock table. A candidate
+	// that needs more is refused with a LockBudgetError; under ProcessLocks the budget
+	// only bounds how many scopes are bid for in one statement.
+	LockBudget int
 }
 
 // DefaultChannel is where changes of leadership are announced, as
@@ -29,14 +36,17 @@ type Config struct {
 // contain ':', a holder does not: parse from the right.
 const DefaultChannel = "conch_leader_change"
 
-// ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE
-// and CONCH_LISTEN_CHANNEL, and, for whoever campaigns, CONCH_LEADER_LOCK_KEY: a
+// ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE,
+// CONCH_LISTEN_CHANNEL, CONCH_LOCKS and CONCH_LOCK_BUDGET, and, for whoever campaigns, CONCH_LEADER_LOCK_KEY: a
 // key fits one scope, so with several it is an error (S27).
 func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error) {
 	base, err := pg.FromEnv(getenv)
 	c := Config{
 		URL: base.URL, TLSInsecure: base.TLSInsecure, TLSCAFile: base.TLSCAFile,
 		ListenChannel: getenv("CONCH_LISTEN_CHANNEL"),
+	}
+	if err == nil {
+		c, err = c.lockEnv(getenv)
 	}
 	text := getenv("CONCH_LEADER_LOCK_KEY")
 	if err != nil || text == "" || len(scopes) == 0 {

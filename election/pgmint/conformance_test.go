@@ -12,8 +12,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// The same suite that the mint in memory passes, on a real server. A session that
-// is cut off is a matter of real processes and lines: see the chaos tests.
+// The same suite that the mint in memory passes, on a real server, whichever way
+// sessions keep what they win. A session that is cut off is a matter of real processes
+// and lines: see the chaos tests.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	exercise(t, func(db *pgtest.DB) string { return db.URL })
@@ -22,17 +23,31 @@ func TestConformance(t *testing.T) {
 // exercise runs the suite over mints that reach their databases at an address.
 func exercise(t *testing.T, address func(*pgtest.DB) string) {
 	t.Helper()
+	for locks, others := range map[pgmint.Locks]pgmint.Locks{
+		pgmint.SessionLocks: pgmint.ProcessLocks, pgmint.ProcessLocks: pgmint.SessionLocks,
+	} {
+		t.Run(string(locks), func(t *testing.T) {
+			t.Parallel()
+			electiontest.Exercise(t, harness(locks, others, address))
+		})
+	}
+}
+
+func harness(locks, others pgmint.Locks, address func(*pgtest.DB) string) electiontest.Harness {
 	var databases sync.Map // election.Mint → *pgtest.DB
 	of := func(m election.Mint) *pgtest.DB {
 		db, _ := databases.Load(m)
 		return db.(*pgtest.DB)
 	}
-	electiontest.Exercise(t, electiontest.Harness{
+	return electiontest.Harness{
 		New: func(t *testing.T) election.Mint {
 			db := pgtest.New(t)
-			m := newMint(t, address(db))
+			m := mintWith(t, pgmint.Config{URL: address(db), Locks: locks})
 			databases.Store(m, db)
 			return m
+		},
+		Beside: func(t *testing.T, m election.Mint) election.Mint {
+			return mintWith(t, pgmint.Config{URL: address(of(m)), Locks: others})
 		},
 		Fence: func(t *testing.T, m election.Mint, token fence.Token) (func() error, error) {
 			db := of(m)
@@ -46,5 +61,15 @@ func exercise(t *testing.T, address func(*pgtest.DB) string) {
 			return func() error { return tx.Commit(t.Context()) }, nil
 		},
 		Kill: func(t *testing.T, m election.Mint, s election.Session) { unlockAll(t, of(m), s) },
-	})
+		Unlock: func(t *testing.T, _ election.Mint, s election.Session) {
+			if err := pgmint.UnlockAll(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Advance: func(t *testing.T, m election.Mint, scope string) {
+			if err := pgmint.Advance(t.Context(), pgmint.Config{URL: of(m).URL}, scope, 100, "somebody"); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
 }

@@ -5,8 +5,8 @@
 //
 //	conch.leadership          the truth: one row a scope, written on transitions only
 //	conch.leadership_history  what happened, written in the transaction of each transition
-//	conch.heartbeat           one row a scope, rewritten at every heartbeat
-//	conch.process             who campaigns
+//	conch.heartbeat           one row a scope, rewritten at every heartbeat that names its terms
+//	conch.process             who campaigns; the heartbeat of processes that name none
 //	conch.fence()             refuses a stale actor inside the caller's own transaction
 //
 // Rows of leadership are never deleted and epochs never go down; a trigger sees to it.
@@ -25,6 +25,19 @@
 // minutes or for ever, and so does its lock. The lock session therefore sets
 // idle_session_timeout and its kin to the lease: heartbeats, on that same session,
 // keep it alive by the server's clock.
+//
+// # Thousands of scopes
+//
+// A session pays for each lock it holds, and a full lock table keeps even new
+// connections out, so there is a budget: a candidate that needs more is refused
+// ([LockBudgetError]). With [ProcessLocks] a session holds its process key and no other
+// lock. A scope is free if it was given up or if its holder's process key can be
+// locked, which is asked in both modes, so that they mix; whoever takes it sets a
+// tombstone on that process in the same transaction. A heartbeat by process is one
+// row, `WHERE process_key = mine AND NOT tombstoned`, and stands for every term that
+// the session has minted and not given up. What makes that safe is one invariant: a
+// process without a tombstone ⇔ each of its rows that was not given up has the term
+// that the process believes in. Whoever writes conch.leadership has to keep it.
 //
 // # The fence
 //

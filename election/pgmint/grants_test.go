@@ -149,8 +149,36 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	_, err = a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}})
 	try("node: beat", err)
 	c.fenced(t, token, try)
+	c.depose(t, node, scope+"/deposed", try)
 	c.evict(t, m, a, token, try)
 	return failed
+}
+
+// depose leads by a process key, loses the key, and lets the next candidate take over.
+func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(string, error) bool) {
+	t.Helper()
+	node.Locks = pgmint.ProcessLocks
+	m := mintWith(t, node)
+	open := func(id string) election.Session {
+		s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: 9 * time.Second, Longest: 9 * time.Second, Takeover: election.Strict, Scopes: []string{scope}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	first, second := open("first"), open("second")
+	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 9 * time.Second}})
+	if err != nil {
+		return // has been counted
+	}
+	_, err = first.Beat(t.Context(), []election.Pulse{{Token: won[0].Token}})
+	try("node: beat by process", err)
+	if err := pgmint.UnlockAll(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	_, err = second.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 9 * time.Second}})
+	try("node: depose", err)
 }
 
 // look is what `conch status`, `history` and `watch` read.
@@ -237,7 +265,8 @@ var needs = map[string]string{
 	"node: SELECT ON conch.leadership":             "node: status",
 	"node: INSERT ON conch.leadership":             "node: bid",
 	"node: UPDATE ON conch.leadership":             "node: bid",
-	"node: SELECT ON conch.heartbeat":              "node: status",
+	"node: SELECT ON conch.heartbeat":              "node: bid",
+	"node: SELECT ON conch.leader_heartbeat":       "node: status",
 	"node: INSERT ON conch.heartbeat":              "node: bid",
 	"node: UPDATE ON conch.heartbeat":              "node: bid",
 	"node: SELECT ON conch.leadership_history":     "node: history",
@@ -247,6 +276,9 @@ var needs = map[string]string{
 	"node: DELETE ON conch.process":                "node: register",
 	"node: UPDATE (last_seen) ON conch.process":    "node: stay registered",
 	"node: UPDATE (withdrawn) ON conch.process":    "node: withdraw",
+	"node: UPDATE (tombstoned) ON conch.process":   "node: bid",
+	"node: EXECUTE ON function conch.bury":         "node: bid",
+	"node: EXECUTE ON function conch.beat_process": "node: beat by process",
 	"node: EXECUTE ON function conch.withdraw":     "node: withdraw",
 	"node: SELECT ON conch.command":                "node: read commands",
 	"node: INSERT ON conch.command":                "node: ask",
@@ -266,7 +298,6 @@ var needs = map[string]string{
 	"observer: USAGE ON schema conch":              "observer: check",
 	"observer: SELECT ON conch.schema_version":     "observer: check",
 	"observer: SELECT ON conch.leadership":         "observer: status",
-	"observer: SELECT ON conch.heartbeat":          "observer: status",
 	"observer: SELECT ON conch.process":            "observer: status",
 	"observer: SELECT ON conch.leadership_history": "observer: history",
 	"observer: SELECT ON conch.leader_heartbeat":   "observer: leader_heartbeat",
@@ -362,7 +393,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
 		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key"}, // the owner's
 			[]string{
-				"register", "withdraw", "bid", "refused", "beat", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
+				"register", "withdraw", "bid", "refused", "bury", "beat", "beat_process", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",
 			}))
 	if err == nil {

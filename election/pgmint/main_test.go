@@ -2,6 +2,7 @@ package pgmint_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(crowdEnv); text != "" {
+		os.Exit(beCrowd(text))
+	}
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
@@ -23,7 +27,12 @@ func TestMain(m *testing.M) {
 
 func newMint(t testing.TB, url string) *pgmint.Mint {
 	t.Helper()
-	m, err := pgmint.New(pgmint.Config{URL: url})
+	return mintWith(t, pgmint.Config{URL: url})
+}
+
+func mintWith(t testing.TB, cfg pgmint.Config) *pgmint.Mint {
+	t.Helper()
+	m, err := pgmint.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
@@ -25,6 +26,9 @@ type Mint struct {
 	mu    sync.Mutex
 	spare []spare // connections for waiting that hold nothing
 	shut  bool
+	// Advisory locks: how many this process may hold, and how many its sessions have
+	// reserved.
+	budget, booked, sessions int
 }
 
 // spare is a connection at rest; the server ends it when it rests for long.
@@ -39,6 +43,9 @@ var _ election.Mint = (*Mint)(nil)
 func New(cfg Config) (*Mint, error) {
 	if _, err := cfg.pg("").Parse(); err != nil {
 		return nil, err
+	}
+	if err := cfg.validateLocks(); err != nil {
+		return nil, fmt.Errorf("pgmint: %w", err)
 	}
 	return &Mint{cfg: cfg}, nil
 }
@@ -67,7 +74,14 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	if err != nil {
 		return nil, err
 	}
-	s := &session{pg: conn, mint: m, who: c, locked: map[string]bool{}, seen: time.Now()}
+	s := &session{
+		pg: conn, mint: m, who: c, keys: map[string]int64{}, locked: map[string]bool{}, minted: map[string]fence.Term{},
+		atOnce: bidsAtOnce, seen: time.Now(),
+	}
+	if err := s.admit(ctx); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
 	if err := s.register(ctx); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -75,9 +89,8 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	return s, nil
 }
 
-// register takes a process key that was never used before and writes down who
-// campaigns, with which leases.
-func (s *session) register(ctx context.Context) error {
+// admit refuses what can not go well, before anything is taken.
+func (s *session) admit(ctx context.Context) error {
 	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
 	if err != nil {
 		return err
@@ -85,20 +98,30 @@ func (s *session) register(ctx context.Context) error {
 	if err := checkVersion(version); err != nil {
 		return err
 	}
+	var table int
+	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.channel()).Scan(&table); err != nil {
+		return err
+	}
+	s.booked, err = s.mint.reserve(len(s.who.Scopes), table)
+	return err
+}
+
+// register takes a process key that was never used before and writes down who
+// campaigns, with which leases.
+func (s *session) register(ctx context.Context) error {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails since Go 1.24
 	s.process = int64(binary.BigEndian.Uint64(b[:]))
 	var got bool
-	err = s.pg.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1) FROM set_config('conch.listen_channel', $2, false)`,
-		s.process, s.mint.cfg.channel()).Scan(&got)
+	err := s.pg.Conn().QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, s.process).Scan(&got)
 	if err == nil && !got {
 		err = fmt.Errorf("pgmint: the process key %d is taken", s.process)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4, $5)`,
-		s.process, s.who.ID, s.who.Scopes, s.who.Longest.Milliseconds(), string(s.who.Takeover))
+	_, err = s.pg.Conn().Exec(ctx, `SELECT conch.register($1, $2, $3, $4, $5, $6)`, s.process, s.who.ID, s.who.Scopes,
+		s.who.Longest.Milliseconds(), string(s.who.Takeover), string(s.mint.cfg.locks()))
 	return err
 }
 

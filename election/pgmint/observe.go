@@ -61,18 +61,18 @@ type Leadership struct {
 const leadershipSQL = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
-     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
+     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
        AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
-SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.beat_at,
-       coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint,
+SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
+       coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint,
        l.released,
        ARRAY(SELECT p.id FROM conch.process p JOIN alive USING (process_key)
               WHERE p.scopes @> ARRAY[l.scope] 
                 AND (l.scope <> ALL (p.withdrawn) OR p.process_key = l.process_key AND l.parted_at IS NULL) ORDER BY p.id),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
        l.lease_ms, l.term::text, l.takeover
-  FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)
+  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
  WHERE $1 = '' OR l.scope = $1
  ORDER BY l.scope`
 
@@ -103,7 +103,13 @@ type Event struct {
 
 // History reads the newest events of a scope, or of all, oldest first.
 func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Event, error) {
-	events, err := o.events(ctx, `WHERE $1 = '' OR scope = $1 ORDER BY id DESC LIMIT $2`, scope, limit)
+	// Two statements: one for both would walk a long history backwards in search of a
+	// scope of which there is little.
+	where, args := `ORDER BY id DESC LIMIT $1`, []any{limit}
+	if scope != "" {
+		where, args = `WHERE scope = $2 `+where, append(args, scope)
+	}
+	events, err := o.events(ctx, where, args...)
 	slices.Reverse(events)
 	return events, err
 }

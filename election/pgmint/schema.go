@@ -100,7 +100,7 @@ func refuseHeld(ctx context.Context, tx pgx.Tx) error {
 	err := tx.QueryRow(ctx, `
 		SELECT l.scope, l.holder FROM conch.leadership l
 		 WHERE EXISTS (SELECT FROM pg_locks k
-		        WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
+		        WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
 		          AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		          AND (k.classid::bigint << 32) | k.objid::bigint IN (l.lock_key, l.process_key))
 		   AND l.parted_at IS NULL

@@ -45,6 +45,11 @@ CREATE TABLE conch.heartbeat (
 INSERT INTO conch.heartbeat SELECT scope, epoch, holder, term, acquired_at FROM conch.leadership;
 
 -- Who campaigns. Whether a process lives is told by the lock on its key, not here.
+--
+-- A process whose locks are by process beats here, once for all the terms that its
+-- session minted and did not give up. So whoever takes or changes the row of such a
+-- term, other than by that process's own farewell, must set the tombstone in the same
+-- transaction: conch.bury.
 CREATE TABLE conch.process (
     process_key bigint PRIMARY KEY,
     id          text NOT NULL,
@@ -52,14 +57,20 @@ CREATE TABLE conch.process (
     withdrawn   text[] NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.withdraw
     lease_ms    bigint NOT NULL,              -- the longest of its leases
     takeover    text NOT NULL,
+    locks       text NOT NULL CHECK (locks IN ('session', 'process')),
+    tombstoned  boolean NOT NULL DEFAULT false, -- its heartbeats fail from now on
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
-);
-CREATE INDEX process_scopes ON conch.process USING gin (scopes);
+) WITH (fillfactor = 50);                     -- rewritten all day long, in place
+-- Without the pending list, which each of ten thousand look-ups would read as a whole.
+CREATE INDEX process_scopes ON conch.process USING gin (scopes) WITH (fastupdate = off);
 
--- S13, under the names of the document.
+-- S13, under the names of the document. A term whose process beats once for all of
+-- its terms is as fresh as its process.
 CREATE VIEW conch.leader_heartbeat AS
-    SELECT scope AS provider_id, holder AS instance_id, beat_at AS last_seen FROM conch.heartbeat;
+    SELECT h.scope AS provider_id, h.holder AS instance_id,
+           CASE WHEN p.locks = 'process' AND l.parted_at IS NULL THEN greatest(h.beat_at, p.last_seen) ELSE h.beat_at END AS last_seen
+      FROM conch.heartbeat h LEFT JOIN conch.leadership l USING (scope) LEFT JOIN conch.process p USING (process_key);
 
 -- STABLE, as convert_to is: what is declared less volatile than its parts is not
 -- inlined, and a call then costs as much as all the rest of a fence.

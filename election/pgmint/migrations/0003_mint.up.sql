@@ -15,15 +15,29 @@ LANGUAGE sql VOLATILE AS $$
                AND clock_timestamp() >= l.parted_at AND clock_timestamp() < l.parted_at + interval '2 seconds')
 $$;
 
+-- bury ends the one heartbeat that stands for all terms of a process. Its caller has
+-- locked rows of conch.leadership before, in scope order; keys are locked in theirs.
+CREATE FUNCTION conch.bury(processes bigint[]) RETURNS void LANGUAGE sql VOLATILE AS $$
+    UPDATE conch.process p SET tombstoned = true
+      FROM (SELECT d.process_key FROM conch.process d
+             WHERE d.process_key = ANY (processes) AND NOT d.tombstoned ORDER BY 1 FOR NO KEY UPDATE) d
+     WHERE p.process_key = d.process_key;
+$$;
+
 -- bid tries every scope given, in one round trip: lock what is free, take its
 -- fence alone, mint. Statements inside it see each other's effects and, being
 -- READ COMMITTED, everything committed before each of them began.
+--
+-- A scope is free if it was given up, or if the key of its holder's process can be
+-- locked: shared, so that bidders and waiters are not in each other's way. With
+-- by_lock the candidate takes the lock of the scope as well, for its session; without,
+-- its process key is all that it keeps. Candidates of both kinds may meet.
 --
 -- locked[i] says that this session holds the scope's lock already. With block_ms
 -- there must be one scope only: it waits that long for the fence. evict ends the
 -- sessions that hold it.
 CREATE FUNCTION conch.bid(
-    me text, my_process bigint, my_takeover text,
+    me text, my_process bigint, my_takeover text, by_lock boolean,
     scopes text[], keys bigint[], leases int[], locked boolean[], block_ms int, evict boolean
 ) RETURNS TABLE (
     r_scope text, r_outcome text, r_epoch bigint, r_term uuid, r_hold_ms int, r_handoff boolean,
@@ -34,13 +48,23 @@ DECLARE
     sys     bigint := (SELECT system_identifier FROM pg_control_system());
     -- pg_control_checkpoint() stays stale after a promotion until a checkpoint.
     tl      bigint := ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-    mine    text[];
-    free    text[];
+    gone    bigint[]; -- processes that have ended: this transaction holds their keys
+    mine    text[];   -- free, and locked if that is asked for
+    free    text[];   -- and the fence is ours alone
+    rivals  text[];   -- and somebody else has it alone, to mint
+    won     text[];
+    busy    text[];
     refused text[];
     ended   jsonb;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'conch.bid must run in READ COMMITTED';
+    END IF;
+    -- Whoever mints under a tombstone could never renew it.
+    IF NOT EXISTS (SELECT FROM conch.process p WHERE p.process_key = my_process AND NOT p.tombstoned) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN002',
+            MESSAGE = 'others have taken this process for dead, for the lock on its process key was free',
+            HINT = 'Open a new session. Did something end or reset this one, such as pg_advisory_unlock_all or a pooler?';
     END IF;
     -- A leadership that a crash or a failover could forget is none.
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
@@ -61,14 +85,20 @@ BEGIN
 
     refused := conch.refused(scopes, keys, me, my_takeover);
 
+    -- The key of a process is never used again: once it is free it stays free.
+    SELECT coalesce(array_agg(k.process_key) FILTER (WHERE k.got), '{}') INTO gone
+      FROM (SELECT h.process_key, pg_try_advisory_xact_lock_shared(h.process_key) AS got
+              FROM (SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(scopes) AS b(scope) USING (scope)
+                     WHERE l.parted_at IS NULL AND l.process_key <> my_process) h OFFSET 0) k;
+
     SELECT array_agg(t.scope) FILTER (WHERE t.got) INTO mine
-      FROM (SELECT b.scope, CASE WHEN b.locked THEN true ELSE pg_try_advisory_lock(b.key) END AS got
-              FROM unnest(scopes, keys, locked) AS b(scope, key, locked)
-             WHERE b.locked OR b.scope <> ALL (refused)
+      FROM (SELECT b.scope, CASE WHEN b.locked OR NOT by_lock THEN true ELSE pg_try_advisory_lock(b.key) END AS got
+              FROM unnest(scopes, keys, locked) AS b(scope, key, locked) JOIN conch.leadership l USING (scope)
+             WHERE b.scope NOT IN (SELECT unnest(refused))
+               AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone))
              OFFSET 0) t;
 
-    -- Our own session lock only said when to try. From here on the fence and the
-    -- row decide.
+    -- All these locks only said when to try. From here on the fence and the row decide.
     IF block_ms > 0 AND mine IS NOT NULL THEN
         IF evict THEN
             ended := conch.evict_fences(mine[1]);
@@ -81,13 +111,23 @@ BEGIN
             free := NULL;
         END;
     ELSE
-        SELECT array_agg(t.scope) FILTER (WHERE t.got) INTO free
-          FROM (SELECT m.scope, pg_try_advisory_xact_lock(conch.fence_key(m.scope)) AS got
-                  FROM unnest(mine) AS m(scope) OFFSET 0) t;
+        -- A fence that can be shared is held by acts; one that can not, by a rival.
+        SELECT array_agg(t.scope) FILTER (WHERE t.got),
+               array_agg(t.scope) FILTER (WHERE CASE WHEN t.got THEN false ELSE NOT pg_try_advisory_xact_lock_shared(t.key) END)
+          INTO free, rivals
+          FROM (SELECT m.scope, m.key, pg_try_advisory_xact_lock(m.key) AS got
+                  FROM (SELECT u.scope, conch.fence_key(u.scope) AS key FROM unnest(mine) AS u(scope) OFFSET 0) m OFFSET 0) t;
     END IF;
 
-    PERFORM FROM conch.leadership l WHERE l.scope = ANY (free) ORDER BY l.scope FOR UPDATE;
+    PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(free)) ORDER BY l.scope FOR UPDATE;
     refused := conch.refused(scopes, keys, me, my_takeover); -- now that nobody else can change them
+    -- Nor can the holder change any more: somebody may have been minted since the look.
+    SELECT array_agg(l.scope) INTO won
+      FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
+     WHERE l.scope NOT IN (SELECT unnest(refused))
+       AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone));
+    PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(won) AS w(scope) USING (scope)
+                              WHERE l.parted_at IS NULL AND l.process_key <> my_process));
 
     RETURN QUERY
     WITH old AS (
@@ -95,7 +135,7 @@ BEGIN
                l.system_id = sys AND l.timeline = tl AND l.released AS handoff,
                l.system_id = sys AND l.timeline = tl AS same
           FROM conch.leadership l JOIN unnest(scopes, leases) AS b(scope, lease) USING (scope)
-         WHERE l.scope = ANY (free) AND l.scope <> ALL (refused)
+         WHERE l.scope IN (SELECT unnest(won))
     ), next AS (
         SELECT o.*,
                -- Under another history the terms after this row's may be lost with their
@@ -114,7 +154,7 @@ BEGIN
                         SELECT max(p.lease_ms)::int FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
                END AS hold1
           FROM old o
-    ), won AS (
+    ), minted AS (
         UPDATE conch.leadership l
            SET epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
                -- A successor must assume our own lease as well, also when we waited for nobody.
@@ -127,7 +167,7 @@ BEGIN
                   n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted
     ), beat AS (
         INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
-        SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM won w ORDER BY w.scope
+        SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
             ON CONFLICT (scope) DO UPDATE
            SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
     ), past AS (
@@ -135,23 +175,28 @@ BEGIN
         SELECT h.* FROM (
             SELECT w.scope, w.old_epoch, w.old_holder, CASE WHEN ended IS NULL THEN 'lost' ELSE 'evicted' END,
                    'its session ended without a farewell'
-              FROM won w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
+              FROM minted w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
             UNION ALL
-            SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM won w
+            SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM minted w
         ) h ORDER BY 1, 2
     )
-    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM won w;
+    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM minted w;
 
-    -- Whoever is refused must not keep the lock from those who are not.
-    PERFORM pg_advisory_unlock(b.key) FROM unnest(scopes, keys) AS b(scope, key)
-      WHERE b.scope = ANY (mine) AND b.scope = ANY (refused);
+    busy := ARRAY(SELECT u.scope FROM unnest(mine) AS u(scope)
+                   WHERE u.scope NOT IN (SELECT unnest(free) UNION ALL SELECT unnest(rivals) UNION ALL SELECT unnest(refused)));
+
+    -- Whoever did not get the scope must not keep its lock from others.
+    IF by_lock THEN
+        PERFORM pg_advisory_unlock(b.key) FROM unnest(scopes, keys, locked) AS b(scope, key, locked)
+          WHERE (b.locked OR b.scope IN (SELECT unnest(mine))) AND b.scope NOT IN (SELECT unnest(won) UNION ALL SELECT unnest(busy));
+    END IF;
 
     RETURN QUERY
     SELECT l.scope,
-           CASE WHEN l.scope = ANY (refused) THEN
+           CASE WHEN l.scope IN (SELECT unnest(refused)) THEN
                     CASE WHEN l.lock_key = b.key AND (l.takeover = my_takeover OR l.released)
                          THEN 'yield' ELSE 'refused' END
-                WHEN l.scope = ANY (mine) THEN 'busy'
+                WHEN l.scope IN (SELECT unnest(busy)) THEN 'busy'
                 ELSE 'held' END,
            l.epoch, l.term, 0, false, l.holder, l.process_key, sys, tl,
            CASE WHEN l.lock_key <> b.key
@@ -160,13 +205,14 @@ BEGIN
                 THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
                 ELSE '' END,
            ended,
-           coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint
+           coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
-           LEFT JOIN conch.heartbeat h USING (scope)
-     WHERE (free IS NULL OR l.scope <> ALL (free) OR l.scope = ANY (refused));
+           LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
+     WHERE l.scope NOT IN (SELECT unnest(won));
 END $$;
 
--- evict_fences ends the sessions that hold a scope's fence, and says which.
+-- evict_fences ends the sessions that hold a scope's fence, and says which: not those
+-- of rivals, who hold it for a moment only and fence nothing in their lock sessions.
 CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     k    bigint := conch.fence_key(scope);
@@ -178,6 +224,8 @@ BEGIN
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.pid <> pg_backend_pid()
            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND l.classid::bigint = (k >> 32) & 4294967295 AND l.objid::bigint = k & 4294967295
+           AND NOT EXISTS (SELECT FROM pg_locks o JOIN conch.process p ON p.process_key = (o.classid::bigint << 32) | o.objid::bigint
+                            WHERE o.pid = l.pid AND o.locktype = 'advisory' AND o.objsubid = 1 AND o.mode = 'ExclusiveLock' AND o.granted)
     LOOP
         BEGIN
             PERFORM pg_terminate_backend(b.pid);
@@ -204,7 +252,7 @@ BEGIN
          WHERE l.scope = b.scope AND l.term = b.term AND b.settle AND l.hold_ms <> l.lease_ms;
     END IF;
     -- In scope order, as the mint locks them.
-    PERFORM FROM conch.heartbeat h WHERE h.scope = ANY (scopes) ORDER BY h.scope FOR NO KEY UPDATE;
+    PERFORM FROM conch.heartbeat h WHERE h.scope IN (SELECT unnest(scopes)) ORDER BY h.scope FOR NO KEY UPDATE;
     RETURN QUERY
     UPDATE conch.heartbeat h SET beat_at = clock_timestamp()
       FROM unnest(scopes, terms) WITH ORDINALITY AS b(scope, term, place)
@@ -212,12 +260,32 @@ BEGIN
     RETURNING b.place;
 END $$;
 
+-- beat_process renews, in one row, every term that the process has minted and not
+-- given up; false if it was declared dead. It settles the terms that are named.
+CREATE FUNCTION conch.beat_process(process bigint, scopes text[], terms uuid[]) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('synchronous_commit') <> 'remote_apply' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    IF cardinality(scopes) > 0 THEN
+        UPDATE conch.leadership l SET hold_ms = l.lease_ms
+          FROM unnest(scopes, terms) AS b(scope, term)
+         WHERE l.scope = b.scope AND l.term = b.term AND l.hold_ms <> l.lease_ms;
+    END IF;
+    UPDATE conch.process p SET last_seen = clock_timestamp() WHERE p.process_key = process AND NOT p.tombstoned;
+    RETURN FOUND;
+END $$;
+
 -- part records that terms were given up. The caller unlocks after the commit,
--- never before: see the staircase in the package documentation.
-CREATE FUNCTION conch.part(scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[])
+-- never before: see the staircase in the package documentation. A farewell that comes
+-- late, over another session than the one that led, buries that one.
+CREATE FUNCTION conch.part(process bigint, scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[])
 RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM FROM conch.leadership l WHERE l.scope = ANY (scopes) ORDER BY l.scope FOR UPDATE;
+    PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(scopes)) ORDER BY l.scope FOR UPDATE;
+    PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(scopes, terms) AS b(scope, term) USING (scope)
+                              WHERE l.term = b.term AND l.parted_at IS NULL AND l.process_key <> process));
     RETURN QUERY
     WITH gone AS (
         UPDATE conch.leadership l
@@ -240,11 +308,11 @@ END $$;
 -- register writes down who campaigns for what, before it can win anything, and
 -- forgets candidates that were not seen for a day. A lease registered here counts
 -- after a failover that lost the terms minted under it.
-CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint, my_takeover text) RETURNS void
+CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint, my_takeover text, my_locks text) RETURNS void
 LANGUAGE sql VOLATILE AS $$
     DELETE FROM conch.process p WHERE p.last_seen < clock_timestamp() - interval '1 day';
-    INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover)
-    VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover);
+    INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover, locks)
+    VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover, my_locks);
 $$;
 
 -- withdraw takes a candidate off the lists of some of its scopes. They stay among
@@ -278,6 +346,10 @@ BEGIN
     END IF;
     IF to_epoch <= l.epoch THEN
         RETURN l.epoch;
+    END IF;
+    -- A heartbeat that does not name its terms would go on for the one that is over.
+    IF l.parted_at IS NULL THEN
+        PERFORM conch.bury(ARRAY(SELECT p.process_key FROM conch.process p WHERE p.process_key = l.process_key AND p.locks = 'process'));
     END IF;
     UPDATE conch.leadership SET epoch = to_epoch, term = gen_random_uuid(), parted_at = clock_timestamp(),
            released = l.released AND l.parted_at IS NOT NULL

@@ -135,6 +135,8 @@ func byScope(c config.Config) map[string]config.Role {
 // restarts names the keys that differ and that a process has for life.
 func restarts(old, fresh config.Config) (keys []string) {
 	o, f := old.Node, fresh.Node
+	oldBase, freshBase := old.Database, fresh.Database
+	oldBase.Locks, oldBase.LockBudget = freshBase.Locks, freshBase.LockBudget
 	for _, k := range []struct {
 		key     string
 		differs bool
@@ -148,7 +150,9 @@ func restarts(old, fresh config.Config) (keys []string) {
 		{"node.data_dir", o.DataDir != f.DataDir},
 		{"node.standalone", o.Standalone != f.Standalone},
 		{"node.instance_id", fresh.Election.ID != "" && fresh.Election.ID != old.Election.ID},
-		{"database", !reflect.DeepEqual(old.Database, fresh.Database)},
+		{"database", !reflect.DeepEqual(oldBase, freshBase)},
+		{"election.locks", old.Database.Locks != fresh.Database.Locks},
+		{"election.lock_budget", old.Database.LockBudget != fresh.Database.LockBudget},
 	} {
 		if k.differs {
 			keys = append(keys, k.key)

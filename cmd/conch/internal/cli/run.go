@@ -19,6 +19,7 @@ import (
 // runFlags are what the command line says about a run.
 type runFlags struct {
 	scope, id, takeover  string
+	locks                string
 	lease                time.Duration
 	killGrace, stopGrace time.Duration
 	fenced, restart      bool
@@ -71,6 +72,7 @@ sleep (state D). Only a fence refuses those.`,
 	flags.StringVar(&f.id, "id", "", "this candidate's name; default CONCH_INSTANCE_ID, else one made up")
 	flags.DurationVar(&f.lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
 	flags.StringVar(&f.takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.StringVar(&f.locks, "locks", string(pgmint.SessionLocks), "session or process: how the scope is kept; see docs/configuration.md")
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
 	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
@@ -95,6 +97,9 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("locks") {
+		database.Locks = pgmint.Locks(f.locks)
+	}
 	if f.isolate {
 		if err := keeper.CanIsolate(ctx); err != nil {
 			return usage{err}
@@ -102,7 +107,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	}
 	mint, err := pgmint.New(database)
 	if err != nil {
-		return err
+		return usage{err}
 	}
 	defer mint.Close()
 	cfg.Mint = mint

@@ -16,9 +16,8 @@ type Config struct {
 	Named bool
 	// Election is [election] and the environment (requirement S27), without a mint
 	// and without roles; see Elector.
-	Election   election.Config
-	LockBudget int // accepted and not enforced yet
-	Roles      []Role
+	Election election.Config
+	Roles    []Role
 }
 
 // Node is [node].
@@ -60,7 +59,6 @@ type Role struct {
 	CheckInterval time.Duration
 	LockTimeout   time.Duration
 	Takeover      election.Takeover
-	LockBudget    int
 }
 
 // BuiltinLog is the role that writes a line now and then: for trials.
@@ -90,7 +88,7 @@ func (c Config) Settled() []Role {
 		r.Lease, r.LateThreshold = or(r.Lease, e.Lease), or(r.LateThreshold, e.LateThreshold)
 		r.Heartbeat, r.CheckInterval = or(r.Heartbeat, e.Heartbeat), or(r.CheckInterval, e.CheckInterval)
 		r.Takeover, r.DrainTimeout = or(r.Takeover, e.Takeover), or(r.DrainTimeout, defaultDrain)
-		r.LockTimeout, r.LockBudget = or(r.LockTimeout, e.LockTimeout), or(r.LockBudget, c.LockBudget)
+		r.LockTimeout = or(r.LockTimeout, e.LockTimeout)
 		roles = append(roles, r)
 	}
 	return roles

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 )
 
 // one is the smallest file of a node.
@@ -62,6 +63,7 @@ check_interval = "1s"
 lock_timeout = "1s"
 takeover = "fast"
 lock_budget = 10
+locks = "process"
 [[roles]]
 name = "first"
 scope = "s:1"
@@ -99,6 +101,9 @@ command = ["sh", "-c", "a | b"]
 	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
 		t.Errorf("terms of the second: %+v", got)
 	}
+	if c.Database.Locks != pgmint.ProcessLocks || c.Database.LockBudget != 10 {
+		t.Errorf("locks %q, budget %d", c.Database.Locks, c.Database.LockBudget)
+	}
 	e := c.Elector(first)
 	if e.ID != "n1" || e.LockTimeout != time.Second || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
 		t.Errorf("elector %+v", e)
@@ -130,7 +135,11 @@ func TestFaults(t *testing.T) {
 		{"duration without a unit", one + "[election]\nlease = 3\n", nil, []string{"line 6, election.lease", `"3s" or "3ms"`}},
 		{"no duration", one + "[election]\nlease = \"soon\"\n", nil, []string{`"soon" is not a duration`}},
 		{"negative duration", one + "[election]\nlease = \"-3s\"\n", nil, []string{"not above 0"}},
-		{"count", one + "[election]\nlock_budget = 0\n", nil, []string{"lock_budget: 0 is not a whole number above 0"}},
+		{"count", one + "[election]\nlock_budget = -1\n", nil, []string{"lock_budget: -1 is not a whole number, 0 or above"}},
+		{"locks", one + "[election]\nlocks = \"row\"\n", nil, []string{"election.locks", "is none of session, process"}},
+		{"locks of a role", one + "locks = \"process\"\n", nil, []string{"roles[0].locks"}},
+		{"locks in the environment", one, map[string]string{"CONCH_LOCKS": "row"}, []string{"CONCH_LOCKS", "is none of session, process"}},
+		{"lock budget in the environment", one, map[string]string{"CONCH_LOCK_BUDGET": "few"}, []string{"CONCH_LOCK_BUDGET", "not a whole number"}},
 		{"list", one + "preferred = \"n1\"\n", nil, []string{"line 5, roles[0].preferred", "not a list"}},
 		{"list of numbers", one + "never = [1]\n", nil, []string{"roles[0].never[0]: 1 is not a text"}},
 		{"takeover", one + "[election]\ntakeover = \"slow\"\n", nil, []string{"none of strict, fast, keep"}},

@@ -103,8 +103,8 @@ func (d *decoder) span(to *time.Duration) setter {
 func (d *decoder) count(to *int) setter {
 	return func(place string, value any) {
 		n, ok := value.(int64)
-		if !ok || n <= 0 {
-			d.fault(place, "%v is not a whole number above 0", value)
+		if !ok || n < 0 {
+			d.fault(place, "%v is not a whole number, 0 or above", value)
 			return
 		}
 		*to = int(n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/knadh/koanf/parsers/toml/v2"
 	"github.com/knadh/koanf/providers/rawbytes"
@@ -66,7 +67,10 @@ func (d *decoder) config(values map[string]any, s Source) Config {
 	d.table("", values, d.sections(&c))
 	getenv := func(name string) string {
 		said := map[string]string{pg.EnvURL: s.DB}[name]
-		file := map[string]string{pg.EnvURL: c.Database.URL, pg.EnvCAFile: c.Database.TLSCAFile}[name]
+		file := map[string]string{
+			pg.EnvURL: c.Database.URL, pg.EnvCAFile: c.Database.TLSCAFile,
+			pgmint.EnvLocks: string(c.Database.Locks), pgmint.EnvLockBudget: strconv.Itoa(c.Database.LockBudget),
+		}[name]
 		if name == pg.EnvInsecure && c.Database.TLSInsecure {
 			file = "true"
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 )
 
 // later are the sections of wings that this version does not have. They are
@@ -48,14 +49,26 @@ func (d *decoder) database(c *Config) map[string]setter {
 
 func (d *decoder) election(c *Config) map[string]setter {
 	e := &c.Election
-	return d.tune(&e.Lease, &e.Heartbeat, &e.LateThreshold, &e.CheckInterval, &e.LockTimeout, &e.Takeover, &c.LockBudget)
+	keys := d.tune(&e.Lease, &e.Heartbeat, &e.LateThreshold, &e.CheckInterval, &e.LockTimeout, &e.Takeover)
+	keys["lock_budget"] = d.count(&c.Database.LockBudget)
+	keys["locks"] = func(place string, v any) {
+		text := ""
+		d.text(&text)(place, v)
+		switch locks := pgmint.Locks(text); locks {
+		case pgmint.SessionLocks, pgmint.ProcessLocks, "":
+			c.Database.Locks = locks
+		default:
+			d.fault(place, "%q is none of session, process", text)
+		}
+	}
+	return keys
 }
 
 // tune are the keys that [election] and a role share.
-func (d *decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeover *election.Takeover, budget *int) map[string]setter {
+func (d *decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeover *election.Takeover) map[string]setter {
 	return map[string]setter{
 		"lease": d.span(lease), "heartbeat": d.span(heartbeat), "late_threshold": d.span(late),
-		"check_interval": d.span(check), "lock_timeout": d.span(lock), "lock_budget": d.count(budget),
+		"check_interval": d.span(check), "lock_timeout": d.span(lock),
 		"takeover": func(place string, v any) {
 			text := ""
 			d.text(&text)(place, v)
@@ -89,6 +102,6 @@ func (d *decoder) role(r *Role) map[string]setter {
 		"fenced": d.flag(&r.Fenced), "preferred": d.texts(&r.Preferred), "never": d.texts(&r.Never),
 		"stall_after": d.span(&r.StallAfter), "drain_timeout": d.span(&r.DrainTimeout),
 	}
-	maps.Copy(keys, d.tune(&r.Lease, &r.Heartbeat, &r.LateThreshold, &r.CheckInterval, &r.LockTimeout, &r.Takeover, &r.LockBudget))
+	maps.Copy(keys, d.tune(&r.Lease, &r.Heartbeat, &r.LateThreshold, &r.CheckInterval, &r.LockTimeout, &r.Takeover))
 	return keys
 }

@@ -10,18 +10,42 @@ const NodeConnections = 6
 func locks(f Facts) []Finding {
 	r := f.Room
 	table := r.LocksEach * (r.Connections + r.Prepared)
-	// A scope costs its holder one lock and each fence in flight one more.
-	need := 2*len(f.Leaderships) + len(f.Processes)
+	need := locksNeeded(f)
 	detail := fmt.Sprintf("%d × (%d + %d) = %d locks, %d held; for %s and %s",
 		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, count(len(f.Leaderships), "scope", "scopes"), count(len(f.Processes), "process", "processes"))
 	const remedy = "raise max_locks_per_transaction and restart the server: a full lock table keeps even new connections out"
+	var heavy []Finding
+	for _, p := range f.Processes {
+		if most := len(p.Scopes) + 2; p.Locks != "process" && most > table/4 {
+			heavy = append(heavy, warn(fmt.Sprintf("%s may hold %d locks, more than a quarter of the table, which is the default lock_budget", p.ID, most),
+				`raise max_locks_per_transaction and restart the server, or set locks = "process" for it: one lock for all of its scopes`)...)
+		}
+	}
 	switch {
 	case need > table || r.LocksHeld > table*9/10:
-		return fail(detail, remedy)
+		return append(fail(detail, remedy), heavy...)
 	case need > table/2 || r.LocksHeld > table/2:
-		return warn(detail, remedy)
+		return append(warn(detail, remedy), heavy...)
+	case len(heavy) > 0:
+		return heavy
 	}
 	return ok(detail)
+}
+
+// locksNeeded is what all the scopes cost at the worst: each fence in flight one lock, and
+// its holder one more unless it keeps its scopes by process; each process one.
+func locksNeeded(f Facts) int {
+	byProcess := map[int64]bool{}
+	for _, p := range f.Processes {
+		byProcess[p.Key] = p.Locks == "process"
+	}
+	n := len(f.Processes) + len(f.Leaderships)
+	for _, l := range f.Leaderships {
+		if !byProcess[l.Process] {
+			n++
+		}
+	}
+	return n
 }
 
 func connections(f Facts) []Finding {

@@ -82,6 +82,14 @@ func TestEachFault(t *testing.T) {
 		{"many scopes", func(f *Facts) { f.Leaderships = slices.Repeat(f.Leaderships, 2000) }, "locks", Warn, "2000 scopes"},
 		{"too many scopes", func(f *Facts) { f.Leaderships = slices.Repeat(f.Leaderships, 4000) }, "locks", Fail, "4000 scopes"},
 		{"no connection left", func(f *Facts) { f.Room.InUse = 95 }, "connections", Warn, "2 of 97 left"},
+		{"more scopes than the budget", func(f *Facts) { f.Processes[0].Scopes = make([]string, 2000) }, "locks", Warn, "more than a quarter of the table"},
+		{"as many by process", func(f *Facts) { f.Processes[0].Scopes, f.Processes[0].Locks = make([]string, 2000), "process" }, "locks", OK, ""},
+		{"all by process", func(f *Facts) {
+			f.Processes[0].Locks = "process"
+			for range 3100 {
+				f.Leaderships = append(f.Leaderships, Leadership{Process: 1, Alive: true, Takeover: "strict", SystemID: 5, Timeline: 2})
+			}
+		}, "locks", OK, ""},
 		{"role limit", func(f *Facts) { f.Room.RoleLimit, f.Room.RoleInUse = 5, 4 }, "connections", Warn, `1 of 5 left to role "node"`},
 		{"database limit", func(f *Facts) { f.Room.BaseLimit = 3 }, "connections", Warn, "this database"},
 		{"asynchronous", standbys("", "async"), "replication", Warn, "may forget"},

@@ -105,6 +105,7 @@ type Process struct {
 	Key      int64    `json:"key"`
 	ID       string   `json:"id"`
 	Takeover string   `json:"takeover"`
+	Locks    string   `json:"locks"`  // session: a lock for each scope that it leads
 	Scopes   []string `json:"scopes"` // those that it has not withdrawn from
 }
 

@@ -177,7 +177,7 @@ func TestPrivileges(t *testing.T) {
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "USAGE on schema conch"}, want{"holders", doctor.Warn, "could not be looked at"})
 	run(t, admin, `GRANT USAGE ON SCHEMA conch TO `+role, `GRANT SELECT ON ALL TABLES IN SCHEMA conch TO `+role)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "INSERT on conch.process"}, want{"holders", doctor.OK, ""})
-	run(t, admin, `REVOKE ALL ON conch.command FROM `+role, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
+	run(t, admin, `REVOKE ALL ON conch.command, conch.heartbeat FROM `+role, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Warn, "observer"})
 	run(t, admin, `GRANT ALL ON ALL TABLES IN SCHEMA conch TO `+role, `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA conch TO `+role)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.OK, ""})

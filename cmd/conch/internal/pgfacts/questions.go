@@ -36,13 +36,13 @@ SELECT jsonb_agg(jsonb_build_object('name', name, 'value', setting, 'source', so
 // not there is not granted, and no error.
 const privilegesSQL = `
 WITH tables(name, privileges, look) AS (VALUES
-    ('schema_version', 'SELECT', true), ('leadership', 'SELECT', true), ('heartbeat', 'SELECT', true),
+    ('schema_version', 'SELECT', true), ('leadership', 'SELECT', true), ('leader_heartbeat', 'SELECT', true),
     ('leadership_history', 'SELECT', true), ('process', 'SELECT', true),
-    ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
+    ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'SELECT,INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
-    ('process', 'last_seen'), ('process', 'withdrawn'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
-), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('beat'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
+    ('process', 'last_seen'), ('process', 'withdrawn'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
+), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('bury'), ('beat'), ('beat_process'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
 ), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'
 ), class AS (SELECT oid, relname FROM pg_class WHERE relnamespace = (SELECT oid FROM schema)
 ), needed(name, look, has) AS (
@@ -91,10 +91,10 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
     'scope', l.scope, 'epoch', l.epoch, 'holder', l.holder, 'process', l.process_key,
     'alive', l.process_key IN (SELECT process_key FROM alive), 'parted', l.parted_at IS NOT NULL,
     'released', l.released, 'takeover', l.takeover, 'system_id', l.system_id, 'timeline', l.timeline,
-    'silent_ms', coalesce(extract(epoch FROM clock_timestamp() - h.beat_at) * 1000, 0)::bigint) ORDER BY l.scope), '[]')
-  FROM conch.leadership l LEFT JOIN conch.heartbeat h USING (scope)`
+    'silent_ms', coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint) ORDER BY l.scope), '[]')
+  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope`
 
 const processesSQL = alive + `
-SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'takeover', takeover,
+SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'locks', locks, 'takeover', takeover,
     'scopes', ARRAY(SELECT s FROM unnest(scopes) s WHERE s <> ALL (withdrawn))) ORDER BY id, process_key), '[]')
   FROM conch.process JOIN alive USING (process_key)`

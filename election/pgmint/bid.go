@@ -1,0 +1,137 @@
+package pgmint
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// codeLockTableFull is out_of_memory, which is what a full lock table answers.
+const codeLockTableFull = "53200"
+
+// Try bids for the first of the scopes, as many as there is room for fences, in one
+// statement: conch.bid. If the server's lock table is full it tries fewer.
+func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+	if err := s.resync(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.touch(ctx); err != nil {
+		return nil, s.failure("stay registered", err)
+	}
+	for _, b := range bids {
+		s.keys[b.Scope] = s.mint.cfg.lockKey(b.Scope)
+	}
+	n := min(len(bids), s.mint.room(), s.atOnce)
+	for {
+		results, err := s.bid(ctx, bids[:n])
+		switch {
+		case err == nil:
+			s.atOnce = min(max(s.atOnce, 2*n), bidsAtOnce)
+			return results, nil
+		case pg.Code(err) != codeLockTableFull:
+			return nil, s.failure("bid", err)
+		}
+		if err := s.giveBack(ctx); err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			return []election.Result{{Scope: bids[0].Scope, Outcome: election.Full, Why: errors.New(
+				"the server's lock table is full: raise max_locks_per_transaction and restart the server")}}, nil
+		}
+		n /= 2
+		s.atOnce = n
+	}
+}
+
+func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+	order := slices.Clone(bids)
+	slices.SortFunc(order, func(a, b election.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows in scope order
+	scopes := make([]string, len(order))
+	keys := make([]int64, len(order))
+	leases := make([]int32, len(order))
+	locked := make([]bool, len(order))
+	for i, b := range order {
+		scopes[i], keys[i] = b.Scope, s.keys[b.Scope]
+		leases[i], locked[i] = int32(b.Lease.Milliseconds()), s.locked[b.Scope]
+		// From here on the row may have a term that this session does not know.
+		delete(s.minted, b.Scope)
+	}
+	var block int64
+	var evict bool
+	if len(bids) == 1 {
+		block, evict = bids[0].Block.Milliseconds(), bids[0].Evict
+	}
+	results, err := ask(ctx, s.pg, scanResult, `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		s.who.ID, s.process, string(s.who.Takeover), s.bySession(), scopes, keys, leases, locked, block, evict)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]election.Result, len(bids))
+	for _, r := range results {
+		found[r.Scope] = r
+		s.locked[r.Scope] = s.bySession() && (r.Outcome == election.Won || r.Outcome == election.Busy)
+		if r.Outcome == election.Won {
+			s.minted[r.Scope] = r.Token.Term
+		}
+	}
+	out := make([]election.Result, len(bids))
+	for i, b := range bids {
+		r, ok := found[b.Scope]
+		if !ok {
+			return nil, fmt.Errorf("no answer for scope %q", b.Scope)
+		}
+		out[i] = r
+	}
+	return out, nil
+}
+
+var outcomes = map[string]election.Outcome{
+	"won": election.Won, "held": election.Held, "busy": election.Busy,
+	"yield": election.Yield, "refused": election.Refused,
+}
+
+func scanResult(row pgx.CollectableRow) (election.Result, error) {
+	var (
+		r        election.Result
+		outcome  string
+		why      string
+		term     [16]byte
+		epoch    int64
+		hold     int32
+		system   int64
+		timeline int64
+		evicted  []byte
+		age      int64
+	)
+	err := row.Scan(&r.Scope, &outcome, &epoch, &term, &hold, &r.Handoff, &r.Holder, &r.Process, &system, &timeline, &why, &evicted, &age)
+	if err != nil {
+		return r, err
+	}
+	var known bool
+	if r.Outcome, known = outcomes[outcome]; !known {
+		return r, fmt.Errorf("conch.bid answered %q: the schema is newer than this program", outcome)
+	}
+	r.Hold, r.Age = time.Duration(hold)*time.Millisecond, time.Duration(age)*time.Millisecond
+	if r.Outcome == election.Won {
+		r.Token = fence.Token{
+			Scope: r.Scope, Holder: r.Holder, Epoch: epoch, Term: term, System: system, Timeline: uint32(timeline),
+		}
+	}
+	if why != "" {
+		r.Why = errors.New(why)
+	}
+	if len(evicted) > 0 {
+		err = json.Unmarshal(evicted, &r.Evicted)
+	}
+	return r, err
+}

@@ -1,0 +1,129 @@
+package pgmint
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/conchhq/conch/election"
+)
+
+// Locks says how a session keeps the scopes that it wins. Candidates of both kinds
+// may meet in one scope, with the same guarantees.
+type Locks string
+
+const (
+	// SessionLocks: one advisory lock for each scope, and a heartbeat that names each
+	// term. An epoch that is advanced by hand ends that scope's term alone. The default.
+	SessionLocks Locks = "session"
+	// ProcessLocks: one lock for the process, and a heartbeat of one row for all its
+	// terms, for thousands of scopes. What declares the process dead ends all of them.
+	ProcessLocks Locks = "process"
+)
+
+// LockBudgetError refuses a candidate that would hold more locks than it may: a full
+// lock table keeps even new connections out of the whole server.
+type LockBudgetError struct {
+	Scopes int
+	Need   int // locks: one a scope, one for the process, one for a fence in flight
+	Used   int // by other sessions of this process
+	Budget int
+	Table  int // places in the server's lock table
+}
+
+func (e *LockBudgetError) Error() string {
+	used := ""
+	if e.Used > 0 {
+		used = fmt.Sprintf(" of which %d are in use by other sessions of this process,", e.Used)
+	}
+	return fmt.Sprintf("%d scopes need %d advisory locks at once, and the lock budget is %d,%s of the %d places in the server's lock table: "+
+		`raise lock_budget and the server's max_locks_per_transaction, or set locks = "process", which takes one lock for all scopes`,
+		e.Scopes, e.Need, e.Budget, used, e.Table)
+}
+
+// Unwrap says that trying again changes nothing.
+func (*LockBudgetError) Unwrap() error { return election.ErrBarred }
+
+// tableSQL is how many locks the server's table has room for. There are a few more
+// places, for its own processes, on which nobody should count.
+const tableSQL = `SELECT current_setting('max_locks_per_transaction')::int
+     * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)
+  FROM set_config('conch.listen_channel', $1, false)`
+
+// reserve books what a session will hold for as long as it lives.
+func (m *Mint) reserve(scopes, table int) (locks int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	budget := m.cfg.LockBudget
+	if budget == 0 {
+		budget = table / 4
+	}
+	locks = 1 // its process key
+	if m.cfg.locks() == SessionLocks {
+		locks += scopes
+	}
+	if m.cfg.locks() == SessionLocks && m.booked+locks+1 > budget {
+		return 0, &LockBudgetError{Scopes: scopes, Need: locks + 1, Used: m.booked, Budget: budget, Table: table}
+	}
+	m.budget = budget
+	m.booked += locks
+	m.sessions++
+	return locks, nil
+}
+
+func (m *Mint) unreserve(locks int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.booked -= locks
+	m.sessions--
+}
+
+// bidsAtOnce bounds one statement of bids even where there is room for more: no
+// heartbeat may have to wait long behind it.
+const bidsAtOnce = 500
+
+// room is how many fences one session may hold at once, inside one statement.
+func (m *Mint) room() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return min(max((m.budget-m.booked)/max(m.sessions, 1), 1), bidsAtOnce)
+}
+
+func (c Config) locks() Locks {
+	if c.Locks == "" {
+		return SessionLocks
+	}
+	return c.Locks
+}
+
+// validateLocks says what is wrong with the two settings, if anything.
+func (c Config) validateLocks() error {
+	switch {
+	case c.locks() != SessionLocks && c.locks() != ProcessLocks:
+		return fmt.Errorf("locks %q is none of session, process", c.Locks)
+	case c.LockBudget < 0:
+		return fmt.Errorf("a lock budget of %d is below 0", c.LockBudget)
+	}
+	return nil
+}
+
+// Where ConfigFromEnv reads the two.
+const (
+	EnvLocks      = "CONCH_LOCKS"
+	EnvLockBudget = "CONCH_LOCK_BUDGET"
+)
+
+// lockEnv reads them.
+func (c Config) lockEnv(getenv func(string) string) (Config, error) {
+	c.Locks = Locks(getenv(EnvLocks))
+	if err := c.validateLocks(); err != nil {
+		return c, fmt.Errorf("%s: %w", EnvLocks, err)
+	}
+	if text := getenv(EnvLockBudget); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return c, fmt.Errorf("%s=%q is not a whole number; 0 is the default, a quarter of the server's lock table", EnvLockBudget, text)
+		}
+		c.LockBudget = n
+	}
+	return c, nil
+}

@@ -1,0 +1,201 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// scopes are as many names.
+func scopes(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("scope-%05d", i)
+	}
+	return all
+}
+
+func bidsFor(scopes []string) []election.Bid {
+	bids := make([]election.Bid, len(scopes))
+	for i, s := range scopes {
+		bids[i] = election.Bid{Scope: s, Lease: 20 * time.Second}
+	}
+	return bids
+}
+
+func crowdOf(scopes []string) election.Candidate {
+	return election.Candidate{ID: "a", Lease: 20 * time.Second, Longest: 20 * time.Second, Takeover: election.Strict, Scopes: scopes}
+}
+
+// small is a server whose lock table is soon full: 100 places, and the few more that
+// it has for its own processes.
+func small(t *testing.T) string {
+	t.Helper()
+	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 10, Settings: map[string]string{
+		"max_locks_per_transaction": "10", "autovacuum": "off", // what must fail must fail for one reason only
+	}})
+	if err := pgmint.Up(t.Context(), pgmint.Config{URL: srv.URL("postgres")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return srv.URL("postgres")
+}
+
+// newcomer connects as anybody's psql does, and asks something.
+func newcomer(t *testing.T, url string) error {
+	t.Helper()
+	c, err := pg.Connect(t.Context(), pg.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	_, err = c.Exec(t.Context(), `SELECT count(*) FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid JOIN pg_type ON pg_type.oid = atttypid`)
+	return err
+}
+
+// DESIGN §3, Scale: a candidate with more scopes than the lock budget is refused before
+// it takes anything, in a sentence that says what to do.
+func TestOverBudgetIsRefused(t *testing.T) {
+	t.Parallel()
+	url := small(t)
+	m := newMint(t, url)
+	watching := pgtest.Connect(t, pg.Config{URL: url})
+	_, err := m.Open(t.Context(), crowdOf(scopes(200)))
+	var over *pgmint.LockBudgetError
+	if !errors.As(err, &over) || over.Scopes != 200 || over.Need != 202 || over.Budget != 25 || over.Table != 100 || !errors.Is(err, election.ErrBarred) {
+		t.Fatalf("%v (%+v)", err, over)
+	}
+	for _, want := range []string{"200 scopes", "202", "25", "lock_budget", "max_locks_per_transaction", `locks = "process"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the refusal does not say %s: %v", want, err)
+		}
+	}
+	var held, registered int
+	if err := watching.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'), (SELECT count(*) FROM conch.process)`).Scan(&held, &registered); err != nil || held+registered != 0 {
+		t.Errorf("%d advisory locks and %d processes after a refusal, %v", held, registered, err)
+	}
+	if err := newcomer(t, url); err != nil {
+		t.Errorf("a newcomer: %v", err)
+	}
+	// What fits is let in, and what another session of the same process has is counted.
+	s, err := m.Open(t.Context(), crowdOf(scopes(20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Open(t.Context(), crowdOf(scopes(10))); !errors.As(err, &over) || over.Used != 21 {
+		t.Errorf("a second session beyond the budget: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err = m.Open(t.Context(), crowdOf(scopes(10)))
+	if err != nil {
+		t.Fatalf("once the first session has ended: %v", err)
+	}
+	_ = s.Close()
+	// By process a lock for each scope is not needed, and the bids are cut to what fits.
+	p := mintWith(t, pgmint.Config{URL: url, Locks: pgmint.ProcessLocks})
+	s, err = p.Open(t.Context(), crowdOf(scopes(200)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	left := bidsFor(scopes(200))
+	for len(left) > 0 {
+		rs, err := s.Try(t.Context(), left)
+		if err != nil || len(rs) == 0 || len(rs) > 24 {
+			t.Fatalf("%d bids: %d results, %v", len(left), len(rs), err)
+		}
+		for _, r := range rs {
+			if r.Outcome != election.Won {
+				t.Fatalf("%+v", r)
+			}
+		}
+		left = left[len(rs):]
+	}
+	if err := newcomer(t, url); err != nil {
+		t.Errorf("a newcomer beside 200 scopes by process: %v", err)
+	}
+}
+
+// What the budget is for: without it the lock table fills, and whoever comes then is
+// turned away by the server. The session that filled it tries fewer, says so when
+// there is no room for one, and is not lost.
+func TestFullLockTable(t *testing.T) {
+	t.Parallel()
+	url := small(t)
+	m := mintWith(t, pgmint.Config{URL: url, LockBudget: 1_000_000})
+	other := pgtest.Connect(t, pg.Config{URL: url})
+	s, err := m.Open(t.Context(), crowdOf(scopes(20_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	left := bidsFor(scopes(20_000))
+	var pulses []election.Pulse
+	full := false
+	for len(left) > 0 && !full {
+		rs, err := s.Try(t.Context(), left)
+		if err != nil {
+			t.Fatalf("after %d scopes: %v", len(pulses), err)
+		}
+		for _, r := range rs {
+			if r.Outcome == election.Full {
+				full = true
+				continue
+			}
+			pulses = append(pulses, election.Pulse{Token: r.Token})
+		}
+		left = left[len(rs):]
+	}
+	if !full || len(pulses) < 25 {
+		t.Fatalf("%d scopes were won, full: %v", len(pulses), full)
+	}
+	// The bid that failed has given its lock back. Somebody else takes that place.
+	fill := func() (n int) {
+		for {
+			if _, err := other.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, n); err != nil {
+				return n
+			}
+			n++
+		}
+	}
+	t.Logf("%d places were left", fill())
+	err = newcomer(t, url)
+	t.Logf("%d scopes fill the table; a newcomer: %v", len(pulses), err)
+	if pg.Code(err) != "53200" {
+		t.Errorf("a newcomer beside a full lock table: %v", err)
+	}
+	// Each transaction that writes needs a place as well: heartbeats fail, which shuts
+	// gates, and the session stands.
+	if _, err := s.Beat(t.Context(), pulses); pg.Code(err) != "53200" || errors.Is(err, election.ErrSessionLost) {
+		t.Errorf("a heartbeat beside a full lock table: %v", err)
+	}
+	run(t, other, `SELECT pg_advisory_unlock_all()`)
+	alive, err := s.Beat(t.Context(), pulses)
+	if err != nil || len(alive) != len(pulses) || !alive[0] || !alive[len(alive)-1] {
+		t.Errorf("heartbeats where there is room for them: %v", err)
+	}
+	// Nothing is held that was not won: where there is room again bids are won again.
+	farewells := []election.Farewell{}
+	for _, p := range pulses[:20] {
+		farewells = append(farewells, election.Farewell{Token: p.Token, Released: true})
+	}
+	if _, err := s.Release(t.Context(), farewells); err != nil {
+		t.Fatal(err)
+	}
+	if err := newcomer(t, url); err != nil {
+		t.Errorf("a newcomer where there is room again: %v", err)
+	}
+	if rs, err := s.Try(t.Context(), left[:1]); err != nil || rs[0].Outcome != election.Won {
+		t.Errorf("%+v, %v", rs, err)
+	}
+}

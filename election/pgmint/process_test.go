@@ -1,0 +1,171 @@
+package pgmint_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// byProcess is a database, a mint whose sessions keep what they win by process, and a
+// leader of scope "s".
+func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, election.Session) {
+	t.Helper()
+	db := pgtest.New(t)
+	m := mintWith(t, pgmint.Config{URL: db.URL, Locks: pgmint.ProcessLocks})
+	a := candidate(t, m, "a", 20*time.Second, election.Strict)
+	lead(t, a, "s", 20*time.Second)
+	return db, m, a
+}
+
+// DESIGN §3: between the look at a dead holder and the row's lock somebody else may
+// have been minted. The key that is held is not that one's.
+func TestHolderIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	for _, locks := range []pgmint.Locks{pgmint.ProcessLocks, pgmint.SessionLocks} {
+		t.Run(string(locks), func(t *testing.T) {
+			t.Parallel()
+			db, m, a := byProcess(t)
+			b := candidate(t, mintWith(t, pgmint.Config{URL: db.URL, Locks: locks}), "b", 20*time.Second, election.Strict)
+			c := candidate(t, m, "c", 20*time.Second, election.Strict)
+			unlockAll(t, db, a)
+			blocker, watching := db.Connect(t), db.Connect(t)
+			run(t, blocker, `BEGIN`)
+			run(t, blocker, `SELECT FROM conch.leadership FOR UPDATE`)
+			answer := make(chan election.Result, 1)
+			go func() {
+				r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second}})
+				if err != nil {
+					t.Error(err)
+					r = make([]election.Result, 1)
+				}
+				answer <- r[0]
+			}()
+			pgtest.Eventually(t, 10*time.Second, "the bid to wait for the row", func() bool {
+				var n int
+				return watching.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+					WHERE datname = current_database() AND application_name = 'conch b' AND wait_event_type = 'Lock'`).Scan(&n) == nil && n == 1
+			})
+			if _, err := blocker.Exec(t.Context(), `UPDATE conch.leadership SET epoch = epoch + 1, term = gen_random_uuid(), holder = 'c', process_key = $1`, c.Process()); err != nil {
+				t.Fatal(err)
+			}
+			run(t, blocker, `COMMIT`)
+			if r := <-answer; r.Outcome != election.Held || r.Holder != "c" || r.Process != c.Process() {
+				t.Errorf("%+v", r)
+			}
+			var stones int
+			if err := watching.QueryRow(t.Context(), `SELECT count(*) FROM conch.process WHERE tombstoned`).Scan(&stones); err != nil || stones != 0 {
+				t.Errorf("%d tombstones, though nobody was deposed; %v", stones, err)
+			}
+		})
+	}
+}
+
+// Two bidders meet at the fence, where neither locks the scope. That is not the fence
+// of acts, for which one would wait and end sessions.
+func TestRivalIsNoAct(t *testing.T) {
+	t.Parallel()
+	db, m, a := byProcess(t)
+	unlockAll(t, db, a)
+	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	rival := db.Connect(t)
+	run(t, rival, `BEGIN`)
+	run(t, rival, `SELECT pg_advisory_xact_lock(conch.fence_key('s'))`)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held {
+		t.Errorf("beside one who mints: %+v", r)
+	}
+	run(t, rival, `ROLLBACK`)
+	run(t, rival, `BEGIN`)
+	run(t, rival, `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+		t.Errorf("beside one who acts: %+v", r)
+	}
+	// Nor is the lock session of a rival one that acts, when such are ended.
+	c := candidate(t, m, "c", 20*time.Second, election.Strict)
+	run(t, pgmint.Conn(c), `BEGIN`)
+	run(t, pgmint.Conn(c), `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
+	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 50 * time.Millisecond, Evict: true})
+	if len(r.Evicted) != 1 {
+		t.Errorf("ended: %+v", r.Evicted)
+	}
+	run(t, pgmint.Conn(c), `COMMIT`)
+	pgtest.Eventually(t, 10*time.Second, "the fence to be free", func() bool {
+		return bid(t, b, election.Bid{Scope: "s", Lease: time.Second}).Outcome == election.Won
+	})
+}
+
+// S13: whoever looks sees how old the heartbeat is that stands for a scope.
+func TestHeartbeatAgesByProcess(t *testing.T) {
+	t.Parallel()
+	db, m, a := byProcess(t)
+	c := db.Connect(t)
+	token := lead(t, a, "t", 20*time.Second)
+	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	const hour = 3600_000
+	ages := func() (view, status, result int64) {
+		t.Helper()
+		if err := c.QueryRow(t.Context(), `SELECT (extract(epoch FROM clock_timestamp() - last_seen) * 1000)::bigint
+			FROM conch.leader_heartbeat WHERE provider_id = 't' AND instance_id = 'a'`).Scan(&view); err != nil {
+			t.Fatal(err)
+		}
+		all, err := o.Leaderships(t.Context(), "t")
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		return view, all[0].HeartbeatAgeMS, bid(t, b, election.Bid{Scope: "t", Lease: time.Second}).Age.Milliseconds()
+	}
+	run(t, c, `UPDATE conch.heartbeat SET beat_at = beat_at - interval '1 hour'`)
+	run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '1 hour'`)
+	if view, status, result := ages(); view < hour || status < hour || result < hour {
+		t.Errorf("ages of a silent hour: %d, %d, %d ms", view, status, result)
+	}
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+		t.Fatal(alive, err)
+	}
+	if view, status, result := ages(); view > hour/2 || status > hour/2 || result > hour/2 {
+		t.Errorf("ages after a heartbeat: %d, %d, %d ms", view, status, result)
+	}
+	// What was given up has no heartbeat any more, though its last holder has.
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token}}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := o.Leaderships(t.Context(), "t")
+	if err != nil || all[0].Held || all[0].HeartbeatAgeMS < hour {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A heartbeat by process is one row, whatever is led, and settles what it is told to.
+func TestBeatByProcessSettles(t *testing.T) {
+	t.Parallel()
+	db, m, a := byProcess(t)
+	unlockAll(t, db, a)
+	b := candidate(t, m, "b", 20*time.Second, election.Strict)
+	token := lead(t, b, "s", time.Second)
+	c := db.Connect(t)
+	hold := func() (ms int) {
+		if err := c.QueryRow(t.Context(), `SELECT hold_ms FROM conch.leadership WHERE scope = 's'`).Scan(&ms); err != nil {
+			t.Fatal(err)
+		}
+		return ms
+	}
+	for _, settle := range []bool{false, true} {
+		if alive, err := b.Beat(t.Context(), []election.Pulse{{Token: token, Settle: settle}}); err != nil || !alive[0] {
+			t.Fatal(alive, err)
+		}
+		if want := map[bool]int{false: 20_000, true: 1000}[settle]; hold() != want {
+			t.Errorf("hold of %d ms, want %d", hold(), want)
+		}
+	}
+	var beats int
+	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM conch.heartbeat WHERE holder = 'b' AND beat_at > (SELECT acquired_at + interval '1 second' FROM conch.leadership)`).Scan(&beats); err != nil || beats != 0 {
+		t.Errorf("%d rows of conch.heartbeat were written, %v", beats, err)
+	}
+}
