@@ -105,7 +105,7 @@ func (m *Machine) try(now fence.Instant) bool {
 	}
 	asked := m.due(now, nil, false)
 	asked = m.due(now, asked, true) // what nobody has woken comes last
-	if m.from = 0; len(asked) == m.set.Batch {
+	if len(asked) == m.set.Batch {
 		m.from = (asked[len(asked)-1].place + 1) % len(m.seats)
 	}
 	bids := make([]Bid, len(asked))

@@ -1,0 +1,233 @@
+package election_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// crowd is a machine with many seats, and a mint that answers each call after a while.
+type crowd struct {
+	*testing.T
+	m    *election.Machine
+	now  fence.Instant
+	took time.Duration // each call
+	room int           // bids that the mint tries in one call; 0: none
+	held bool          // somebody else holds everything
+	// What was asked, in order.
+	tries []election.Try
+	beats []fence.Instant
+	asked map[string]int
+	facts map[election.Kind]int
+}
+
+// newCrowd is one whose mint is of the kind that change makes it.
+func newCrowd(t *testing.T, seats int, change func(*crowd)) *crowd {
+	t.Helper()
+	const lease = 3 * time.Second
+	set := election.Settings{
+		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+	}
+	for i := range seats {
+		set.Seats = append(set.Seats, election.SeatSettings{
+			Scope: fmt.Sprintf("s%05d", i), Lease: lease, Margin: lease / 10, Late: lease - lease/10,
+		})
+	}
+	c := &crowd{
+		T: t, m: election.NewMachine(set), now: 1, took: 50 * time.Millisecond, room: seats,
+		asked: map[string]int{}, facts: map[election.Kind]int{},
+	}
+	change(c)
+	c.answer(c.step(election.Tick{}))
+	return c
+}
+
+// step takes an input and returns what is asked of the mint, if anything.
+func (c *crowd) step(in election.Input) (ask election.Action) {
+	for _, a := range c.m.Step(c.now, in) {
+		switch a := a.(type) {
+		case election.Connect, election.Beat, election.Try, election.Release:
+			ask = a
+		case election.Report:
+			c.facts[a.Fact.Kind]++
+		case election.Open:
+			if a.Deadline <= c.now {
+				c.Errorf("at %s a gate opens whose deadline is over", time.Duration(c.now))
+			}
+		}
+	}
+	return ask
+}
+
+// answer answers what is asked, and all that is asked then at once, until nothing is.
+func (c *crowd) answer(ask election.Action) {
+	for ask != nil && c.now < fence.Instant(time.Minute) {
+		sent := c.now
+		c.now = c.now.Add(c.took)
+		switch a := ask.(type) {
+		case election.Connect:
+			ask = c.step(election.Opened{})
+		case election.Beat:
+			if len(a.Pulses) > 0 {
+				c.beats = append(c.beats, sent)
+			}
+			alive := make([]bool, len(a.Pulses))
+			for i := range alive {
+				alive[i] = true
+			}
+			ask = c.step(election.Beaten{Sent: sent, Alive: alive})
+		case election.Try:
+			c.tries = append(c.tries, a)
+			ask = c.step(election.Tried{Sent: sent, Results: c.results(a)})
+		default:
+			c.Fatalf("asked %T", ask)
+		}
+	}
+}
+
+func (c *crowd) results(a election.Try) (results []election.Result) {
+	if c.room == 0 {
+		return []election.Result{{Scope: a.Bids[0].Scope, Outcome: election.Full, Why: errors.New("no room")}}
+	}
+	for _, b := range a.Bids[:min(len(a.Bids), c.room)] {
+		c.asked[b.Scope]++
+		r := election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "other", Process: 7}
+		if !c.held {
+			r = election.Result{Scope: b.Scope, Outcome: election.Won, Handoff: true}
+			r.Token = fence.Token{Scope: b.Scope, Holder: "me", Epoch: 1, Term: fence.Term{1}}
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// run lets time pass.
+func (c *crowd) run(d time.Duration) {
+	for end := c.now.Add(d); ; {
+		next := c.m.Next()
+		if next == 0 || next > end {
+			c.now = end
+			return
+		}
+		c.now = max(c.now, next)
+		c.answer(c.step(election.Tick{}))
+	}
+}
+
+// Bids for many scopes leave room for the heartbeats of those already won: no call
+// has more than a batch of them, and a heartbeat that is due comes before the next.
+func TestBatchesLeaveRoomForHeartbeats(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 10_000, func(c *crowd) { c.took = 200 * time.Millisecond })
+	if len(c.asked) != 10_000 || len(c.tries) != 20 {
+		t.Fatalf("%d scopes in %d calls", len(c.asked), len(c.tries))
+	}
+	for _, try := range c.tries {
+		if len(try.Bids) != 500 {
+			t.Errorf("a call with %d bids", len(try.Bids))
+		}
+	}
+	if c.facts[election.Late] > 0 || len(c.beats) == 0 {
+		t.Errorf("%d gates were late, %d heartbeats while bids were made", c.facts[election.Late], len(c.beats))
+	}
+	for i := 1; i < len(c.beats); i++ {
+		if gap := c.beats[i].Sub(c.beats[i-1]); gap > 720*time.Millisecond+2*c.took {
+			t.Errorf("%s between heartbeats", gap)
+		}
+	}
+}
+
+// At rest a follower of ten thousand scopes polls once every check interval, for as
+// many as fit in a call, and comes to all of them.
+func TestPollsAreJoinedAndReachAll(t *testing.T) {
+	t.Parallel()
+	c := follower(t, 10_000)
+	for scope := range c.asked {
+		c.asked[scope] = 0
+	}
+	c.tries = nil
+	const span = 24 * time.Second
+	c.run(span)
+	if n := len(c.tries); n < 20 || n > 30 {
+		t.Errorf("%d polls in %s, the check interval is 1s", n, span)
+	}
+	for scope, n := range c.asked {
+		if n == 0 {
+			t.Fatalf("%s was never looked at, %d calls", scope, len(c.tries))
+		}
+	}
+}
+
+func follower(t *testing.T, seats int) *crowd {
+	t.Helper()
+	c := newCrowd(t, seats, func(c *crowd) { c.held = true })
+	if c.facts[election.Following] != seats {
+		t.Fatalf("%d scopes are followed", c.facts[election.Following])
+	}
+	return c
+}
+
+// The end of the holder's process wakes all, and none of them waits for a poll.
+func TestWakeOfACrowd(t *testing.T) {
+	t.Parallel()
+	c := follower(t, 3000)
+	c.held, c.tries = false, nil
+	before := c.now
+	c.answer(c.step(election.Woken{Process: 7}))
+	if c.facts[election.Acquired] != 3000 || len(c.tries) != 6 {
+		t.Errorf("%d scopes won in %d calls", c.facts[election.Acquired], len(c.tries))
+	}
+	if took := c.now.Sub(before); took > 9*c.took {
+		t.Errorf("it took %s", took)
+	}
+	// Ten thousand notifications that came at once are one step, and one call at most.
+	d := follower(t, 3000)
+	d.tries = nil
+	var hints election.Several
+	for i := range 400 {
+		hints.Inputs = append(hints.Inputs, election.Woken{Scope: fmt.Sprintf("s%05d", i*7), Holder: "another"})
+	}
+	d.answer(d.step(hints))
+	if len(d.tries) != 1 || len(d.tries[0].Bids) != 400 {
+		t.Errorf("%d calls", len(d.tries))
+	}
+}
+
+// A mint that tries fewer is asked for the rest; one without room is left alone for a
+// while, and says so in one line.
+func TestMintWithLittleRoom(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, 1000, func(c *crowd) { c.room = 30 })
+	if len(c.asked) != 1000 || c.facts[election.Acquired] != 1000 {
+		t.Errorf("%d scopes asked for, %d won", len(c.asked), c.facts[election.Acquired])
+	}
+	for scope, n := range c.asked {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", scope, n)
+		}
+	}
+	d := newCrowd(t, 1000, func(d *crowd) { d.room, d.held = 30, true })
+	clear(d.asked)
+	d.run(50 * time.Second)
+	if len(d.asked) < 900 {
+		t.Errorf("polls came to %d of 1000 scopes", len(d.asked))
+	}
+	f := newCrowd(t, 1000, func(f *crowd) { f.room = 0 })
+	f.run(10 * time.Second)
+	if n := len(f.tries); n < 3 || n > 20 {
+		t.Errorf("a mint without room was asked %d times in 10s", n)
+	}
+	if n := f.facts[election.Retrying]; n != len(f.tries) {
+		t.Errorf("%d lines for %d refusals", n, len(f.tries))
+	}
+	f.room = 1000
+	f.run(4 * time.Second)
+	if f.facts[election.Acquired] != 1000 {
+		t.Errorf("%d won once there was room", f.facts[election.Acquired])
+	}
+}
