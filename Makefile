@@ -12,13 +12,13 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # one time in a thousand is met at night and not by a user.
 NIGHTLY_COUNT ?= 3
 
-.PHONY: build help demo test model lint bench cover nightly fmt release
+.PHONY: build help demo test model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: build ## builds conch and runs its demo on a private Postgres
 	@scripts/postgres.sh
@@ -41,6 +41,16 @@ lint: ## gofmt, go vet, builds for other systems, golangci-lint
 bench: ## the benchmarks
 	@scripts/postgres.sh
 	go test -run '^$$' -bench . -benchmem work
+
+bench-peers: build ## the same faults for conch and its peers, about ten minutes
+	@scripts/postgres.sh
+	bench/peers/build.sh
+	bin/peers --conch bin/conch --markdown
+
+bench-docs: build ## the tables of docs/benchmarks.md, about half an hour
+	@scripts/postgres.sh
+	bench/peers/build.sh
+	scripts/bench-docs.sh
 
 cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	@scripts/postgres.sh

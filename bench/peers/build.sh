@@ -1,0 +1,9 @@
+#!/bin/sh
+# Builds the stage and one contender of each kind into ../../bin.
+set -eu
+cd "$(dirname "$0")"
+export GOWORK=off
+go build -trimpath -o ../../bin/peers .
+for peer in river etcd pglock client-go poller; do
+	go build -trimpath -tags "one,$(echo "$peer" | tr -d -)" -o "../../bin/contender-$peer" ./contender
+done

@@ -1,0 +1,63 @@
+//go:build !one || etcd
+
+package candidate
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+)
+
+var _ = enter("etcd", etcd)
+
+// etcd is concurrency.Election over a session. Default: a session of 60 s. Tuned:
+// 3 s.
+func etcd(ctx context.Context, cfg Config, o *outside) error {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{cfg.URL}, DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	for ctx.Err() == nil {
+		_ = campaign(ctx, client, cfg, o) // whatever failed: a new session
+		rest(ctx, 100*time.Millisecond)
+	}
+	return nil
+}
+
+func campaign(ctx context.Context, client *clientv3.Client, cfg Config, o *outside) error {
+	var options []concurrency.SessionOption
+	if cfg.Tuned {
+		options = append(options, concurrency.WithTTL(3))
+	}
+	session, err := concurrency.NewSession(client, options...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	leading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // a session that is over ends the leadership
+		select {
+		case <-session.Done():
+			cancel()
+		case <-leading.Done():
+		}
+	}()
+	election := concurrency.NewElection(session, "/bench")
+	if err := election.Campaign(leading, cfg.ID); err != nil {
+		return err
+	}
+	err = o.work(leading)
+	if ctx.Err() != nil { // asked to stop: hand over at once
+		resigning, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer done()
+		return election.Resign(resigning)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+//go:build !one || poller
+
+package candidate
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pollerKey is the advisory lock that pollers try.
+const pollerKey = 4711
+
+var _ = enter("poller", poller)
+
+// poller is what many programs write themselves: try a session advisory lock now
+// and then, lead while the session answers. Tuned, it tries ten times as often and
+// has the server end a session that is silent for three seconds.
+func poller(ctx context.Context, cfg Config, o *outside) error {
+	for ctx.Err() == nil {
+		_ = pollOnce(ctx, cfg, o) // whatever failed: connect again
+		rest(ctx, 200*time.Millisecond)
+	}
+	return nil
+}
+
+func pollOnce(ctx context.Context, cfg Config, o *outside) error {
+	least, alive := 200*time.Millisecond, time.Second
+	if cfg.Tuned {
+		least, alive = 20*time.Millisecond, 600*time.Millisecond
+	}
+	conn, err := pgx.Connect(ctx, cfg.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if cfg.Tuned {
+		if _, err := conn.Exec(ctx, `SET idle_session_timeout = '3s'`); err != nil {
+			return err
+		}
+	}
+	for {
+		var got bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, pollerKey).Scan(&got); err != nil {
+			return err
+		}
+		if got {
+			break
+		}
+		rest(ctx, least+rand.N(3*least)) //nolint:gosec // a pause is no secret
+	}
+	leading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // this goroutine asks whether the session lives
+		defer cancel()
+		for leading.Err() == nil {
+			rest(leading, alive)
+			inner, done := context.WithTimeout(leading, alive)
+			err := conn.Ping(inner)
+			done()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return o.work(leading)
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+package stage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// launcher starts processes from one thread that lives as long as this program:
+// they get a SIGKILL when that thread ends.
+var starts = make(chan func())
+
+// Open starts the thread; call it once.
+func Open() {
+	go func() {
+		runtime.LockOSThread()
+		for start := range starts {
+			start()
+		}
+	}()
+}
+
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer // held open: conch's nodes end with it
+	words *bytes.Buffer
+	gone  chan struct{}
+}
+
+func launch(program string, args, env []string) (*process, error) {
+	cmd := exec.CommandContext(context.Background(), program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p := &process{cmd: cmd, words: &bytes.Buffer{}, gone: make(chan struct{})}
+	cmd.Stderr = p.words // read once it has ended
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = stdin
+	done := make(chan error, 1)
+	starts <- func() { done <- cmd.Start() }
+	if err := <-done; err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.gone)
+		_ = cmd.Wait()
+	}()
+	return p, nil
+}
+
+func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// end kills it and waits.
+func (p *process) end() {
+	p.signal(syscall.SIGKILL)
+	<-p.gone
+	_ = p.stdin.Close()
+}
+
+// memory is what it keeps resident, in MB.
+func (p *process) memory() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte("VmRSS:")); ok {
+			kb, err := strconv.ParseFloat(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(rest), []byte("kB")))), 64)
+			return kb / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("no VmRSS of process %d", p.cmd.Process.Pid)
+}

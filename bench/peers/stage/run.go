@@ -1,0 +1,99 @@
+//go:build linux
+
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// Config of a run.
+type Config struct {
+	Self, Conch string // the binaries that candidates are started from
+	Only        string // parts whose name holds this; empty: all
+	Quick       bool
+	Patience    time.Duration // until nobody is said to come
+	Rest        time.Duration // of counting at rest
+	Say         func(format string, args ...any)
+}
+
+// times each fault is done to a part: at their defaults some take a minute.
+func (c Config) times(p part) int {
+	switch {
+	case c.Quick:
+		return 1
+	case p.tuned || p.lease != "":
+		return 10
+	default:
+		return 4
+	}
+}
+
+// Run puts all parts on stage at the same time, so that all meet the same machine.
+func Run(ctx context.Context, cfg Config) (results []Result, err error) {
+	dir, err := os.MkdirTemp("", "conch-peers-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	server, err := startPostgres(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+
+	trials, err := prepare(ctx, cfg, dir, server)
+	if err != nil {
+		return nil, err
+	}
+	var crew sync.WaitGroup
+	faults := make([]error, len(trials))
+	for i, t := range trials {
+		crew.Go(func() {
+			began := time.Now()
+			faults[i] = t.run(ctx)
+			cfg.Say("%s: done after %s", t.part.name(), time.Since(began).Round(time.Second))
+		})
+	}
+	crew.Wait()
+	for i, t := range trials {
+		if faults[i] == nil {
+			results = append(results, t.result)
+		}
+	}
+	return results, errors.Join(faults...)
+}
+
+func prepare(ctx context.Context, cfg Config, dir string, server *postmaster.Server) (trials []*trial, err error) {
+	for i, p := range parts {
+		if !strings.Contains(p.name(), cfg.Only) {
+			continue
+		}
+		t := &trial{cfg: cfg, part: p}
+		t.prepare(filepath.Join(dir, fmt.Sprint(i)))
+		if err := os.Mkdir(t.dir, 0o700); err != nil {
+			return nil, err
+		}
+		if p.etcd {
+			t.store, t.server, err = startEtcd(ctx, cfg.Self, t.etcdDir())
+		} else {
+			t.store, err = database(ctx, server, p, i)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name(), err)
+		}
+		trials = append(trials, t)
+	}
+	if len(trials) == 0 {
+		return nil, fmt.Errorf("no peer's name holds %q", cfg.Only)
+	}
+	return trials, nil
+}

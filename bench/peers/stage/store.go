@@ -1,0 +1,216 @@
+//go:build linux
+
+package stage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// store is what a part's candidates compete in: a database of their own, or etcd.
+type store struct {
+	target string // of a proxy
+	url    string // past the proxies; empty for etcd
+	etcd   string // address of its clients
+}
+
+// startPostgres runs the server that all share, on a disk, with fsync on.
+func startPostgres(ctx context.Context) (*postmaster.Server, error) {
+	dir, err := os.MkdirTemp("", "conch-peers-data-")
+	if err != nil {
+		return nil, err
+	}
+	return postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: 300, Settings: map[string]string{
+		"shared_preload_libraries": "pg_stat_statements", "shared_buffers": "128MB",
+	}})
+}
+
+// database prepares one for a part.
+func database(ctx context.Context, server *postmaster.Server, p part, number int) (*store, error) {
+	admin, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(ctx)) }()
+	name := "peer_" + strconv.Itoa(number)
+	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return nil, err
+	}
+	if _, err := admin.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"); err != nil {
+		return nil, err
+	}
+	s := &store{target: server.SocketPath(), url: server.URL(name)}
+	pool, err := pgxpool.New(ctx, s.url)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	switch {
+	case p.lease != "":
+		if err := pgmint.Up(ctx, pgmint.Config{URL: s.url}, func(string) {}); err != nil {
+			return nil, err
+		}
+		_, err = pool.Exec(ctx, ledger)
+	case p.peer == "river":
+		var migrator *rivermigrate.Migrator[pgx.Tx]
+		if migrator, err = rivermigrate.New(riverpgxv5.New(pool), nil); err == nil {
+			_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		}
+	case p.peer == "client-go":
+		_, err = pool.Exec(ctx, `CREATE TABLE kube_lock (name text PRIMARY KEY, record jsonb NOT NULL, version bigint NOT NULL)`)
+	}
+	return s, err
+}
+
+// ledger is the table that conch's nodes write under conch.fence(), as its own
+// demo makes it.
+const ledger = `
+CREATE TABLE ledger (
+    seq bigint NOT NULL, epoch bigint NOT NULL, term uuid NOT NULL, node text NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(), xid xid8 NOT NULL DEFAULT pg_current_xact_id()
+);
+CREATE INDEX ledger_seq ON ledger (seq);`
+
+// through is the URL by way of a proxy.
+func (s *store) through(proxy string) string {
+	if s.url == "" {
+		return proxy
+	}
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("postgres://%s@%s%s?sslmode=disable", postmaster.Superuser, proxy, u.Path)
+}
+
+// asked is how many statements, or requests, the store was asked for so far.
+func (s *store) asked(ctx context.Context) (n float64, err error) {
+	if s.url == "" {
+		return etcdRequests(ctx, s.etcd)
+	}
+	conn, err := pgx.Connect(ctx, strings.Replace(s.url, s.url[strings.LastIndex(s.url, "/peer_"):strings.Index(s.url, "?")], "/postgres", 1))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	u, _ := url.Parse(s.url)
+	err = conn.QueryRow(ctx, `SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = $1`,
+		strings.TrimPrefix(u.Path, "/")).Scan(&n)
+	return n, err
+}
+
+// stale counts rows of a ledger that came after a row of a higher epoch.
+func (s *store) stale(ctx context.Context) (n int, err error) {
+	conn, err := pgx.Connect(ctx, s.url)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	err = conn.QueryRow(ctx, `SELECT count(*) FROM (SELECT epoch, max(epoch) OVER
+		(ORDER BY xid, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ledger) r WHERE epoch < before`).Scan(&n)
+	return n, err
+}
+
+// etcdRequests reads the messages that its server got, from its own metrics.
+func etcdRequests(ctx context.Context, addr string) (n float64, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if line := lines.Text(); strings.HasPrefix(line, "grpc_server_msg_received_total{") {
+			v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+			if err != nil {
+				return 0, err
+			}
+			n += v
+		}
+	}
+	return n, nil
+}
+
+// ServeEtcd is the life of a server of one member.
+func ServeEtcd(ctx context.Context, dir, client string) error {
+	cfg := embed.NewConfig()
+	cfg.Dir, cfg.LogLevel = dir, "error"
+	peer, err := freeAddr(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		addr           string
+		listen, advert *[]url.URL
+	}{{client, &cfg.ListenClientUrls, &cfg.AdvertiseClientUrls}, {peer, &cfg.ListenPeerUrls, &cfg.AdvertisePeerUrls}} {
+		u := url.URL{Scheme: "http", Host: one.addr}
+		*one.listen, *one.advert = []url.URL{u}, []url.URL{u}
+	}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-server.Err():
+		return err
+	}
+}
+
+// freeAddr asks the kernel for a port.
+func freeAddr(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// startEtcd runs a server in a process of its own.
+func startEtcd(ctx context.Context, self, dir string) (*store, *process, error) {
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := launch(self, []string{"etcd", "--dir", dir, "--listen", addr}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		if n, err := etcdRequests(ctx, addr); err == nil && n >= 0 {
+			return &store{target: addr, etcd: addr}, p, nil
+		}
+		select {
+		case <-p.gone:
+			return nil, nil, errors.New("etcd ended: " + p.words.String())
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
