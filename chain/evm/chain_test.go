@@ -1,0 +1,307 @@
+package evm_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// nobody is an address of the same scheme at which nobody listens.
+func nobody(t testing.TB, like string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	u, err := url.Parse(like)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = l.Addr().String()
+	return u.String()
+}
+
+func TestExerciseHTTP(t *testing.T) {
+	chaintest.Exercise(t, func(t testing.TB) chaintest.Fixture {
+		n := startNode(t)
+		return fixtureOf(t, n, n.HTTP)
+	})
+}
+
+func TestExerciseWebSocket(t *testing.T) {
+	chaintest.Exercise(t, func(t testing.TB) chaintest.Fixture {
+		n := startNode(t)
+		return fixtureOf(t, n, n.WS)
+	})
+}
+
+// A node that says nothing of finality: the depth decides.
+func TestFinalByDepth(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	k := evm.Hold(n.key)
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}, Depth: 2})
+	d, err := c.Describe(t.Context())
+	if err != nil || d.Depth != 2 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	send(t, c, prepared(t, c, chain.Draft{Account: k.Account()}), chain.Accepted)
+	final := make(chan chain.Block)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() {
+		defer close(final)
+		for turn, err := range c.Heads(ctx, chain.Block{}) {
+			if err != nil {
+				return
+			}
+			if turn.Kind == chain.Finalized && turn.Block.Number == 2 {
+				final <- turn.Block
+				return
+			}
+		}
+	}()
+	for i := range 3 {
+		if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 0 || err != nil {
+			t.Errorf("after %d blocks the final index is %d, %v", i, next, err)
+		}
+		n.mine()
+	}
+	if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 1 || err != nil {
+		t.Errorf("two blocks on top, and the final index is %d, %v", next, err)
+	}
+	if b := <-final; b.Number != 2 {
+		t.Errorf("block 2 never became final, but %v", b)
+	}
+}
+
+func TestTimedBlocks(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "--block-time", "50ms")
+	c := open(t, evm.Config{URL: n.WS, ChainID: n.ChainID})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	blocks := 0
+	for turn, err := range c.Heads(ctx, chain.Block{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Applied {
+			blocks++
+		}
+		if blocks > 5 {
+			break
+		}
+	}
+}
+
+// A node that is killed comes back with an older head and an emptier pool, and the
+// driver says so: nothing is made up, nothing is believed from before. // S20
+func TestKilledNode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, "--datadir", dir)
+	listen := strings.TrimPrefix(n.HTTP, "http://")
+	k := evm.Hold(n.key)
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
+	first := headOf(t, c, chain.Block{})
+	mined := prepared(t, c, chain.Draft{Account: k.Account()}, chain.Draft{Account: k.Account(), Index: 1})
+	send(t, c, mined, chain.Accepted)
+	n.mine()
+	pooled := prepared(t, c, chain.Draft{Account: k.Account(), Index: 2})
+	send(t, c, pooled, chain.Accepted)
+	head := headOf(t, c, first)
+
+	n.kill()
+	if o := c.Submit(t.Context(), pooled); o[0].Verdict != chain.Unknown {
+		t.Errorf("a dead node's verdict is %v", o[0])
+	}
+	n = startNode(t, "--datadir", dir, "--listen", listen)
+	next, err := c.Next(t.Context(), k.Account(), chain.Best)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next == 2 {
+		t.Skip("this node had written its head down before it was killed")
+	}
+	var turns []chain.TurnKind
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for turn, err := range c.Heads(ctx, head) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Reverted && turn.Block == head {
+			turns = append(turns, turn.Kind)
+			break
+		}
+	}
+	if len(turns) == 0 {
+		t.Error("the block that is gone was not reverted")
+	}
+	for _, s := range append(mined, pooled...) {
+		if w := where(t, c, s); w != chain.Nowhere {
+			t.Errorf("index %d is %v after the node was killed", s.Index, w)
+		}
+	}
+	send(t, c, append(mined, pooled...), chain.Accepted)
+	n.mine()
+	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 3 || err != nil {
+		t.Errorf("the same bytes again, and the next index is %d, %v", next, err)
+	}
+}
+
+// A node that is told to stop keeps its chain.
+func TestStoppedNode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, "--datadir", dir)
+	k := evm.Hold(n.key)
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
+	send(t, c, prepared(t, c, chain.Draft{Account: k.Account()}), chain.Accepted)
+	n.mine()
+	n.end(syscall.SIGTERM)
+	n = startNode(t, "--datadir", dir)
+	c = open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
+	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 1 || err != nil {
+		t.Errorf("after a stop the next index is %d, %v", next, err)
+	}
+}
+
+// Small pools acknowledge and drop: only a probe tells.
+func TestSilentDrop(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "--pool", "64")
+	k := evm.Hold(n.key)
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
+	var drafts []chain.Draft
+	for i := range uint64(400) {
+		drafts = append(drafts, chain.Draft{Account: k.Account(), Index: i})
+	}
+	attempts := prepared(t, c, drafts...)
+	accepted, gone := map[int]bool{}, 0
+	for i, o := range c.Submit(t.Context(), attempts) {
+		if accepted[i] = o.Verdict == chain.Accepted; !accepted[i] && o.Verdict != chain.Full && o.Verdict != chain.FeeTooLow {
+			t.Fatalf("%d: %v", i, o)
+		}
+	}
+	n.mine()
+	for i, s := range attempts {
+		if accepted[i] && where(t, c, s) == chain.Nowhere {
+			gone++
+		}
+	}
+	if gone == 0 {
+		t.Errorf("a pool of 64 kept all of %d that it had accepted", len(accepted))
+	}
+	t.Logf("%d of %d acknowledged ones are gone", gone, len(accepted))
+}
+
+func TestForeignChain(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	k := evm.Hold(n.key)
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID + 1, Signers: []evm.Signer{k}})
+	_, err := c.Describe(t.Context())
+	wraps(t, err, chain.ErrForeign)
+	_, err = c.Next(t.Context(), k.Account(), chain.Best)
+	wraps(t, err, chain.ErrForeign)
+	if o := c.Submit(t.Context(), []chain.Signed{foreign(t, n.key, n.ChainID, 0)}); o[0].Verdict != chain.Refused {
+		t.Errorf("on the wrong chain: %v", o[0])
+	}
+	n.mine()
+	right := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
+	if next, err := right.Next(t.Context(), k.Account(), chain.Best); next != 0 || err != nil {
+		t.Errorf("something was sent to the wrong chain: next %d, %v", next, err)
+	}
+}
+
+// The node ends with its parent.
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "--parent", "1") // whose child it is not
+	done := make(chan error, 1)
+	n.once.Do(func() { go func() { done <- n.cmd.Wait() }() })
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("an orphan ends with %v", err)
+		}
+	case <-time.After(patience):
+		_ = n.cmd.Process.Kill()
+		t.Error("an orphan lives on")
+	}
+	if os.Getppid() == 1 {
+		t.Skip("this test is the child of process 1")
+	}
+}
+
+func prepared(t testing.TB, c chain.Chain, drafts ...chain.Draft) (attempts []chain.Signed) {
+	t.Helper()
+	for i := range drafts {
+		if drafts[i].Call.To == nil {
+			drafts[i].Call.To = []byte(drafts[i].Account)
+		}
+	}
+	all, err := c.Prepare(context.Background(), drafts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.Err != nil {
+			t.Fatal(p.Err)
+		}
+		attempts = append(attempts, p.Signed)
+	}
+	return attempts
+}
+
+func send(t testing.TB, c chain.Chain, attempts []chain.Signed, want chain.Verdict) {
+	t.Helper()
+	for i, o := range c.Submit(context.Background(), attempts) {
+		if o.Verdict != want {
+			t.Fatalf("attempt %d: %v (%s), want %v", i, o.Verdict, o.Text, want)
+		}
+	}
+}
+
+func where(t testing.TB, c chain.Chain, s chain.Signed) chain.Where {
+	t.Helper()
+	seen, err := c.Probe(context.Background(), []chain.Hash{s.Hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen[0].Where
+}
+
+// headOf is the next block that is applied after another, or the head after none.
+func headOf(t testing.TB, c chain.Chain, after chain.Block) chain.Block {
+	t.Helper()
+	for turn, err := range c.Heads(context.Background(), after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Applied {
+			return turn.Block
+		}
+	}
+	return chain.Block{}
+}
+
+func wraps(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want one that wraps %q", err, want)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/miner"
+)
+
+// producer makes blocks, one at a time.
+type producer struct {
+	eth      *eth.Ethereum
+	finality uint64
+
+	mu sync.Mutex
+}
+
+// contents is what a block is to hold.
+type contents struct {
+	txs         []*types.Transaction
+	exactly     bool // only txs, even if there are none; else what is in the pool
+	withdrawals types.Withdrawals
+}
+
+// mine makes a block of what is in the pool.
+func (p *producer) mine() (common.Hash, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.extend(contents{})
+}
+
+// extend adds a block to the head.
+func (p *producer) extend(c contents) (common.Hash, error) {
+	// The pool learns of a new head in the background. A block made before that would
+	// hold too little, or fail.
+	if err := p.eth.TxPool().Sync(); err != nil {
+		return common.Hash{}, err
+	}
+	b, err := p.build(p.eth.BlockChain().CurrentBlock(), c)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return b.Hash(), p.lead(b)
+}
+
+// build makes a block on any parent and stores it beside the chain.
+func (p *producer) build(parent *types.Header, c contents) (*types.Block, error) {
+	// Two blocks with the same contents, made in the same second on one parent, would
+	// be one block: a reorganization that changes nothing.
+	unique := make([]byte, 8)
+	if _, err := rand.Read(unique); err != nil {
+		return nil, err
+	}
+	block, _, err := p.eth.Miner().BuildTestingPayload(&miner.BuildPayloadArgs{
+		Parent: parent.Hash(), Timestamp: max(parent.Time+1, uint64(time.Now().Unix())),
+		Withdrawals: c.withdrawals, BeaconRoot: &common.Hash{},
+	}, c.txs, c.exactly && len(c.txs) == 0, unique)
+	if err != nil {
+		return nil, fmt.Errorf("build block %d: %w", parent.Number.Uint64()+1, err)
+	}
+	if _, err := p.eth.BlockChain().InsertBlockWithoutSetHead(context.Background(), block, false); err != nil {
+		return nil, fmt.Errorf("insert block %d: %w", block.NumberU64(), err)
+	}
+	return block, nil
+}
+
+// lead makes a block the head, wherever it is, and lets the pool see it.
+func (p *producer) lead(b *types.Block) error {
+	chain := p.eth.BlockChain()
+	if _, err := chain.SetCanonical(b); err != nil {
+		return fmt.Errorf("make block %d the head: %w", b.NumberU64(), err)
+	}
+	final := chain.CurrentFinalBlock()
+	if final != nil && chain.GetCanonicalHash(final.Number.Uint64()) != final.Hash() {
+		final = nil // taken back with the rest
+		chain.SetFinalized(nil)
+	}
+	if p.finality > 0 && b.NumberU64() >= p.finality {
+		at := chain.GetHeaderByNumber(b.NumberU64() - p.finality)
+		if at != nil && (final == nil || at.Number.Cmp(final.Number) > 0) {
+			chain.SetFinalized(at)
+		}
+	}
+	// The first time, the pool may choose to sync before it has read of the new head.
+	return errors.Join(p.eth.TxPool().Sync(), p.eth.TxPool().Sync())
+}
+
+// reorg replaces the newest depth blocks.
+func (p *producer) reorg(depth uint64, blocks []contents) (common.Hash, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	chain := p.eth.BlockChain()
+	head := chain.CurrentBlock().Number.Uint64()
+	if depth > head {
+		return common.Hash{}, fmt.Errorf("only %d blocks can be replaced", head)
+	}
+	tip := chain.GetBlockByNumber(head - depth)
+	if tip == nil {
+		return common.Hash{}, errors.New("the block to go back to is gone")
+	}
+	for _, c := range blocks {
+		next, err := p.build(tip.Header(), c)
+		if err != nil {
+			return common.Hash{}, err
+		}
+		tip = next
+	}
+	return tip.Hash(), p.lead(tip)
+}

@@ -1,0 +1,89 @@
+package evm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// External asks a signer process over JSON-RPC: clef ("account_signTransaction") or
+// what speaks like web3signer ("eth_signTransaction"). The driver checks what comes
+// back, so the process may be trusted with the key and with nothing else.
+type External struct {
+	account  chain.Account
+	method   string
+	endpoint *endpoint
+}
+
+var _ Signer = (*External)(nil)
+
+// NewExternal makes a signer for the account, asked at the URL by that method. A
+// person may have to confirm, so it waits as long as it is told to.
+func NewExternal(account chain.Account, url, method string, patience time.Duration) *External {
+	cfg := Config{URL: url, Timeout: patience}.withDefaults()
+	return &External{account: account, method: method, endpoint: newEndpoint(cfg)}
+}
+
+// Account implements Signer.
+func (x *External) Account() chain.Account { return x.account }
+
+// Close drops the connections.
+func (x *External) Close() { x.endpoint.close() }
+
+// Sign implements Signer.
+func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Transaction, error) {
+	args := arguments(x.account, chain.Call{Value: tx.Value(), Data: tx.Data()})
+	if to := tx.To(); to != nil {
+		args["to"] = to
+	}
+	if _, has := args["value"]; !has {
+		args["value"] = "0x0"
+	}
+	args["chainId"] = (*hexutil.Big)(tx.ChainId())
+	args["nonce"] = hexutil.Uint64(tx.Nonce())
+	args["gas"] = hexutil.Uint64(tx.Gas())
+	args["maxFeePerGas"] = (*hexutil.Big)(tx.GasFeeCap())
+	args["maxPriorityFeePerGas"] = (*hexutil.Big)(tx.GasTipCap())
+	var answer json.RawMessage
+	if err := x.endpoint.call(ctx, &answer, x.method, args); err != nil {
+		return nil, fmt.Errorf("%w %v: the external signer: %w", chain.ErrKey, x.account, err)
+	}
+	raw, err := signedBytes(answer)
+	if err != nil {
+		return nil, fmt.Errorf("%w %v: the external signer's answer can not be read", chain.ErrKey, x.account)
+	}
+	signed := new(types.Transaction)
+	if err := signed.UnmarshalBinary(raw); err != nil {
+		return nil, fmt.Errorf("%w %v: the external signer's answer is no transaction: %w", chain.ErrKey, x.account, err)
+	}
+	return signed, nil
+}
+
+// signedBytes takes the bytes alone, or an object that has them as raw.
+func signedBytes(answer json.RawMessage) (raw hexutil.Bytes, err error) {
+	if err = json.Unmarshal(answer, &raw); err == nil {
+		return raw, nil
+	}
+	var object struct {
+		Raw hexutil.Bytes `json:"raw"`
+	}
+	err = json.Unmarshal(answer, &object)
+	return object.Raw, err
+}
+
+// String names the account.
+func (x *External) String() string {
+	return "external signer of " + x.account.String() + " at " + shown(x.endpoint.url)
+}
+
+// Format names the account, whatever the verb.
+func (x *External) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(x.String())) }
+
+// MarshalText names the account.
+func (x *External) MarshalText() ([]byte, error) { return []byte(x.String()), nil }

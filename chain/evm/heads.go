@@ -1,0 +1,148 @@
+package evm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Heads implements chain.Chain.
+func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
+	return func(yield func(chain.Turn, error) bool) {
+		err := c.follow(ctx, from, func(turn chain.Turn) bool { return yield(turn, nil) })
+		if err != nil {
+			yield(chain.Turn{}, err)
+		}
+	}
+}
+
+// follow looks at the head, again and again, until ctx ends, the endpoint is silent,
+// or nobody listens any more: then there is no error.
+func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Turn) bool) error {
+	f, err := c.learn(ctx)
+	if err != nil {
+		return err
+	}
+	trail := chain.NewTrail(remembered, c.memory.Thread(from)...)
+	news, stop := c.subscribe(ctx)
+	defer stop()
+	poll := time.NewTicker(c.cfg.Poll)
+	defer poll.Stop()
+	for {
+		turns, err := c.look(ctx, f, trail)
+		if err != nil {
+			return err
+		}
+		for _, turn := range turns {
+			if turn.Kind != chain.Finalized {
+				c.memory.Add(turn.Block)
+			}
+			if !told(turn) {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-poll.C:
+		case <-news:
+		}
+	}
+}
+
+// subscribe wakes whoever follows, if the endpoint can. It is no more than that: a
+// subscription that ends or never was is replaced by the poll.
+func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, stop func()) {
+	if !strings.HasPrefix(c.cfg.URL, "ws") {
+		return nil, func() {}
+	}
+	client, err := c.endpoint.dial(ctx)
+	if err != nil {
+		return nil, func() {}
+	}
+	heads := make(chan json.RawMessage, 64)
+	sub, err := client.EthSubscribe(ctx, heads, "newHeads")
+	if err != nil {
+		return nil, func() {}
+	}
+	return heads, sub.Unsubscribe
+}
+
+// look sees the head and the final block.
+func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.Turn, error) {
+	var head, final *header
+	calls := []rpc.BatchElem{{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head}}
+	if f.tagged {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: &final})
+	}
+	if err := c.batch(ctx, calls); err != nil {
+		return nil, err
+	}
+	if err := calls[0].Error; err != nil {
+		return nil, c.endpoint.fail(calls[0].Method, err)
+	}
+	if head == nil {
+		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, shown(c.cfg.URL))
+	}
+	if last, following := trail.Below(0); following && uint64(head.Number) > last.Number+1 {
+		c.prefetch(ctx, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
+	}
+	turns, err := trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.header(ctx, h) })
+	if err != nil {
+		return nil, err
+	}
+	named := final.block()
+	if !f.tagged {
+		named, _ = trail.Below(f.depth)
+	}
+	if named.Hash == "" {
+		return turns, nil
+	}
+	return append(turns, trail.Final(named)...), nil
+}
+
+// prefetch remembers the blocks between, so that the way back is not one request a
+// block. What it misses is asked for one by one.
+func (c *Chain) prefetch(ctx context.Context, from, to uint64) {
+	var between []*header
+	var calls []rpc.BatchElem
+	for n := from; n < to; n++ {
+		between = append(between, nil)
+	}
+	for i := range between {
+		calls = append(calls, rpc.BatchElem{
+			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(from + uint64(i)), false}, Result: &between[i],
+		})
+	}
+	if err := c.batch(ctx, calls); err != nil {
+		return
+	}
+	for _, h := range between {
+		if h != nil {
+			c.memory.Add(h.block())
+		}
+	}
+}
+
+// header finds a block by its hash, as the trail wants it.
+func (c *Chain) header(ctx context.Context, h chain.Hash) (chain.Block, error) {
+	if b, known := c.memory.Get(h); known {
+		return b, nil
+	}
+	var found *header
+	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getBlockByHash", Args: []any{h, false}, Result: &found}}); err != nil {
+		return chain.Block{}, err
+	}
+	if found == nil {
+		return chain.Block{}, fmt.Errorf("%w: the node does not know it", chain.ErrThread)
+	}
+	return found.block(), nil
+}

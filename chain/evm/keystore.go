@@ -1,0 +1,114 @@
+package evm
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/google/uuid"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Keystore signs with a key that was kept in an encrypted file. Whatever formats,
+// prints or marshals it gets the account and nothing else.
+type Keystore struct {
+	account chain.Account
+	key     func() *ecdsa.PrivateKey // a function has no fields to print
+}
+
+var _ Signer = (*Keystore)(nil)
+
+// OpenKeystore reads a file of web3 secret storage and a file that holds its password
+// on its first line.
+func OpenKeystore(file, passwordFile string) (*Keystore, error) {
+	sealed, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the keystore can not be read: %w: name a file of web3 secret storage that this user may read", chain.ErrKey, err)
+	}
+	password, err := readPassword(passwordFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keystore.DecryptKey(sealed, password)
+	if errors.Is(err, keystore.ErrDecrypt) {
+		return nil, fmt.Errorf("%w: the password in %s does not open %s: correct one of them", chain.ErrKey, passwordFile, file)
+	}
+	if err != nil {
+		// Its own words may quote what is in the file.
+		return nil, fmt.Errorf("%w: %s is no keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it", chain.ErrKey, file)
+	}
+	return hold(key.PrivateKey), nil
+}
+
+func hold(key *ecdsa.PrivateKey) *Keystore {
+	a := crypto.PubkeyToAddress(key.PublicKey)
+	return &Keystore{account: chain.Account(a[:]), key: func() *ecdsa.PrivateKey { return key }}
+}
+
+// WriteKeystore encrypts a private key, given as hexadecimal digits, into a new file
+// that only its owner may read.
+func WriteKeystore(file, privateKey, password string) (chain.Account, error) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(privateKey), "0x"))
+	if err != nil {
+		return "", fmt.Errorf("%w: a private key is 64 hexadecimal digits", chain.ErrKey) // and not said which
+	}
+	secret, err := crypto.ToECDSA(raw)
+	if err != nil {
+		return "", fmt.Errorf("%w: a private key is 64 hexadecimal digits", chain.ErrKey)
+	}
+	if password == "" {
+		return "", fmt.Errorf("%w: an empty password protects nothing", chain.ErrKey)
+	}
+	address := crypto.PubkeyToAddress(secret.PublicKey)
+	sealed, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: address, PrivateKey: secret}, password, keystore.StandardScryptN, keystore.StandardScryptP)
+	if err != nil {
+		return "", fmt.Errorf("%w: the key can not be encrypted", chain.ErrKey)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("%w: the keystore can not be written: %w: name a new file in a folder that this user may write", chain.ErrKey, err)
+	}
+	_, err = f.Write(sealed)
+	return chain.Account(address[:]), errors.Join(err, f.Close())
+}
+
+func readPassword(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%w: the keystore's password can not be read: %w: name a file that holds it on one line", chain.ErrKey, err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return "", fmt.Errorf("%w: the first line of %s is empty: it has to be the keystore's password", chain.ErrKey, file)
+	}
+	return line, nil
+}
+
+// Account implements Signer.
+func (k *Keystore) Account() chain.Account { return k.account }
+
+// Sign implements Signer.
+func (k *Keystore) Sign(_ context.Context, tx *types.Transaction) (*types.Transaction, error) {
+	signed, err := types.SignTx(tx, types.LatestSignerForChainID(tx.ChainId()), k.key())
+	if err != nil {
+		return nil, fmt.Errorf("%w %v: %w", chain.ErrKey, k.account, err)
+	}
+	return signed, nil
+}
+
+// String names the account.
+func (k *Keystore) String() string { return "keystore of " + k.account.String() }
+
+// Format names the account, whatever the verb.
+func (k *Keystore) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.String())) }
+
+// MarshalText names the account.
+func (k *Keystore) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

@@ -1,0 +1,241 @@
+package evm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/conchhq/conch/chain"
+)
+
+const (
+	// minRaise is what clients ask of a replacement, in percent of both caps.
+	minRaise = 10
+	// transferGas is what the cheapest transaction spends.
+	transferGas = 21_000
+)
+
+// market is what a transaction costs at present, and who can pay.
+type market struct {
+	suggested, least chain.Fee
+	balances         map[chain.Account]*big.Int
+	gas              map[string]estimate // by callKey
+}
+
+type estimate struct {
+	gas uint64
+	err error
+}
+
+// Prepare implements chain.Chain.
+func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	f, err := c.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.ask(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	prepared := make([]chain.Prepared, len(drafts))
+	for i, d := range drafts {
+		tx, err := c.draft(m, f, d)
+		if err == nil {
+			prepared[i].Signed, err = c.sign(ctx, d, tx)
+		}
+		if err != nil {
+			prepared[i] = chain.Prepared{Err: err}
+			continue
+		}
+		m.balances[d.Account].Sub(m.balances[d.Account], cost(tx))
+	}
+	return prepared, nil
+}
+
+// ask finds out in one go what the drafts need to know.
+func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) {
+	var head header
+	var tip hexutil.Big
+	calls := []rpc.BatchElem{
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
+		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
+	}
+	balances := map[chain.Account]*hexutil.Big{}
+	gas := map[string]int{} // where in calls
+	for _, d := range drafts {
+		if c.signers[d.Account] == nil {
+			continue
+		}
+		if balances[d.Account] == nil {
+			balances[d.Account] = new(hexutil.Big)
+			calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: balances[d.Account]})
+		}
+		call := callOf(d)
+		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
+			gas[callKey(d.Account, call)] = len(calls)
+			calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{arguments(d.Account, call)}, Result: new(hexutil.Uint64)})
+		}
+	}
+	if err := c.batch(ctx, calls); err != nil {
+		return nil, err
+	}
+	m := &market{balances: map[chain.Account]*big.Int{}, gas: map[string]estimate{}}
+	estimates := map[int]bool{}
+	for key, at := range gas {
+		estimates[at] = true
+		got, _ := calls[at].Result.(*hexutil.Uint64)
+		m.gas[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
+	}
+	for at, call := range calls {
+		// Clients without a suggestion leave the tip at zero.
+		if call.Error != nil && !estimates[at] && at != 1 {
+			return nil, c.endpoint.fail(call.Method, call.Error)
+		}
+	}
+	if head.BaseFee == nil {
+		return nil, fmt.Errorf("%s has no base fee: only chains with the fees of EIP-1559 are driven", shown(c.cfg.URL))
+	}
+	for a, b := range balances {
+		m.balances[a] = b.ToInt()
+	}
+	base := head.BaseFee.ToInt()
+	price := new(big.Int).Add(new(big.Int).Mul(base, big.NewInt(2)), tip.ToInt())
+	m.suggested = chain.Fee{Max: price, Tip: tip.ToInt()}
+	m.least = chain.Fee{Max: base, Tip: new(big.Int)}
+	return m, nil
+}
+
+// refused makes sense of an estimate that failed.
+func (c *Chain) refused(call rpc.BatchElem) error {
+	if call.Error == nil {
+		return nil
+	}
+	code, text, ok := answered(call.Error)
+	if !ok {
+		return c.endpoint.fail(call.Method, call.Error)
+	}
+	said := strings.ToLower(text)
+	if strings.Contains(said, "insufficient funds") || strings.Contains(said, "outoffund") {
+		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
+	}
+	if code == 3 {
+		return fmt.Errorf("%w: %s", chain.ErrCall, text)
+	}
+	for _, never := range []string{
+		"revert", "invalid opcode", "gas required exceeds", "out of gas", "outofgas", "stack", "invalid jump", "intrinsic gas",
+		"floor data gas", "gas limit", "initcode", "contract creation", "code size", "write protection", "invalidfeopcode", "evm error",
+	} {
+		if strings.Contains(said, never) {
+			return fmt.Errorf("%w: %s", chain.ErrCall, text)
+		}
+	}
+	return c.endpoint.fail(call.Method, call.Error)
+}
+
+// draft decides what is signed.
+func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, error) {
+	if c.signers[d.Account] == nil {
+		return nil, fmt.Errorf("%w %v: it is none of the configured signers'", chain.ErrKey, d.Account)
+	}
+	call := callOf(d)
+	if len(call.To) != 0 && len(call.To) != common.AddressLength {
+		return nil, fmt.Errorf("%w: an address has %d bytes, not %d", chain.ErrCall, common.AddressLength, len(call.To))
+	}
+	if call.Value != nil && (call.Value.Sign() < 0 || call.Value.BitLen() > 256) {
+		return nil, fmt.Errorf("%w: a value of %v", chain.ErrCall, call.Value)
+	}
+	if call.Gas == 0 {
+		e := m.gas[callKey(d.Account, call)]
+		if e.err != nil {
+			return nil, e.err
+		}
+		if call.Gas = e.gas; call.Gas > transferGas {
+			// What it spends may grow until it is executed.
+			call.Gas = min(call.Gas+call.Gas/5, max(call.Gas, f.blockGas))
+		}
+	}
+	if call.Gas > f.blockGas {
+		return nil, fmt.Errorf("%w: it may spend %d gas, the chain lets a transaction have %d", chain.ErrCall, call.Gas, f.blockGas)
+	}
+	fee, err := chain.Bid(m.suggested, m.least, d.Above, d.Most, minRaise)
+	if err != nil {
+		return nil, err
+	}
+	tx := &types.DynamicFeeTx{
+		ChainID: new(big.Int).SetUint64(c.cfg.ChainID), Nonce: d.Index, GasTipCap: fee.Tip, GasFeeCap: fee.Max,
+		Gas: call.Gas, Value: call.Value, Data: call.Data,
+	}
+	if len(call.To) > 0 {
+		to := common.BytesToAddress(call.To)
+		tx.To = &to
+	}
+	if tx.Value == nil {
+		tx.Value = new(big.Int)
+	}
+	if most, has := cost(tx), m.balances[d.Account]; most.Cmp(has) > 0 {
+		return nil, fmt.Errorf("%w: it may cost %v wei, the account has %v left", chain.ErrFunds, most, has)
+	}
+	return tx, nil
+}
+
+// sign has the signer sign, and looks at what comes back.
+func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.DynamicFeeTx) (chain.Signed, error) {
+	tx := types.NewTx(unsigned)
+	signed, err := c.signers[d.Account].Sign(ctx, tx)
+	if err != nil {
+		return chain.Signed{}, err
+	}
+	by := types.LatestSignerForChainID(unsigned.ChainID)
+	from, err := types.Sender(by, signed)
+	if err != nil || chain.Account(from[:]) != d.Account || by.Hash(signed) != by.Hash(tx) {
+		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v signed something else, or as somebody else: do not trust it", d.Account))
+	}
+	raw, err := signed.MarshalBinary()
+	if err != nil {
+		return chain.Signed{}, fmt.Errorf("encode the transaction: %w", err)
+	}
+	hash := signed.Hash()
+	return chain.Signed{
+		Account: d.Account, Index: d.Index, Hash: chain.Hash(hash[:]), Bytes: raw,
+		Fee: chain.Fee{Max: unsigned.GasFeeCap, Tip: unsigned.GasTipCap}, Gas: unsigned.Gas,
+	}, nil
+}
+
+// callOf is the draft's call, or the cheapest one that does nothing.
+func callOf(d chain.Draft) chain.Call {
+	if d.Filler {
+		return chain.Call{To: []byte(d.Account), Gas: d.Call.Gas}
+	}
+	return d.Call
+}
+
+func cost(tx *types.DynamicFeeTx) *big.Int {
+	most := new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
+	return most.Add(most, tx.Value)
+}
+
+// callKey tells calls apart that need an estimate each: a batch of equal ones needs one.
+func callKey(a chain.Account, call chain.Call) string {
+	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", string(a), call.To, call.Value, call.Data)
+}
+
+func arguments(a chain.Account, call chain.Call) map[string]any {
+	args := map[string]any{"from": a}
+	if len(call.To) > 0 {
+		args["to"] = hexutil.Bytes(call.To)
+	}
+	if call.Value != nil && call.Value.Sign() > 0 {
+		args["value"] = (*hexutil.Big)(call.Value)
+	}
+	if len(call.Data) > 0 {
+		args["input"] = hexutil.Bytes(call.Data)
+	}
+	return args
+}

@@ -1,0 +1,99 @@
+package evm_test
+
+import (
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// What clients say, word for word: geth and anvil were asked (TestExercise,
+// TestAnvilTexts), the others are quoted from their sources.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		client, text string
+		code         int
+		want         chain.Verdict
+	}{
+		{"geth", "already known", -32000, chain.Known},
+		{"geth", "nonce too low: next nonce 2, tx nonce 0", -32000, chain.IndexTooLow},
+		{"geth", "replacement transaction underpriced", -32000, chain.Underpriced},
+		{"geth", "transaction underpriced", -32000, chain.FeeTooLow},
+		{"geth", "transaction gas price below minimum: gas tip cap 0, minimum needed 1000000", -32000, chain.FeeTooLow},
+		{"geth before 1.16", "transaction underpriced: tip needed 1000000, tip permitted 0", -32000, chain.FeeTooLow},
+		{"geth", "max fee per gas less than block base fee: address 0x6d2D50B5d17B86bF964D636751Ed84b7B9Fc8971, maxFeePerGas: 1, baseFee: 7", -32000, chain.FeeTooLow},
+		{"geth", "max priority fee per gas higher than max fee per gas", -32000, chain.Invalid},
+		{"geth", "insufficient funds for gas * price + value: balance 0, tx cost 21000, overshot 21000", -32000, chain.NoFunds},
+		{"geth", "txpool is full", -32000, chain.Full},
+		{"geth", "account limit exceeded: pooled 16 txs", -32000, chain.Full},
+		{"geth", "address already reserved", -32000, chain.Full},
+		{"geth", "in-flight transaction limit reached for delegated accounts", -32000, chain.Full},
+		{"geth", "gapped-nonce tx from delegated accounts", -32000, chain.Full},
+		{"geth", "future transaction tries to replace pending", -32000, chain.Full},
+		{"geth", "invalid sender: invalid chain id for signer: have 1338 want 1337", -32000, chain.Invalid},
+		{"geth", "exceeds block gas limit", -32000, chain.Invalid},
+		{"geth", "transaction gas limit too high (cap: 16777216, tx: 16777217)", -32000, chain.Invalid},
+		{"geth", "intrinsic gas too low: gas 1, minimum needed 21000", -32000, chain.Invalid},
+		{"geth", "insufficient gas for floor data gas cost: gas 21000, minimum needed 22000", -32000, chain.Invalid},
+		{"geth", "oversized data: transaction size 200000, limit 131072", -32000, chain.Invalid},
+		{"geth", "rlp: element is larger than containing list", -32000, chain.Invalid},
+		{"geth", "typed transaction too short", -32000, chain.Invalid},
+		{"geth", "transaction type not supported", -32000, chain.Invalid},
+		{"geth", "only replay-protected (EIP-155) transactions allowed over RPC", -32000, chain.Invalid},
+		{"geth", "tx fee (1.10 ether) exceeds the configured cap (1.00 ether)", -32000, chain.Refused},
+		{"geth", "batch too large", -32600, chain.Refused},
+		{"geth", "request timed out", -32002, chain.Unknown},
+		{"geth", "response too large", -32003, chain.Unknown},
+		{"reth", "transaction priority fee below minimum required priority fee 1", -32003, chain.FeeTooLow},
+		{"reth", "invalid chain ID", -32000, chain.Invalid},
+		{"erigon", "INTERNAL_ERROR: existing tx with same hash", -32000, chain.Known},
+		{"erigon", "INTERNAL_ERROR: could not replace existing tx", -32000, chain.Underpriced},
+		{"erigon", "INTERNAL_ERROR: insufficient funds", -32000, chain.NoFunds},
+		{"erigon", "INTERNAL_ERROR: fee too low", -32000, chain.FeeTooLow},
+		{"nethermind", "AlreadyKnown", -32010, chain.Known},
+		{"nethermind", "OldNonce, Current nonce: 5, nonce of rejected tx: 3", -32010, chain.IndexTooLow},
+		{"nethermind", "ReplacementNotAllowed, existing transaction can not be replaced", -32010, chain.Underpriced},
+		{"nethermind", "FeeTooLow, EffectiveGasPrice too low", -32010, chain.FeeTooLow},
+		{"nethermind", "InsufficientFunds, Account balance: 0, cumulative cost: 21000", -32010, chain.NoFunds},
+		{"nethermind", "NonceGap, Future nonce. Expected nonce: 3", -32010, chain.Refused},
+		{"nethermind", "GasLimitExceeded, Gas limit: 30000000, gas limit of rejected tx: 40000000", -32010, chain.Invalid},
+		{"besu", "Known transaction", -32000, chain.Known},
+		{"besu", "Nonce too low", -32001, chain.IndexTooLow},
+		{"besu", "Transaction nonce below sender account nonce", -32001, chain.IndexTooLow},
+		{"besu", "Replacement transaction underpriced", -32000, chain.Underpriced},
+		{"besu", "Gas price below configured minimum gas price", -32009, chain.FeeTooLow},
+		{"besu", "Upfront cost exceeds account balance", -32004, chain.NoFunds},
+		{"besu", "Intrinsic gas exceeds gas limit", -32003, chain.Invalid},
+		{"besu", "Transaction gas limit exceeds block gas limit", -32005, chain.Invalid},
+		{"besu", "Wrong chainId", -32000, chain.Invalid},
+		{"besu", "Nonce too far in the future", -32000, chain.Refused},
+		{"anvil", "transaction already imported", -32003, chain.Known},
+		{"anvil", "nonce too low", -32003, chain.IndexTooLow},
+		{"anvil", "replacement transaction underpriced", -32003, chain.Underpriced},
+		{"anvil", "Insufficient funds for gas * price + value", -32003, chain.NoFunds},
+		{"anvil", "max fee per gas less than block base fee", -32003, chain.FeeTooLow},
+		{"anvil", "Failed to decode transaction", -32602, chain.Invalid},
+		{"hardhat", "Nonce too low. Expected nonce to be 1 but got 0.", -32000, chain.IndexTooLow},
+		{"hardhat", "Nonce too high. Expected nonce to be 0 but got 5. Note that transactions can't be queued when automining.", -32000, chain.Refused},
+		{"hardhat", "Known transaction: 0xabc", -32000, chain.Known},
+		{"hardhat", "Replacement transaction underpriced. A gasPrice/maxFeePerGas of at least 2 is necessary to replace the existing transaction with nonce 0.", -32000, chain.Underpriced},
+		{"hardhat", "Sender doesn't have enough funds to send tx. The max upfront cost is: 2 and the sender's balance is: 1.", -32000, chain.NoFunds},
+		{"hardhat", "Trying to send an incompatible EIP-155 transaction, signed for another chain.", -32000, chain.Invalid},
+		{"hardhat", "Transaction gas price is 1, which is below the minimum of 5", -32000, chain.FeeTooLow},
+		{"nitro", "nonce too low: address 0x6d2D50B5d17B86bF964D636751Ed84b7B9Fc8971, tx: 0 state: 1", -32000, chain.IndexTooLow},
+		{"openethereum", "Transaction with the same hash was already imported.", -32010, chain.Known},
+		{"openethereum", "Transaction nonce is too low. Try incrementing the nonce.", -32010, chain.IndexTooLow},
+		{"openethereum", "Transaction gas price is too low. There is another transaction with same nonce in the queue. Try increasing the gas price or incrementing the nonce.", -32010, chain.Underpriced},
+		{"openethereum", "There are too many transactions in the queue. Your transaction was dropped due to limit. Try increasing the fee.", -32010, chain.Full},
+		{"a provider", "limit exceeded", -32005, chain.Refused},
+		{"a provider", "Too Many Requests", 429, chain.Refused},
+		{"a provider", "Your app has exceeded its compute units per second capacity.", 429, chain.Refused},
+		{"a provider", "daily request count exceeded, request rate limited", -32005, chain.Refused},
+		{"anybody", "internal error", -32603, chain.Unknown},
+		{"anybody", "", 0, chain.Unknown},
+	} {
+		if got := evm.Judge(c.code, c.text); got != c.want {
+			t.Errorf("%s says %q (%d): %v, want %v", c.client, c.text, c.code, got, c.want)
+		}
+	}
+}
