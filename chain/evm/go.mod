@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/conchhq/conch v0.0.0
 	github.com/ethereum/go-ethereum v1.17.10
-	github.com/google/uuid v1.6.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -25,6 +24,7 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-ole/go-ole v1.3.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/websocket v1.4.2 // indirect
 	github.com/holiman/uint256 v1.3.2 // indirect
 	github.com/shirou/gopsutil v3.21.4-0.20210419000835-c7a38de76ee5+incompatible // indirect

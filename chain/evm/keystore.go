@@ -3,6 +3,7 @@ package evm
 import (
 	"context"
 	"crypto/ecdsa"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/google/uuid"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -68,7 +68,11 @@ func WriteKeystore(file, privateKey, password string) (chain.Account, error) {
 		return "", fmt.Errorf("%w: an empty password protects nothing", chain.ErrKey)
 	}
 	address := crypto.PubkeyToAddress(secret.PublicKey)
-	sealed, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: address, PrivateKey: secret}, password, keystore.StandardScryptN, keystore.StandardScryptP)
+	key := &keystore.Key{Address: address, PrivateKey: secret}
+	if _, err := rand.Read(key.Id[:]); err != nil {
+		return "", fmt.Errorf("%w: no randomness: %w", chain.ErrKey, err)
+	}
+	sealed, err := keystore.EncryptKey(key, password, keystore.StandardScryptN, keystore.StandardScryptP)
 	if err != nil {
 		return "", fmt.Errorf("%w: the key can not be encrypted", chain.ErrKey)
 	}

@@ -59,32 +59,9 @@ func (a *devAPI) Reorg(depth hexutil.Uint64, raw *[][]hexutil.Bytes) (common.Has
 func (a *devAPI) Drop(hashes *[]common.Hash) (int, error) {
 	a.blocks.mu.Lock()
 	defer a.blocks.mu.Unlock()
-	pool := a.blocks.eth.TxPool()
-	if err := pool.Sync(); err != nil {
-		return 0, err
-	}
-	pending, queued := pool.Content()
-	// The pool forgets all or nothing; the others are told to it again.
-	pool.Clear()
-	dropped := 0
-	var keep []*types.Transaction
-	for _, of := range []map[common.Address][]*types.Transaction{pending, queued} {
-		for _, txs := range of {
-			for _, tx := range txs {
-				if hashes == nil || len(*hashes) == 0 || slices.Contains(*hashes, tx.Hash()) {
-					dropped++
-				} else {
-					keep = append(keep, tx)
-				}
-			}
-		}
-	}
-	for _, err := range pool.Add(keep, true) {
-		if err != nil {
-			return dropped, fmt.Errorf("put back what was not to be dropped: %w", err)
-		}
-	}
-	return dropped, nil
+	return a.blocks.refill(func(tx *types.Transaction) bool {
+		return hashes != nil && len(*hashes) > 0 && !slices.Contains(*hashes, tx.Hash())
+	})
 }
 
 // Finalize makes the present head final.

@@ -38,9 +38,7 @@ func (p *producer) mine() (common.Hash, error) {
 
 // extend adds a block to the head.
 func (p *producer) extend(c contents) (common.Hash, error) {
-	// The pool learns of a new head in the background. A block made before that would
-	// hold too little, or fail.
-	if err := p.eth.TxPool().Sync(); err != nil {
+	if err := p.promote(); err != nil {
 		return common.Hash{}, err
 	}
 	b, err := p.build(p.eth.BlockChain().CurrentBlock(), c)
