@@ -12,10 +12,18 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # one time in a thousand is met at night and not by a user.
 NIGHTLY_COUNT ?= 3
 
+# The node is a program of its own, whose code is not ours: without cgo it needs no C
+# compiler, and vet, lint and this build share what they compile. It is the one
+# package that is not tested under the race detector, which would compile all of
+# go-ethereum once more; chain/evm tests it as a process.
+DEVNODE  := ./chain/evm/cmd/conch-devnode
+PACKAGES  = $$(go list work | grep -v conch-devnode)
+
 .PHONY: build help demo test model lint bench bench-peers bench-docs cover nightly fmt release
 
-build: ## bin/conch, with version and commit stamped in
+build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
+	CGO_ENABLED=0 go build -ldflags '-s -w' -o bin/conch-devnode $(DEVNODE)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -28,7 +36,7 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	go test -race -timeout 15m work
+	go test -race -timeout 15m $(PACKAGES)
 	@scripts/modules.sh
 	@scripts/model.sh
 
@@ -40,7 +48,7 @@ lint: ## gofmt, go vet, builds for other systems, golangci-lint
 
 bench: ## the benchmarks
 	@scripts/postgres.sh
-	go test -run '^$$' -bench . -benchmem work
+	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 bench-peers: build ## the same faults for conch and its peers, about ten minutes
 	@scripts/postgres.sh
@@ -54,7 +62,7 @@ bench-docs: build ## the tables of docs/benchmarks.md, about half an hour
 
 cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	@scripts/postgres.sh
-	go test -coverprofile cover.out -coverpkg github.com/conchhq/conch/... work
+	go test -coverprofile cover.out -coverpkg github.com/conchhq/conch/... $(PACKAGES)
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
@@ -63,7 +71,7 @@ nightly: ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1)
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
-	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h work
+	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)

@@ -52,12 +52,13 @@ func binary(t testing.TB) string {
 		if built.path = os.Getenv("CONCH_DEVNODE"); built.path != "" {
 			return
 		}
+		//nolint:usetesting // all tests share it, the first is not the last
 		if built.dir, built.err = os.MkdirTemp("", "conch-devnode"); built.err != nil {
 			return
 		}
 		built.path = filepath.Join(built.dir, "conch-devnode")
 		// As make build does it, so that the two share what they compile.
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.path, ".")
+		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built.path, ".")
 		cmd.Dir = filepath.Join("cmd", "conch-devnode")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -97,16 +97,13 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // fail makes an error that may be shown: an answer as it is, anything else as the
 // endpoint's silence.
 func (e *endpoint) fail(method string, err error) error {
-	var answer rpc.Error
-	if errors.As(err, &answer) {
+	if _, _, ok := answered(err); ok {
 		return fmt.Errorf("%s at %s: %w", method, shown(e.url), err)
 	}
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, is := errors.AsType[*url.Error](err); is {
 		err = at.Err // it has the URL in its text
 	}
-	var status rpc.HTTPError
-	if errors.As(err, &status) {
+	if status, is := errors.AsType[rpc.HTTPError](err); is {
 		return fmt.Errorf("%w: %s at %s: HTTP status %s", chain.ErrUnreachable, method, shown(e.url), status.Status)
 	}
 	if strings.Contains(err.Error(), e.url) {
@@ -117,8 +114,8 @@ func (e *endpoint) fail(method string, err error) error {
 
 // answered tells the words of a node from everything that is no answer.
 func answered(err error) (code int, text string, ok bool) {
-	var answer rpc.Error
-	if !errors.As(err, &answer) {
+	answer, is := errors.AsType[rpc.Error](err)
+	if !is {
 		return 0, "", false
 	}
 	return answer.ErrorCode(), answer.Error(), true

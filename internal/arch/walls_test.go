@@ -114,9 +114,11 @@ func soundHouse() house {
 			room("./cmd/conch/internal/assemble", "./election", "./pending", "./fence", "./internal/pg"),
 			room("./examples/gate", "./election", "./fence", pgx),
 		},
-		work: []string{".", "cmd/conch"},
+		work: []string{".", "chain/evm", "chain/evm/cmd/conch-devnode", "cmd/conch"},
 		modules: []module{
 			{dir: ".", requires: []require{{path: pgx, version: "v5.12.0"}}},
+			nested("chain/evm", "../.."),
+			{dir: "chain/evm/cmd/conch-devnode", requires: []require{{path: "github.com/ethereum/go-ethereum", version: "v1.17.10"}}},
 			nested("cmd/conch", "../.."),
 			nested("bench/peers", "../.."),
 		},
