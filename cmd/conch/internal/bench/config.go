@@ -51,7 +51,7 @@ func (c Config) amounts() amounts {
 	}
 	return amounts{
 		kills: 200, handoffs: 200, stalls: 5, rounds: 8,
-		slice: 2 * time.Second, loop: 300 * time.Millisecond, rest: 10 * c.Lease, scopes: []int{1, 100, 1000},
+		slice: 2 * time.Second, loop: 300 * time.Millisecond, rest: 10 * c.Lease, scopes: []int{1, 100, 1000, 10000},
 	}
 }
 

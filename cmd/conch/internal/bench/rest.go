@@ -15,11 +15,15 @@ import (
 
 // rests: what a leader and a follower ask the server while nothing happens, for so
 // many scopes in the one. The ceiling is a heartbeat of the leader's every fifth
-// of a lease and nothing else.
+// of a lease and nothing else. More scopes than the locks of a server are meant
+// for are kept by process.
 func rests(ctx context.Context, cfg Config, s *site, r *Report) error {
 	for _, scopes := range cfg.amounts().scopes {
 		cfg.Say("election: statements at rest, %d scopes, %s …", scopes, cfg.amounts().rest)
 		name := fmt.Sprintf("rest_%d_scopes", scopes)
+		if locks(scopes) == pgmint.ProcessLocks {
+			name += "_by_process"
+		}
 		n, by, err := rest(ctx, cfg, s, scopes)
 		if err != nil {
 			return fmt.Errorf("%d scopes at rest: %w", scopes, err)
@@ -74,9 +78,16 @@ func rest(ctx context.Context, cfg Config, s *site, scopes int) (perSecond float
 	return desk.PerSecond(ctx, cfg.amounts().rest)
 }
 
+func locks(scopes int) pgmint.Locks {
+	if scopes > 1000 {
+		return pgmint.ProcessLocks
+	}
+	return pgmint.SessionLocks
+}
+
 // idle is an elector whose roles do nothing but keep their gates.
 func idle(cfg Config, url, id string, scopes int) (*election.Elector, *pgmint.Mint, error) {
-	mint, err := pgmint.New(pgmint.Config{URL: url})
+	mint, err := pgmint.New(pgmint.Config{URL: url, Locks: locks(scopes)})
 	if err != nil {
 		return nil, nil, err
 	}
