@@ -230,7 +230,12 @@ func TestMigrate(t *testing.T) {
 	db := pgtest.New(t)
 	type schema struct {
 		Current, Latest int
-		Migrations      []struct {
+		Wings           []struct {
+			Wing            string
+			Current, Latest int
+		}
+		Migrations []struct {
+			Wing      string
 			Version   int
 			Name      string
 			AppliedAt *time.Time `json:"applied_at"`
@@ -240,15 +245,15 @@ func TestMigrate(t *testing.T) {
 		t.Helper()
 		return decode[schema](t, conch(t, append([]string{"--db", db.URL, "--json", "migrate"}, args...)...).done(t))
 	}
-	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Migrations) != s.Latest {
+	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Wings) != 2 || len(s.Migrations) != s.Latest+s.Wings[1].Latest {
 		t.Errorf("before: %+v", s)
 	}
 	for range 2 { // the second time there is nothing to do
-		if s := at("up"); s.Current != s.Latest || s.Migrations[0].AppliedAt == nil {
+		if s := at("up"); s.Current != s.Latest || s.Wings[1].Wing != "pending" || s.Wings[1].Current != 1 || s.Migrations[0].AppliedAt == nil {
 			t.Errorf("after up: %+v", s)
 		}
 	}
-	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "VERSION") {
+	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 1 of 1") {
 		t.Errorf("migrate status prints %q", text)
 	}
 	holder := leader(t, db, "payments", "one")

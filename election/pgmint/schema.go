@@ -88,11 +88,14 @@ func (e *HeldError) Error() string {
 // lives.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
 	return with(ctx, cfg, func(conn *pgx.Conn) error {
-		return migrate.Down(ctx, conn, migrate.Set{Files: Migrations()}, 0, refuseHeld, progress)
+		return migrate.Down(ctx, conn, migrate.Set{Files: Migrations()}, 0, RefuseHeld, progress)
 	})
 }
 
-func refuseHeld(ctx context.Context, tx pgx.Tx) error {
+// RefuseHeld returns a *[HeldError] while any holder lives, and keeps others from
+// leading until the transaction ends: a guard for whoever takes away what leaders
+// work on.
+func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `LOCK TABLE conch.leadership IN ACCESS EXCLUSIVE MODE`); err != nil {
 		return err
 	}

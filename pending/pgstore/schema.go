@@ -29,24 +29,81 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 	return migrate.Up(ctx, conn, Migrations(), progress)
 }
 
-// OpenError says that Down was refused.
-type OpenError struct{ Open int }
+// SchemaMin and SchemaMax bound the versions of the tables that this program works
+// with: version N works with programs N and N − 1.
+const (
+	SchemaMin = 1
+	SchemaMax = 1
+)
 
-func (e *OpenError) Error() string {
-	return fmt.Sprintf("%d transactions are not final: their signed bytes may be on their way, and nobody would know of them any more", e.Open)
+// SchemaError says that the tables do not fit this program.
+type SchemaError struct{ Version int }
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Version == 0:
+		return "the database has no tables for pending transactions: run `conch migrate up`"
+	case e.Version < SchemaMin:
+		return fmt.Sprintf("the tables of pending transactions are at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
+	}
+	return fmt.Sprintf("the tables of pending transactions are at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
 }
 
-// Down takes the tables away, unless a transaction is not final.
-func Down(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
+func checkVersion(v int) error {
+	if v < SchemaMin || v > SchemaMax+1 {
+		return &SchemaError{Version: v}
+	}
+	return nil
+}
+
+// OpenError says that Down was refused.
+type OpenError struct {
+	Open    int // transactions that are not final
+	Waiting int // intents that are accepted and have no transaction yet
+}
+
+func (e *OpenError) Error() string {
+	if e.Open == 0 {
+		return fmt.Sprintf("%d accepted intents wait for their transactions and would be forgotten: let a node send them, or cancel them", e.Waiting)
+	}
+	return fmt.Sprintf("%d transactions are not final and %d intents wait: signed bytes may be on their way, and nobody would know of them any more: let a node finish them", e.Open, e.Waiting)
+}
+
+// Guard looks at the database within the transaction that takes the tables away,
+// and may refuse.
+type Guard func(context.Context, pgx.Tx) error
+
+// Down takes the tables away, and with them the idempotency keys, unless something
+// is under way: a key that is used again after it means a new intent. The guard,
+// which may be nil, has to agree too.
+func Down(ctx context.Context, conn *pgx.Conn, guard Guard, progress func(string)) error {
 	return migrate.Down(ctx, conn, Migrations(), 0, func(ctx context.Context, tx pgx.Tx) error {
-		var e OpenError
-		if _, err := tx.Exec(ctx, `LOCK TABLE conch.pending_transactions IN ACCESS EXCLUSIVE MODE`); err != nil {
-			return err
+		if guard != nil {
+			if err := guard(ctx, tx); err != nil {
+				return err
+			}
 		}
-		err := tx.QueryRow(ctx, `SELECT count(*) FROM conch.pending_transactions WHERE NOT final`).Scan(&e.Open)
-		if err == nil && e.Open > 0 {
-			return &e
-		}
-		return err
+		return refuseOpen(ctx, tx)
 	}, progress)
+}
+
+func refuseOpen(ctx context.Context, tx pgx.Tx) error {
+	// In the order in which a write of the leader takes them.
+	_, err := tx.Exec(ctx, `LOCK TABLE conch.pending_accounts, conch.pending_transactions, conch.intents IN ACCESS EXCLUSIVE MODE`)
+	if err != nil {
+		return err
+	}
+	var e OpenError
+	err = tx.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM conch.pending_transactions WHERE NOT final),
+		       (SELECT count(*) FROM conch.intents WHERE fate = 'open' AND nonce IS NULL)`).Scan(&e.Open, &e.Waiting)
+	if err == nil && e != (OpenError{}) {
+		return &e
+	}
+	return err
+}
+
+// Status lists the migrations and when each was applied.
+func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
+	return migrate.Status(ctx, conn, Migrations())
 }

@@ -20,13 +20,17 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+		if err := migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+			return err
+		}
+		return pgstore.Up(ctx, conn, nil)
 	})
 	pgtest.Main(m) // and looks for what still runs
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -34,19 +36,21 @@ func (a *app) migrateUp() *cobra.Command {
 		Example: `  conch migrate up
   conch --db postgres://owner@db.example/app migrate up --json`,
 		Args: noArguments,
-		RunE: does(func(ctx context.Context) error { return a.move(ctx, pgmint.Up) }),
+		RunE: does(func(ctx context.Context) error { return a.move(ctx, assemble.SchemaUp) }),
 	}
 }
 
 func (a *app) migrateDown() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
-		Short: "remove the schema; refused while anybody leads",
+		Short: "remove the schema; refused while anybody leads or a transaction is under way",
 		Long: `down removes the schema. Epochs and history stay, so that a later "up" goes on
-from them and no old token looks current. It is refused while anybody leads.`,
+from them and no old token looks current. It is refused while anybody leads, while
+a pending transaction is not final, and while an accepted intent waits for one.
+What became of finished intents goes, and so do their idempotency keys.`,
 		Example: `  conch migrate down`,
 		Args:    noArguments,
-		RunE:    does(func(ctx context.Context) error { return a.move(ctx, pgmint.Down) }),
+		RunE:    does(func(ctx context.Context) error { return a.move(ctx, assemble.SchemaDown) }),
 	}
 }
 
@@ -81,12 +85,11 @@ func (a *app) migrateStatus() *cobra.Command {
 }
 
 func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
-	s, err := pgmint.Status(ctx, cfg)
+	s, err := assemble.SchemaStatus(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		s.Migrations = append([]pgmint.Migration{}, s.Migrations...)
 		return a.document(s)
 	}
 	var rows []string
@@ -95,12 +98,16 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 		if m.AppliedAt != nil {
 			applied = clock(*m.AppliedAt)
 		}
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%s", m.Version, m.Name, applied))
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
 	}
-	if err := a.table("VERSION\tNAME\tAPPLIED", rows); err != nil {
+	if err := a.table("WING\tVERSION\tNAME\tAPPLIED", rows); err != nil {
 		return err
 	}
-	return a.line("schema %d of %d", s.Current, s.Latest)
+	wings := []string{fmt.Sprintf("schema %d of %d", s.Current, s.Latest)}
+	for _, w := range s.Wings[1:] {
+		wings = append(wings, fmt.Sprintf("%s %d of %d", w.Wing, w.Current, w.Latest))
+	}
+	return a.line("%s", strings.Join(wings, ", "))
 }
 
 func (a *app) migrateAdvance() *cobra.Command {

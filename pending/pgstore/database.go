@@ -1,0 +1,81 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+// Database is a pool of connections, from which stores for any number of chains are
+// made. Safe for concurrent use.
+type Database struct {
+	cfg  pg.Config
+	pool *pgxpool.Pool
+}
+
+// Open makes a pool of that many connections at most. It does not connect: a
+// database that is away is found again by whoever uses it.
+func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
+	cfg.Unnamed = true // there may be a pool behind the pool
+	parsed, err := cfg.Parse()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
+	settings.MaxConnIdleTime = time.Minute
+	pool, err := pgxpool.NewWithConfig(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	return &Database{cfg: cfg, pool: pool}, nil
+}
+
+// Close waits for what is under way and closes the connections.
+func (d *Database) Close() { d.pool.Close() }
+
+// Store keeps the transactions of one chain. It writes under the fence.
+func (d *Database) Store(chainID, creator string) *Store {
+	return New(Config{Pool: d.pool, Chain: chainID, Fenced: true, Creator: creator})
+}
+
+// Check looks whether the tables are there and known to this program.
+func (d *Database) Check(ctx context.Context) error {
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	version, err := migrate.Version(ctx, conn.Conn(), Migrations())
+	if err != nil {
+		return err
+	}
+	return checkVersion(version)
+}
+
+// Listen tells of accounts that have something to do, on a connection of its own,
+// until ctx ends. It connects again for as long as that takes, and calls missed
+// whenever it has: what was said meanwhile is lost.
+func (d *Database) Listen(ctx context.Context, waits func(id string, account chain.Account), missed func()) error {
+	return pg.Listen(ctx, d.cfg, []string{"pending_intent"}, pg.ListenFuncs{
+		Up: missed,
+		Notify: func(_, payload string) {
+			var keys struct{ Chain, Account string }
+			if json.Unmarshal([]byte(payload), &keys) != nil {
+				return // anybody may notify on any channel
+			}
+			if raw, err := chain.ParseHex(keys.Account); err == nil {
+				waits(keys.Chain, chain.Account(raw))
+			}
+		},
+	})
+}
