@@ -36,7 +36,7 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	go test -race -timeout 15m $(PACKAGES)
+	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 15m $(PACKAGES)
 	@scripts/modules.sh
 	@scripts/model.sh
 
@@ -71,7 +71,7 @@ nightly: ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1)
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
-	CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)

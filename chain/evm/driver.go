@@ -43,7 +43,9 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain/evm: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	c := &Chain{cfg: cfg, endpoint: newEndpoint(cfg), signers: map[chain.Account]Signer{}, memory: chain.NewMemory(remembered)}
+	ep := newEndpoint(cfg)
+	cfg.URL, cfg.Header = ep.shown, nil // the endpoint alone has the secrets
+	c := &Chain{cfg: cfg, endpoint: ep, signers: map[chain.Account]Signer{}, memory: chain.NewMemory(remembered)}
 	for _, s := range cfg.Signers {
 		c.signers[s.Account()] = s
 	}
@@ -110,7 +112,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	}
 	if uint64(id) != c.cfg.ChainID {
 		return facts{}, fmt.Errorf("%w: %s has chain ID %d, the configuration says %d: correct one of them",
-			chain.ErrForeign, shown(c.cfg.URL), uint64(id), c.cfg.ChainID)
+			chain.ErrForeign, c.cfg.URL, uint64(id), c.cfg.ChainID)
 	}
 	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth}
 	if f.depth == 0 {

@@ -15,10 +15,12 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// endpoint makes requests, and errors that carry no secret.
+// endpoint makes requests, and errors that carry no secret. What may be secret is in
+// functions, which have no fields to print.
 type endpoint struct {
-	url     string
-	header  http.Header
+	url     func() string
+	header  func() http.Header
+	shown   string // of the URL, what may be
 	timeout time.Duration
 	http    *http.Client
 
@@ -28,7 +30,8 @@ type endpoint struct {
 
 func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
-		url: cfg.URL, header: cfg.Header, timeout: cfg.Timeout,
+		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
+		shown: shown(cfg.URL), timeout: cfg.Timeout,
 		http: &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		}},
@@ -53,10 +56,10 @@ func (e *endpoint) dial(ctx context.Context) (*rpc.Client, error) {
 		return e.client, nil
 	}
 	options := []rpc.ClientOption{rpc.WithHTTPClient(e.http), rpc.WithWebsocketMessageSizeLimit(256 << 20)}
-	if e.header != nil {
-		options = append(options, rpc.WithHeaders(e.header))
+	if header := e.header(); header != nil {
+		options = append(options, rpc.WithHeaders(header))
 	}
-	client, err := rpc.DialOptions(ctx, e.url, options...)
+	client, err := rpc.DialOptions(ctx, e.url(), options...)
 	if err != nil {
 		return nil, e.fail("connect", err)
 	}
@@ -98,18 +101,18 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // endpoint's silence.
 func (e *endpoint) fail(method string, err error) error {
 	if _, _, ok := answered(err); ok {
-		return fmt.Errorf("%s at %s: %w", method, shown(e.url), err)
+		return fmt.Errorf("%s at %s: %w", method, e.shown, err)
 	}
 	if at, is := errors.AsType[*url.Error](err); is {
 		err = at.Err // it has the URL in its text
 	}
 	if status, is := errors.AsType[rpc.HTTPError](err); is {
-		return fmt.Errorf("%w: %s at %s: HTTP status %s", chain.ErrUnreachable, method, shown(e.url), status.Status)
+		return fmt.Errorf("%w: %s at %s: HTTP status %s", chain.ErrUnreachable, method, e.shown, status.Status)
 	}
-	if strings.Contains(err.Error(), e.url) {
-		err = errors.New(strings.ReplaceAll(err.Error(), e.url, shown(e.url)))
+	if strings.Contains(err.Error(), e.url()) {
+		err = errors.New(strings.ReplaceAll(err.Error(), e.url(), e.shown))
 	}
-	return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, shown(e.url), err)
+	return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, err)
 }
 
 // answered tells the words of a node from everything that is no answer.

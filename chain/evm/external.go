@@ -79,7 +79,7 @@ func signedBytes(answer json.RawMessage) (raw hexutil.Bytes, err error) {
 
 // String names the account.
 func (x *External) String() string {
-	return "external signer of " + x.account.String() + " at " + shown(x.endpoint.url)
+	return "external signer of " + x.account.String() + " at " + x.endpoint.shown
 }
 
 // Format names the account, whatever the verb.

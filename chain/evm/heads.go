@@ -90,7 +90,7 @@ func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.
 		return nil, c.endpoint.fail(calls[0].Method, err)
 	}
 	if head == nil {
-		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, shown(c.cfg.URL))
+		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
 	}
 	if last, following := trail.Below(0); following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))

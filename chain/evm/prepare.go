@@ -100,7 +100,7 @@ func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) 
 		}
 	}
 	if head.BaseFee == nil {
-		return nil, fmt.Errorf("%s has no base fee: only chains with the fees of EIP-1559 are driven", shown(c.cfg.URL))
+		return nil, fmt.Errorf("%s has no base fee: only chains with the fees of EIP-1559 are driven", c.cfg.URL)
 	}
 	for a, b := range balances {
 		m.balances[a] = b.ToInt()

@@ -1,0 +1,208 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// server answers one call: a value, an error for a JSON-RPC error, or nil for null.
+type server func(method string, params []json.RawMessage) any
+
+// hush is an answer that is left out.
+var errHush = errors.New("no answer")
+
+func serve(t testing.TB, answer server) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasPrefix(string(body), "[") {
+			var calls []rpcCall
+			_ = json.Unmarshal(body, &calls)
+			var all []string
+			for _, c := range calls {
+				if said := c.say(answer); said != "" {
+					all = append(all, said)
+				}
+			}
+			fmt.Fprintf(w, "[%s]", strings.Join(all, ","))
+			return
+		}
+		var c rpcCall
+		_ = json.Unmarshal(body, &c)
+		fmt.Fprint(w, c.say(answer))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+type rpcCall struct {
+	ID     json.RawMessage
+	Method string
+	Params []json.RawMessage
+}
+
+func (c rpcCall) say(answer server) string {
+	said := answer(c.Method, c.Params)
+	if err, failed := said.(error); failed {
+		if errors.Is(err, errHush) {
+			return ""
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, c.ID, err)
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, c.ID, text)
+}
+
+// healthy is a chain at its first block.
+func healthy(method string, _ []json.RawMessage) any {
+	switch method {
+	case "eth_chainId":
+		return "0x539"
+	case "eth_getBlockByNumber":
+		return map[string]any{
+			"number": "0x0", "hash": hexutil.Bytes(make([]byte, 32)), "parentHash": hexutil.Bytes(make([]byte, 32)),
+			"gasLimit": "0x1c9c380", "baseFeePerGas": "0x7",
+		}
+	case "eth_getBalance":
+		return "0xffffffffffffffffff"
+	case "eth_maxPriorityFeePerGas":
+		return "0x1"
+	default:
+		return errors.New("the method " + method + " does not exist")
+	}
+}
+
+// A part of a batch that got no answer is unknown; the rest has its verdicts.
+func TestSubmitWithHoles(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if method != "eth_sendRawTransaction" {
+			return healthy(method, params)
+		}
+		switch asked++; asked {
+		case 1:
+			return hexutil.Bytes("right")
+		case 2:
+			return errHush
+		case 3:
+			return errors.New("nonce too low")
+		case 4:
+			return hexutil.Bytes("wrong")
+		default:
+			return errors.New("a flux capacitor is missing")
+		}
+	})})
+	got := c.Submit(t.Context(), []chain.Signed{{Hash: "right"}, {Hash: "b"}, {Hash: "c"}, {Hash: "d"}, {Hash: "e"}})
+	want := []chain.Verdict{chain.Accepted, chain.Unknown, chain.IndexTooLow, chain.Unknown, chain.Unknown}
+	for i, o := range got {
+		if o.Verdict != want[i] || i > 0 && o.Text == "" {
+			t.Errorf("%d: %v, want %v", i, o, want[i])
+		}
+	}
+}
+
+// A node that takes the bytes and says nothing in time has maybe taken them.
+func TestTimeoutIsUnknown(t *testing.T) {
+	t.Parallel()
+	stuck := make(chan struct{})
+	c := open(t, evm.Config{ChainID: 1337, Timeout: 200 * time.Millisecond, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if method == "eth_sendRawTransaction" {
+			<-stuck
+		}
+		return healthy(method, params)
+	})})
+	got := c.Submit(t.Context(), []chain.Signed{{Bytes: []byte{1}}, {Bytes: []byte{2}}})
+	close(stuck)
+	for _, o := range got {
+		if o.Verdict != chain.Unknown || !strings.Contains(o.Text, "deadline") {
+			t.Errorf("%v, want unknown, and a deadline", o)
+		}
+	}
+}
+
+// Nodes refuse requests above a size whole, so no request is made that large; and
+// after a silence the rest is not tried.
+func TestSubmitInParts(t *testing.T) {
+	t.Parallel()
+	var sizes []int
+	var requests atomic.Int32
+	backend := serve(t, healthy)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), "eth_sendRawTransaction") {
+			resp, err := http.Post(backend, "application/json", strings.NewReader(string(body)))
+			if err == nil {
+				_, _ = io.Copy(w, resp.Body)
+				_ = resp.Body.Close()
+			}
+			return
+		}
+		sizes = append(sizes, len(body))
+		if requests.Add(1) == 2 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		var calls []rpcCall
+		_ = json.Unmarshal(body, &calls)
+		var all []string
+		for _, c := range calls {
+			all = append(all, c.say(func(string, []json.RawMessage) any { return hexutil.Bytes("h") }))
+		}
+		fmt.Fprintf(w, "[%s]", strings.Join(all, ","))
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	c := open(t, evm.Config{ChainID: 1337, URL: s.URL, MaxBody: 100_000})
+	attempts := make([]chain.Signed, 12)
+	for i := range attempts {
+		attempts[i] = chain.Signed{Hash: "h", Bytes: make([]byte, 15_000)}
+	}
+	outcomes := c.Submit(t.Context(), attempts)
+	for i, o := range outcomes {
+		want := chain.Unknown
+		if i < 3 {
+			want = chain.Accepted
+		}
+		if o.Verdict != want {
+			t.Errorf("%d: %v, want %v", i, o, want)
+		}
+	}
+	if len(sizes) != 2 {
+		t.Errorf("%d requests, want 2: the second was not answered", len(sizes))
+	}
+	for _, size := range sizes {
+		if size > 100_000 {
+			t.Errorf("a request of %d bytes", size)
+		}
+	}
+}
+
+func TestConfigFaults(t *testing.T) {
+	t.Parallel()
+	k := evm.Hold(newKey(t))
+	_, err := evm.New(evm.Config{URL: "ftp://user:hunter2@127.0.0.1/" + secretPath, Signers: []evm.Signer{k, k}, Poll: -1})
+	for _, says := range []string{`scheme is "ftp"`, "chain ID is missing", "two signers for", "below zero"} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v does not say %q", err, says)
+		}
+	}
+	formats(t, "a config's faults", err)
+}
