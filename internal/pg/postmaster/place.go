@@ -84,3 +84,28 @@ func (s *Server) claim(asked string) (string, error) {
 	}
 	return dir, s.acc.mayEnter(dir)
 }
+
+// Shared makes a folder that the user of a private server can read as well, for what
+// the server is to load or look at. The caller removes it.
+func Shared(pattern string) (string, error) {
+	acc, err := serverAccount()
+	if err != nil {
+		return "", err
+	}
+	var faults []error
+	// Not in memory: what a server loads must be allowed to be run from there.
+	for _, under := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		err := acc.mayEnter(under)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		dir, err := os.MkdirTemp(under, pattern)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		return dir, os.Chmod(dir, 0o755) //nolint:gosec // the server may be another user
+	}
+	return "", errors.Join(faults...)
+}

@@ -35,10 +35,10 @@ type process struct {
 // server lives, because the parent-death signal follows that thread. It ends
 // when the server's log reaches its end: every backend holds the other side of
 // that pipe, so this is the one portable sign that all of them are gone.
-func launch(bin, data string, acc account, log *tail) (*process, error) {
+func launch(bin, data string, acc account, env []string, log *tail) (*process, error) {
 	// No context: the server outlives the call that starts it, until Stop.
 	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), "-D", data)
-	cmd.Dir, cmd.Env = "/", environment()
+	cmd.Dir, cmd.Env = "/", append(environment(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = stragglers
 	cmd.SysProcAttr = acc.attributes()

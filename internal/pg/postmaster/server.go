@@ -33,6 +33,9 @@ type Config struct {
 	// Settings go to postgresql.conf after our own, so they win; ALTER SYSTEM
 	// wins over both.
 	Settings map[string]string
+	// Env is added to the server's environment, which has nothing of ours: a library
+	// that turns its clock is named there.
+	Env []string
 	// Log receives the server's log.
 	Log io.Writer
 }
@@ -112,7 +115,7 @@ func (s *Server) StartAgain(ctx context.Context) error {
 	if s.proc != nil && s.proc.alive() {
 		return errors.New("the private PostgreSQL server runs already")
 	}
-	proc, err := launch(s.bin, s.data(), s.acc, s.log)
+	proc, err := launch(s.bin, s.data(), s.acc, s.cfg.Env, s.log)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,18 @@ func TestASocketAndNoPort(t *testing.T) {
 	}
 }
 
+func TestTheServersEnvironment(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{Env: []string{"CONCH_TEST_WORD=here"}})
+	got, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", server.PID()))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("no /proc here")
+	}
+	if err != nil || !strings.Contains(string(got), "CONCH_TEST_WORD=here") {
+		t.Errorf("the environment is %q, %v", got, err)
+	}
+}
+
 func TestPsqlTakesTheURL(t *testing.T) {
 	t.Parallel()
 	bin, err := postmaster.Binaries(t.Context())
