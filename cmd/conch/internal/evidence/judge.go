@@ -23,17 +23,26 @@ type Verdict struct {
 
 // Judge weighs a record. It changes nothing in it.
 func Judge(r Record) Verdict {
-	lost, duplicated := account(r.Ledger, r.Acks)
+	f := Find(r)
 	return Verdict{
 		Acts:        len(r.Ledger) + len(r.Outside),
 		Kills:       len(r.Kills),
 		Leaders:     leaders(r),
 		Failover:    spreadOf(delays(r.Kills, firstCommits(r.Acks))),
 		ActDoor:     spreadOf(delays(r.Kills, firstEntries(r))),
-		Overlapping: overlapping(r),
-		Lost:        lost,
-		Duplicated:  duplicated,
+		Overlapping: len(f.Overlapping),
+		Lost:        len(f.Lost),
+		Duplicated:  len(f.Duplicated),
 	}
+}
+
+// Findings are what must not be in a record, one by one.
+type Findings struct{ Overlapping, Lost, Duplicated []Finding }
+
+// Find looks for all of it. It changes nothing in the record.
+func Find(r Record) Findings {
+	lost, duplicated := account(r.Ledger, r.Acks)
+	return Findings{Overlapping: overlapping(r), Lost: lost, Duplicated: duplicated}
 }
 
 // Fault says why the run did not show what it set out to show, nil if it did.
@@ -67,7 +76,7 @@ func leaders(r Record) int {
 // account compares the ledger with what was acknowledged. Lost is a hole below
 // the highest row, or an acknowledged row that is not there; a row that another
 // term wrote under the same number does not stand for it.
-func account(ledger []Row, acks []Ack) (lost, duplicated int) {
+func account(ledger []Row, acks []Ack) (lost, duplicated []Finding) {
 	type key struct {
 		seq  int64
 		term string
@@ -76,16 +85,21 @@ func account(ledger []Row, acks []Ack) (lost, duplicated int) {
 	numbers := map[int64]bool{}
 	var highest int64
 	for _, row := range ledger {
-		if numbers[row.Seq] {
-			duplicated++
-		} else if row.Seq < 1 {
-			duplicated++ // numbers begin at 1: this one was made up
+		switch {
+		case row.Seq < 1: // numbers begin at 1
+			duplicated = append(duplicated, Finding{What: fmt.Sprintf("%s was made up", row)})
 			continue
+		case numbers[row.Seq]:
+			duplicated = append(duplicated, Finding{What: fmt.Sprintf("%s is there twice", row)})
 		}
 		numbers[row.Seq], present[key{row.Seq, row.Term}] = true, true
 		highest = max(highest, row.Seq)
 	}
-	lost = int(highest) - len(numbers)
+	for seq := int64(1); seq < highest; seq++ {
+		if !numbers[seq] {
+			lost = append(lost, Finding{What: fmt.Sprintf("row %d is missing", seq)})
+		}
+	}
 	seen := map[key]bool{}
 	for _, ack := range acks {
 		k := key{ack.Seq, ack.Term}
@@ -93,8 +107,8 @@ func account(ledger []Row, acks []Ack) (lost, duplicated int) {
 			continue
 		}
 		seen[k] = true
-		if hole := ack.Seq < highest && !numbers[ack.Seq]; !hole {
-			lost++ // holes are counted already
+		if hole := ack.Seq < highest && !numbers[ack.Seq]; !hole { // holes are counted already
+			lost = append(lost, Finding{What: fmt.Sprintf("row %d of epoch %d was acknowledged and is not there", ack.Seq, ack.Epoch), At: ack.At})
 		}
 	}
 	return lost, duplicated

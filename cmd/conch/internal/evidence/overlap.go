@@ -2,37 +2,52 @@ package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/conchhq/conch/fence"
 )
 
-// overlapping counts every sign that two leaderships acted at once.
-func overlapping(r Record) int {
-	return intersecting(r.Outside) + late(r.Outside) + regressing(r.Ledger) + shared(r)
+// Finding is one thing that must not be in a record.
+type Finding struct {
+	What string
+	At   fence.Instant // 0 if the record does not tell
+	Acts []Act         // of acts outside: the stale one first
 }
 
-// intersecting counts pairs of acts of different terms that were under way at
-// the same instant.
-func intersecting(acts []Act) (pairs int) {
+// overlapping finds every sign that two leaderships acted at once.
+func overlapping(r Record) []Finding {
+	return slices.Concat(intersecting(r.Outside), late(r.Outside), regressing(r.Ledger), shared(r))
+}
+
+// intersecting finds pairs of acts of different terms that were under way at the
+// same instant.
+func intersecting(acts []Act) (pairs []Finding) {
 	acts = slices.Clone(acts)
 	slices.SortFunc(acts, func(a, b Act) int { return cmp.Compare(a.Start, b.Start) })
 	var open []Act
 	for _, a := range acts {
 		open = slices.DeleteFunc(open, func(o Act) bool { return o.End < a.Start })
 		for _, o := range open {
-			if o.Term != a.Term {
-				pairs++
+			if o.Term == a.Term {
+				continue
 			}
+			stale, current := o, a
+			if o.Epoch > a.Epoch {
+				stale, current = a, o
+			}
+			pairs = append(pairs, Finding{
+				What: fmt.Sprintf("%s and %s were under way at once", stale, current), At: a.Start, Acts: []Act{stale, current},
+			})
 		}
 		open = append(open, a)
 	}
 	return pairs
 }
 
-// late counts acts of a term that began, or reached the file, after the first
+// late finds acts of a term that began, or reached the file, after the first
 // act of a newer one.
-func late(acts []Act) (n int) {
+func late(acts []Act) (found []Finding) {
 	first := map[int64]fence.Instant{}
 	for _, a := range acts {
 		earliest(first, a.Epoch, a.Start)
@@ -54,35 +69,38 @@ func late(acts []Act) (n int) {
 	for _, a := range acts {
 		newest = max(newest, a.Epoch)
 		if bound, ok := after[a.Epoch]; a.Epoch < newest || ok && a.Start > bound {
-			n++
+			found = append(found, Finding{
+				What: fmt.Sprintf("%s came after an act of a newer epoch", a), At: a.Start, Acts: []Act{a},
+			})
 		}
 	}
-	return n
+	return found
 }
 
-// regressing counts rows written under an epoch below one that was written
+// regressing finds rows written under an epoch below one that was written
 // before: the fence let a stale leader through. A row's transaction number is
 // given at its insert. One that the fence let pass blocks the next mint until it
 // has committed, so numbers of an older epoch are always below those of a newer.
-func regressing(ledger []Row) (n int) {
+func regressing(ledger []Row) (found []Finding) {
 	var newest int64
 	for _, row := range ledger {
 		if row.Epoch < newest {
-			n++
+			found = append(found, Finding{What: fmt.Sprintf("%s came after one of epoch %d", row, newest)})
 		}
 		newest = max(newest, row.Epoch)
 	}
-	return n
+	return found
 }
 
-// shared counts epochs that more than one term acted under: the mint's one
+// shared finds epochs that more than one term acted under: the mint's one
 // promise is that there is none.
-func shared(r Record) (n int) {
+func shared(r Record) (found []Finding) {
 	terms := map[int64]string{}
 	double := map[int64]bool{}
 	look := func(epoch int64, term string) {
-		if t, ok := terms[epoch]; ok && t != term {
+		if t, ok := terms[epoch]; ok && t != term && !double[epoch] {
 			double[epoch] = true
+			found = append(found, Finding{What: fmt.Sprintf("epoch %d is that of the terms %s and %s", epoch, t, term)})
 		}
 		terms[epoch] = term
 	}
@@ -92,5 +110,5 @@ func shared(r Record) (n int) {
 	for _, act := range r.Outside {
 		look(act.Epoch, act.Term)
 	}
-	return len(double)
+	return found
 }

@@ -1,6 +1,10 @@
 package evidence
 
-import "github.com/conchhq/conch/fence"
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/fence"
+)
 
 // Record is everything a run left behind.
 type Record struct {
@@ -19,6 +23,10 @@ type Row struct {
 	Node  string
 }
 
+func (r Row) String() string {
+	return fmt.Sprintf("row %d of epoch %d by %s", r.Seq, r.Epoch, r.Node)
+}
+
 // Act is one act behind the act door: one line of the outside file.
 type Act struct {
 	Start fence.Instant `json:"start"`
@@ -26,6 +34,12 @@ type Act struct {
 	Epoch int64         `json:"epoch"`
 	Term  string        `json:"term"`
 	Node  string        `json:"node"`
+	// Checked is read right before the actor's last look at its gate; 0 if it has none.
+	Checked fence.Instant `json:"checked,omitempty"`
+}
+
+func (a Act) String() string {
+	return fmt.Sprintf("an act of epoch %d by %s (%d to %d ns)", a.Epoch, a.Node, a.Start, a.End)
 }
 
 // Ack is one line of a process's own file: this row was committed.

@@ -18,6 +18,9 @@ type Spread struct {
 // Samples is how many durations were summarised.
 func (s Spread) Samples() int { return s.samples }
 
+// SpreadOf summarises durations.
+func SpreadOf(ds []time.Duration) Spread { return spreadOf(slices.Clone(ds)) }
+
 func spreadOf(ds []time.Duration) Spread {
 	if len(ds) == 0 {
 		return Spread{}

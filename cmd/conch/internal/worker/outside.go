@@ -44,6 +44,7 @@ func (n *node) act(ctx context.Context, gate *fence.Gate, t fence.Token) error {
 	case <-work.C:
 	case <-ctx.Done():
 	}
+	a.Checked = fence.Boottime() // should the process be stopped after the check, this tells
 	if err := gate.EnsureEpoch(fence.Act, t.Epoch); err != nil {
 		return err
 	}
