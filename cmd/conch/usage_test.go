@@ -50,11 +50,17 @@ func TestWrongUsage(t *testing.T) {
 		{"demo --kill-every 10ms", []string{"is shorter than"}},
 		{"demo --kill-every -5s", []string{"must not be negative"}},
 		{"demo --lease 10ms", []string{"--lease 10ms is not between"}},
+		{"chaos --faults 0", []string{"--faults 0 is not 1 or more"}},
+		{"chaos --nodes 1", []string{"--nodes 1 is not between 2 and 20"}},
+		{"chaos --lease 100ms", []string{"--lease 100ms is not between"}},
+		{"chaos --takeover maybe", []string{`--takeover "maybe" is none of`}},
+		{"chaos --only flood", []string{`--only "flood" is none of`, "stop-long"}},
+		{"chaos --duration -1s", []string{"--duration must not be negative"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
 			args := strings.Fields(c.args)
-			if !strings.Contains(c.args, "--db") && args[0] != "demo" {
+			if !strings.Contains(c.args, "--db") && args[0] != "demo" && args[0] != "chaos" {
 				args = append([]string{db}, args...)
 			}
 			r := conch(t, args...)
@@ -64,7 +70,9 @@ func TestWrongUsage(t *testing.T) {
 			}
 		})
 	}
-	conch(t, db, "demo").refused(t, 2, "private database", "leave --db out")
+	for _, command := range []string{"demo", "chaos"} {
+		conch(t, db, command).refused(t, 2, "private database", "leave --db out")
+	}
 }
 
 func TestNoDatabase(t *testing.T) {
@@ -85,7 +93,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q", bare)
 	}
 	for _, command := range []string{
-		"demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
+		"chaos", "demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {
@@ -96,8 +104,10 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%q is not listed", command)
 		}
 	}
-	if strings.Contains(bare, "demo-node") {
-		t.Error("demo-node is nobody's business")
+	for _, hidden := range []string{"demo-node", "chaos-child", "chaos-stray"} {
+		if strings.Contains(bare, hidden) {
+			t.Errorf("%s is nobody's business", hidden)
+		}
 	}
 }
 

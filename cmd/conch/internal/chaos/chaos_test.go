@@ -4,7 +4,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +13,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/cmd/conch/internal/pgrogue"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
 var program string
 
 func TestMain(m *testing.M) {
-	if os.Getenv(frozenEnv) != "" {
-		frozenClient()
-		return
-	}
 	dir, err := os.MkdirTemp("", "conch-chaos-")
 	if err != nil {
 		panic(err)
@@ -52,7 +48,7 @@ type trial struct {
 	epoch  int64
 }
 
-func begin(t *testing.T, cfg Config) *trial {
+func begin(t *testing.T, cfg Place) *trial {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -133,13 +129,13 @@ func (x *trial) proven(leaders int) {
 // S4, F4: kill -9, again and again.
 func TestKill9(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	for range 4 {
 		x.Fault(x.leader, x.epoch)
 		killed := x.leader
 		killed.Signal(syscall.SIGKILL)
 		x.next(true)
-		x.await("the killed is buried", func() bool { return killed.gone })
+		x.await("the killed is buried", func() bool { return killed.gone() })
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +148,7 @@ func TestKill9(t *testing.T) {
 // while it lasts and opens again in the same term (S11).
 func TestShortStop(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	for range 3 {
 		x.leader.Signal(syscall.SIGSTOP)
 		x.pass(lease / 2)
@@ -169,7 +165,7 @@ func TestShortStop(t *testing.T) {
 // middle of whatever it was doing, does nothing in its old term's name.
 func TestLongStop(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	for range 3 {
 		stopped := x.leader
 		x.Fault(stopped, x.epoch)
@@ -185,11 +181,12 @@ func TestLongStop(t *testing.T) {
 // The lock session's backend is terminated: the leader loses its term at once.
 func TestBackendTerminated(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	for range 3 {
 		x.Fault(x.leader, x.epoch)
-		x.sql(`SELECT pg_terminate_backend(k.pid) FROM conch.leadership l JOIN pg_locks k
-		         ON k.locktype = 'advisory' AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key`)
+		if err := pgrogue.Terminate(x.ctx, x.URL, Scope); err != nil {
+			t.Fatal(err)
+		}
 		x.next(true)
 	}
 	x.proven(4)
@@ -198,7 +195,7 @@ func TestBackendTerminated(t *testing.T) {
 // S-acceptance: the database restarts, fast and by kill -9. Nobody leads meanwhile.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{Fsync: true})
+	x := begin(t, Place{})
 	if err := x.Server.RestartFast(x.ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +219,7 @@ func TestPostgresRestarts(t *testing.T) {
 // heals the old holder finds itself deposed.
 func TestBlackholedLeader(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
 		cut := x.leader
 		x.Fault(cut, x.epoch)
@@ -239,7 +236,7 @@ func TestBlackholedLeader(t *testing.T) {
 // from a killed leader as if it were alone.
 func TestBlackholedWaiter(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
+	x := begin(t, Place{})
 	var deaf *Node
 	for _, n := range x.Nodes {
 		if n != x.leader {
@@ -270,25 +267,20 @@ func TestBlackholedWaiter(t *testing.T) {
 // fails when it wakes.
 func TestFrozenWithFence(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Config{})
-	client := startFrozen(t, x.URL, Scope)
-	client.await("fenced")
-	client.signal(syscall.SIGSTOP)
+	x := begin(t, Place{})
+	client, err := x.strand(x.ctx, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Signal(syscall.SIGSTOP)
 	x.Fault(x.leader, x.epoch)
 	x.leader.Signal(syscall.SIGKILL)
 	x.next(true)
-	client.signal(syscall.SIGCONT)
-	client.commit()
-	client.await("refused")
+	client.Signal(syscall.SIGCONT)
+	client.Leave()
+	if err := client.ended(x.ctx, time.Minute); err != nil {
+		t.Fatal(err)
+	}
 	x.works(x.leader)
 	x.proven(2)
-}
-
-func (x *trial) sql(sql string) {
-	x.Helper()
-	ctx, cancel := context.WithTimeout(x.ctx, 10*time.Second)
-	defer cancel()
-	if err := exec1(ctx, x.URL, sql); err != nil && !errors.Is(err, context.Canceled) {
-		x.Fatal(err)
-	}
 }

@@ -4,16 +4,15 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/pgledger"
-	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -21,22 +20,27 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// Scope is what the nodes of a cluster compete for.
-const Scope = "chaos"
+// What is competed for: by the nodes, and by the `conch run`s with their children.
+const (
+	Scope    = "chaos"
+	RunScope = "chaos-run"
+)
 
-// Config describes a cluster.
-type Config struct {
-	Program string // the conch binary
-	Dir     string // for evidence
-	Nodes   int
-	Lease   time.Duration
-	Fsync   bool // for tests that kill the server
+// Place describes a cluster.
+type Place struct {
+	Program  string // the conch binary
+	Dir      string // for evidence
+	Nodes    int
+	Lease    time.Duration
+	Takeover election.Takeover // default strict
+	Children bool              // a `conch run` on each machine beside the node
+	Clock    *Clock            // nil: the database has the machine's
 }
 
-// Cluster is a private server and nodes around it, each with its own proxy
+// Cluster is a private server and machines around it, each with its own proxy
 // between itself and the server.
 type Cluster struct {
-	cfg      Config
+	cfg      Place
 	Server   *postmaster.Server
 	URL      string // of the database, past the proxies
 	launcher *fleet.Launcher
@@ -45,32 +49,27 @@ type Cluster struct {
 	mu      sync.Mutex
 	kills   []evidence.Kill
 	entries []evidence.Entry
+	deaths  []death
 	heard   *sync.Cond // after each report
 	ending  sync.WaitGroup
 }
 
-// Node is one process and its line to the database.
-type Node struct {
-	ID      string
-	Proxy   *tcpproxy.Proxy
-	cluster *Cluster
-	process *fleet.Process
-
-	// Under the cluster's lock, as last reported.
-	epoch  int64
-	acted  bool
-	inside bool
-	gone   bool
-	rows   int64
-	acts   int64
+// settings keep a small server in memory small, and its lock table quickly full.
+var settings = map[string]string{
+	"max_locks_per_transaction": "16",
+	"max_wal_size":              "128MB",
+	"checkpoint_timeout":        "60s",
 }
 
 // Start brings a cluster up; the caller stops it, also after an error.
-func Start(ctx context.Context, cfg Config) (*Cluster, error) {
+func Start(ctx context.Context, cfg Place) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
 	c.heard = sync.NewCond(&c.mu)
+	if c.cfg.Takeover == "" {
+		c.cfg.Takeover = election.Strict
+	}
 	var err error
-	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: cfg.Fsync}); err != nil {
+	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: true, Settings: settings, Env: cfg.Clock.env()}); err != nil {
 		return c, err
 	}
 	c.URL = c.Server.URL("postgres")
@@ -81,7 +80,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return c, err
 	}
 	for i := range cfg.Nodes {
-		n := &Node{ID: fmt.Sprintf("node-%d", i+1), cluster: c, gone: true}
+		n := &Node{ID: fmt.Sprintf("node-%d", i+1), cluster: c}
 		if n.Proxy, err = tcpproxy.New(c.Server.SocketPath()); err != nil {
 			return c, err
 		}
@@ -91,54 +90,6 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 	}
 	return c, nil
-}
-
-// Start gives a node a life.
-func (n *Node) Start() error {
-	c := n.cluster
-	args := []string{
-		demo.NodeCommand, "--id", n.ID, "--scope", Scope, "--lease", c.cfg.Lease.String(), "--dir", c.cfg.Dir,
-	}
-	url := "postgres://" + postmaster.Superuser + "@" + n.Proxy.Addr() + "/postgres?sslmode=disable"
-	c.mu.Lock()
-	n.epoch, n.acted, n.inside, n.gone = 0, false, false, false
-	c.mu.Unlock()
-	c.ending.Add(1)
-	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, n.hear)
-	if err != nil {
-		c.ending.Done()
-		return err
-	}
-	n.process = p
-	return nil
-}
-
-func (n *Node) hear(news fleet.News) {
-	c := n.cluster
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if news.Ended {
-		n.epoch, n.acted, n.inside, n.gone = 0, false, false, true
-		c.heard.Broadcast()
-		c.ending.Done()
-		return
-	}
-	r := news.Report
-	switch r.Kind {
-	case election.Acquired:
-		n.epoch, n.acted, n.inside = r.Epoch, false, false
-	case worker.Acted:
-		n.acted = n.epoch == r.Epoch
-	case election.Entered:
-		n.inside = n.epoch == r.Epoch
-		c.entries = append(c.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
-	case election.Lost, election.Draining:
-		n.epoch, n.acted, n.inside = 0, false, false
-	case worker.Pulse:
-		n.rows, n.acts = r.Rows, r.Acts
-	default:
-	}
-	c.heard.Broadcast()
 }
 
 // Await waits until the cluster's nodes are as the condition wants them, which
@@ -163,7 +114,7 @@ func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) erro
 
 func (c *Cluster) describe() (s string) {
 	for _, n := range c.Nodes {
-		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.epoch, n.acted, n.inside, n.gone)
+		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.epoch, n.acted, n.inside, n.gone())
 	}
 	return s
 }
@@ -191,16 +142,39 @@ func (c *Cluster) Fault(n *Node, epoch int64) {
 	c.kills = append(c.kills, evidence.Kill{At: fence.Boottime(), Node: n.ID, Epoch: epoch})
 }
 
-// Signal sends the node a signal.
-func (n *Node) Signal(sig syscall.Signal) { n.process.Signal(sig) }
+// Dismiss ends all machines: in order if they can within the patience, else at once.
+func (c *Cluster) Dismiss(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, n := range c.Nodes {
+		n.Proxy.Heal()
+		n.dismiss()
+		n.Signal(syscall.SIGCONT)
+		n.Signal(syscall.SIGTERM)
+	}
+	err := c.Await(ctx, "all machines have ended", func() bool {
+		for _, n := range c.Nodes {
+			if !n.gone() {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		for _, n := range c.Nodes {
+			n.Signal(syscall.SIGKILL)
+		}
+	}
+	c.ending.Wait()
+	return err
+}
 
 // Stop ends everything; it may be called twice.
 func (c *Cluster) Stop() error {
 	for _, n := range c.Nodes {
-		if n.process != nil {
-			n.Signal(syscall.SIGCONT)
-			n.Signal(syscall.SIGKILL)
-		}
+		n.dismiss()
+		n.Signal(syscall.SIGCONT)
+		n.Signal(syscall.SIGKILL)
 	}
 	c.ending.Wait()
 	for _, n := range c.Nodes {
@@ -221,19 +195,7 @@ func (c *Cluster) Stop() error {
 
 // Verdict ends the nodes in order and judges what they left behind.
 func (c *Cluster) Verdict(ctx context.Context) (evidence.Verdict, error) {
-	for _, n := range c.Nodes {
-		n.Signal(syscall.SIGCONT)
-		n.Signal(syscall.SIGTERM)
-	}
-	err := c.Await(ctx, "all nodes have ended", func() bool {
-		for _, n := range c.Nodes {
-			if !n.gone {
-				return false
-			}
-		}
-		return true
-	})
-	if err != nil {
+	if err := c.Dismiss(time.Minute); err != nil {
 		return evidence.Verdict{}, err
 	}
 	r, err := c.collect(ctx)
@@ -244,15 +206,15 @@ func (c *Cluster) Verdict(ctx context.Context) (evidence.Verdict, error) {
 }
 
 func (c *Cluster) collect(ctx context.Context) (r evidence.Record, err error) {
-	if r.Ledger, err = pgledger.Read(ctx, c.URL); err != nil {
+	r.Ledger, err = pgledger.Read(ctx, c.URL)
+	if err != nil {
 		return r, err
 	}
-	if r.Outside, err = evidence.ReadActs(evidence.OutsideFile(c.cfg.Dir)); err != nil {
-		return r, err
-	}
-	r.Acks, err = evidence.ReadAcks(c.cfg.Dir)
+	var faults [2]error
+	r.Outside, faults[0] = evidence.ReadActs(evidence.OutsideFile(c.cfg.Dir))
+	r.Acks, faults[1] = evidence.ReadAcks(c.cfg.Dir)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.Kills, r.Entries = c.kills, c.entries
-	return r, err
+	return r, errors.Join(faults[:]...)
 }

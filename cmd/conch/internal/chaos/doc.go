@@ -1,5 +1,42 @@
-// Package chaos runs nodes as real processes against a real Postgres and does to
-// them what happens to processes: SIGKILL, SIGSTOP, silent lines, a database that
-// restarts or dies. What the nodes leave behind is judged by package evidence,
-// which believes none of them.
+// Package chaos is a seeded nemesis: it runs conch as real processes against a
+// real Postgres and does to them what happens to processes, while they work.
+//
+//	nemesis (this package) ── private Postgres (its clock can be turned)
+//	     │ signals               │
+//	     │                     proxy 1   proxy 2   proxy 3     silent, slow, torn
+//	     │                       │         │         │
+//	     └────────────────▶  machine 1 machine 2 machine 3
+//	                           conch demo-node: rows under conch.fence(), and
+//	                                            a file that only the gate protects
+//	                           conch run:       a child that writes to a file too
+//
+// A machine is a node and a `conch run` behind one line, so that whatever happens
+// to it happens to both. [Plan] makes a list of faults of a seed and is pure. The
+// nemesis applies them one after the other, sometimes a second one while the first
+// is still on, and after each waits until all three workloads have gone on and
+// every machine campaigns again. Who does not get there in a generous time is a
+// violation, as is anything that [Check] finds at the end.
+//
+// # What is believed
+//
+// Nobody who took part. Check reads the ledger, the files that workers and
+// children wrote, with instants of one machine's CLOCK_BOOTTIME, the history
+// table, and what the nemesis did and when. What a node reports of itself decides
+// nothing here; the trials in this package's tests wait for it, no more.
+//
+// # What a run shows, and what it can not
+//
+// The same seed gives the same plan, not the same run: processes have their own
+// timing. A violation's replay line repeats the plan, and repeating it several
+// times is how to look for a race.
+//
+// A process frozen between the last look at its gate and its write does write when
+// it wakes; nothing but a fence refuses that (package fence says so). Check tells
+// such a write from one that looked at the gate after waking: each act carries the
+// instant at which it looked. It counts the former as frozen writes and the
+// latter as a violation.
+//
+// The proxies answer TCP's own probes, so a silent line is found by Postgres'
+// timeouts alone, the harder case. The clock of the database is turned by libfaketime,
+// under Postgres only; without that library those kinds are left out, by name.
 package chaos

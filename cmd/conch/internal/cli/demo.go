@@ -19,7 +19,7 @@ import (
 
 // experiments are the commands that bring their own world.
 func (a *app) experiments() []*cobra.Command {
-	return []*cobra.Command{a.demo(), a.demoNode(), a.bench(), a.benchHolder()}
+	return []*cobra.Command{a.demo(), a.demoNode(), a.chaos(), a.chaosChild(), a.chaosStray(), a.bench(), a.benchHolder()}
 }
 
 func (a *app) demo() *cobra.Command {

@@ -1,0 +1,100 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "chaos", "--faults", "3", "--seed", "5", "--only", "kill9", "--only", "rst", "--json")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch, "PGSERVICE=nowhere", "PGHOST=127.0.0.1", "CONCH_DB_TLS_CA_FILE=/nowhere")
+	r := call(t, cmd)
+	out := r.done(t)
+	if strings.Count(out, "\n") != 1 {
+		t.Errorf("stdout holds more than the report: %q", out)
+	}
+	keys := decode[map[string]any](t, out)
+	wantKeys(t, keys, "faults", "acts", "violations", "unavailable_ms", "act_door_ms", "children_ms", "seed", "leaders", "frozen_writes", "seconds", "replay")
+	report := decode[struct {
+		Faults      map[string]int
+		Acts        int
+		Violations  []any
+		Unavailable map[string]map[string]float64 `json:"unavailable_ms"`
+		Seed        uint64
+		Replay      string
+	}](t, out)
+	switch {
+	case len(report.Violations) > 0 || report.Violations == nil: // null is no list
+		t.Errorf("violations: %s", out)
+	case report.Faults["kill9"]+report.Faults["rst"] != 3 || report.Acts < 100 || report.Seed != 5:
+		t.Errorf("too little happened: %s", out)
+	case report.Replay != "conch chaos --faults 3 --seed 5 --nodes 3 --lease 1s --only kill9 --only rst":
+		t.Errorf("the replay line is %q", report.Replay)
+	}
+	for _, spread := range report.Unavailable {
+		if spread["max"] <= 0 || spread["p50"] > spread["max"] {
+			t.Errorf("times that can not be: %s", out)
+		}
+	}
+	if !strings.Contains(r.err, "[3/3]") || strings.Contains(r.err, "\x1b") {
+		t.Errorf("progress as plain lines is missing: %q", r.err)
+	}
+	leavesNothing(t, scratch)
+}
+
+func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "stop-long")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
+	c := start(t, cmd)
+	c.says("[1/1000]") // the second is on
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	c.says("0 violations")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	leavesNothing(t, scratch)
+}
+
+// What is allowed to overlap is found to, with the exit code that says so.
+func TestChaosFails(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "backend")
+	r := call(t, cmd)
+	if r.code != 1 || !strings.Contains(r.out, "violated: one-actor") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only backend") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", r.code, r.out, r.err)
+	}
+}
+
+func TestNothingSurvivesAKilledChaos(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "frozen-fence")
+	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
+	c := start(t, cmd)
+	c.says("[1/1000]")
+	family := descendants(t, cmd.Process.Pid)
+	seen := map[string]int{}
+	for _, p := range family {
+		for _, word := range []string{"demo-node", " run ", "chaos-child", "postgres"} {
+			if strings.Contains(p.command, word) {
+				seen[word]++
+			}
+		}
+	}
+	if len(seen) < 4 {
+		t.Fatalf("%v among %v: this test is blind", seen, family)
+	}
+	c.stop(syscall.SIGKILL)
+	for _, p := range family {
+		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
+	}
+}

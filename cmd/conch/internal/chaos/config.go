@@ -1,0 +1,85 @@
+//go:build unix
+
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+// Config says what to do to whom.
+type Config struct {
+	Program  string // the conch binary
+	Faults   int
+	Seed     uint64
+	Nodes    int
+	Lease    time.Duration
+	Takeover election.Takeover
+	Duration time.Duration // no fault begins later; 0: as long as it takes
+	Kinds    []Kind        // empty: all
+	// KeepGoing: a service that does not recover does not end the run.
+	KeepGoing bool
+	// Progress gets a line for each fault and, on a terminal, one that changes.
+	Progress io.Writer
+	Terminal bool
+
+	script []Fault       // instead of a plan
+	hope   time.Duration // instead of patience
+}
+
+// Validate lists every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.Faults < 1 {
+		fault("--faults %d is not 1 or more", c.Faults)
+	}
+	if c.Nodes < 2 || c.Nodes > 20 {
+		fault("--nodes %d is not between 2 and 20", c.Nodes)
+	}
+	if least := 500 * time.Millisecond; c.Lease < least || c.Lease > election.MaxLease {
+		fault("--lease %s is not between %s and %s", c.Lease, least, election.MaxLease)
+	}
+	if c.Duration < 0 {
+		fault("--duration must not be negative; 0 is as long as it takes")
+	}
+	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, c.Takeover) {
+		fault("--takeover %q is none of strict, fast, keep", c.Takeover)
+	}
+	for _, k := range c.Kinds {
+		if _, known := traitOf(k); !known {
+			fault("--only %q is none of %v", k, Kinds())
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// replay is the line that repeats the plan.
+func (c Config) replay() string {
+	words := []string{fmt.Sprintf("conch chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
+	if c.Takeover != election.Strict {
+		words = append(words, "--takeover", string(c.Takeover))
+	}
+	for _, k := range c.Kinds {
+		words = append(words, "--only", string(k))
+	}
+	return strings.Join(words, " ")
+}
+
+// patience is what a service gets to go on after the last fault has healed, and a
+// process to end. Nothing in conch takes so long: this is for busy machines.
+func (c Config) patience() time.Duration {
+	if c.hope > 0 {
+		return c.hope
+	}
+	return 30*time.Second + 10*c.Lease
+}
+
+// warmup is what everything gets to begin.
+const warmup = time.Minute

@@ -1,0 +1,193 @@
+//go:build linux
+
+package chaos
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// session is a run for a test, whose progress is logged if it fails.
+func session(t *testing.T, cfg Config) Report {
+	t.Helper()
+	var said bytes.Buffer
+	cfg.Program, cfg.Nodes, cfg.Lease, cfg.Progress = program, 3, lease, &said
+	report, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	t.Logf("%d acts by %d leaderships, no row for %v ms, no act for %v ms, %d frozen writes",
+		report.Acts, report.Leaders, report.Unavailable, report.ActDoor, report.Frozen)
+	if t.Failed() || len(report.Violations) > 0 {
+		t.Log(said.String())
+	}
+	return report
+}
+
+// Every kind of fault once, in an order of the seed's, with pairs among them.
+func TestEveryKindOnce(t *testing.T) {
+	t.Parallel()
+	kinds := Kinds()
+	report := session(t, Config{Faults: len(kinds), Seed: 1, Takeover: election.Strict, KeepGoing: true})
+	for _, v := range report.Violations {
+		t.Errorf("%s, after fault %d: %s\n%s", v.Invariant, v.Fault, v.Detail, v.Replay)
+	}
+	for _, kind := range kinds {
+		if report.Faults[kind] != 1 {
+			t.Errorf("%s happened %d times; left out: %v", kind, report.Faults[kind], report.LeftOut)
+		}
+	}
+	if report.Acts < 1000 || report.Leaders < 5 || len(report.Unavailable) == 0 {
+		t.Errorf("too little happened: %+v", report)
+	}
+}
+
+// deafLeader: the leader's line is silent and, before a heartbeat of its own has
+// failed, its session is ended, so that another is elected while it believes in its lease.
+func deafLeader() (script []Fault) {
+	for range 3 {
+		script = append(script,
+			Fault{Kind: Silent, Target: Leader, Leases: 0.6},
+			Fault{Kind: Backend, Target: Leader, Joined: true})
+	}
+	return script
+}
+
+func TestADeafLeaderWhoIsDeposed(t *testing.T) {
+	t.Parallel()
+	report := session(t, Config{Faults: 6, Takeover: election.Strict, script: deafLeader()})
+	for _, v := range report.Violations {
+		t.Errorf("%s: %s", v.Invariant, v.Detail)
+	}
+}
+
+// The checker can find what it looks for: `fast` opens the act door at once, which
+// its documentation says may overlap, and the same faults show it.
+func TestFastOverlapsAtTheActDoor(t *testing.T) {
+	t.Parallel()
+	report := session(t, Config{Faults: 6, Takeover: election.Fast, script: deafLeader()})
+	acts, children := 0, 0
+	for _, v := range report.Violations {
+		switch {
+		case v.Invariant == OneChild:
+			children++
+		case v.Invariant == OneActor && strings.HasPrefix(v.Detail, "row"): // the fenced door is safe under every takeover
+			t.Errorf("%s: %s", v.Invariant, v.Detail)
+		case v.Invariant == OneActor:
+			acts++
+		default:
+			t.Errorf("%s: %s", v.Invariant, v.Detail)
+		}
+	}
+	if acts == 0 || children == 0 {
+		t.Errorf("%d overlapping acts and %d of children were found", acts, children)
+	}
+}
+
+// Whoever does not recover in time is told of, and ends the run.
+func TestWhatDoesNotRecoverIsAViolation(t *testing.T) {
+	t.Parallel()
+	slow := Fault{Kind: Latency, Target: Leader, Leases: 0.1}
+	report := session(t, Config{Faults: 2, Takeover: election.Strict, script: []Fault{slow, slow}, hope: time.Nanosecond})
+	if len(report.Violations) != 1 || report.Violations[0].Invariant != Recovers || report.Violations[0].Fault != 1 || report.Faults[Latency] != 1 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// A process that ends though nobody asked for it is news, and is started again.
+func TestAProcessThatEndsUnasked(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{Children: true})
+	x.mu.Lock()
+	x.leader.work.process.Signal(syscall.SIGKILL) // not by Signal, which is the nemesis's hand
+	x.mu.Unlock()
+	x.next(true)
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, w: newWitness(x.cfg.Dir), view: &view{out: io.Discard}}
+	if !n.until(x.ctx, func() bool { return n.campaigning() == len(n.Nodes) }) {
+		t.Fatal("it was not started again")
+	}
+	n.observer.Close()
+	n.unasked(x.ctx, Evidence{})
+	if len(n.violations) != 1 || n.violations[0].Invariant != Alive || !strings.Contains(n.violations[0].Detail, "demo-node") {
+		t.Errorf("violations %+v", n.violations)
+	}
+	x.proven(2)
+	if len(x.deaths) != 1 {
+		t.Errorf("the end of all counts as unasked: %+v", x.deaths)
+	}
+}
+
+// Postgres measures its timeouts by the wall clock. Set back while a leader is
+// silent, it frees the leader's lock an hour late: until the line heals nobody
+// leads, and at no time do two act. What frees a machine that is really gone is TCP.
+func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
+	t.Parallel()
+	clock, err := NewClock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = clock.Remove() })
+	x := begin(t, Place{Clock: clock})
+	if err := clock.works(x.ctx, x.URL); err != nil {
+		t.Fatal(err)
+	}
+	x.epoch = 0
+	x.next(true) // setting it forward may have cost somebody the leadership
+	x.leader.Proxy.Blackhole(tcpproxy.Both)
+	if err := clock.Set(-time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	x.pass(3 * lease)
+	x.mu.Lock()
+	for _, n := range x.Nodes {
+		t.Logf("three leases later %s leads with epoch %d", n.ID, n.epoch)
+	}
+	x.mu.Unlock()
+	if err := clock.Set(0); err != nil {
+		t.Fatal(err)
+	}
+	x.leader.Proxy.Heal()
+	x.next(true)
+	x.works(x.leader)
+	x.proven(1)
+}
+
+func TestEveryKindIsDescribedAndDone(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds() {
+		if Describe(k) == "" {
+			t.Errorf("%s is not described", k)
+		}
+		if injuries[k] == nil {
+			t.Errorf("%s is not done", k)
+		}
+	}
+	if len(injuries) != len(Kinds()) {
+		t.Error("kinds and injuries differ")
+	}
+}
+
+func TestATerminalHasALineThatChanges(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	v := view{out: &out, start: time.Now(), terminal: true}
+	v.status("%s", strings.Repeat("long ", 50))
+	v.note("done")
+	if lines := strings.Split(out.String(), clearLine); len(lines) != 2 || len([]rune(lines[0])) != shown || !strings.HasSuffix(lines[1], "done\n") {
+		t.Errorf("printed %q", out.String())
+	}
+	out.Reset()
+	v = view{out: &out, start: time.Now()}
+	v.status("nobody sees it")
+	v.note("done")
+	if text := out.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "nobody") || !strings.HasSuffix(text, "done\n") {
+		t.Errorf("printed %q", text)
+	}
+}

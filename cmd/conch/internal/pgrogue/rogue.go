@@ -1,0 +1,123 @@
+// Package pgrogue is sessions that misbehave, and what is done to sessions: a
+// transaction that stops or goes on after its fence, a hog of the lock table, an
+// administrator who ends backends. The nemesis (package chaos) uses them.
+package pgrogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Terminate ends the backends that hold the lock of a scope: whoever leads.
+func Terminate(ctx context.Context, url string, scopes ...string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer leave(conn)
+	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(k.pid) FROM conch.leadership l JOIN pg_locks k
+		ON k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key
+		WHERE l.scope = ANY ($1)`, scopes)
+	return err
+}
+
+// Now is what the database's clock says.
+func Now(ctx context.Context, url string) (now time.Time, err error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return now, err
+	}
+	defer leave(conn)
+	err = conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	return now, err
+}
+
+func leave(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// Hog takes locks until the server has no room for another.
+type Hog struct{ conn *pgx.Conn }
+
+// outOfMemory is what the server says when the lock table is full.
+const outOfMemory = "53200"
+
+// Fill takes every lock there is. What it got before the server's refusal it keeps.
+func Fill(ctx context.Context, url string) (*Hog, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.Exec(ctx, `SELECT pg_advisory_lock(42, n) FROM generate_series(1, 10000000) n`)
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok && refusal.Code == outOfMemory {
+		return &Hog{conn: conn}, nil
+	}
+	leave(conn)
+	return nil, fmt.Errorf("the lock table was not filled: %w", err)
+}
+
+// Leave gives the locks back.
+func (h *Hog) Leave() { leave(h.conn) }
+
+// Straggler is a transaction that does not come to its end after its fence.
+type Straggler struct {
+	URL, Scope string
+	Busy       bool          // it goes on working instead of waiting
+	Told       io.Reader     // its end is the order to commit
+	Say        func(string)  // "fenced", then "refused" or "committed"
+	Work       time.Duration // how long a busy one works
+}
+
+const (
+	strayRow   = `INSERT INTO ledger (seq, epoch, term, node) VALUES (0, $1, $2, 'straggler')`
+	strayFence = `SELECT conch.fence($1, $2, $3)`
+	current    = `SELECT epoch, term::text FROM conch.leadership WHERE scope = $1`
+)
+
+// Run inserts a row that must never be seen, fences it under the current epoch, and
+// then keeps its transaction open: idle until it is told to commit, or busy. By
+// then there must be another leader.
+func (s Straggler) Run(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.URL)
+	if err != nil {
+		return err
+	}
+	defer leave(conn)
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	var epoch int64
+	var term string
+	if err := tx.QueryRow(ctx, current, s.Scope).Scan(&epoch, &term); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, strayRow, epoch, term); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, strayFence, s.Scope, epoch, term); err != nil {
+		return err
+	}
+	s.Say("fenced")
+	if s.Busy {
+		_, err = tx.Exec(ctx, `SELECT pg_sleep($1)`, s.Work.Seconds())
+	}
+	_, _ = io.Copy(io.Discard, s.Told)
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	if err != nil {
+		s.Say("refused")
+		return nil
+	}
+	s.Say("committed")
+	return nil
+}
