@@ -12,6 +12,11 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # one time in a thousand is met at night and not by a user.
 NIGHTLY_COUNT ?= 3
 
+# Two seconds each, more on a busy machine. The library that turns the clock of
+# the database is compiled, hence gcc.sh.
+CHAOS_FAULTS ?= 150
+NIGHTLY_FAULTS ?= 1000
+
 # The node is a program of its own, whose code is not ours: without cgo it needs no C
 # compiler, and vet, lint and this build share what they compile. It is the one
 # package that is not tested under the race detector, which would compile all of
@@ -19,7 +24,7 @@ NIGHTLY_COUNT ?= 3
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
-.PHONY: build help demo test model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build help demo chaos test model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -31,6 +36,11 @@ help: ## this list
 demo: build ## builds conch and runs its demo on a private Postgres
 	@scripts/postgres.sh
 	bin/conch demo
+
+chaos: build ## hurts real processes and their database for some minutes, and judges what they did
+	@scripts/postgres.sh
+	@scripts/gcc.sh
+	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m
 
 test: ## the tests of all modules with -race, then each module on its own, and the model
 	@scripts/gcc.sh
@@ -66,12 +76,13 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
-nightly: ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1), several times
+nightly: build ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1), several times, a thousand faults
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
 	CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)
