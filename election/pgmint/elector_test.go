@@ -49,8 +49,10 @@ func wait(t testing.TB, e *election.Elector, d fence.Door) fence.Token {
 
 // S4, S6, S9, F3, F4: a leader whose session breaks is followed at the fenced door
 // at once and at the act door a lease later; a leader that stops hands over both.
-func TestElectorsOverPostgres(t *testing.T) {
-	t.Parallel()
+func TestElectorsOverPostgres(t *testing.T) { t.Parallel(); bothWays(t, electorsOverPostgres) }
+
+func electorsOverPostgres(t *testing.T) {
+	t.Helper()
 	db := pgtest.New(t)
 	const lease = 2 * time.Second
 	a, stopA := elector(t, db.URL, "a", lease)
@@ -92,8 +94,10 @@ func TestElectorsOverPostgres(t *testing.T) {
 }
 
 // F6: drain and transfer through the library, seen in the history.
-func TestTransferOverPostgres(t *testing.T) {
-	t.Parallel()
+func TestTransferOverPostgres(t *testing.T) { t.Parallel(); bothWays(t, transferOverPostgres) }
+
+func transferOverPostgres(t *testing.T) {
+	t.Helper()
 	db := pgtest.New(t)
 	a, _ := elector(t, db.URL, "a", 2*time.Second)
 	wait(t, a, fence.Act)

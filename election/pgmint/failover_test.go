@@ -119,6 +119,11 @@ func refusesAll(t *testing.T, s *postmaster.Server, tokens []fence.Token) {
 // to come first: until then the control file names the timeline of before.
 func TestFailoverToALaggingStandby(t *testing.T) {
 	t.Parallel()
+	bothWays(t, failoverToALaggingStandby)
+}
+
+func failoverToALaggingStandby(t *testing.T) {
+	t.Helper()
 	primary := primaryServer(t)
 	const longest = 27 * time.Second
 	candidate(t, newMint(t, database(primary).URL), "slow", longest, election.Strict) // registered, and known to the standby

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -197,5 +198,53 @@ func TestFullLockTable(t *testing.T) {
 	}
 	if rs, err := s.Try(t.Context(), left[:1]); err != nil || rs[0].Outcome != election.Won {
 		t.Errorf("%+v, %v", rs, err)
+	}
+}
+
+// An elector over budget says what to do, not that the database is away, and leads
+// nothing; one by process leads all.
+func TestElectorOverBudget(t *testing.T) {
+	t.Parallel()
+	url := small(t)
+	begin := func(locks pgmint.Locks) <-chan election.Fact {
+		facts := make(chan election.Fact, 1000)
+		cfg := election.Config{
+			Mint: mintWith(t, pgmint.Config{URL: url, Locks: locks}), ID: string(locks), Logger: slog.New(slog.DiscardHandler),
+			Events: election.Events{Fact: func(f election.Fact) {
+				select {
+				case facts <- f:
+				default:
+				}
+			}},
+		}
+		for _, scope := range scopes(200) {
+			cfg.Roles = append(cfg.Roles, election.Role{Scope: scope})
+		}
+		e, err := election.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = e.Run(ctx) }()
+		t.Cleanup(func() { cancel(); <-done })
+		return facts
+	}
+	f := <-begin(pgmint.SessionLocks)
+	var over *pgmint.LockBudgetError
+	if f.Kind != election.Barred || f.Scope != "" || !errors.As(f.Err, &over) {
+		t.Errorf("the first thing that is said: %+v", f)
+	}
+	led := 0
+	for f := range begin(pgmint.ProcessLocks) {
+		if f.Kind == election.Retrying || f.Kind == election.Barred {
+			t.Errorf("%+v", f)
+		}
+		if f.Kind == election.Acquired {
+			led++
+		}
+		if led == 200 {
+			break
+		}
 	}
 }

@@ -3,6 +3,7 @@ package pgmint_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,25 @@ func TestMain(m *testing.M) {
 
 func newMint(t testing.TB, url string) *pgmint.Mint {
 	t.Helper()
-	return mintWith(t, pgmint.Config{URL: url})
+	locks := pgmint.SessionLocks
+	if strings.HasSuffix(t.Name(), "/"+byProcessName) {
+		locks = pgmint.ProcessLocks
+	}
+	return mintWith(t, pgmint.Config{URL: url, Locks: locks})
+}
+
+const byProcessName = "by_process"
+
+// bothWays runs a test once for each way in which the mints of newMint may keep what
+// they win.
+func bothWays(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	for _, name := range []string{"by_session", byProcessName} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
 }
 
 func mintWith(t testing.TB, cfg pgmint.Config) *pgmint.Mint {

@@ -79,6 +79,11 @@ func isolated(t *testing.T, lease time.Duration) (primary *postmaster.Server, st
 // there. When the standby is back leadership goes on.
 func TestIsolatedPrimaryRenewsNothing(t *testing.T) {
 	t.Parallel()
+	bothWays(t, isolatedPrimaryRenewsNothing)
+}
+
+func isolatedPrimaryRenewsNothing(t *testing.T) {
+	t.Helper()
 	const lease = 2 * time.Second
 	primary, standby, leader, follower, cut := isolated(t, lease)
 	until(t, cut.Add(lease))

@@ -227,8 +227,10 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 
 // After a failover the row comes from another history: the epoch jumps over any
 // that can be lost, a release does not count, the longest registered lease does.
-func TestForeignHistory(t *testing.T) {
-	t.Parallel()
+func TestForeignHistory(t *testing.T) { t.Parallel(); bothWays(t, foreignHistory) }
+
+func foreignHistory(t *testing.T) {
+	t.Helper()
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
 	// A failover to a standby that lagged brings an older term back. The fence refuses
