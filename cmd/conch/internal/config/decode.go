@@ -52,12 +52,24 @@ func (d *decoder) table(place string, value any, keys map[string]setter) {
 
 func (d *decoder) text(to *string) setter {
 	return func(place string, value any) {
-		text, ok := value.(string)
-		if !ok {
+		switch v := value.(type) {
+		case string:
+			*to = v
+		case int64, float64, bool:
 			d.fault(place, "%v is not a text in quotation marks", value)
-			return
+		default: // not repeated: a list may hold what was meant, with a password in it
+			d.fault(place, "is not one text in quotation marks")
 		}
-		*to = text
+	}
+}
+
+// word is a text that says something: an empty one would count as left out.
+func (d *decoder) word(to *string) setter {
+	return func(place string, value any) {
+		d.text(to)(place, value)
+		if value == "" {
+			d.fault(place, "is empty: say something or leave it out")
+		}
 	}
 }
 
@@ -137,6 +149,6 @@ func (d *decoder) command(to *[]string) setter {
 		if err != nil {
 			d.fault(place, "%v", err)
 		}
-		*to = list
+		*to = append([]string{}, list...) // not nil: a command without a word is a fault, not none
 	}
 }

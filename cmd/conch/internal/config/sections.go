@@ -98,7 +98,7 @@ func (d *decoder) roles(place string, value any, c *Config) {
 func (d *decoder) role(r *Role) map[string]setter {
 	keys := map[string]setter{
 		"name": d.text(&r.Name), "scope": d.text(&r.Scope),
-		"command": d.command(&r.Command), "http": d.text(&r.HTTP), "builtin": d.text(&r.Builtin),
+		"command": d.command(&r.Command), "http": d.word(&r.HTTP), "builtin": d.word(&r.Builtin),
 		"fenced": d.flag(&r.Fenced), "preferred": d.texts(&r.Preferred), "never": d.texts(&r.Never),
 		"stall_after": d.span(&r.StallAfter), "drain_timeout": d.span(&r.DrainTimeout),
 	}

@@ -65,8 +65,11 @@ func (d *decoder) validateWork(place string, r Role) {
 	}
 	if r.HTTP != "" {
 		kinds++
+		// Faults do not repeat it: a password may be in it.
 		if u, err := url.Parse(r.HTTP); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			d.fault(place+".http", "%q is not a URL such as http://127.0.0.1:9000/lead", r.HTTP)
+			d.fault(place+".http", "is not a URL such as http://127.0.0.1:9000/lead")
+		} else if strings.ContainsAny(r.HTTP, "?#") {
+			d.fault(place+".http", "has a ? or #: /start and /stop are put at its end, so end it with a path")
 		}
 	}
 	if r.Builtin != "" {
