@@ -90,6 +90,14 @@ func TestPgBouncerInSessionModeServes(t *testing.T) {
 	if strings.Count(r.err, "connection pooler in session mode") != 1 || !strings.Contains(r.err, "WARN") {
 		t.Errorf("the log does not warn once:\n%s", r.err)
 	}
+	n := startDaemon(t, "n1", address, "[[roles]]\nname = \"t\"\nbuiltin = \"log\"\n")
+	n.says("leadership acquired", "scope", "t")
+	if !strings.Contains(n.text(), "connection pooler in session mode") {
+		t.Errorf("a node does not warn:\n%s", n.text())
+	}
+	if code := n.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
 	for command, part := range map[string]string{"status": "released", "history": "acquired", "migrate status": "schema"} {
 		text := conch(t, append([]string{"--db", address}, strings.Fields(command)...)...).done(t)
 		if !strings.Contains(text, part) {

@@ -130,6 +130,15 @@ type voter struct {
 	ballot *ballot
 }
 
+// Caution passes on what the session has to say of the way that it was reached: what
+// is embedded is an interface, which does not have the method.
+func (v *voter) Caution() error {
+	if cautious, ok := v.Session.(interface{ Caution() error }); ok {
+		return cautious.Caution()
+	}
+	return nil
+}
+
 // Try bids for the scopes that are not away.
 func (v *voter) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
 	out := make([]election.Result, len(bids))

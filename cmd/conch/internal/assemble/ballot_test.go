@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -27,6 +29,53 @@ func TestARemovedRoleIsWithdrawn(t *testing.T) {
 			s.Errorf("withdrawn again: %v", s.gone)
 		}
 		s.ends(r)
+	})
+}
+
+// wary is a mint whose sessions have something to say.
+type wary struct{ election.Mint }
+
+func (m wary) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	s, err := m.Mint.Open(ctx, c)
+	return warySession{s}, err
+}
+
+type warySession struct{ election.Session }
+
+var errWary = errors.New("a pooler is in between")
+
+func (warySession) Caution() error { return errWary }
+
+// What a session warns of is told of by a node as by everybody else.
+func TestACautionIsPassedOn(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		var told []error
+		for _, mint := range []election.Mint{wary{s.mint}, s.mint} {
+			e, err := election.New(election.Config{
+				ID: "n1", Mint: newBallot(mint, s.withdraw), Clock: s.clock, Logger: slog.New(slog.DiscardHandler),
+				Roles: []election.Role{{Scope: "s"}},
+				Events: election.Events{Fact: func(f election.Fact) {
+					if f.Kind == election.Cautioned {
+						told = append(told, f.Err)
+					}
+				}},
+			})
+			if err != nil {
+				s.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(s.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- e.Run(ctx) }()
+			pass(time.Second)
+			cancel()
+			if err := <-ended; err != nil {
+				s.Error(err)
+			}
+		}
+		if len(told) != 1 || !errors.Is(told[0], errWary) {
+			s.Errorf("told %v", told)
+		}
 	})
 }
 
