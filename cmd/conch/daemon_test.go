@@ -176,9 +176,11 @@ type coworker struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []told
-	// stopping, if set, runs before a stop is answered, failing before a start is.
+	// stopping, if set, runs before a stop is answered, failing before a start is, and
+	// refusing says whether a stop is refused.
 	stopping func(told)
 	failing  func(told) bool
+	refusing func(told) bool
 }
 
 func newCoworker(t testing.TB) *coworker {
@@ -190,12 +192,12 @@ func newCoworker(t testing.TB) *coworker {
 			t.Errorf("a call that is not as documented: %v %v %+v", err, r.Header, c)
 		}
 		w.mu.Lock()
-		stopping, failing := w.stopping, w.failing
+		stopping, failing, refusing := w.stopping, w.failing, w.refusing
 		w.mu.Unlock()
 		if c.Verb == "stop" && stopping != nil {
 			stopping(c)
 		}
-		if c.Verb == "start" && failing != nil && failing(c) {
+		if c.Verb == "start" && failing != nil && failing(c) || c.Verb == "stop" && refusing != nil && refusing(c) {
 			out.WriteHeader(http.StatusInternalServerError)
 			c.Verb = "refused"
 		}

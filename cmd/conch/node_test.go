@@ -185,6 +185,22 @@ func TestAStartThatFails(t *testing.T) {
 	}
 }
 
+// A program that refuses its start and its stop, as a proxy does whose program is
+// gone, is given up on without a promise: others get their chance all the same.
+func TestAStartAndAStopThatFail(t *testing.T) {
+	t.Parallel()
+	db, w := migrated(t), newCoworker(t)
+	broken := func(c told) bool { return c.ID == "n1" }
+	w.failing, w.refusing = broken, broken
+	n := startDaemon(t, "n1", db.URL, w.role("payments", "drain_timeout = \"1s\""))
+	n.says("the stop callback is not acknowledged")
+	startDaemon(t, "n2", db.URL, w.role("payments", "drain_timeout = \"1s\""))
+	w.wants(t, "payments", "n2")
+	if n.count("leadership released") > 0 {
+		t.Error("it promised an end that nobody had acknowledged")
+	}
+}
+
 // A command role: its environment, its end by itself, and a hand-over by SIGTERM.
 func TestACommandRole(t *testing.T) {
 	t.Parallel()

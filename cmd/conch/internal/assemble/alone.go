@@ -74,27 +74,29 @@ func (a *alone) begin(r config.Role, before <-chan struct{}) *post {
 		if before != nil {
 			<-before
 		}
-		a.keep(ctx, p)
+		if w := a.node.work(p.role, nil); w != nil {
+			a.keep(ctx, p, w)
+		}
 	})
 	return p
 }
 
 // keep runs a role again and again: with nobody to take over there is no other way
 // to go on.
-func (a *alone) keep(ctx context.Context, p *post) {
-	w := a.node.work(p.role)
-	if w == nil {
-		return
-	}
+func (a *alone) keep(ctx context.Context, p *post, w work) {
 	pause := restFirst
 	for ctx.Err() == nil {
 		token, err := p.gate.Require(fence.Act)
 		if err != nil {
 			return
 		}
+		began := time.Now()
 		err = w(ctx, election.Leadership{Token: token, Gate: p.gate})
 		if ctx.Err() != nil {
 			return
+		}
+		if time.Since(began) > settled {
+			pause = restFirst
 		}
 		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
 		timer := time.NewTimer(pause)

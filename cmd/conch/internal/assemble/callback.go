@@ -32,13 +32,14 @@ type callback struct {
 	door   fence.Door
 	stop   time.Duration   // how long one stop may take
 	gone   context.Context // ends when the elector has
+	resign func(why error) // gives the scope up while the role goes on; nil: nobody could take it
 	log    *slog.Logger
 	client *http.Client
 }
 
-func newCallback(gone context.Context, url, id string, door fence.Door, stop time.Duration, log *slog.Logger) *callback {
+func newCallback(gone context.Context, url, id string, door fence.Door, stop time.Duration, resign func(error), log *slog.Logger) *callback {
 	return &callback{
-		url: strings.TrimSuffix(url, "/"), id: id, door: door, stop: stop, gone: gone, log: log,
+		url: strings.TrimSuffix(url, "/"), id: id, door: door, stop: stop, gone: gone, resign: resign, log: log,
 		client: &http.Client{
 			// A call or two a term: not worth a connection that somebody has to close.
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
@@ -55,17 +56,33 @@ func (c *callback) lead(ctx context.Context, l election.Leadership) error {
 	if _, err := l.Gate.Require(c.door); err != nil { // the last look before it leaves (S15)
 		return err
 	}
-	begin, cancel := context.WithTimeout(ctx, startPatience)
-	err := c.post(begin, "start", l.Token)
-	cancel()
-	if err != nil {
+	if err := c.start(ctx, l); err != nil {
+		err = fmt.Errorf("the start callback failed: %w", err)
 		if !neverLeft(err) {
-			c.untilStopped(l.Token) // perhaps it did begin, and only its answer was lost
+			c.untilStopped(ctx, l.Token, err) // perhaps it did begin, and only its answer was lost
 		}
-		return fmt.Errorf("the start callback failed: %w", err)
+		return err
 	}
-	err = untilOver(ctx, l.Gate, c.door)
-	c.untilStopped(l.Token)
+	err := untilOver(ctx, l.Gate, c.door)
+	c.untilStopped(ctx, l.Token, err)
+	return err
+}
+
+// start is not waited for longer than the gate is open: a program that acts before
+// it answers would be told to stop only after the answer.
+func (c *callback) start(ctx context.Context, l election.Leadership) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() {
+		over <- untilOver(ctx, l.Gate, c.door)
+		cancel()
+	}()
+	err := c.post(ctx, "start", l.Token)
+	cancel()
+	if late := <-over; err != nil && late != nil {
+		return fmt.Errorf("%w: %w", late, err)
+	}
 	return err
 }
 
@@ -103,17 +120,23 @@ func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 // untilStopped tells the other program to end until it acknowledges. When the
 // time to drain is up the elector gives the scope up without the promise; the
 // calls go on, at a slower pace, since until then this node can not lead again.
-func (c *callback) untilStopped(t fence.Token) {
+// A role that has failed, as why says, gives the scope up as soon as a stop fails too,
+// or this node would lead and do nothing for as long as the program is broken.
+func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 	pause := stopPause
 	for {
-		ctx, cancel := context.WithTimeout(c.gone, c.stop)
-		err := c.post(ctx, "stop", t)
+		call, cancel := context.WithTimeout(c.gone, c.stop)
+		err := c.post(call, "stop", t)
 		cancel()
 		if err == nil {
 			return
 		}
 		c.log.Warn("the stop callback is not acknowledged", slog.String("scope", t.Scope), slog.Int64("epoch", t.Epoch),
 			slog.Any("error", err), slog.Duration("again_in", pause))
+		if why != nil && c.resign != nil && ctx.Err() == nil {
+			c.resign(why)
+			why = nil
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -145,7 +168,7 @@ func (c *callback) post(ctx context.Context, verb string, t fence.Token) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16))
 	_ = res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return fmt.Errorf("%s/%s answered %s", c.url, verb, res.Status)
+		return fmt.Errorf("%s answered %s", req.URL.Redacted(), res.Status) // a password may be in it
 	}
 	return nil
 }

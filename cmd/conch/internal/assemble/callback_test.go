@@ -3,9 +3,18 @@ package assemble
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -37,5 +46,56 @@ func TestACallbackEndsWithItsGate(t *testing.T) {
 	latch.Shut(errLate)
 	if err := untilOver(t.Context(), gate, fence.Act); !errors.Is(err, errLate) {
 		t.Errorf("with a gate that is shut: %v", err)
+	}
+}
+
+// program is another program that notes down what it is told.
+func program(t *testing.T, answer func(verb string, r *http.Request) int) (url string, told func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var verbs []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		verbs = append(verbs, path.Base(r.URL.Path))
+		mu.Unlock()
+		w.WriteHeader(answer(path.Base(r.URL.Path), r))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(verbs) }
+}
+
+// A program that acts before it has answered its start is told to stop when the gate
+// has shut, and not when it answers.
+func TestAStartEndsWithItsGate(t *testing.T) {
+	t.Parallel()
+	url, told := program(t, func(verb string, r *http.Request) int {
+		if verb == "start" {
+			<-r.Context().Done()
+		}
+		return http.StatusOK
+	})
+	gate, latch := fence.New("s", nil)
+	began := fence.Boottime()
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(200*time.Millisecond))
+	c := newCallback(t.Context(), url, "n1", fence.Act, time.Minute, nil, slog.New(slog.DiscardHandler))
+	err := c.lead(t.Context(), election.Leadership{Token: fence.Token{Scope: "s", Epoch: 1}, Gate: gate})
+	if took := fence.Boottime().Sub(began); !errors.Is(err, errLate) || took >= startPatience {
+		t.Errorf("after %s it ended with %v", took, err)
+	}
+	if got := told(); !slices.Equal(got, []string{"start", "stop"}) {
+		t.Errorf("told %v", got)
+	}
+}
+
+// What goes wrong is said without the password that is in the URL.
+func TestACallbackKeepsItsPassword(t *testing.T) {
+	t.Parallel()
+	url, _ := program(t, func(string, *http.Request) int { return http.StatusBadGateway })
+	for _, to := range []string{strings.Replace(url, "http://", "http://u:hunter2@", 1), "http://u:hunter2@127.0.0.1:1"} {
+		c := newCallback(t.Context(), to, "n1", fence.Act, time.Minute, nil, slog.New(slog.DiscardHandler))
+		if err := c.post(t.Context(), "stop", fence.Token{}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/stop") {
+			t.Errorf("it says %v", err)
+		}
 	}
 }

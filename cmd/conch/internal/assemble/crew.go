@@ -3,6 +3,7 @@ package assemble
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -18,7 +19,7 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
 	for i, r := range roles {
 		c.roles[r.Scope] = r
-		w := n.work(r)
+		w := n.work(r, func(why error) { n.resign(c, r.Scope, why) })
 		if w == nil {
 			continue
 		}
@@ -40,6 +41,16 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 		return e.Run(ctx)
 	}
 	return c, nil
+}
+
+// resign gives a scope up whose role has failed and can not end: the elector waits
+// for it as long as for a drain, then lets the scope go without the promise.
+func (n *Node) resign(c *crew, scope string, why error) {
+	n.calls.Go(func() {
+		_ = c.elector.StepDown(n.over, election.StepDown{
+			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why),
+		}) // its end comes as a fact
+	})
 }
 
 // events go to everybody who wants to know.

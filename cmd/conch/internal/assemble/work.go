@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 // it began has ended.
 type work func(ctx context.Context, l election.Leadership) error
 
-// work of a role; nil when only its gate is kept.
-func (n *Node) work(r config.Role) work {
+// work of a role; nil when only its gate is kept. A callback that can not end gives
+// the scope up by resign, nil where nobody else could take it.
+func (n *Node) work(r config.Role, resign func(why error)) work {
 	door := fence.Act
 	if r.Fenced {
 		door = fence.Fenced
@@ -24,7 +26,7 @@ func (n *Node) work(r config.Role) work {
 	case r.Command != nil:
 		return n.command(r, door)
 	case r.HTTP != "":
-		return newCallback(n.gone, r.HTTP, n.id, door, r.DrainTimeout, n.log).lead
+		return newCallback(n.gone, r.HTTP, n.id, door, r.DrainTimeout, resign, n.log).lead
 	case r.Builtin == config.BuiltinLog:
 		return n.beacon(door)
 	}
@@ -72,10 +74,11 @@ func resigning(w work, rest func(time.Duration)) work {
 	return func(ctx context.Context, l election.Leadership) error {
 		began := time.Now()
 		err := w(ctx, l)
-		if ctx.Err() != nil || time.Since(began) > settled {
+		own := ctx.Err() == nil || errors.Is(context.Cause(ctx), election.ErrResigned)
+		if !own || time.Since(began) > settled {
 			pause = restFirst
 		}
-		if ctx.Err() == nil && err != nil {
+		if own && err != nil {
 			rest(pause)
 			pause = min(2*pause, restMost)
 		}
