@@ -69,6 +69,7 @@ func TestTrail(t *testing.T) {
 		{name: "final below the beginning", heads: "0abc =0a =0ab", want: "+0abc =0a =0ab"},
 		{name: "final of another branch waits", known: "0", heads: "0a =0x 0xy", want: "+0a -0a +0x +0xy =0x"},
 		{name: "what was final is taken back", known: "0", heads: "0ab =0ab 0xy =0xy", want: "+0a +0ab =0ab -0ab -0a +0x +0xy =0xy"},
+		{name: "what was final is replaced, and nothing before it is known", known: "0ab", heads: "=0ab 0ax =0ax", want: "=0ab -0ab +0ax =0ax"},
 		{name: "what was final is taken back by going back", known: "0", heads: "0ab =0ab 0 =0ab =0 0x =0x", want: "+0a +0ab =0ab -0ab -0a +0x =0x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

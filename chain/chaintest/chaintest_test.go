@@ -171,6 +171,35 @@ func TestSpike(t *testing.T) {
 	}
 }
 
+// A node that was killed has forgotten blocks that it had told; the line has not.
+func TestFollowedThroughRestart(t *testing.T) {
+	node := chaintest.New(chaintest.Config{})
+	line := node.Line()
+	follow := func(from chain.Block, turns int) (said string, last chain.Block) {
+		for turn, err := range line.Heads(t.Context(), from) {
+			if err != nil {
+				return said + err.Error(), last
+			}
+			if turn.Kind != chain.Finalized {
+				said, last = said+turn.Kind.String()+" ", turn.Block
+				turns--
+			}
+			if turns == 0 {
+				break
+			}
+		}
+		return said, last
+	}
+	_, genesis := follow(chain.Block{}, 1)
+	node.Mine()
+	node.Mine()
+	_, head := follow(genesis, 2)
+	node.Restart(2)
+	if said, last := follow(head, 2); said != "reverted reverted " || last.Number != 1 {
+		t.Errorf("%s down to %d, want two reverted", said, last.Number)
+	}
+}
+
 // A world that is built and broken twice from one seed is the same world.
 func TestSeedReplays(t *testing.T) {
 	one, two := history(t, 3), history(t, 3)

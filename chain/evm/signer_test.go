@@ -98,6 +98,12 @@ func TestNothingTellsASecret(t *testing.T) {
 			B evm.Config
 			C []evm.Signer
 		}{k, cfg, []evm.Signer{k, x}},
+		// What is in fields like these is printed without asking it how.
+		"something that hides them": struct {
+			a evm.Keystore
+			b evm.External
+			c *evm.Chain
+		}{*k, *x, c},
 	} {
 		formats(t, what, v)
 	}
