@@ -50,7 +50,7 @@ that goes on: work to be done once per schedule is a cron, not a run.
 
 By default CMD starts when the act door opens: after a crash of the predecessor one
 lease later. With --fenced it starts at once; say it only if all of CMD's effects
-are refused when they are stale, as by SELECT conch.fence('S', $CONCH_EPOCH) in its
+are refused when they are stale, as by conch.fence('S', $CONCH_EPOCH, '$CONCH_TERM') in its
 transactions.
 
 Nothing local can recall what is already on its way to another machine, was started
