@@ -55,8 +55,11 @@ type (
 	// Ended says that the role of a shut gate has returned and that no act of it
 	// is under way.
 	Ended struct{ Scope string }
-	// Stop asks to give everything up and end.
-	Stop struct{ Timeout time.Duration }
+	// Stop asks to give everything up and end. Why is nil or wraps ErrStepDown.
+	Stop struct {
+		Why     error
+		Timeout time.Duration
+	}
 )
 
 func (Tick) input()     {}

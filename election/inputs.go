@@ -318,7 +318,7 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 func (m *Machine) stopping(now fence.Instant, in Stop) {
 	m.stop, m.stopBy = true, now.Add(in.Timeout)
 	for _, s := range m.seats {
-		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrStepDown, Timeout: in.Timeout})
+		m.stepDown(now, StepDown{Scope: s.Scope, Why: or(in.Why, ErrStepDown), Timeout: in.Timeout})
 		if s.state == closing && s.drainBy == 0 && !s.abandoned {
 			s.drainBy = m.stopBy
 		}

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // Run campaigns until ctx ends; then it gives up what it leads, in order, and
-// returns. Trouble with the mint never ends it: it retries, leading nothing
+// returns. The cause of ctx, if it has one of its own, is part of the reason that roles
+// and the history are given. Trouble with the mint never ends it: it retries, leading nothing
 // meanwhile. It returns nil, or ErrDrainTimeout if a role was still running when
 // its time was up. It may be called once.
 func (e *Elector) Run(ctx context.Context) error {
@@ -36,7 +38,7 @@ func (e *Elector) Run(ctx context.Context) error {
 			in = Tick{}
 		case <-stop:
 			stop = nil
-			in = Stop{Timeout: e.cfg.DrainTimeout}
+			in = Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}
 		}
 		if slices.ContainsFunc(e.gather(in), e.step) {
 			return e.machine.left()
@@ -80,6 +82,15 @@ func joins(in Input) bool {
 		return true
 	}
 	return false
+}
+
+// whyStopped is ErrStepDown, with the cause of an ended context where that says more
+// than that it was cancelled.
+func whyStopped(ctx context.Context) error {
+	if why := context.Cause(ctx); why != ctx.Err() { //nolint:errorlint // the very one: it has no cause of its own
+		return fmt.Errorf("%w: %w", ErrStepDown, why)
+	}
+	return ErrStepDown
 }
 
 // step feeds the machine and carries out what it wants; true when all is over.

@@ -227,6 +227,35 @@ func TestDrainAnswers(t *testing.T) {
 	})
 }
 
+// F6: the session is lost during a drain and the elector ends before there is another:
+// nobody was told, so nothing is promised to whoever asked.
+func TestDrainUntold(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		var down atomic.Bool
+		b.mint.Fault = func(call string) electiontest.Fault { return electiontest.Fault{Cut: call == "open" && down.Load()} }
+		end := make(chan struct{})
+		a, stop := b.run("a", election.Role{Lead: func(context.Context, election.Leadership) error { <-end; return nil }})
+		b.leads(a, time.Second)
+		answer := make(chan error, 1)
+		go func() { answer <- a.Drain(t.Context(), "s") }()
+		synctest.Wait()
+		down.Store(true)
+		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
+		pass(time.Second)
+		close(end)
+		pass(time.Second)
+		select {
+		case err := <-answer:
+			t.Fatalf("the drain was answered while it could still be said: %v", err)
+		default:
+		}
+		b.ends(stop)
+		if err := <-answer; !errors.Is(err, election.ErrUntold) {
+			t.Errorf("the drain of an elector that has ended: %v", err)
+		}
+	})
+}
+
 // F6: the addressee of a transfer leads next, though another would be quicker.
 func TestTransferPrefersItsAddressee(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {

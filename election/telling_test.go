@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -129,6 +130,48 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// S32: whoever stops an elector for a reason finds it wherever the end is told of.
+func TestStoppedForAReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause error
+		want  string
+	}{
+		"none":       {nil, "stepping down"},
+		"one's own":  {errBoom, "stepping down: boom"},
+		"cancelled":  {context.Canceled, "stepping down"},
+		"a deadline": {context.DeadlineExceeded, "stepping down: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bench) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				told := make(chan error, 1)
+				e, err := election.New(election.Config{Mint: b.mint, ID: "a", Clock: b.clock, Roles: []election.Role{{
+					Scope: "s",
+					Lead: func(ctx context.Context, _ election.Leadership) error {
+						<-ctx.Done()
+						told <- context.Cause(ctx)
+						return nil
+					},
+				}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- e.Run(ctx) }()
+				b.leads(e, time.Second)
+				cancel(c.cause)
+				var lost *election.LostError
+				if why := <-told; !errors.As(why, &lost) || lost.Why.Error() != c.want || !errors.Is(why, election.ErrStepDown) {
+					t.Errorf("the role was told %v, want %q", why, c.want)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // S5, S21, F5: without a mint no gate opens, the log is loud, the pauses between
