@@ -46,7 +46,7 @@ func (c command) lead(ctx context.Context, l election.Leadership) error {
 	}
 	done := context.AfterFunc(c.node.hurry, k.Kill)
 	defer done()
-	k.Follow(ctx, l, c.door, c.role.DrainTimeout-c.role.DrainTimeout/10)
+	k.Follow(ctx, l, c.door, keeper.Share(c.role.DrainTimeout))
 	if ctx.Err() != nil {
 		return nil
 	}

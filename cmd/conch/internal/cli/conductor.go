@@ -35,7 +35,7 @@ type conductor struct {
 	tty      *terminalOf
 
 	campaign context.Context
-	stop     context.CancelFunc // ends the campaign
+	stop     context.CancelCauseFunc // ends the campaign; the history shows the cause
 
 	mu       sync.Mutex
 	keeper   *keeper.Keeper // nil while no command runs
@@ -46,8 +46,8 @@ type conductor struct {
 // run campaigns until the command has ended for good or a signal asks for it.
 func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	// Signals are the command's first: conch ends when the command has.
-	c.campaign, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	defer c.stop()
+	c.campaign, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer c.stop(nil)
 	if !c.flags.isolate { // inside, our process group has no number
 		c.tty = openTerminal()
 	}
@@ -60,7 +60,7 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	var obeying sync.WaitGroup
 	obeying.Go(func() { pgmint.Obey(c.campaign, c.database, c.id, elector) })
 	err := elector.Run(c.campaign)
-	c.stop()
+	c.stop(nil)
 	obeying.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,12 +70,12 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	return err
 }
 
-// finish ends the campaign: conch is to end like this.
-func (c *conductor) finish(outcome error) {
+// finish ends the campaign: conch is to end like this, and why is for the history.
+func (c *conductor) finish(outcome, why error) {
 	c.mu.Lock()
 	c.outcome = outcome
 	c.mu.Unlock()
-	c.stop()
+	c.stop(why)
 }
 
 // role runs the command until leadership ends or the command does. It returns only
@@ -85,6 +85,9 @@ func (c *conductor) role(ctx context.Context, l election.Leadership) error {
 	for {
 		began := time.Now()
 		again, err := c.once(ctx, l)
+		if c.campaign.Err() != nil {
+			<-ctx.Done() // the end of the campaign gives a better reason than our return
+		}
 		if !again || ctx.Err() != nil {
 			return err
 		}
@@ -149,9 +152,11 @@ func (c *conductor) judge(out *keeper.Outcome, stopping bool) (again bool, err e
 	}
 	switch {
 	case out.Unstarted != nil:
-		c.finish(usage{out.Unstarted})
+		c.finish(usage{out.Unstarted}, out.Err())
 		return false, out.Unstarted
 	case stopping: // or killed together with its keeper, or never begun
+		c.finish(exitError(out.Code()), nil)
+		return false, nil
 	case out.Abandoned, out.Gone == nil, cause == keeper.Late:
 		return false, out.Err()
 	case cause == keeper.Ended:
@@ -159,6 +164,6 @@ func (c *conductor) judge(out *keeper.Outcome, stopping bool) (again bool, err e
 	case cause == keeper.Itself && c.flags.restart:
 		return true, nil
 	}
-	c.finish(exitError(out.Code()))
+	c.finish(exitError(out.Code()), out.End())
 	return false, nil
 }

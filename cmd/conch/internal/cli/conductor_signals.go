@@ -75,7 +75,7 @@ func (c *conductor) asked() {
 	switch {
 	case c.keeper == nil:
 		c.stopping = true
-		c.stop()
+		c.stop(nil)
 	case c.stopping:
 		c.keeper.Kill()
 	default:

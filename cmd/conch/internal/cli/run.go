@@ -156,9 +156,7 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 	case f.stopGrace <= 0:
 		return cfg, usagef("--stop-grace must be positive")
 	}
-	// Whatever a drain is allowed, the gate's deadline comes first: this only must
-	// not cut it short.
-	cfg.DrainTimeout = max(f.stopGrace, cfg.Lease) + 5*time.Second
+	cfg.DrainTimeout = keeper.Whole(f.stopGrace) // where a drain does not say
 	return cfg, election.ValidScope(f.scope)
 }
 

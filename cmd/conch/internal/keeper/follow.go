@@ -11,6 +11,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// burial is what is left of a drain, where there is so much, for a command that has not
+// ended to be killed and buried and for that to be said.
+const burial = 500 * time.Millisecond
+
+// Share is how much of the time that a drain may take is the command's: nine tenths, so
+// that it is over in time; less if that leaves no half second to kill it, but half.
+func Share(drain time.Duration) time.Duration { return drain - min(max(drain/10, burial), drain/2) }
+
+// Whole is the time of a drain of which the command's share is so much.
+func Whole(share time.Duration) time.Duration {
+	return max(share+share/9, share+min(burial, share))
+}
+
 // Follow hands the keeper every deadline of a leadership while it lasts, asks the
 // command to end when ctx does, and returns when nothing of it is left.
 //
@@ -51,9 +64,7 @@ func (k *Keeper) lead(ctx context.Context, gate *fence.Gate, door fence.Door) bo
 func (k *Keeper) leave(l election.Leadership, within time.Duration) {
 	notice, moved := l.Notice()
 	if notice.By != 0 {
-		// A little less than the drain may take, so that it is over in time.
-		left := notice.By.Sub(fence.Boottime())
-		within = max(0, left-left/10)
+		within = max(0, Share(notice.By.Sub(fence.Boottime())))
 	}
 	k.End(within)
 	var last fence.Instant

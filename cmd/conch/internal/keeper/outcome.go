@@ -56,12 +56,21 @@ func (o *Outcome) Err() error {
 		return nil // it never began
 	case o.Gone.Cause == Late:
 		return ErrLate
-	case o.Gone.Signal != 0:
-		return fmt.Errorf("the command was ended by signal %d", o.Gone.Signal)
-	case o.Gone.Code != 0:
-		return fmt.Errorf("the command ended with code %d", o.Gone.Code)
+	case o.Gone.Signal != 0 || o.Gone.Code != 0:
+		return o.End()
 	}
 	return nil
+}
+
+// End says how the main process ended, well or not; nil if it never began.
+func (o *Outcome) End() error {
+	switch {
+	case o.Gone == nil:
+		return nil
+	case o.Gone.Signal != 0:
+		return fmt.Errorf("the command was ended by signal %d", o.Gone.Signal)
+	}
+	return fmt.Errorf("the command ended with code %d", o.Gone.Code)
 }
 
 // Code is the main process's exit code as a shell would say it.

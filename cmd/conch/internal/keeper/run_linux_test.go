@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,14 +31,17 @@ func sh(t *testing.T, db *pgtest.DB, script string, args ...string) *exec.Cmd {
 }
 
 // idle is how a script waits for its traps. Not by a loop of short sleeps: a signal that
-// comes while dash is in vfork is dropped by it, without a word.
-const idle = `(trap '' TERM HUP INT QUIT USR1 USR2 WINCH; exec sleep 1000) & while :; do wait; done`
+// comes while dash is in vfork is dropped by it, without a word. What it waits for dies
+// of most signals, or it would go on when the script has ended.
+const idle = `while :; do sleep 1000 & wait; done`
 
 func call(t *testing.T, cmd *exec.Cmd) ended {
 	t.Helper()
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
 	var exit *exec.ExitError
+	timeout := time.AfterFunc(patience, func() { sweepMarked(t) })
+	defer timeout.Stop()
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
@@ -49,21 +54,26 @@ func call(t *testing.T, cmd *exec.Cmd) ended {
 // events is the history of a scope, in words.
 func events(t *testing.T, db *pgtest.DB) string {
 	t.Helper()
+	var words []string
+	for _, e := range history(t, db) {
+		words = append(words, e.Event)
+	}
+	return strings.Join(words, " ")
+}
+
+func history(t *testing.T, db *pgtest.DB) []pgmint.Event {
+	t.Helper()
 	ctx := context.Background()
 	o, err := pgmint.Observe(ctx, pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	history, err := o.History(ctx, "s", 100)
+	all, err := o.History(ctx, "s", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var words []string
-	for _, e := range history {
-		words = append(words, e.Event)
-	}
-	return strings.Join(words, " ")
+	return all
 }
 
 // The command's end is conch's: its code, its signal; and leadership is released.
@@ -84,7 +94,14 @@ func TestExitCodes(t *testing.T) {
 					t.Errorf("exit code %d, want %d: %q %q", r.code, want, r.out, r.err)
 				}
 				if got := events(t, db); got != "acquired released" {
-					t.Errorf("history: %s", got)
+					t.Fatalf("history: %s", got)
+				}
+				why := fmt.Sprintf("stepping down: the command ended with code %d", want)
+				if strings.HasPrefix(script, "kill") && !slices.Contains(args, "--isolate") {
+					why = fmt.Sprintf("stepping down: the command was ended by signal %d", want-128)
+				}
+				if got := history(t, db)[1].Reason; got != why {
+					t.Errorf("the history says %q, want %q", got, why)
 				}
 			})
 		}
@@ -191,20 +208,45 @@ func TestDrainInOrder(t *testing.T) {
 func TestDrainedForLongerThanALease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap 'sleep 3; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle))
+	p := begin(t, sh(t, db, `trap 'sleep 2; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
-	p.says("bye 1") // it had its three leases
+	p.says("bye 1") // it had its two leases
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
 	p.says("bye 2")
 	_ = p.end()
 	if got := events(t, db); got != "acquired drained acquired released" {
 		t.Errorf("history: %s", got)
+	}
+}
+
+// Drained by an operator who does not say how long it may take: --stop-grace does, and
+// leaves time to kill a command that will not end. (F6)
+func TestDrainedWithoutATimeout(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "1s"))
+	p.says("epoch 1")
+	began := time.Now()
+	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test"}, func(string) {})
+	if took := time.Since(began); err != nil || took < 900*time.Millisecond || took > 4*time.Second {
+		t.Errorf("the command was to have one second, and had %s: %v", took, err)
+	}
+	p.says("epoch 2")
+	p.send(unix.SIGTERM)
+	if code := p.end(); code != 137 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := events(t, db); got != "acquired drained acquired released" {
+		t.Errorf("history: %s", got)
+	}
+	if got := history(t, db)[3].Reason; got != "stepping down" {
+		t.Errorf("asked to end by a signal, the history says %q", got)
 	}
 }
 
@@ -228,6 +270,7 @@ func TestDrainedAndDeposed(t *testing.T) {
 	}
 	p.says("epoch 1001")
 	p.send(unix.SIGTERM)
+	p.says("asked") // two signals in a row may be one
 	p.send(unix.SIGTERM)
 	_ = p.end()
 	if got := events(t, db); got != "acquired evicted acquired released" {
@@ -240,7 +283,7 @@ func TestDrainedAndDeposed(t *testing.T) {
 func TestDrainedFromOutside(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`))
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
@@ -248,7 +291,6 @@ func TestDrainedFromOutside(t *testing.T) {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
 	p.says("epoch 2")
-	p.send(unix.SIGTERM)
 	p.send(unix.SIGTERM)
 	if code := p.end(); code != 137 {
 		t.Errorf("exit code %d", code)

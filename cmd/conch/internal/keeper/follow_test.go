@@ -1,0 +1,23 @@
+//go:build unix
+
+package keeper
+
+import (
+	"testing"
+	"time"
+)
+
+func TestShare(t *testing.T) {
+	for drain, want := range map[time.Duration]time.Duration{
+		20 * time.Second: 18 * time.Second, 5 * time.Second: 4500 * time.Millisecond,
+		2 * time.Second: 1500 * time.Millisecond, time.Second: 500 * time.Millisecond,
+		400 * time.Millisecond: 200 * time.Millisecond, 0: 0,
+	} {
+		if got := Share(drain); got != want {
+			t.Errorf("of %s the command gets %s, want %s", drain, got, want)
+		}
+		if got := Share(Whole(want)); got < want-2 || got > want+2 {
+			t.Errorf("a command that is to get %s gets %s of %s", want, got, Whole(want))
+		}
+	}
+}
