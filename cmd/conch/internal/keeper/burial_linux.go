@@ -15,12 +15,16 @@ import (
 func (n *nursery) bury(keeper int) {
 	restore := hurried()
 	defer restore()
+	n.pushAhead()
 	home := leftCgroup(keeper)
 	defer home.remove()
 	defer func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.burials--
+		if n.burials--; n.burials == 0 {
+			n.ahead = false
+			_ = setAutogroup(n.niceness)
+		}
 	}()
 	f := newFamily(unix.Getpgrp())
 	f.roots = n.orphans
@@ -50,7 +54,7 @@ func hurried() (restore func()) {
 	runtime.LockOSThread()
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil {
-		err = unix.Setpriority(unix.PRIO_PROCESS, 0, -20)
+		err = unix.Setpriority(unix.PRIO_PROCESS, 0, foremost)
 	}
 	return func() {
 		if err == nil {
@@ -58,6 +62,16 @@ func hurried() (restore func()) {
 		}
 		runtime.UnlockOSThread()
 	}
+}
+
+// pushAhead does the same for the session, until the last of several burials is over.
+func (n *nursery) pushAhead() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.ahead {
+		n.ahead, n.niceness = true, autogroup()
+	}
+	_ = setAutogroup(foremost)
 }
 
 func (n *nursery) sweep(f *family, sig syscall.Signal) (fresh int) {

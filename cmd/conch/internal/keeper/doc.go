@@ -53,7 +53,8 @@
 //     whose first process is gone.
 //   - A storm of forks that fills the process table of the machine can take the keeper
 //     and conch with it: bound it by pids.max. One that only takes the processor is
-//     outrun for certain by a keeper that is root, or that has a control group.
+//     outrun by a keeper that has a control group, or that is root and may go before
+//     all others (autogroup_linux.go).
 //   - Effects that are already on their way to another machine.
 //
 // Only a fence refuses those. On other systems than Linux conch itself keeps a

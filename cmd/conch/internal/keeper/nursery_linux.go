@@ -36,6 +36,8 @@ type nursery struct {
 	keepers   map[int]bool
 	strangers map[int]string // and when they were started, since numbers come back
 	burials   int            // under way: there may be orphans
+	ahead     bool           // our session is, meanwhile
+	niceness  int            // and had this before
 }
 
 // ours: a process has one set of children.

@@ -73,6 +73,7 @@ type kept struct {
 	options Options
 	cgroup  *cgroup
 	main    int
+	ahead   bool // was done
 	killing bool
 	wake    func()
 }
@@ -108,7 +109,7 @@ func first() {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, id, -20)
+			_ = unix.Setpriority(unix.PRIO_PROCESS, id, foremost)
 		}
 	}
 }
@@ -140,6 +141,10 @@ func (k *kept) signal(sig syscall.Signal) {
 }
 
 func (k *kept) sweep(sig syscall.Signal) int {
+	if !k.ahead && k.options.Group == 0 { // the session is ours, and all in it are to die
+		k.ahead = true
+		_ = setAutogroup(foremost)
+	}
 	if sig == unix.SIGKILL && !k.killing {
 		k.killing = true
 		k.cgroup.kill()
