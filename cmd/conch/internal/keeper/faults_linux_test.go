@@ -2,7 +2,12 @@ package keeper_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -31,17 +36,32 @@ type race struct {
 	words   map[string]*bytes.Buffer
 	epoch   int64
 	leader  string
+	seen    seen
+}
+
+// seen is what was read of the acts so far: they grow by hundreds a second, and are
+// looked at more often.
+type seen struct {
+	bytes int64
+	epoch map[string]int64 // of the last act, by who it was
+	actor map[int]life     // whoever has acted and was not found dead
+}
+
+type life struct {
+	who   string
+	epoch int64
 }
 
 func newRace(t *testing.T, db *pgtest.DB, env []string, args ...string) *race {
 	t.Helper()
 	r := &race{T: t, db: db, scope: t.Name(), dir: t.TempDir(), args: args, env: env, conches: map[string]*exec.Cmd{}, words: map[string]*bytes.Buffer{}}
+	r.seen = seen{epoch: map[string]int64{}, actor: map[int]life{}}
 	for _, id := range []string{"a", "b"} {
 		r.start(id)
 	}
 	t.Cleanup(func() {
+		sweepMarked(t) // or who is stopped would be waited for
 		for _, c := range r.conches {
-			_ = c.Process.Kill()
 			_ = c.Wait()
 		}
 		if t.Failed() {
@@ -67,13 +87,33 @@ func (r *race) start(id string) {
 	r.conches[id] = cmd
 }
 
-func (r *race) acts() []evidence.Act {
+// look reads what was added to the acts since the last look.
+func (r *race) look() {
 	r.Helper()
-	acts, err := evidence.ReadActs(evidence.OutsideFile(r.dir))
+	file, err := os.Open(evidence.OutsideFile(r.dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	} else if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	fresh, err := io.ReadAll(io.NewSectionReader(file, r.seen.bytes, math.MaxInt32))
 	if err != nil {
 		r.Fatal(err)
 	}
-	return acts
+	fresh = fresh[:bytes.LastIndexByte(fresh, '\n')+1]
+	r.seen.bytes += int64(len(fresh))
+	for line := range bytes.Lines(fresh) {
+		var a evidence.Act
+		if err := json.Unmarshal(line, &a); err != nil {
+			r.Fatal(err)
+		}
+		id, who, pid := part(a.Node)
+		r.seen.actor[pid] = life{who, a.Epoch}
+		if r.seen.epoch[who] = a.Epoch; a.Epoch > r.epoch {
+			r.leader = id
+		}
+	}
 }
 
 // next waits until both the command and the daemon of a newer epoch have acted, and
@@ -81,25 +121,18 @@ func (r *race) acts() []evidence.Act {
 func (r *race) next() {
 	r.Helper()
 	pgtest.Eventually(r.T, patience, fmt.Sprintf("a command of an epoch above %d acts", r.epoch), func() bool {
-		found := map[string]int64{}
-		for _, a := range r.acts() {
-			id, who, _ := part(a.Node)
-			if a.Epoch > r.epoch {
-				found[who], r.leader = a.Epoch, id
-			}
-		}
-		if found["main"] == 0 || found["daemon"] != found["main"] {
-			return false
-		}
-		r.epoch = found["main"]
-		return true
+		r.look()
+		return r.seen.epoch["main"] > r.epoch && r.seen.epoch["daemon"] == r.seen.epoch["main"]
 	})
-	for _, a := range r.acts() {
-		if _, who, pid := part(a.Node); a.Epoch < r.epoch {
-			if s := state(pid); s != "" && s != "Z" {
-				r.Fatalf("the %s of epoch %d lives on in state %s while epoch %d acts", who, a.Epoch, s, r.epoch)
-			}
+	r.epoch = r.seen.epoch["main"]
+	for pid, l := range r.seen.actor {
+		if l.epoch == r.epoch {
+			continue
 		}
+		if s := state(pid); s != "" && s != "Z" {
+			r.Fatalf("the %s of epoch %d lives on in state %s while epoch %d acts", l.who, l.epoch, s, r.epoch)
+		}
+		delete(r.seen.actor, pid) // its number may come back
 	}
 }
 
@@ -112,7 +145,10 @@ func part(node string) (id, who string, pid int) {
 // proven judges what was left behind.
 func (r *race) proven(epochs int64) {
 	r.Helper()
-	acts := r.acts()
+	acts, err := evidence.ReadActs(evidence.OutsideFile(r.dir))
+	if err != nil {
+		r.Fatal(err)
+	}
 	v := evidence.Judge(evidence.Record{Outside: acts})
 	r.Logf("%d acts, %d leaderships", len(acts), v.Leaders)
 	if v.Overlapping != 0 || int64(v.Leaders) < epochs {

@@ -3,11 +3,13 @@ package keeper_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,6 +52,14 @@ func TestMain(m *testing.M) {
 	if life := os.Getenv(lifeEnv); life != "" {
 		live(life)
 		return
+	}
+	if signal.Ignored(unix.SIGHUP) { // under nohup, and conch would take that for its user's wish
+		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
+	}
+	// They wait more than they work: two at a time, on two processors, take twice as long.
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
+		_ = n.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
 	}
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return pgmint.Up(ctx, pgmint.Config{URL: conn.Config().ConnString()}, func(string) {})
@@ -136,7 +146,9 @@ func marks(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	}
 	// The race detector sleeps for a second at each exit unless told not to.
 	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", markEnv+"="+mark(t))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// The parent-death signal is for tests that are killed, or run out of time: whoever
+	// has lost its database would go on for ever, looking for it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
 	t.Cleanup(func() { sweepMarked(t) })
 	return cmd
 }

@@ -44,7 +44,7 @@ func begin(t *testing.T, cmd *exec.Cmd) *process {
 	}()
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
+			sweepMarked(t)
 			_ = p.wait()
 		}
 	})
@@ -91,8 +91,10 @@ func (p *process) end() int {
 	return code
 }
 
+// wait ends whatever does not end by itself, not conch alone: a keeper that was stopped
+// and has lost its conch holds the output open for ever.
 func (p *process) wait() int {
-	timeout := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	timeout := time.AfterFunc(patience, func() { sweepMarked(p.T) })
 	defer timeout.Stop()
 	for line := range p.lines {
 		_ = line

@@ -83,7 +83,7 @@ func (s *screen) on(db *pgtest.DB, script string, args ...string) *process {
 	cmd := sh(s.T, db, script, args...)
 	cmd.Env = append(cmd.Env, shellEnv+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.line, s.line, s.line
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: unix.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func (s *screen) on(db *pgtest.DB, script string, args ...string) *process {
 	close(p.lines)
 	s.Cleanup(func() {
 		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
+			sweepMarked(p.T)
 			_ = p.wait()
 		}
 	})
