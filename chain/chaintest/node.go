@@ -2,11 +2,8 @@ package chaintest
 
 import (
 	"context"
-	"encoding/binary"
-	"maps"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -43,23 +40,6 @@ type Node struct {
 	baseFee *big.Int
 	blocks  uint64        // ever made: no two are equal
 	changed chan struct{} // closed at every change
-}
-
-type block struct {
-	chain.Block
-	txs    []included
-	states map[chain.Account]state // after it
-}
-
-type included struct {
-	transaction
-	signed chain.Signed
-	failed bool
-}
-
-type state struct {
-	next  uint64
-	spent *big.Int // more than received, of what the faucet gave
 }
 
 // New makes a chain of one block.
@@ -183,20 +163,6 @@ func (n *Node) Restart(rewind int) {
 	n.settle(nil)
 }
 
-// rewind takes blocks off the best chain, final ones too.
-func (n *Node) rewind(depth int) []*block {
-	at := len(n.best) - depth
-	undone := slices.Clone(n.best[at:])
-	n.best = n.best[:at]
-	n.final = min(n.final, at-1)
-	for _, b := range undone {
-		for _, tx := range b.txs {
-			delete(n.mined, tx.signed.Hash)
-		}
-	}
-	return undone
-}
-
 // Finalize makes the present head final.
 func (n *Node) Finalize() {
 	n.mu.Lock()
@@ -259,79 +225,4 @@ func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
 		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
 		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
 	}.signed()
-}
-
-func (n *Node) head() *block { return n.best[len(n.best)-1] }
-
-// extend adds a block to the best chain.
-func (n *Node) extend(txs []chain.Signed) chain.Block {
-	parent := n.head()
-	n.blocks++
-	b := &block{states: maps.Clone(parent.states)}
-	b.Number, b.Parent = parent.Number+1, parent.Hash
-	b.Hash = hashOf([]byte(parent.Hash), binary.BigEndian.AppendUint64(nil, n.blocks))
-	for _, signed := range txs {
-		n.execute(b, signed)
-	}
-	n.known[b.Hash] = b
-	n.best = append(n.best, b)
-	for _, tx := range b.txs {
-		n.mined[tx.signed.Hash] = b
-	}
-	if depth := int(n.cfg.Depth); depth > 0 {
-		n.final = max(n.final, len(n.best)-1-depth)
-	}
-	return b.Block
-}
-
-func (n *Node) execute(b *block, signed chain.Signed) {
-	tx, ok := decode(signed.Bytes)
-	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
-		panic("chaintest: a block can not hold " + string(signed.Bytes))
-	}
-	price := new(big.Int).Add(n.baseFee, tx.Tip)
-	if price.Cmp(tx.Max) > 0 {
-		price = tx.Max
-	}
-	failed := fails(tx.Data)
-	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
-	if !failed {
-		spent.Add(spent, tx.Value)
-		to := b.states[chain.Account(tx.To)]
-		b.states[chain.Account(tx.To)] = state{next: to.next, spent: new(big.Int).Sub(to.total(), tx.Value)}
-	}
-	from := b.states[tx.account()]
-	b.states[tx.account()] = state{next: from.next + 1, spent: spent.Add(spent, from.total())}
-	b.txs = append(b.txs, included{transaction: tx, signed: tx.signed(), failed: failed})
-}
-
-func (s state) total() *big.Int {
-	if s.spent == nil {
-		return new(big.Int)
-	}
-	return s.spent
-}
-
-// settle lets the pool see the new head.
-func (n *Node) settle(undone []*block) {
-	for _, b := range undone {
-		for _, tx := range b.txs {
-			n.pool.add(tx.signed.Bytes)
-		}
-	}
-	n.pool.prune()
-	n.change()
-}
-
-func (n *Node) change() {
-	close(n.changed)
-	n.changed = make(chan struct{})
-}
-
-func (n *Node) balance(a chain.Account, at *block) *big.Int {
-	had := n.faucet[a]
-	if had == nil {
-		had = new(big.Int)
-	}
-	return new(big.Int).Sub(had, at.states[a].total())
 }

@@ -179,6 +179,27 @@ func TestStoppedNode(t *testing.T) {
 	}
 }
 
+// Out of funds holds no index, and ends when there is money again.
+func TestFundsCome(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	poor := evm.Hold(newKey(t))
+	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{poor}})
+	draft := chain.Draft{Account: poor.Account(), Call: chain.Call{To: []byte(poor.Account())}}
+	all, err := c.Prepare(t.Context(), []chain.Draft{draft})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wraps(t, all[0].Err, chain.ErrFunds)
+	n.call(nil, "dev_fund", poor.Account(), "0x3b9aca00")
+	sent := prepared(t, c, draft)
+	send(t, c, sent, chain.Accepted)
+	n.mine()
+	if w := where(t, c, sent[0]); w != chain.Included {
+		t.Errorf("with funds it is %v", w)
+	}
+}
+
 // Small pools acknowledge and drop: only a probe tells.
 func TestSilentDrop(t *testing.T) {
 	t.Parallel()

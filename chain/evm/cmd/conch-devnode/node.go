@@ -132,7 +132,7 @@ func (d *devnode) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if _, err := d.blocks.mine(); err != nil {
+			if err := d.blocks.tick(); err != nil {
 				fmt.Fprintln(os.Stderr, "conch-devnode: no block this time:", err)
 			}
 		}

@@ -14,9 +14,9 @@ import (
 // read at the same moment, it leaves the newest in the queue until the next block.
 // Who asks for a block gets all that was accepted before.
 func (p *producer) promote() error {
-	patience := time.NewTimer(50 * time.Millisecond)
+	patience := time.NewTimer(200 * time.Millisecond)
 	defer patience.Stop()
-	poll := time.NewTicker(time.Millisecond)
+	poll := time.NewTicker(2 * time.Millisecond)
 	defer poll.Stop()
 	for p.lagging() {
 		select {

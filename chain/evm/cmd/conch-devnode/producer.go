@@ -29,18 +29,26 @@ type contents struct {
 	withdrawals types.Withdrawals
 }
 
-// mine makes a block of what is in the pool.
+// mine makes a block of what is in the pool, to the last transaction.
 func (p *producer) mine() (common.Hash, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.promote(); err != nil {
+		return common.Hash{}, err
+	}
 	return p.extend(contents{})
+}
+
+// tick makes a block of what is ready: whoever comes late waits for the next.
+func (p *producer) tick() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := p.extend(contents{})
+	return err
 }
 
 // extend adds a block to the head.
 func (p *producer) extend(c contents) (common.Hash, error) {
-	if err := p.promote(); err != nil {
-		return common.Hash{}, err
-	}
 	b, err := p.build(p.eth.BlockChain().CurrentBlock(), c)
 	if err != nil {
 		return common.Hash{}, err
