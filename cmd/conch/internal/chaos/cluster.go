@@ -55,7 +55,10 @@ type Cluster struct {
 }
 
 // settings keep a small server in memory small, and its lock table quickly full.
+// Postgres hears whoever connects while it shuts down to the end of the first
+// message: one whose line is silent holds the shutdown up for authentication_timeout.
 var settings = map[string]string{
+	"authentication_timeout":    "4s",
 	"max_locks_per_transaction": "16",
 	"max_wal_size":              "128MB",
 	"checkpoint_timeout":        "60s",
