@@ -60,8 +60,9 @@ type seat struct {
 func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
 
 // quickTries is how often a scope is tried in quick succession after a wake: a
-// release is announced a moment before its lock is free.
-const quickTries = 6
+// release is announced a moment before its lock is free, and on a busy machine a
+// process that was killed lets go of one lock some time before the next.
+const quickTries = 10
 
 // nextTry sets when a seat that lost a bid tries again: soon after a wake, else
 // when the poll is due that repairs a missed wake.
@@ -69,7 +70,7 @@ func (m *Machine) nextTry(s *seat, now fence.Instant) {
 	if s.nudges > 0 {
 		step := quickTries - s.nudges
 		s.nudges--
-		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << step) })))
+		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << min(step, 5)) })))
 		return
 	}
 	if s.process == 0 {
