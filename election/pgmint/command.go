@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pg"
@@ -21,6 +22,10 @@ const (
 	// warmPatience is how long the leader waits for the successor of a transfer to
 	// be ready before it goes ahead without.
 	warmPatience = 2 * time.Second
+	// commandPatience is how long a statement may take before its connection counts as
+	// dead: a server that fell silent, or was left by a failover, would be waited for
+	// until TCP gives it up, in minutes. Whoever asks waits longer than that.
+	commandPatience = 2 * time.Second
 )
 
 // timedOut is the result of an order when acts had not ended in time.
@@ -72,6 +77,7 @@ type obeyer struct {
 	leader Leader
 	mu     sync.Mutex // of conn, which the loop and those who carry out orders share
 	conn   *pgx.Conn
+	unsure []int64        // orders that were perhaps taken, and are not carried out
 	busy   sync.WaitGroup // orders being carried out
 }
 
@@ -105,12 +111,8 @@ const openOrders = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, sta
 func (o *obeyer) pass(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.conn == nil || o.conn.IsClosed() {
-		conn, err := pg.Connect(ctx, o.cfg.pg(" commands"))
-		if err != nil {
-			return // the next tick tries again
-		}
-		o.conn = conn
+	if !o.connect(ctx) || !o.disown(ctx) {
+		return // the next tick tries again
 	}
 	led := map[string]election.Status{}
 	var scopes []string
@@ -120,11 +122,7 @@ func (o *obeyer) pass(ctx context.Context) {
 			led[s.Scope] = s
 		}
 	}
-	rows, err := o.conn.Query(ctx, openOrders, scopes)
-	if err != nil {
-		return
-	}
-	orders, err := pgx.CollectRows(rows, pgx.RowToStructByPos[order])
+	orders, err := o.open(ctx, scopes)
 	if err != nil {
 		return
 	}
@@ -139,6 +137,48 @@ func (o *obeyer) pass(ctx context.Context) {
 	}
 }
 
+func (o *obeyer) connect(ctx context.Context) bool {
+	if o.conn != nil && !o.conn.IsClosed() {
+		return true
+	}
+	conn, err := pg.Connect(ctx, o.cfg.pg(" commands"))
+	if err == nil {
+		o.conn = conn
+	}
+	return err == nil
+}
+
+func (o *obeyer) open(ctx context.Context, scopes []string) ([]order, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandPatience)
+	defer cancel()
+	rows, err := o.conn.Query(ctx, openOrders, scopes)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[order])
+}
+
+func (o *obeyer) exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandPatience)
+	defer cancel()
+	return o.conn.Exec(ctx, sql, args...)
+}
+
+// disown answers the orders of which nobody knows whether they were taken: a row that
+// says so, and that nobody carries out, would be waited for without end. A statement
+// that is still on its way finds the row closed.
+func (o *obeyer) disown(ctx context.Context) bool {
+	if len(o.unsure) == 0 {
+		return true
+	}
+	_, err := o.exec(ctx, `UPDATE conch.command SET state = 'failed', result = $2, done_at = clock_timestamp()
+		WHERE id = ANY ($1) AND state IN ('asked', 'warm', 'taken')`, o.unsure, "the database did not answer when the request was taken")
+	if err == nil {
+		o.unsure = nil
+	}
+	return err == nil
+}
+
 func (c order) waitsForSuccessor() bool {
 	return c.Verb == "transfer" && c.State == "asked" && time.Duration(c.AgeMS)*time.Millisecond < warmPatience
 }
@@ -146,13 +186,16 @@ func (c order) waitsForSuccessor() bool {
 // warm gets ready to succeed and says so.
 func (o *obeyer) warm(ctx context.Context, c order) {
 	if o.leader.Warm(ctx, c.Scope) == nil {
-		_, _ = o.conn.Exec(ctx, `UPDATE conch.command SET state = 'warm' WHERE id = $1 AND state = 'asked'`, c.ID)
+		_, _ = o.exec(ctx, `UPDATE conch.command SET state = 'warm' WHERE id = $1 AND state = 'asked'`, c.ID)
 	}
 }
 
 // carryOut takes an order for itself, does it and writes down how it ended.
 func (o *obeyer) carryOut(ctx context.Context, c order) {
-	tag, err := o.conn.Exec(ctx, `UPDATE conch.command SET state = 'taken' WHERE id = $1 AND state IN ('asked', 'warm')`, c.ID)
+	tag, err := o.exec(ctx, `UPDATE conch.command SET state = 'taken' WHERE id = $1 AND state IN ('asked', 'warm')`, c.ID)
+	if err != nil && !pg.SafeToRetry(err) {
+		o.unsure = append(o.unsure, c.ID)
+	}
 	if err != nil || tag.RowsAffected() != 1 {
 		return // expired meanwhile, or unknown: not taken for sure, so not done
 	}
@@ -168,16 +211,17 @@ func (o *obeyer) carryOut(ctx context.Context, c order) {
 		if errors.Is(err, election.ErrDrainTimeout) {
 			result = timedOut
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandPoll)
-		defer cancel()
-		o.answer(ctx, c.ID, state, result)
+		o.answer(context.WithoutCancel(ctx), c.ID, state, result)
 	})
 }
 
 // answer writes down how an order ended: over the connection that is there, since
-// whoever asked waits for this, and over a new one if that is busy or fails.
+// whoever asked waits for this, and over a new one if that is busy or fails. Each has
+// a time of its own: one that is silent must not use up the other's.
 func (o *obeyer) answer(ctx context.Context, id int64, state, result string) {
 	write := func(conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, commandPoll)
+		defer cancel()
 		_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, id, state, result)
 		return err
 	}
@@ -188,5 +232,7 @@ func (o *obeyer) answer(ctx context.Context, id int64, state, result string) {
 			return
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, commandPoll)
+	defer cancel()
 	_ = with(ctx, o.cfg, write)
 }

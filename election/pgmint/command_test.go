@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -167,5 +170,67 @@ func TestUnansweredCommandIsWithdrawn(t *testing.T) {
 	var state string
 	if err := db.Connect(t).QueryRow(t.Context(), `SELECT state FROM conch.command`).Scan(&state); err != nil || state != "expired" {
 		t.Errorf("the row is %q, %v", state, err)
+	}
+}
+
+// silence stops the backend of a line that rests: nothing comes over it any more.
+func silence(t *testing.T, c *pgx.Conn, which string) {
+	t.Helper()
+	var pid int
+	pgtest.Eventually(t, 10*time.Second, "the line to rest", func() bool {
+		return c.QueryRow(t.Context(), `SELECT pid FROM pg_stat_activity
+			WHERE datname = current_database() AND state = 'idle' AND `+which).Scan(&pid) == nil
+	})
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+}
+
+// A server that falls silent, as one does that a failover left behind, keeps commands
+// from being heard for seconds, not until TCP gives the line up.
+func TestCommandsOverASilentLine(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a := obedient(t, db.URL, "a", election.Role{})
+	wait(t, a, fence.Act)
+	silence(t, db.Connect(t), `application_name = 'conch commands' AND query LIKE '%FROM conch.command%'`)
+	pgtest.Eventually(t, 30*time.Second, "a drain", func() bool {
+		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
+		return err == nil
+	})
+}
+
+// Whoever asks is told, and does not wait for ever, when nobody can know whether the
+// leader has taken the request: it is not carried out.
+func TestARequestThatWasPerhapsTaken(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	cfg := pgmint.Config{URL: db.URL}
+	a := obedient(t, db.URL, "a", election.Role{})
+	wait(t, a, fence.Act)
+	c := db.Connect(t)
+	if _, err := c.Exec(t.Context(), `CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN IF NEW.state = 'taken' THEN PERFORM pg_advisory_lock(42); END IF; RETURN NULL; END $$;
+		CREATE TRIGGER stall AFTER UPDATE ON conch.command FOR EACH ROW EXECUTE FUNCTION stall();
+		SELECT pg_advisory_lock(42)`); err != nil {
+		t.Fatal(err)
+	}
+	var failed *pgmint.FailedError
+	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {}); !errors.As(err, &failed) {
+		t.Errorf("%v", err)
+	}
+	if !a.Gate("s").IsOpen(fence.Act) {
+		t.Error("it was carried out")
+	}
+	// The same where the server has carried the statement out and only its answer was lost.
+	var id int64
+	if err := c.QueryRow(t.Context(), `INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms, state)
+		VALUES ('t', 1, 'drain', 'ops', 0, 'taken') RETURNING id`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	var state string
+	if !pgmint.Disown(t.Context(), cfg, id) || c.QueryRow(t.Context(), `SELECT state FROM conch.command WHERE id = $1`, id).Scan(&state) != nil || state != "failed" {
+		t.Errorf("the row is %q", state)
 	}
 }

@@ -19,3 +19,10 @@ func UnlockAll(ctx context.Context, s election.Session) error {
 	_, err := Conn(s).Exec(ctx, `SELECT pg_advisory_unlock_all()`)
 	return err
 }
+
+// Disown answers orders as an obeyer does that can not know whether it has taken them.
+func Disown(ctx context.Context, cfg Config, ids ...int64) bool {
+	o := obeyer{cfg: cfg, unsure: ids}
+	defer o.close()
+	return o.connect(ctx) && o.disown(ctx) && len(o.unsure) == 0
+}

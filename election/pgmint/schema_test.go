@@ -107,14 +107,20 @@ func TestWatch(t *testing.T) {
 			if e.Event != want || e.Scope != "s" {
 				t.Errorf("%+v, want %s", e, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatalf("no event, want %s", want)
 		}
 	}
 	next("released")
 	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
-	lead(t, candidate(t, m, "b", time.Second, election.Strict), "s", time.Second)
+	b := candidate(t, m, "b", 10*time.Second, election.Strict)
+	token = lead(t, b, "s", 10*time.Second)
 	next("acquired")
+	silence(t, c, `application_name = 'conch observer'`)
+	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
+		t.Fatal(err)
+	}
+	next("released")
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

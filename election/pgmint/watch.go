@@ -13,6 +13,8 @@ const (
 	// watchBehind is how many events are looked at again: the ids of two
 	// transactions may become visible in another order than they were drawn.
 	watchBehind = 256
+	// watchPatience is how long one look may take before the line counts as dead.
+	watchPatience = 5 * time.Second
 )
 
 // Watch calls fn with each event that is recorded from now on, until ctx ends or
@@ -70,7 +72,9 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 		}
 	}
 	from := max(w.floor, w.last-watchBehind)
-	events, err := o.events(ctx, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, from)
+	look, cancel := context.WithTimeout(ctx, watchPatience)
+	defer cancel()
+	events, err := o.events(look, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, from)
 	if err != nil && ctx.Err() == nil && !pg.IsLost(err) {
 		return err
 	}
