@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -113,6 +115,27 @@ func TestAnswers(t *testing.T) {
 	s.seen["GET /v1/events 200"] = true // the tests of streams give it, and verify it
 	for _, missing := range s.unseen() {
 		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
+	}
+}
+
+// Where other machines may ask, as on the ops listener, they may call this one by any
+// name; a page in a browser of this machine may not.
+func TestNamesOfThisMachine(t *testing.T) {
+	t.Parallel()
+	site := newWorld().site(t)
+	for at, want := range map[net.Addr]int{
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 9090}:  http.StatusOK,
+		&net.TCPAddr{IP: net.ParseIP("fd00::7"), Port: 9090}: http.StatusOK,
+		&net.UnixAddr{Name: "/run/conch.sock", Net: "unix"}:  http.StatusOK,
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7071}: http.StatusMisdirectedRequest,
+		&net.TCPAddr{IP: net.IPv6loopback, Port: 7071}:       http.StatusMisdirectedRequest,
+		&net.TCPAddr{IP: net.ParseIP("::ffff:127.0.0.1")}:    http.StatusMisdirectedRequest,
+	} {
+		r, out := exchange{ask: "GET /metrics", header: "Host: node-1.example:9090"}.request(), httptest.NewRecorder()
+		site.Ops().ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, at)))
+		if out.Code != want {
+			t.Errorf("at %s it answers %d", at, out.Code)
+		}
 	}
 }
 

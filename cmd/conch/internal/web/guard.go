@@ -70,10 +70,12 @@ func (s *Site) guard(next http.Handler) http.Handler {
 
 // checkHost refuses a name that does not have to be this machine's where nothing
 // but the machine's border protects: a page in a browser can have its own name
-// point here, and the browser would take its requests for the same site's.
+// point here, and the browser would take its requests for the same site's. What other
+// machines may reach, as scrapers do the ops listener, they may call by any name.
 func (s *Site) checkHost(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if s.cfg.Tokens.Any() || local != nil && local.Network() == "unix" {
+	tcp, ok := local.(*net.TCPAddr)
+	if s.cfg.Tokens.Any() || local != nil && (!ok || !tcp.IP.IsLoopback()) {
 		return nil
 	}
 	host := r.Host
