@@ -29,8 +29,7 @@ func TestNodesThatDoNotStart(t *testing.T) {
 		{"an address of somebody else's", fileOf(db, "listen = \"192.0.2.1:1\"\ntls_cert = \"x\"\ntls_key = \"x\"\n"+role), 2, []string{"certificate"}},
 		{"a folder in use", strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), 1, []string{"another node uses this data_dir"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(c.name, func(t *testing.T) { // not parallel: they would begin when n1's time may be up
 			d := prepareDaemon(t, "n2", db, "")
 			d.write(c.text)
 			if err := os.WriteFile(filepath.Join(d.dir, "short"), []byte("secret"), 0o600); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -177,12 +178,33 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 		var s string
 		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
 	})
+	waiting := func() bool { // and cancels whoever does
+		var n int
+		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
+		return err == nil && n > 0
+	}
+	// The setting is seen before the server's checkpointer has put it into force.
+	d := pgtest.Connect(t, pg.Config{URL: url})
+	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _ = d.Exec(t.Context(), `SELECT pg_logical_emit_message(true, 'conch', 'any write')`)
+		}()
+		for {
+			select {
+			case <-over:
+				return false
+			default:
+				if waiting() {
+					<-over
+					return true
+				}
+			}
+		}
+	})
 	cancelWait := func() {
-		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", func() bool {
-			var n int
-			err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
-			return err == nil && n > 0
-		})
+		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", waiting)
 	}
 	answer := make(chan error, 1)
 	go func() {
