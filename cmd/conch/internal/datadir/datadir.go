@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,7 @@ import (
 const (
 	pidFile    = "conch.pid"
 	reloadFile = "reload.json"
+	looks      = 1000 // how often a lock that is only shared is tried
 )
 
 // ErrTaken says that another node uses the folder.
@@ -42,7 +44,7 @@ func Take(path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data_dir can not be used: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if !lock(f) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%w: %s", ErrTaken, path)
 	}
@@ -59,6 +61,21 @@ func Take(path string) (*Dir, error) {
 		return nil, fmt.Errorf("data_dir can not be used: %w", err)
 	}
 	return d, nil
+}
+
+// lock takes the file, unless a node has it. Whoever looks for a node shares the lock
+// for a moment, which must not keep one from starting.
+func lock(f *os.File) bool {
+	for range looks {
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return true
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
+			return false // it is not shared
+		}
+		<-time.After(time.Millisecond)
+	}
+	return false
 }
 
 // Release empties the file and gives the folder up. The file stays: whoever

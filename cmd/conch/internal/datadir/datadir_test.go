@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/datadir"
@@ -62,4 +64,27 @@ func TestAFileWithoutANode(t *testing.T) {
 	if pid, err := datadir.Find(path); !errors.Is(err, datadir.ErrNoNode) {
 		t.Errorf("found %d, %v", pid, err)
 	}
+}
+
+// Whoever looks for a node at the moment in which it starts does not keep it from that.
+func TestALookIsNoNode(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	var over atomic.Bool
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for !over.Load() {
+			_, _ = datadir.Find(path)
+		}
+	})
+	for range 200 {
+		d, err := datadir.Take(path)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		d.Release()
+	}
+	over.Store(true)
+	looking.Wait()
 }
