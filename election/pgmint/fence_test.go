@@ -2,6 +2,8 @@ package pgmint_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -172,9 +174,9 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	pid := app.PgConn().PID()
 	unlockAll(t, db, a)
 	b := candidate(t, m, "b", time.Second, election.Strict)
-	var r election.Result
+	var r, got election.Result
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		got := bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 100 * time.Millisecond, Evict: true})
+		got = bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 100 * time.Millisecond, Evict: true})
 		if len(got.Evicted) > 0 {
 			r = got
 		}
@@ -185,6 +187,11 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	}
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the evicted transaction committed")
+	}
+	var reason string
+	err = db.Connect(t).QueryRow(t.Context(), `SELECT reason FROM conch.leadership_history WHERE event = 'evicted'`).Scan(&reason)
+	if named := fmt.Sprintf("pid %d (%s)", pid, busy); err != nil || len(got.Evicted) > 0 && !strings.Contains(reason, named) {
+		t.Errorf("the history says %q, %v; want %q in it", reason, err, named)
 	}
 }
 

@@ -174,7 +174,9 @@ BEGIN
         INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
         SELECT h.* FROM (
             SELECT w.scope, w.old_epoch, w.old_holder, CASE WHEN ended IS NULL THEN 'lost' ELSE 'evicted' END,
-                   'its session ended without a farewell'
+                   'its session ended without a farewell' || coalesce((
+                       SELECT '; ended for holding its fence: ' || string_agg(format('pid %s (%s)', e ->> 'pid', left(e ->> 'query', 100)), ', ')
+                         FROM jsonb_array_elements(ended) e), '')
               FROM minted w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
             UNION ALL
             SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM minted w
