@@ -17,10 +17,11 @@ NIGHTLY_COUNT ?= 3
 CHAOS_FAULTS ?= 150
 NIGHTLY_FAULTS ?= 1000
 
-# The node is a program of its own, whose code is not ours: without cgo it needs no C
-# compiler, and vet, lint and this build share what they compile. It is the one
-# package that is not tested under the race detector, which would compile all of
-# go-ethereum once more; chain/evm tests it as a process.
+# The node is a program of its own, whose code is not ours. It is the one package that
+# is not tested under the race detector, which would compile all of go-ethereum once
+# more; chain/evm tests it as a process. It is built as vet and lint see it, so that
+# they share what they compile, and with cgo where there is a C compiler: signatures
+# are recovered several times as fast then.
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
@@ -28,7 +29,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
-	CGO_ENABLED=0 go build -ldflags '-s -w' -o bin/conch-devnode $(DEVNODE)
+	go build -ldflags '-s -w' -o bin/conch-devnode $(DEVNODE)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile

@@ -15,17 +15,14 @@ if [ -n "$unformatted" ]; then
 fi
 
 dirs=$(go list -m -f '{{.Dir}}')
-# The node compiles all of go-ethereum: once is enough, as make build does it, and
-# not for a second system.
+go vet work
+# The node compiles all of go-ethereum: not for a second system.
 packages=$(go list work | grep -v conch-devnode)
-# shellcheck disable=SC2086 # a list of words
-go vet $packages
-CGO_ENABLED=0 go vet ./chain/evm/cmd/conch-devnode
 
 # Nobody runs the tests there, so at least the compiler has seen every line.
 echo "lint: the library for Windows, everything for macOS"
 GOOS=windows go build ./fence/... ./election/...
-# shellcheck disable=SC2086
+# shellcheck disable=SC2086 # a list of words
 GOOS=darwin go vet $packages
 
 bin=$(go env GOBIN)
@@ -38,7 +35,6 @@ config=$PWD/.golangci.yml
 status=0
 for dir in $dirs; do
 	echo "lint: golangci-lint in ${dir#"$PWD"/}"
-	case $dir in */conch-devnode) cgo=0 ;; *) cgo=$(go env CGO_ENABLED) ;; esac
-	(cd "$dir" && CGO_ENABLED=$cgo "$linter" run --config "$config" ./...) || status=1
+	(cd "$dir" && "$linter" run --config "$config" ./...) || status=1
 done
 exit $status

@@ -9,9 +9,7 @@ dirs=$(go list -m -f '{{.Dir}}')
 export GOWORK=off
 for dir in $dirs; do
 	name=$(go -C "$dir" list -m)
-	# As make build does it: it compiles all of go-ethereum, once is enough.
-	case $dir in */conch-devnode) cgo=0 ;; *) cgo=$(go env CGO_ENABLED) ;; esac
-	CGO_ENABLED=$cgo go -C "$dir" build -o /dev/null ./... || { echo "modules: $name does not build alone" >&2; exit 1; }
+	go -C "$dir" build -o /dev/null ./... || { echo "modules: $name does not build alone" >&2; exit 1; }
 	go -C "$dir" mod tidy -diff || { echo "modules: $name is untidy; run: cd $dir && GOWORK=off go mod tidy" >&2; exit 1; }
 	echo "modules: $name builds alone and is tidy"
 done

@@ -60,7 +60,6 @@ func binary(t testing.TB) string {
 		// As make build does it, so that the two share what they compile.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built.path, ".")
 		cmd.Dir = filepath.Join("cmd", "conch-devnode")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("build the node: %w\n%s", err, out)
 		}
