@@ -97,7 +97,7 @@ func (k *kept) start() (int, error) {
 			return k.main, nil
 		}
 	}
-	if k.options.Isolate && errors.Is(err, unix.EPERM) {
+	if k.options.Isolate && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC)) { // not allowed, or too many
 		return 0, ErrIsolate
 	}
 	return 0, fmt.Errorf("%s: %w", argv[0], err)

@@ -1,0 +1,91 @@
+package keeper_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// nobody may do nothing that others may not.
+const nobody = 65534
+
+// admitted is a user who can reach the private server: by a group, or everybody could.
+func admitted(t *testing.T, db *pgtest.DB, uid uint32) *syscall.Credential {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folder unix.Stat_t
+	if err := errors.Join(unix.Stat(cfg.Host, &folder), os.Chmod(cfg.Host, 0o710)); err != nil {
+		t.Fatal(err)
+	}
+	return &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{folder.Gid}}
+}
+
+// canUnshare skips where even util-linux gets no user namespace.
+func canUnshare(t *testing.T, flags ...string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", append(flags, "true")...)
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("no user namespaces for users without privileges here: %v %s", err, out)
+	}
+}
+
+// A user without privileges gets a PID namespace by way of a user namespace, remains
+// who he is, and nothing that he has started survives conch and keeper.
+func TestIsolatedWithoutPrivileges(t *testing.T) {
+	t.Parallel()
+	canUnshare(t, "--user", "--pid", "--fork")
+	db := pgtest.New(t)
+	cmd := sh(t, db, hard+` & echo "user $(id -u) counts $([ $$ -lt 100 ] && echo from one)"; cat`, "--isolate")
+	cmd.Path, cmd.Dir = "/proc/self/exe", "/" // the folder of the test binary is closed to him
+	cmd.SysProcAttr.Credential = admitted(t, db, nobody)
+	p := begin(t, cmd)
+	p.says("user 65534 counts from one")
+	conch := p.cmd.Process
+	guard := children(conch.Pid)[0]
+	pgtest.Eventually(t, patience, "the daemons run", func() bool { return len(marked(t)) > 8 })
+	p.send(unix.SIGSTOP) // or it would do the keeper's work first
+	_ = unix.Kill(guard, unix.SIGKILL)
+	_ = conch.Kill()
+	pgtest.Eventually(t, patience, "nothing is left", func() bool { return len(marked(t)) == 0 })
+}
+
+// Who can have no PID namespace is told before anybody is led, and what to do.
+func TestNoNamespaceToBeHad(t *testing.T) {
+	t.Parallel()
+	canUnshare(t, "--user", "--map-root-user")
+	db := pgtest.New(t)
+	cmd := sh(t, db, "echo never", "--isolate")
+	// In a user namespace that has no room for others, and without any capability.
+	cmd.Args = append([]string{
+		"unshare", "--user", "--map-root-user", "sh", "-c",
+		`echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all -- "$0" "$@"`, cmd.Path,
+	}, cmd.Args[1:]...)
+	cmd.SysProcAttr.Credential = admitted(t, db, 0)
+	var err error
+	if cmd.Path, err = exec.LookPath("unshare"); err != nil {
+		t.Fatal(err)
+	}
+	r := call(t, cmd)
+	if r.code != 2 || r.out != "" || !strings.Contains(r.err, keeper.ErrIsolate.Error()) || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("%+v", r)
+	}
+	if got := events(t, db); got != "" {
+		t.Errorf("it was led for nothing: %s", got)
+	}
+}
