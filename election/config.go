@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/fence"
@@ -183,7 +184,7 @@ func ValidScope(scope string) error {
 		return errors.New("election: the scope is empty: name what is to be led, for example \"payments\"")
 	case len(scope) > 200:
 		return fmt.Errorf("election: the scope is %d bytes long; 200 are allowed", len(scope))
-	case !utf8.ValidString(scope) || strings.ContainsRune(scope, 0):
+	case !utf8.ValidString(scope) || strings.ContainsFunc(scope, unicode.IsControl): // it is printed on terminals
 		return fmt.Errorf("election: the scope %q is not valid text", scope)
 	}
 	return nil
@@ -198,7 +199,7 @@ func ValidID(id string) error {
 		return fmt.Errorf("election: the instance id is %d bytes long; 200 are allowed", len(id))
 	case strings.ContainsRune(id, ':'):
 		return fmt.Errorf("election: the instance id %q contains ':', which separates it from the epoch in notifications", id)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' }):
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
 		return fmt.Errorf("election: the instance id %q is not valid text", id)
 	}
 	return nil
