@@ -99,6 +99,39 @@ func (s *Memory) Records() []Record {
 	return all
 }
 
+// List returns the newest intents that the filter takes, newest first.
+func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.intents) {
+		if len(found) < f.Most && f.takes(r) {
+			found = append(found, *r)
+		}
+	}
+	return found, nil
+}
+
+// Counts says how many intents of each account are under way, and in which state.
+func (s *Memory) Counts(context.Context) (counts []Count, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tally := map[Count]int{}
+	for _, r := range s.intents {
+		if r.Fate == Open {
+			state := Queued
+			if r.Index != nil {
+				state = r.Last.Status.String()
+			}
+			tally[Count{Account: r.Account, State: state}]++
+		}
+	}
+	for c, n := range tally {
+		c.N = n
+		counts = append(counts, c)
+	}
+	return counts, nil
+}
+
 // Attempts returns all attempts that were ever stored for the account.
 func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
 	s.mu.Lock()

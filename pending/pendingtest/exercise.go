@@ -20,10 +20,12 @@ type Store interface {
 }
 
 // Desk is what any node may ask of a store.
-type Desk interface {
+type Desk interface { //nolint:interfacebloat // a store has all of it
 	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
 	Cancel(ctx context.Context, id pending.ID) error
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
+	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
+	Counts(ctx context.Context) ([]pending.Count, error)
 }
 
 // Fixture is a store without rows, a token that is current, and one that is stale.
@@ -46,6 +48,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"AttemptsAreAdded":          attemptsAreAdded,
 		"FinalOnesAreLeftOut":       finalOnesAreLeftOut,
 		"AForeignOneFreesItsIntent": aForeignOneFreesItsIntent,
+		"ListsAndCounts":            listsAndCounts,
 		"Cancelling":                cancelling,
 		"Rejecting":                 rejecting,
 		"StaleWritesNothing":        staleWritesNothing,

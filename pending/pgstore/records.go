@@ -63,15 +63,38 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 	return r, err
 }
 
-// List returns the newest intents of an account, of all accounts if it is empty.
-func (s *Store) List(ctx context.Context, account account, most int) ([]pending.Record, error) {
+// List returns the newest intents that the filter takes, newest first.
+func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, error) {
 	rows, err := s.pool.Query(ctx, recordColumns+`
-		 WHERE i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) ORDER BY i.seq DESC LIMIT $3`,
-		s.cfg.Chain, notNull([]byte(account)), most)
+		 WHERE i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
+		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)
+		 ORDER BY i.seq DESC LIMIT $5`,
+		s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scanRecord)
+}
+
+// Counts says how many transactions of each account are not final, and in which
+// state; intents that wait are counted no further than to a thousand.
+func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
+		UNION ALL
+		SELECT account, 'queued', count(*) FROM (SELECT account FROM conch.intents
+		 WHERE chain = $1 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q GROUP BY 1`, s.cfg.Chain)
+	if err != nil {
+		return nil, err
+	}
+	var from []byte
+	var state string
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&from, &state, &n}, func() error {
+		counts = append(counts, pending.Count{Account: account(from), State: state, N: n})
+		return nil
+	})
+	return counts, err
 }
 
 // Cancel asks that an intent not be done any more. One that has no slot yet is

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/datadir"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
@@ -24,6 +25,8 @@ type Options struct {
 	Log     *slog.Logger
 	Reload  <-chan struct{} // asks for a reload
 	Hurry   <-chan struct{} // closed when an end that is under way is to be quick
+	// Chain makes the driver of an account; nil: as its configuration says.
+	Chain func(a config.Account) (chain.Chain, error)
 }
 
 // Node is a running node.
@@ -40,6 +43,7 @@ type Node struct {
 	cert   *web.Certificate
 	dir    *datadir.Dir
 	mint   *pgmint.Mint
+	desk   *desk
 
 	over    context.Context // ends with the node
 	gone    context.Context // ends when all electors have: no role's end is promised to anybody any more
@@ -97,6 +101,11 @@ func Run(ctx context.Context, o Options) error {
 	if n.mint != nil {
 		defer n.mint.Close()
 	}
+	n.desk = n.newDesk()
+	defer n.desk.close()
+	if err := n.admit(ctx, n.cfg.Accounts); err != nil {
+		return err
+	}
 	closeSite, failed, err := n.serve(ctx)
 	if err != nil {
 		return err
@@ -136,6 +145,20 @@ func (n *Node) hire() error {
 	n.staff = &roster{found: n.found, want: map[string]config.Role{}}
 	n.health = &health{log: n.log, scopes: n.staff.Scopes, now: time.Now}
 	return nil
+}
+
+// admit makes accounts ready to be accepted for and sent from. An error has changed
+// nothing.
+func (n *Node) admit(ctx context.Context, accounts []config.Account) error {
+	if n.opts.Chain == nil {
+		if err := n.desk.keyring.openAll(accounts); err != nil {
+			return err
+		}
+	}
+	if err := n.compareChains(ctx, accounts); err != nil {
+		return err
+	}
+	return n.desk.serve(accounts)
 }
 
 // live waits for the end, and reads the file again when asked.

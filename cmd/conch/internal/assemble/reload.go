@@ -51,6 +51,9 @@ func (n *Node) reread() Outcome {
 	if err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
+	if err := n.admit(n.over, fresh.Accounts); err != nil {
+		return Outcome{Faults: faultsOf(err)}
+	}
 	out := compare(n.latest, fresh)
 	// What needs a restart stays as it is.
 	fresh.Node, fresh.Database, fresh.Named, fresh.Election.ID = n.cfg.Node, n.cfg.Database, n.cfg.Named, n.id

@@ -50,6 +50,11 @@ func Check(c config.Config) error {
 			fault(fmt.Sprintf("roles[%d].command", i), err)
 		}
 	}
+	for i, a := range c.Accounts {
+		if a.PasswordFile != "" {
+			fault(fmt.Sprintf("accounts[%d].password_file", i), checkPassword(a.PasswordFile))
+		}
+	}
 	if len(faults) > 0 {
 		return &config.FaultsError{List: faults}
 	}
@@ -69,7 +74,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	}
 	site, err := web.New(web.Config{
 		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
-		Ask: n.asker(), Metrics: metric.Page(n.meters), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog)), Transactions: n.desk, Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -23,6 +23,8 @@ func (n *Node) work(r config.Role, resign func(why error)) work {
 		door = fence.Fenced
 	}
 	switch {
+	case r.Account != nil:
+		return n.send(*r.Account)
 	case r.Command != nil:
 		return n.command(r, door)
 	case r.HTTP != "":

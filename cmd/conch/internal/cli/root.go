@@ -107,7 +107,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
+	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer(), a.tx())
 	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.sim(), a.doctor())
 	root.AddCommand(a.experiments()...)
 	root.AddCommand(a.services()...)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -18,6 +19,8 @@ type Config struct {
 	// and without roles; see Elector.
 	Election election.Config
 	Roles    []Role
+	Chains   []Chain
+	Accounts []Account // each of them is a role, too
 }
 
 // Node is [node].
@@ -47,6 +50,7 @@ type Role struct {
 	HTTP    string   // POST …/start when leading begins, …/stop when it ends
 	Builtin string   // BuiltinLog
 	Fenced  bool     // starts behind the fenced door instead of the act door
+	Account *Account // it sends this account's transactions, and does nothing else
 
 	Preferred    []string
 	Never        []string
@@ -82,14 +86,24 @@ func (r Role) Terms() Terms {
 // Settled are the roles with what they leave to [election] filled in: two that are
 // equal need nothing done when the file is read again.
 func (c Config) Settled() []Role {
-	roles := make([]Role, 0, len(c.Roles))
+	roles := make([]Role, 0, len(c.Roles)+len(c.Accounts))
 	e := c.Election
-	for _, r := range c.Roles {
+	for _, r := range c.all() {
 		r.Lease, r.LateThreshold = or(r.Lease, e.Lease), or(r.LateThreshold, e.LateThreshold)
 		r.Heartbeat, r.CheckInterval = or(r.Heartbeat, e.Heartbeat), or(r.CheckInterval, e.CheckInterval)
 		r.Takeover, r.DrainTimeout = or(r.Takeover, e.Takeover), or(r.DrainTimeout, defaultDrain)
 		r.LockTimeout = or(r.LockTimeout, e.LockTimeout)
 		roles = append(roles, r)
+	}
+	return roles
+}
+
+// all are the roles, and after them those that the accounts are. What an account's
+// role sends is refused by the chain and the database when stale: it needs no clock.
+func (c Config) all() []Role {
+	roles := slices.Clone(c.Roles)
+	for _, a := range c.Accounts {
+		roles = append(roles, Role{Name: a.Name, Scope: a.Scope, Fenced: true, Account: &a})
 	}
 	return roles
 }
@@ -115,8 +129,8 @@ func (c Config) Elector(roles ...Role) election.Config {
 
 // Scopes lists what the roles are about.
 func (c Config) Scopes() []string {
-	scopes := make([]string, 0, len(c.Roles))
-	for _, r := range c.Roles {
+	scopes := make([]string, 0, len(c.Roles)+len(c.Accounts))
+	for _, r := range c.all() {
 		scopes = append(scopes, r.Scope)
 	}
 	return scopes

@@ -126,7 +126,7 @@ func TestFaults(t *testing.T) {
 		{"FORGE's other name", one + "[election]\nrefresh_interval = \"3s\"\n", nil, []string{`it is called "heartbeat"`}},
 		{"unknown key of a role", one + "[[roles]]\nname = \"b\"\ncomand = \"x\"\n", nil, []string{"line 7, roles[1].comand", `"command"`}},
 		{"a later wing", one + "[[crons]]\nname = \"x\"\n[[alerts]]\n", nil, []string{"crons: [[crons]] is not in this version", "line 7, alerts"}},
-		{"all of them", "[[chains]]\n[[accounts]]\n[[contracts]]\n[[logs]]\n[[notify]]\n" + one, nil, []string{"line 1, chains", "line 2", "line 3", "line 4", "line 5, notify"}},
+		{"all of them", "[[contracts]]\n[[logs]]\n[[notify]]\n" + one, nil, []string{"line 1, contracts", "line 2", "line 3, notify"}},
 		{"a table for a value", one + "[node.listen]\nx = 1\n", nil, []string{"node.listen"}},
 		{"a value for a table", "node = 3\n" + one, nil, []string{"line 1, node: is a single value"}},
 		{"roles without brackets", "[roles]\nname = \"a\"\n[database]\nurl = \"postgres://db\"\n", nil, []string{"line 1, roles", "[[roles]]"}},

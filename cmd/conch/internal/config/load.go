@@ -65,6 +65,7 @@ func parse(text []byte) (map[string]any, *Fault) {
 func (d *decoder) config(values map[string]any, s Source) Config {
 	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}}
 	d.table("", values, d.sections(&c))
+	d.settleAccounts(&c)
 	getenv := func(name string) string {
 		said := map[string]string{pg.EnvURL: s.DB}[name]
 		file := map[string]string{

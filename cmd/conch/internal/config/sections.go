@@ -12,7 +12,7 @@ import (
 
 // later are the sections of wings that this version does not have. They are
 // refused: a cron that is never run must not look configured.
-var later = []string{"accounts", "alerts", "chains", "contracts", "crons", "logs", "notify"}
+var later = []string{"alerts", "contracts", "crons", "logs", "notify"}
 
 func (d *decoder) sections(c *Config) map[string]setter {
 	all := map[string]setter{
@@ -20,6 +20,8 @@ func (d *decoder) sections(c *Config) map[string]setter {
 		"database": func(place string, v any) { d.table(place, v, d.database(c)) },
 		"election": func(place string, v any) { d.table(place, v, d.election(c)) },
 		"roles":    func(place string, v any) { d.roles(place, v, c) },
+		"chains":   func(place string, v any) { d.chains(place, v, c) },
+		"accounts": func(place string, v any) { d.accounts(place, v, c) },
 	}
 	for _, name := range later {
 		all[name] = func(place string, _ any) {

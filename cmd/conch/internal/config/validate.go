@@ -13,12 +13,25 @@ import (
 // validate looks for what each key alone does not show.
 func (d *decoder) validate(c Config) {
 	d.validateNode(c)
-	if len(c.Roles) == 0 {
+	if len(c.Roles)+len(c.Accounts) == 0 {
 		d.fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
+	d.validateChains(c)
+	d.validateAccounts(c)
 	names, scopes := map[string]int{}, map[string]int{}
 	for i, r := range c.Settled() {
-		place := fmt.Sprintf("roles[%d]", i)
+		place := c.place(i)
+		if r.Account != nil {
+			if r.Scope == "" {
+				continue // it has no address, which was said
+			}
+			if first, taken := scopes[r.Scope]; taken {
+				d.fault(place, "%q is the scope of %s already", r.Scope, c.place(first))
+			}
+			scopes[r.Scope] = i
+			d.validateTerms(place, c, r)
+			continue
+		}
 		if r.Scope == "" {
 			d.fault(place, "has neither name nor scope: give it a name")
 			continue
@@ -33,6 +46,14 @@ func (d *decoder) validate(c Config) {
 		d.validateWork(place, r)
 		d.validateTerms(place, c, r)
 	}
+}
+
+// place names one of the settled roles as the file does.
+func (c Config) place(i int) string {
+	if i < len(c.Roles) {
+		return fmt.Sprintf("roles[%d]", i)
+	}
+	return fmt.Sprintf("accounts[%d]", i-len(c.Roles))
 }
 
 func (d *decoder) validateNode(c Config) {

@@ -47,6 +47,8 @@ type Config struct {
 	// node without a database: it has nobody to ask.
 	Ask     func(ctx context.Context, r pgmint.Request) error
 	Metrics http.Handler
+	// Transactions of the node's accounts; nil if it has none.
+	Transactions Transactions
 	// Tokens say who may do what. Nil, or none in it: everybody who reaches the
 	// listener may do everything, which CheckListen allows on loopback only.
 	Tokens *Tokens

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxBody is more than any request needs.
+// maxBody is more than any request needs that carries no call.
 const maxBody = 64 << 10
 
 // recorder knows what was answered.
@@ -55,7 +55,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		// let somebody act who no longer may.
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		r.Body = http.MaxBytesReader(out, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(out, r.Body, limitFor(r))
 		if err := s.checkHost(r); err != nil {
 			problemOf(err).write(w)
 			return
@@ -66,6 +66,14 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// limitFor is how large a body may be: only a call is ever large.
+func limitFor(r *http.Request) int64 {
+	if r.URL.Path == pathTransactions {
+		return maxCall
+	}
+	return maxBody
 }
 
 // checkHost refuses a name that does not have to be this machine's where nothing

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -25,11 +24,9 @@ func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit := defaultLimit
-	if text := r.URL.Query().Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxLimit {
-			return failf(http.StatusBadRequest, "limit = %q is not a number from 1 to %d", text, maxLimit)
-		}
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
 	}
 	at := time.Now()
 	events, err := s.reader.history(r.Context(), scope, limit)

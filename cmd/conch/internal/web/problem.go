@@ -18,6 +18,7 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 	Holder string `json:"holder,omitempty"` // who leads instead, where that helps
+	Field  string `json:"field,omitempty"`  // of the request, which is wrong
 	header [2]string
 }
 

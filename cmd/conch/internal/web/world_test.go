@@ -30,11 +30,12 @@ type world struct {
 	*electors
 	*database
 	cfg  web.Config
+	desk *desk
 	logs *safeBuffer
 }
 
 func newWorld() *world {
-	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}}
+	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}, desk: newDesk()}
 	w.cfg = web.Config{
 		ID: "node-1", Version: "v1.2.3", Electors: w.electors,
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
@@ -51,6 +52,7 @@ func newWorld() *world {
 		}),
 		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	w.cfg.Transactions = w.desk
 	return w
 }
 

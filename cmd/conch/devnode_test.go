@@ -1,0 +1,144 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	keystorePassword = "a password nobody must see"
+	// worthlessKey is what conch-devnode funds, and what testdata/keystore.json holds.
+	worthlessKey    = "098d92f435cd50256cba6c56eec13aa7c66bf777b96619abad28b985daae5ad7"
+	fundedAddress   = "0x6d2d50b5d17b86bf964d636751ed84b7b9fc8971"
+	nobodysAddress  = "0x00000000000000000000000000000000000000aa"
+	anothersAddress = "0x00000000000000000000000000000000000000bb"
+)
+
+var builtDevnode struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// devnodeProgram builds the node, once. CONCH_DEVNODE names one that is built already.
+func devnodeProgram(t testing.TB) string {
+	t.Helper()
+	builtDevnode.Do(func() {
+		if builtDevnode.path = os.Getenv("CONCH_DEVNODE"); builtDevnode.path != "" {
+			return
+		}
+		builtDevnode.path = filepath.Join(filepath.Dir(program), "conch-devnode-built.test")
+		// As make build does it, so that the two share what they compile.
+		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", builtDevnode.path, "../../chain/evm/cmd/conch-devnode")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			builtDevnode.err = fmt.Errorf("building conch-devnode: %w\n%s", err, out)
+		}
+	})
+	if builtDevnode.err != nil {
+		t.Fatal(builtDevnode.err)
+	}
+	return builtDevnode.path
+}
+
+// devnode is a chain of its own, ended with the test.
+type devnode struct {
+	t   testing.TB
+	url string
+}
+
+func startDevnode(t testing.TB, args ...string) *devnode {
+	t.Helper()
+	args = append([]string{"--block-time", "200ms", "--parent", strconv.Itoa(os.Getpid())}, args...)
+	if !strings.Contains(strings.Join(args, " "), "--listen") {
+		args = append(args, "--listen", "127.0.0.1:0")
+	}
+	cmd := exec.Command(devnodeProgram(t), args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var ready struct {
+		HTTP    string `json:"http"`
+		Account string `json:"account"`
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil || !strings.EqualFold(ready.Account, fundedAddress) {
+		t.Fatalf("conch-devnode: %v %q", err, line)
+	}
+	return &devnode{t, ready.HTTP}
+}
+
+// call asks the chain itself: it is the oracle.
+func (d *devnode) call(method string, args ...any) any {
+	d.t.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": args})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	answer, err := http.Post(d.url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var out struct{ Result, Error any }
+	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || out.Error != nil {
+		d.t.Fatalf("%s: %v %v", method, err, out.Error)
+	}
+	return out.Result
+}
+
+func (d *devnode) balance(address string) string {
+	d.t.Helper()
+	n, ok := new(big.Int).SetString(strings.TrimPrefix(d.call("eth_getBalance", address, "latest").(string), "0x"), 16)
+	if !ok {
+		d.t.Fatal("no balance")
+	}
+	return n.String()
+}
+
+func (d *devnode) count() string {
+	return d.call("eth_getTransactionCount", fundedAddress, "latest").(string)
+}
+
+// account is a configuration's section for the funded account; its files are in the
+// folder DIR.
+func (d *devnode) account(n *daemon, more string) string {
+	return accountAt(n, d.url, 1337, more)
+}
+
+func accountAt(n *daemon, url string, chainID int, more string) string {
+	n.t.Helper()
+	sealed, err := os.ReadFile("testdata/keystore.json")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for name, text := range map[string]string{"key.json": string(sealed), "password": keystorePassword + "\n"} {
+		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("[[chains]]\nname = \"dev\"\nkind = \"evm\"\nurl = %q\nchain_id = %d\nfinality = 2\n"+
+		"[[accounts]]\nname = \"payer\"\nchain = \"dev\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n%s", url, chainID, more)
+}

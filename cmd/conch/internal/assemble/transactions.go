@@ -1,0 +1,138 @@
+package assemble
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/pending"
+)
+
+// What a desk is to the API: transactions, whatever chain they are for.
+
+var _ web.Transactions = (*desk)(nil)
+
+// Accept implements web.Transactions.
+func (d *desk) Accept(ctx context.Context, w web.Wish) (string, error) {
+	a, book, known := d.find(w.Account)
+	if !known {
+		return "", web.ErrUnknownAccount
+	}
+	switch {
+	case len(w.To) == 0 && len(w.Data) == 0:
+		return "", &web.FieldError{Field: "to", Text: "is missing, which is for creating a contract, and there is no data to create one of"}
+	case len(w.To) != 0 && len(w.To) != len(a.Address):
+		return "", &web.FieldError{Field: "to", Text: "is no address: 0x and 40 hexadecimal digits"}
+	}
+	in, err := book.Accept(ctx, pending.Intent{
+		Account: a.Address, Key: w.Key, Creator: d.id,
+		Call: chain.Call{To: w.To, Value: w.Value, Data: w.Data, Gas: w.Gas},
+	})
+	if errors.Is(err, pending.ErrConflict) {
+		return "", web.ErrKeyTaken
+	}
+	if err != nil {
+		return "", err
+	}
+	d.wake(a.Chain.ID(), a.Address)
+	return idText(in.ID), nil
+}
+
+// Transaction implements web.Transactions.
+func (d *desk) Transaction(ctx context.Context, text string) (web.Transaction, error) {
+	id, err := parseID(text)
+	if err != nil {
+		return web.Transaction{}, err
+	}
+	for _, b := range d.books() {
+		r, err := b.Get(ctx, id)
+		if errors.Is(err, pending.ErrNotFound) {
+			continue
+		}
+		return d.show(b.id, r), err
+	}
+	return web.Transaction{}, web.ErrUnknownTransaction
+}
+
+// Transactions implements web.Transactions.
+func (d *desk) Transactions(ctx context.Context, s web.Selection) (all []web.Transaction, err error) {
+	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most}
+	books := d.books()
+	if s.Account != "" {
+		a, b, known := d.find(s.Account)
+		if !known {
+			return nil, web.ErrUnknownAccount
+		}
+		f.Account, books = a.Address, []book{{a.Chain.ID(), b}}
+	}
+	for _, b := range books {
+		found, err := b.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			all = append(all, d.show(b.id, r))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b web.Transaction) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return all[:min(len(all), s.Most)], nil
+}
+
+// Cancel implements web.Transactions.
+func (d *desk) Cancel(ctx context.Context, text string) error {
+	id, err := parseID(text)
+	if err != nil {
+		return err
+	}
+	for _, b := range d.books() {
+		if err := b.Cancel(ctx, id); !errors.Is(err, pending.ErrNotFound) {
+			d.wakeAll()
+			return err
+		}
+	}
+	return web.ErrUnknownTransaction
+}
+
+func (d *desk) show(id string, r pending.Record) web.Transaction {
+	t := web.Transaction{
+		ID: idText(r.ID), Account: d.nameOf(seat{id, r.Account}), Chain: id, Address: r.Account.String(),
+		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
+		Cancelling: r.Cancel && r.Fate == pending.Open, Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
+	}
+	if len(r.Call.To) > 0 {
+		t.To = "0x" + hex.EncodeToString(r.Call.To)
+	}
+	if r.Call.Value != nil {
+		t.Value = r.Call.Value.String()
+	}
+	if r.Index != nil {
+		state := r.Last.Status.String()
+		t.Nonce, t.State = r.Index, &state
+	}
+	if r.Last.Hash != "" {
+		hash := r.Last.Hash.String()
+		t.Hash = &hash
+	}
+	if r.Last.Block.Hash != "" {
+		t.Block = &web.BlockName{Number: r.Last.Block.Number, Hash: r.Last.Block.Hash.String()}
+	}
+	return t
+}
+
+func idText(id pending.ID) string {
+	h := hex.EncodeToString(id[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
+
+// parseID reads a UUID; whatever is none is no transaction's.
+func parseID(text string) (id pending.ID, err error) {
+	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(raw) != len(id) || idText(pending.ID(raw)) != strings.ToLower(text) {
+		return id, web.ErrUnknownTransaction
+	}
+	return pending.ID(raw), nil
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	envNode      = "CONCH_NODE_URL"
+	envTokenFile = "CONCH_TOKEN_FILE" //nolint:gosec // where a token is, not one
+	localNode    = "http://127.0.0.1:7070"
+
+	requestPatience = 20 * time.Second
+	largestAnswer   = 64 << 20
+)
+
+// client asks a node over its API.
+type client struct {
+	node      string
+	tokenFile string
+	base      string
+	token     string
+	http      *http.Client
+}
+
+func (c *client) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.node, "node", "", "`URL` of any node's API, or unix:/path; else "+envNode+", else "+localNode)
+	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "`file` with the token; else "+envTokenFile)
+}
+
+// prepare finds out whom to ask, and with which token.
+func (c *client) prepare(getenv func(string) string) error {
+	node, file := c.node, c.tokenFile
+	if node == "" {
+		node = getenv(envNode)
+	}
+	if node == "" {
+		node = localNode
+	}
+	if file == "" {
+		file = getenv(envTokenFile)
+	}
+	c.http = &http.Client{Timeout: requestPatience}
+	c.base = strings.TrimSuffix(node, "/")
+	if path, local := strings.CutPrefix(node, "unix:"); local {
+		c.base = "http://localhost"
+		c.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}
+	}
+	u, err := url.Parse(c.base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usagef("--node is not a URL such as https://conch.example:7070, nor unix:/path")
+	}
+	if file == "" {
+		return nil
+	}
+	if u.Scheme == "http" && !isLocal(u.Hostname()) {
+		return usagef("the token would travel to %s in the clear: use https", u.Host)
+	}
+	if c.token, err = readToken(file); err != nil {
+		return usage{err}
+	}
+	return nil
+}
+
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// readToken takes the first token of a file as nodes have it: alone on its line, or
+// after a name.
+func readToken(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("the token can not be read: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
+			return words[len(words)-1], nil
+		}
+	}
+	return "", errors.New(file + " holds no token")
+}
+
+// unansweredError says that a request may have been carried out.
+type unansweredError struct{ error }
+
+func (e unansweredError) Unwrap() error { return e.error }
+
+// ask makes a request and reads its answer into out.
+func (c *client) ask(ctx context.Context, method, path string, body, out any) error {
+	var sent io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" {
+			return fmt.Errorf("no node answers at %s: start one, or name another with --node", c.base)
+		}
+		return unansweredError{fmt.Errorf("the node at %s gave no answer: %w", c.base, err)}
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
+	if err != nil {
+		return unansweredError{fmt.Errorf("the answer of the node at %s broke off: %w", c.base, err)}
+	}
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return refusalOf(answer.StatusCode, text)
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
+	}
+	return nil
+}
+
+// refusalOf gives a problem document's own sentence.
+func refusalOf(status int, text []byte) error {
+	var problem struct{ Title, Detail string }
+	if json.Unmarshal(text, &problem) != nil || problem.Title == "" {
+		return fmt.Errorf("the node refused: %d %s", status, http.StatusText(status))
+	}
+	said := problem.Title
+	if problem.Detail != "" {
+		said = problem.Detail
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		said += ": name a file that holds one with --token-file"
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return usage{errors.New(said)}
+	}
+	return errors.New(said)
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+func (c *client) transaction(ctx context.Context, id string) (raw json.RawMessage, t transaction, err error) {
+	if err = c.ask(ctx, http.MethodGet, "/v1/transactions/"+url.PathEscape(id), nil, &raw); err == nil {
+		err = json.Unmarshal(raw, &t)
+	}
+	return raw, t, err
+}
+
+// await follows a transaction until its end, with a line for each step on stderr. A
+// node that does not answer for a while is asked again.
+func (a *app) await(ctx context.Context, c *client, id string) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	said := ""
+	for {
+		raw, t, err := c.transaction(ctx, id)
+		_, unanswered := errors.AsType[unansweredError](err)
+		if err != nil && !unanswered {
+			return fmt.Errorf("%w; the transaction is %s", err, id)
+		}
+		if line := t.line(); err == nil && line != said {
+			said = line
+			_, _ = fmt.Fprintln(a.Stderr, id+" "+line)
+		}
+		if err == nil && t.over() {
+			if err := a.show(raw, t); err != nil {
+				return err
+			}
+			return t.verdict()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+		}
+	}
+}
+
+func (t transaction) over() bool {
+	return t.Fate == "done" || t.Fate == "cancelled" || t.Fate == "rejected"
+}
+
+// verdict is an error unless the transaction did what it was sent for.
+func (t transaction) verdict() error {
+	switch {
+	case t.Fate == "rejected":
+		return fmt.Errorf("the transaction was rejected: %s", orDash(t.Why))
+	case t.Fate != "done":
+		return fmt.Errorf("the transaction was %s", t.Fate)
+	case t.Failed:
+		return errors.New("the transaction is in the chain and had no effect: its call failed")
+	}
+	return nil
+}
+
+// line is where a transaction stands, in a few words.
+func (t transaction) line() string {
+	text := t.Fate
+	if t.State != nil {
+		text += " " + *t.State
+	}
+	if t.Nonce != nil {
+		text += fmt.Sprintf(" nonce %d", *t.Nonce)
+	}
+	if t.Block != nil {
+		text += fmt.Sprintf(" block %d", t.Block.Number)
+	}
+	return text
+}
+
+func (a *app) show(raw json.RawMessage, t transaction) error {
+	if a.json {
+		return a.document(raw)
+	}
+	for _, row := range [][2]string{
+		{"id", t.ID},
+		{"account", t.Account},
+		{"to", orDash(t.To)},
+		{"value", t.Value},
+		{"fate", t.Fate},
+		{"why", t.Why},
+		{"state", orDash(text(t.State))},
+		{"nonce", orDash(number(t.Nonce))},
+		{"hash", orDash(text(t.Hash))},
+		{"created", clock(t.CreatedAt)},
+	} {
+		if row[1] == "" {
+			continue
+		}
+		if err := a.line("%-8s %s", row[0], row[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list prints one object a line, or a table.
+func (a *app) list(all []json.RawMessage) error {
+	var rows []string
+	for _, raw := range all {
+		if a.json {
+			if err := a.document(raw); err != nil {
+				return err
+			}
+			continue
+		}
+		var t transaction
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return err
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, orDash(number(t.Nonce)), t.Fate, orDash(text(t.State)), clock(t.CreatedAt)))
+	}
+	if a.json {
+		return nil
+	}
+	return a.table("ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", rows)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func number(n *uint64) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
+}

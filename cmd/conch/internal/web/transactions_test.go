@@ -1,0 +1,199 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+)
+
+const (
+	firstID  = "00000000-0000-4000-8000-000000000001"
+	secondID = "00000000-0000-4000-8000-000000000002"
+	toTX     = "/v1/transactions"
+	to20     = `"to":"0x00000000000000000000000000000000000000aa"`
+)
+
+// desk keeps wishes as the real one does, in a map.
+type desk struct {
+	mu    sync.Mutex
+	kept  map[string]web.Transaction
+	err   error
+	hangs bool
+	asked []web.Wish
+	most  []web.Selection
+}
+
+func newDesk() *desk {
+	state, nonce, hash := "finalized", uint64(3), "0xab"
+	return &desk{kept: map[string]web.Transaction{firstID: {
+		ID: firstID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "5", Data: "0x", Key: "k", State: &state, Fate: "done",
+		Nonce: &nonce, Hash: &hash, Block: &web.BlockName{Number: 9, Hash: "0xcd"}, Creator: "node-1", CreatedAt: time.Unix(1, 0).UTC(),
+	}, secondID: {ID: secondID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "0", Data: "0x", Fate: "queued", CreatedAt: time.Unix(2, 0).UTC()}}}
+}
+
+func (d *desk) ready(ctx context.Context) error {
+	if d.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return d.err
+}
+
+func (d *desk) Accept(ctx context.Context, w web.Wish) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case w.Account != "payer":
+		return "", web.ErrUnknownAccount
+	case w.Key == "k" && w.Value.Cmp(big.NewInt(5)) != 0:
+		return "", web.ErrKeyTaken
+	case len(w.To) != 20:
+		return "", &web.FieldError{Field: "to", Text: "is no address"}
+	}
+	d.asked = append(d.asked, w)
+	return firstID, d.ready(ctx)
+}
+
+func (d *desk) Transaction(ctx context.Context, id string) (web.Transaction, error) {
+	t, known := d.kept[id]
+	if !known {
+		return t, web.ErrUnknownTransaction
+	}
+	return t, d.ready(ctx)
+}
+
+func (d *desk) Transactions(ctx context.Context, s web.Selection) ([]web.Transaction, error) {
+	d.most = append(d.most, s)
+	if s.Account == "nobody" {
+		return nil, web.ErrUnknownAccount
+	}
+	return []web.Transaction{d.kept[firstID]}, d.ready(ctx)
+}
+
+func (d *desk) Cancel(ctx context.Context, id string) error {
+	if _, known := d.kept[id]; !known {
+		return web.ErrUnknownTransaction
+	}
+	return d.ready(ctx)
+}
+
+func noAccounts(w *world)     { w.cfg.Transactions = nil }
+func deskAway(w *world)       { w.desk.err = errAway }
+func deskHangs(w *world)      { w.desk.hangs, w.cfg.Patience = true, 50*time.Millisecond }
+func body(more string) string { return `{"account":"payer",` + to20 + more + `}` }
+
+var transactionAnswers = []exchange{
+	{name: "accepted", ask: "POST " + toTX, body: body(`,"value":"5","data":"0x01","idempotency_key":"k","gas":21000`), status: 202, want: `{"id":"` + firstID + `"}`, sends: "Location: " + toTX + "/" + firstID},
+	{name: "without a value", ask: "POST " + toTX, body: body(""), status: 202, want: firstID},
+	{name: "a call of 64 kB", ask: "POST " + toTX, body: body(`,"data":"0x` + strings.Repeat("ab", 64<<10) + `"`), status: 202, want: firstID},
+	{name: "too large", ask: "POST " + toTX, body: body(`,"data":"0x` + strings.Repeat("ab", 200<<10) + `"`), status: 413, want: "is not read"},
+	{name: "no JSON", ask: "POST " + toTX, body: `{"account":`, status: 400, want: "not what is documented"},
+	{name: "a number for a value", ask: "POST " + toTX, body: body(`,"value":5`), status: 400, want: "value"},
+	{name: "a misspelt key", ask: "POST " + toTX, body: body(`,"idempotency-key":"k"`), status: 400, want: "idempotency-key"},
+	{name: "text", ask: "POST " + toTX, body: "x", header: "Content-Type: text/plain", status: 415},
+	{name: "nothing", ask: "POST " + toTX, status: 422, want: `"field":"account"`},
+	{name: "an unknown account", ask: "POST " + toTX, body: `{"account":"x",` + to20 + `}`, status: 422, want: "unknown-account"},
+	{name: "bad hex", ask: "POST " + toTX, body: `{"account":"payer","to":"0xzz"}`, status: 422, want: `"field":"to"`},
+	{name: "odd hex", ask: "POST " + toTX, body: body(`,"data":"0x1"`), status: 422, want: `"field":"data"`},
+	{name: "no address", ask: "POST " + toTX, body: `{"account":"payer","to":"0x01"}`, status: 422, want: `"field":"to"`},
+	{name: "a negative value", ask: "POST " + toTX, body: body(`,"value":"-1"`), status: 422, want: `"field":"value"`},
+	{name: "a value with a point", ask: "POST " + toTX, body: body(`,"value":"1.5"`), status: 422, want: `"field":"value"`},
+	{name: "no value at all", ask: "POST " + toTX, body: body(`,"value":""`), status: 422, want: `"field":"value"`},
+	{name: "a value of 257 bits", ask: "POST " + toTX, body: body(`,"value":"` + new(big.Int).Lsh(big.NewInt(1), 256).String() + `"`), status: 422, want: "256 bits"},
+	{name: "a long key", ask: "POST " + toTX, body: body(`,"idempotency_key":"` + strings.Repeat("k", 201) + `"`), status: 422, want: `"field":"idempotency_key"`},
+	{name: "a key with a NUL", ask: "POST " + toTX, body: body(`,"idempotency_key":"a\u0000b"`), status: 422, want: `"field":"idempotency_key"`},
+	{name: "a key twice", ask: "POST " + toTX, body: body(`,"value":"6","idempotency_key":"k"`), status: 409, want: "key-taken"},
+	{name: "no database", given: deskAway, ask: "POST " + toTX, body: body(""), status: 503, want: "database-unavailable"},
+	{name: "it hangs", given: deskHangs, ask: "POST " + toTX, body: body(""), status: 504, want: "database-timeout"},
+	{name: "no accounts", given: noAccounts, ask: "POST " + toTX, body: body(""), status: 404, want: "no-accounts"},
+
+	{name: "one", ask: "GET " + toTX + "/" + firstID, status: 200, want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{name: "one that waits", ask: "GET " + toTX + "/" + secondID, status: 200, want: `"state":null`},
+	{name: "of no id", ask: "GET " + toTX + "/x", status: 404, want: "unknown-transaction"},
+	{name: "one, no database", given: deskAway, ask: "GET " + toTX + "/" + firstID, status: 503, want: "database-unavailable"},
+	{name: "one, it hangs", given: deskHangs, ask: "GET " + toTX + "/" + firstID, status: 504},
+	{name: "all", ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", status: 200, want: `"transactions":[{`},
+	{name: "too many", ask: "GET " + toTX + "?limit=1001", status: 400, want: "limit"},
+	{name: "no state", ask: "GET " + toTX + "?state=lost", status: 400, want: "state"},
+	{name: "no fate", ask: "GET " + toTX + "?fate=", status: 400, want: "fate"},
+	{name: "nobody's", ask: "GET " + toTX + "?account=nobody", status: 422, want: "unknown-account"},
+	{name: "all, no accounts", given: noAccounts, ask: "GET " + toTX, status: 404, want: "no-accounts"},
+	{name: "all, no database", given: deskAway, ask: "GET " + toTX, status: 503},
+	{name: "all, it hangs", given: deskHangs, ask: "GET " + toTX, status: 504},
+
+	{name: "cancelled", ask: "POST " + toTX + "/" + secondID + "/cancel", status: 202, want: `"fate":"queued"`},
+	{name: "too late", ask: "POST " + toTX + "/" + firstID + "/cancel", status: 409, want: "too-late"},
+	{name: "cancelling nothing", ask: "POST " + toTX + "/x/cancel", status: 404, want: "unknown-transaction"},
+	{name: "cancelling, no database", given: deskAway, ask: "POST " + toTX + "/" + secondID + "/cancel", status: 503},
+	{name: "cancelling, it hangs", given: deskHangs, ask: "POST " + toTX + "/" + secondID + "/cancel", status: 504},
+	{name: "reading a cancel", ask: "GET " + toTX + "/" + secondID + "/cancel", status: 405, sends: "Allow: POST"},
+	{name: "deleting", ask: "DELETE " + toTX + "/" + secondID, status: 405, sends: "Allow: GET, HEAD"},
+}
+
+// Sending and cancelling need a token that operates; looking needs one that reads.
+func TestTransactionsNeedTokens(t *testing.T) {
+	w := newWorld()
+	w.protect(t)
+	api := w.site(t).API()
+	for _, c := range []struct {
+		ask, secret string
+		status      int
+	}{
+		{"POST " + toTX, "", 401},
+		{"POST " + toTX, readSecret, 403},
+		{"POST " + toTX, operateSecret, 202},
+		{"POST " + toTX + "/" + secondID + "/cancel", readSecret, 403},
+		{"POST " + toTX + "/" + secondID + "/cancel", operateSecret, 202},
+		{"GET " + toTX, "", 401},
+		{"GET " + toTX, readSecret, 200},
+		{"GET " + toTX + "/" + firstID, readSecret, 200},
+	} {
+		out := httptest.NewRecorder()
+		api.ServeHTTP(out, exchange{ask: c.ask, body: body(""), header: "Authorization: Bearer " + c.secret}.request())
+		if out.Code != c.status {
+			t.Errorf("%s with %q: %d %s", c.ask, c.secret, out.Code, out.Body)
+		}
+	}
+	if len(w.desk.asked) != 1 {
+		t.Errorf("accepted: %+v", w.desk.asked)
+	}
+	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
+		t.Errorf("the log: %s", logs)
+	}
+}
+
+// What is asked for is what the desk hears.
+func TestWishesAndSelectionsArriveWhole(t *testing.T) {
+	w := newWorld()
+	api := w.site(t).API()
+	for _, x := range []exchange{
+		{ask: "POST " + toTX, body: body(`,"value":"5","data":"0x0102","gas":7,"idempotency_key":"k"`)},
+		{ask: "GET " + toTX + "?account=payer&state=in_block&fate=open&limit=7"},
+	} {
+		api.ServeHTTP(httptest.NewRecorder(), x.request())
+	}
+	got := w.desk.asked[0]
+	if fmt.Sprint(got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7k" {
+		t.Errorf("%+v", got)
+	}
+	if w.desk.most[0] != (web.Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
+		t.Errorf("%+v", w.desk.most)
+	}
+}
+
+// The words of the document are those that the code takes.
+func TestDocumentedWordsOfTransactions(t *testing.T) {
+	s := readSpec(t)
+	for name, words := range map[string][]string{"TransactionState": web.States, "Fate": web.Fates} {
+		if got := fmt.Sprint(s.at(s.root, "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
+			t.Errorf("%s: %s, the code has %v", name, got, words)
+		}
+	}
+}

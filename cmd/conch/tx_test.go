@@ -1,0 +1,275 @@
+//go:build unix
+
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+const accountScope = "pending:evm:1337:" + fundedAddress
+
+// sender is a node with the funded account and an API.
+func sender(t *testing.T, id, db string, chain *devnode) *daemon {
+	t.Helper()
+	n := prepareDaemon(t, id, db, "")
+	n.write(fileOf(db, "listen = \"127.0.0.1:0\"\n"+chain.account(n, "")))
+	return n.start()
+}
+
+func (d *daemon) api() string {
+	d.says("serving the API")
+	return "http://" + d.value("serving the API", "address")
+}
+
+// post asks a node for a transaction.
+func post(t *testing.T, url, body string) (int, map[string]any) {
+	t.Helper()
+	answer, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatalf("%s: %s", url, text)
+	}
+	return answer.StatusCode, out
+}
+
+func wish(to, value, key string) string {
+	return fmt.Sprintf(`{"account":"payer","to":%q,"value":%q,"idempotency_key":%q}`, to, value, key)
+}
+
+// Two nodes and a real chain: one key is one transaction however often and wherever
+// it is asked for, a follower accepts, the successor of a killed leader goes on, and
+// no secret is ever written anywhere. The chain says what was done.
+func TestTransactionsThroughTwoNodes(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	one := sender(t, "n1", db.URL, chain)
+	one.says("sending", "account", "payer", "chain", "evm:1337", "epoch", 1.0)
+	two := sender(t, "n2", db.URL, chain)
+	two.says("leadership following", "scope", accountScope)
+
+	ids := make([]any, 20)
+	var asking sync.WaitGroup
+	for i := range ids {
+		node := []*daemon{one, two}[i%2].api()
+		asking.Go(func() {
+			code, body := post(t, node+"/v1/transactions", wish(nobodysAddress, "1000", "once"))
+			if code != http.StatusAccepted {
+				t.Errorf("%d %v", code, body)
+			}
+			ids[i] = body["id"]
+		})
+	}
+	asking.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == nil {
+			t.Fatalf("one key gave several transactions: %v", ids)
+		}
+	}
+	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1001", "once")); code != http.StatusConflict || body["type"] != "urn:conch:problem:key-taken" {
+		t.Errorf("the same key for another call: %d %v", code, body)
+	}
+	shown := conch(t, "tx", "show", fmt.Sprint(ids[0]), "--node", two.api(), "--wait", "--json")
+	got := decode[map[string]any](t, shown.done(t))
+	if got["fate"] != "done" || got["state"] != "finalized" || got["nonce"] != 0.0 || got["account"] != "payer" || got["as_of"] == nil {
+		t.Errorf("%v", got)
+	}
+	if b := chain.balance(nobodysAddress); b != "1000" {
+		t.Errorf("the chain has %s", b)
+	}
+
+	if code := one.stop(syscall.SIGKILL); code == 0 {
+		t.Error("it was not killed")
+	}
+	sent := conch(t, "tx", "send", "--node", two.api(), "--account", "payer", "--to", nobodysAddress, "--value", "7", "--data", "0x01", "--wait")
+	if text := sent.done(t); !strings.Contains(text, "fate     done") || !strings.Contains(sent.err, "nonce 1") {
+		t.Errorf("%q %q", text, sent.err)
+	}
+	two.says("sending", "account", "payer", "epoch", 2.0)
+	if b, n := chain.balance(nobodysAddress), chain.count(); b != "1007" || n != "0x2" {
+		t.Errorf("the chain has %s, and %s transactions", b, n)
+	}
+	lists(t, two.api())
+	if code := two.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, n := range []*daemon{one, two} {
+		tellsNoSecret(t, n.text()+sent.out+sent.err+shown.out+shown.err)
+	}
+}
+
+func tellsNoSecret(t *testing.T, text string) {
+	t.Helper()
+	for _, secret := range []string{keystorePassword, worthlessKey, strings.ToUpper(worthlessKey)} {
+		if strings.Contains(text, secret) {
+			t.Errorf("a secret was written down: %s", text)
+		}
+	}
+	if len(text) < 100 {
+		t.Error("there is nothing to look through")
+	}
+}
+
+// lists looks at what reads show after two transactions.
+func lists(t *testing.T, api string) {
+	t.Helper()
+	text := conch(t, "tx", "list", "--node", api, "--account", fundedAddress, "--state", "finalized", "--fate", "done", "--json").done(t)
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, `"creator":"n2"`) {
+		t.Errorf("list prints %s", text)
+	}
+	if text := conch(t, "tx", "list", "--node", api, "--fate", "queued").done(t); !strings.HasPrefix(text, "ID ") || strings.Count(text, "\n") != 1 {
+		t.Errorf("list prints %s", text)
+	}
+	conch(t, "tx", "list", "--node", api, "--state", "lost").refused(t, 2, "state")
+	conch(t, "tx", "list", "--node", api, "--account", "nobody").refused(t, 2, "account")
+	conch(t, "tx", "show", "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11", "--node", api).refused(t, 1, "no transaction")
+	id := decode[map[string]any](t, strings.SplitAfter(text, "\n")[0])["id"].(string)
+	conch(t, "tx", "cancel", id, "--node", api).refused(t, 1, "too late")
+	_, metrics := page(t, api+"/metrics")
+	for _, state := range []string{"queued", "future", "ready", "broadcast", "in_block", "retracted", "finality_timeout"} {
+		if want := fmt.Sprintf(`conch_pending_transactions{account="payer",state=%q} 0`, state); !strings.Contains(metrics, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if !strings.Contains(metrics, `conch_extrinsic_blocked_not_leader_total{scope="`+accountScope+`"} 0`) {
+		t.Error("refused sends are not counted")
+	}
+}
+
+// An endpoint that is down keeps nobody from leading or accepting; what was accepted
+// is sent once it is there. One that serves another chain is refused at the start.
+func TestTheChainIsAwayOrAnother(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	other := prepareDaemon(t, "n0", db.URL, "")
+	other.write(fileOf(db.URL, accountAt(other, chain.url, 1, "")))
+	conch(t, "node", "--config", other.file, "--log-level", "error").refused(t, 1, "chain ID 1337", "configuration says 1")
+
+	proxied := newDoor(t, strings.TrimPrefix(chain.url, "http://"))
+	n := prepareDaemon(t, "n1", db.URL, "")
+	n.write(fileOf(db.URL, "listen = \"127.0.0.1:0\"\n"+accountAt(n, "http://"+proxied.address, 1337, "")))
+	n.start().says("CHAIN UNREACHABLE: transactions are accepted, and none is sent", "chain", "dev")
+	n.says("sending", "account", "payer")
+	code, body := post(t, n.api()+"/v1/transactions", wish(anothersAddress, "5", "early"))
+	if code != http.StatusAccepted {
+		t.Fatalf("%d %v", code, body)
+	}
+	if _, metrics := page(t, n.api()+"/metrics"); !strings.Contains(metrics, `conch_pending_transactions{account="payer",state="queued"} 1`) {
+		t.Error("what waits is not counted")
+	}
+	proxied.open()
+	conch(t, "tx", "show", body["id"].(string), "--node", n.api(), "--wait").done(t)
+	if b := chain.balance(anothersAddress); b != "5" {
+		t.Errorf("the chain has %s", b)
+	}
+	tellsNoSecret(t, n.text())
+}
+
+// With the database away nothing is accepted: 503, and the gate is shut.
+func TestNoDatabaseNoIntent(t *testing.T) {
+	t.Parallel()
+	chain := startDevnode(t)
+	n := sender(t, "n1", "postgres://conch:hunter2@127.0.0.1:1/app", chain)
+	n.says("transactions can not be kept")
+	code, body := post(t, n.api()+"/v1/transactions", wish(nobodysAddress, "5", "k"))
+	if code != http.StatusServiceUnavailable || body["type"] != "urn:conch:problem:database-unavailable" {
+		t.Errorf("%d %v", code, body)
+	}
+	if code, _ := get(t, n.api()+"/v1/scopes/"+accountScope+"/gate"); code != http.StatusServiceUnavailable {
+		t.Errorf("the gate: %d", code)
+	}
+	if text := n.text() + fmt.Sprint(body); strings.Contains(text, "hunter2") {
+		t.Error("the database's password was written down")
+	}
+}
+
+// Standalone: the same without a database, and it says what a crash costs. (S18)
+func TestTransactionsStandalone(t *testing.T) {
+	t.Parallel()
+	chain := startDevnode(t)
+	n := prepareDaemon(t, "n1", "", "")
+	n.write("[node]\nstandalone = true\nlisten = \"127.0.0.1:0\"\n" + chain.account(n, ""))
+	n.start().says("standalone: transactions are kept in memory, and a crash loses all of them, those that were sent included")
+	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress, "--value", "9", "--wait").done(t)
+	if b := chain.balance(nobodysAddress); b != "9" {
+		t.Errorf("the chain has %s", b)
+	}
+	if code := n.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	tellsNoSecret(t, n.text())
+}
+
+// Accounts come and go with a reload; a wrong password changes nothing.
+func TestAccountsAreReloaded(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	const role = "listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"a\"\n"
+	n := startDaemon(t, "n1", db.URL, role)
+	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress).refused(t, 2, "no account")
+	n.write(fileOf(db.URL, role+chain.account(n, "max_in_flight = 10\n")))
+	secret := "not the password"
+	if err := os.WriteFile(filepath.Join(n.dir, "password"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := conch(t, "reload", "--config", n.file)
+	if r.code != 1 || !strings.Contains(r.err, "does not open") || strings.Contains(r.err+n.text(), secret) {
+		t.Errorf("%d %s", r.code, r.err)
+	}
+	chain.account(n, "") // the right one again
+	if text := conch(t, "reload", "--config", n.file).done(t); !strings.Contains(text, "started: "+accountScope) {
+		t.Errorf("reload prints %q", text)
+	}
+	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress, "--value", "3", "--wait").done(t)
+	n.write(fileOf(db.URL, role))
+	if text := conch(t, "reload", "--config", n.file).done(t); !strings.Contains(text, "drained: "+accountScope) {
+		t.Errorf("reload prints %q", text)
+	}
+	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress).refused(t, 2, "no account")
+	tellsNoSecret(t, n.text())
+}
+
+// What the command line refuses before it asks anybody.
+func TestTxUsage(t *testing.T) {
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("# ours\nops 0123456789abcdefghij\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		says []string
+	}{
+		{"tx", 2, []string{"send, show, list, cancel"}},
+		{"tx send --to 0x00", 2, []string{"--account"}},
+		{"tx show", 2, []string{"one ID"}},
+		{"tx list --node ftp://x", 2, []string{"--node"}},
+		{"tx list --node http://127.0.0.1:1", 1, []string{"no node answers", "--node"}},
+		{"tx list --node http://conch.example:7070 --token-file " + token, 2, []string{"in the clear", "https"}},
+		{"tx list --node http://127.0.0.1:1 --token-file nowhere", 2, []string{"token can not be read"}},
+	} {
+		conch(t, strings.Fields(c.args)...).refused(t, c.code, c.says...)
+	}
+	for _, command := range []string{"send", "show", "list", "cancel"} {
+		if text := conch(t, "tx", command, "--help").done(t); !strings.Contains(text, "Examples:\n  ") || !strings.Contains(text, "conch tx "+command) {
+			t.Errorf("the help of tx %s has no example", command)
+		}
+	}
+}

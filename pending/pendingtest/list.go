@@ -1,0 +1,58 @@
+package pendingtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/conchhq/conch/pending"
+)
+
+func listsAndCounts(t *testing.T, f Fixture) {
+	names := map[pending.ID]string{}
+	for n, key := range []string{"done", "sent", "waits", "rejected"} {
+		names[f.accept(t, key, n).ID] = key
+	}
+	id := func(key string) *pending.ID {
+		for id, name := range names {
+			if name == key {
+				return &id
+			}
+		}
+		return nil
+	}
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, id("done")), slot(1, id("sent"))}, Rejects: []pending.Reject{{Intent: *id("rejected"), Why: "no"}}})
+	f.write(t, pending.Batch{Changes: []pending.Change{
+		final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.Broadcast},
+	}})
+	for _, c := range []struct {
+		filter pending.Filter
+		want   string
+	}{
+		{pending.Filter{Most: 9}, "[rejected waits sent done]"},
+		{pending.Filter{Most: 2}, "[rejected waits]"},
+		{pending.Filter{Most: 9, Account: Account}, "[rejected waits sent done]"},
+		{pending.Filter{Most: 9, Account: "somebody else's"}, "[]"},
+		{pending.Filter{Most: 9, State: "broadcast"}, "[sent]"},
+		{pending.Filter{Most: 9, State: "future"}, "[]"},
+		{pending.Filter{Most: 9, Standing: pending.Queued}, "[waits]"},
+		{pending.Filter{Most: 9, Standing: "open"}, "[sent]"},
+		{pending.Filter{Most: 9, Standing: "done", State: "finalized"}, "[done]"},
+	} {
+		found, err := f.Store.List(t.Context(), c.filter)
+		got := []string{}
+		for _, r := range found {
+			got = append(got, names[r.ID])
+		}
+		if err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("%+v: %v, %v; want %s", c.filter, got, err, c.want)
+		}
+	}
+	counts, err := f.Store.Counts(t.Context())
+	got := map[pending.Count]bool{}
+	for _, c := range counts {
+		got[c] = true
+	}
+	if err != nil || len(got) != 2 || !got[pending.Count{Account: Account, State: "broadcast", N: 1}] || !got[pending.Count{Account: Account, State: pending.Queued, N: 1}] {
+		t.Errorf("counts %+v, %v", counts, err)
+	}
+}
