@@ -273,3 +273,27 @@ func TestTxUsage(t *testing.T) {
 		}
 	}
 }
+
+// config check looks at an account's files, and prints nothing that is in them.
+func TestConfigCheckOfAccounts(t *testing.T) {
+	t.Parallel()
+	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "")
+	d.write(fileOf("postgres://conch@127.0.0.1:1/app", accountAt(d, "http://127.0.0.1:1/SECRET", 1337, "")))
+	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
+		t.Errorf("check prints %q", text)
+	}
+	if err := os.Chmod(filepath.Join(d.dir, "password"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := conch(t, "config", "check", "--config", d.file)
+	if r.code != 2 || !strings.Contains(r.out, "accounts[0].password_file: every user of this machine may read it") {
+		t.Errorf("%d %s%s", r.code, r.out, r.err)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "key.json"), []byte(`{"version":3,"address":"`+keystorePassword+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = conch(t, "config", "check", "--config", d.file, "--json")
+	if r.code != 2 || !strings.Contains(r.out, "accounts[0].keystore") || strings.Contains(r.out+r.err, "SECRET") || strings.Contains(r.out+r.err, keystorePassword) {
+		t.Errorf("%d %s%s", r.code, r.out, r.err)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -157,7 +156,7 @@ func checkPassword(file string) error {
 	case err != nil:
 		return fmt.Errorf("can not be read: %w", err)
 	case info.Mode().Perm()&0o007 != 0:
-		return fmt.Errorf("every user of this machine may read it: chmod %s %s", fs.FileMode(0o600).String(), file)
+		return fmt.Errorf("every user of this machine may read it: chmod 600 %s", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {

@@ -1,0 +1,84 @@
+package assemble
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/fence"
+)
+
+// S17: a send that the gate refused is warned of and counted.
+func TestRefusedSendsAreCounted(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	a := config.Account{Name: "payer", Scope: "pending:s"}
+	n := &Node{
+		log:    slog.New(slog.NewTextHandler(&text, nil)),
+		meters: metric.New([]string{a.Scope}, func(string) *fence.Gate { return nil }, nil),
+	}
+	n.reports(a).Refused(&fence.ShutError{Scope: a.Scope, Holder: "somebody"})
+	out := httptest.NewRecorder()
+	metric.Page(n.meters).ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(out.Body.String(), `conch_extrinsic_blocked_not_leader_total{scope="pending:s"} 1`) {
+		t.Error("it was not counted")
+	}
+	if !strings.Contains(text.String(), "level=WARN") || !strings.Contains(text.String(), "holder=somebody") {
+		t.Error(text.String())
+	}
+}
+
+// S21: what fails at every try is said loudly, and each thing once in a while.
+func TestComplaintsAreLoudAndRare(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	now := time.Unix(0, 0)
+	c := &complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: func() time.Time { return now }, said: map[string]time.Time{}}
+	for range 3 {
+		for range 100 {
+			c.about(fmt.Errorf("dial: %w", chain.ErrUnreachable))
+			c.about(os.ErrDeadlineExceeded)
+			c.about(context.Canceled)
+		}
+		now = now.Add(loudEvery)
+	}
+	got := text.String()
+	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CAN NOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {
+		t.Error(got)
+	}
+	if strings.Count(got, "level=ERROR") != 6 {
+		t.Error("not loud")
+	}
+}
+
+// A password that everybody may read is refused, and never repeated.
+func TestPasswordFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := checkPassword(file); err == nil {
+		t.Error("there is none")
+	}
+	if err := os.WriteFile(file, []byte("SECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o440: true, 0o644: false, 0o604: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		err := checkPassword(file)
+		if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
+			t.Errorf("%o: %v", mode, err)
+		}
+	}
+}
