@@ -15,27 +15,34 @@ func TestNodesThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	const role = "[[roles]]\nname = \"a\"\nbuiltin = \"log\"\n"
 	const db = "postgres://conch@127.0.0.1:1/app"
-	taken := startDaemon(t, "n1", db, role)
-	for _, c := range []struct {
+	type start struct {
 		name, text string
 		code       int
 		says       []string
-	}{
+	}
+	try := func(t *testing.T, c start) {
+		t.Helper()
+		d := prepareDaemon(t, "n2", db, "")
+		d.write(c.text)
+		if err := os.WriteFile(filepath.Join(d.dir, "short"), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conch(t, "node", "--config", d.file, "--log-level", "error").refused(t, c.code, c.says...)
+	}
+	// At once: tests beside this one could take until n1's time is up.
+	taken := startDaemon(t, "n1", db, role)
+	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"another node uses this data_dir"}})
+	for _, c := range []start{
 		{"no database", role, 2, []string{"no database", "standalone = true"}},
 		{"a fault", "[node]\nlisen = 1\n" + role, 2, []string{"conch.toml: line 2, node.lisen", `"listen"`}},
 		{"open without anything", fileOf(db, "listen = \"0.0.0.0:0\"\n"+role), 2, []string{"TLS", "token"}},
 		{"standalone and open", "[node]\nstandalone = true\nlisten = \":0\"\n" + role, 2, []string{"TLS", "token"}},
 		{"a token that is too short", fileOf(db, "token_file = \"short\"\n"+role), 2, []string{"at least 20"}},
 		{"an address of somebody else's", fileOf(db, "listen = \"192.0.2.1:1\"\ntls_cert = \"x\"\ntls_key = \"x\"\n"+role), 2, []string{"certificate"}},
-		{"a folder in use", strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), 1, []string{"another node uses this data_dir"}},
 	} {
-		t.Run(c.name, func(t *testing.T) { // not parallel: they would begin when n1's time may be up
-			d := prepareDaemon(t, "n2", db, "")
-			d.write(c.text)
-			if err := os.WriteFile(filepath.Join(d.dir, "short"), []byte("secret"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			conch(t, "node", "--config", d.file, "--log-level", "error").refused(t, c.code, c.says...)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			try(t, c)
 		})
 	}
 	conch(t, "node", "--config", filepath.Join(t.TempDir(), "none.toml")).refused(t, 2, "none.toml")
