@@ -96,7 +96,7 @@ func oddNames(x *exercise) {
 	scopes := []string{
 		strings.Repeat("x", 200), strings.Repeat("x", 199), strings.Repeat("ü", 100),
 		"s", "S", " s", "s ", "a:b:7", ":", "%", "_", `\`, `\x00`, `'; DROP SCHEMA conch; --`, `"`, "$1", "{}", "{a,b}", "NULL",
-		"zero\u200bwidth", "tab\t", "🐚", "e\u0301", "\u00e9", "\u202e", "s/../s", "conch:s",
+		"zero\u200bwidth", "em\u2003space", "🐚", "e\u0301", "\u00e9", "\u202e", "s/../s", "conch:s",
 	}
 	ids := []string{strings.Repeat("i", 200), `o'neill "x" \ % _ $1 {} 🐚 é`}
 	e := x.listen()

@@ -180,7 +180,7 @@ func TestWishesAndSelectionsArriveWhole(t *testing.T) {
 		api.ServeHTTP(httptest.NewRecorder(), x.request())
 	}
 	got := w.desk.asked[0]
-	if fmt.Sprint(got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7k" {
+	if fmt.Sprintf("%d %d %v %d %s", got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7 k" {
 		t.Errorf("%+v", got)
 	}
 	if w.desk.most[0] != (web.Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
