@@ -120,7 +120,9 @@ BEGIN
     END IF;
 
     PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(free)) ORDER BY l.scope FOR UPDATE;
-    refused := conch.refused(scopes, keys, me, my_takeover); -- now that nobody else can change them
+    -- Again, now that nobody else can change them. Who was refused before was not tried,
+    -- so it stays refused although its time may have come meanwhile.
+    refused := refused || conch.refused(scopes, keys, me, my_takeover);
     -- Nor can the holder change any more: somebody may have been minted since the look.
     SELECT array_agg(l.scope) INTO won
       FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
