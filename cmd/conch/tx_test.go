@@ -297,3 +297,20 @@ func TestConfigCheckOfAccounts(t *testing.T) {
 		t.Errorf("%d %s%s", r.code, r.out, r.err)
 	}
 }
+
+// A keystore that says another address than its key's is not believed.
+func TestAKeystoreThatLies(t *testing.T) {
+	t.Parallel()
+	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "")
+	d.write(fileOf("postgres://conch@127.0.0.1:1/app", accountAt(d, "http://127.0.0.1:1", 1337, "")))
+	file := filepath.Join(d.dir, "key.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lie := strings.Replace(string(text), strings.TrimPrefix(fundedAddress, "0x"), strings.TrimPrefix(nobodysAddress, "0x"), 1)
+	if err := os.WriteFile(file, []byte(lie), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conch(t, "node", "--config", d.file, "--log-level", "error").refused(t, 1, "accounts[0]", "the key of "+fundedAddress)
+}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
@@ -69,4 +71,45 @@ func TestTwoScopes(t *testing.T) {
 	if err := store.Write(t.Context(), fence.Token{Scope: "other", Epoch: 2}, nothing); !errors.Is(err, pgstore.ErrTaken) {
 		t.Errorf("another scope: %v", err)
 	}
+}
+
+// An intent wakes whoever listens, and a line that was lost says that something may
+// have been missed.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	db, err := pgstore.Open(t.Context(), pgtest.New(t).Config(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if err := db.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	up, woken, ended := make(chan struct{}, 9), make(chan string, 9), make(chan error, 1)
+	go func() {
+		ended <- db.Listen(ctx, func(id string, account chain.Account) { woken <- id + " " + account.String() }, func() { up <- struct{}{} })
+	}()
+	wait(t, up)
+	if _, err := db.Store("evm:1", "test").Accept(t.Context(), pending.Intent{Account: pendingtest.Account}); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(t, woken); got != "evm:1 "+pendingtest.Account.String() {
+		t.Error(got)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// wait is for what has to come, however busy the machine is.
+func wait[T any](t *testing.T, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
 }
