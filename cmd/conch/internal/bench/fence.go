@@ -32,7 +32,7 @@ func fenced(ctx context.Context, cfg Config) (r Report, err error) {
 		return r, err
 	}
 	defer load.Close()
-	cfg.Say("fence: on %s, %d sessions, one small row a transaction", s.about(ctx), sessions)
+	cfg.Say("fence: on %s, %d sessions, one small row a transaction, or a transfer between two accounts", s.about(ctx), sessions)
 	if err := pairs(ctx, cfg, s, load, &r); err != nil {
 		return r, err
 	}
@@ -53,6 +53,7 @@ func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report
 	}{
 		{"fenced_pipelined", pgraw.Style{Pipelined: true}},
 		{"fenced_statements", pgraw.Style{}},
+		{"fenced_transfer", pgraw.Style{Transfer: true}},
 		{"fenced_pipelined_async", pgraw.Style{Pipelined: true, Async: true}},
 		{"fenced_statements_async", pgraw.Style{Async: true}},
 	} {

@@ -17,13 +17,19 @@ import (
 const (
 	loadTable  = `CREATE TABLE payload (session int NOT NULL, seq bigint NOT NULL, note text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
 	loadInsert = `INSERT INTO payload (session, seq, note) VALUES ($1, $2, $3)`
-	loadNote   = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
+	// A transfer moves money between two accounts and enters it into the books.
+	loadAccounts = `CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL) WITH (fillfactor = 50);
+		INSERT INTO account SELECT g, 1000000 FROM generate_series(1, 10000) g`
+	loadMove = `UPDATE account SET balance = balance + $2 WHERE id = $1 RETURNING balance`
+	accounts = 10000
+	loadNote = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
 )
 
 // Style is one way to write a row.
 type Style struct {
 	Fenced    bool // with conch.fence() as the last statement
 	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, fence, COMMIT
+	Transfer  bool // two accounts are changed and the row is written, a statement each
 	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
 }
 
@@ -37,8 +43,10 @@ type Load struct {
 
 // OpenLoad makes the table and connects so many sessions.
 func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
-	if err := admin(ctx, url, loadTable); err != nil {
-		return nil, err
+	for _, sql := range []string{loadTable, loadAccounts} {
+		if err := admin(ctx, url, sql); err != nil {
+			return nil, err
+		}
 	}
 	l := &Load{}
 	for range sessions {
@@ -48,7 +56,7 @@ func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 			return nil, err
 		}
 		l.sessions = append(l.sessions, conn)
-		for _, sql := range []string{loadInsert, pgmint.FenceSQL} {
+		for _, sql := range []string{loadInsert, loadMove, pgmint.FenceSQL} {
 			if _, err := conn.Prepare(ctx, sql, sql); err != nil {
 				l.Close()
 				return nil, err
@@ -116,11 +124,29 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 		return pgmint.Stale(conn.SendBatch(ctx, &batch).Close())
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if style.Transfer {
+			if err := move(ctx, tx, seq); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.Exec(ctx, loadInsert, session, seq, loadNote); err != nil || !style.Fenced {
 			return err
 		}
 		return pgmint.Fence(ctx, tx, *t)
 	})
+}
+
+// move takes money from one account and gives it to another, the lower number first,
+// so that no two wait for each other.
+func move(ctx context.Context, tx pgx.Tx, seq int64) error {
+	a, b := seq*7919%accounts+1, seq*104729%accounts+1
+	for _, one := range []struct{ id, amount int64 }{{min(a, b), -1}, {max(a, b), 1}} {
+		var balance int64
+		if err := tx.QueryRow(ctx, loadMove, one.id, one.amount).Scan(&balance); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Token reads the current leadership of a scope from its row.
