@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
 
-// The stories in testdata are read by people: a line is an input, an indented line
+// S15, S19, S20, S24, S26. The stories in testdata are read by people: a line is an input, an indented line
 // after it is an action.
 func TestStories(t *testing.T) {
 	t.Parallel()

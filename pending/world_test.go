@@ -22,7 +22,7 @@ import (
 
 var seed = flag.Uint64("seed", 0, "run this world only")
 
-// Worlds: leaders are killed, frozen and replaced while the chain loses answers,
+// S15, S19, S20: leaders are killed, frozen and replaced while the chain loses answers,
 // transactions and blocks. Judged by the chain alone: each intent done once.
 func TestWorlds(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
+// S20, S23: whoever is promoted finds nonce, hash, bytes, fee, call and creation of
+// everything that is not final.
 func slotsAreLoadedBack(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(4, &in.ID)}})
@@ -70,6 +72,8 @@ func final(index uint64, status pending.Status, fate pending.Fate) pending.Chang
 	}
 }
 
+// S24, S26: the block is kept, and what is terminal is not loaded again; a finality that
+// takes long is still watched.
 func finalOnesAreLeftOut(t *testing.T, f Fixture) {
 	one, two := f.accept(t, "1", 1), f.accept(t, "2", 2)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &one.ID), slot(1, &two.ID)}})

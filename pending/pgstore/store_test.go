@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -112,4 +113,59 @@ func wait[T any](t *testing.T, from <-chan T) (v T) {
 		t.Fatal("nothing came")
 	}
 	return v
+}
+
+// S23, S24: an insert and an update each tell account, nonce, hash, state, creator and
+// time, and the block when it is known. Keys only, however large the call (D5).
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	pool, err := pgxpool.New(t.Context(), db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"})
+	ear := db.Connect(t)
+	if _, err := ear.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
+		t.Fatal(err)
+	}
+	in, err := store.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Call: chain.Call{Data: make([]byte, 64<<10)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := chain.Signed{Account: pendingtest.Account, Index: 5, Hash: "\xab\xcd", Bytes: make([]byte, 64<<10)}
+	leader := fence.Token{Scope: "s", Epoch: 2, Holder: "node-1"}
+	for _, b := range []pending.Batch{
+		{New: []pending.Slot{{Index: 5, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: signed}}}}},
+		{Changes: []pending.Change{{Index: 5, Status: pending.InBlock, Hash: "\xab\xcd", Block: chain.Block{Number: 9, Hash: "\xee"}}}},
+	} {
+		b.Account = pendingtest.Account
+		if err := store.Write(t.Context(), leader, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []struct{ channel, state, block string }{
+		{"pending_tx_new", "future", ""}, {"pending_tx_update", "in_block", "0xee"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		heard, err := ear.WaitForNotification(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Account, Hash, State, Creator string
+			Nonce                         uint64
+			UpdatedAt                     time.Time `json:"updated_at"`
+			BlockHash                     string    `json:"block_hash"`
+		}
+		if err := json.Unmarshal([]byte(heard.Payload), &got); err != nil {
+			t.Fatal(err)
+		}
+		if heard.Channel != want.channel || got.Account != pendingtest.Account.String() || got.Nonce != 5 || got.Hash != "0xabcd" ||
+			got.State != want.state || got.Creator != "node-1" || got.UpdatedAt.IsZero() || got.BlockHash != want.block {
+			t.Errorf("%s: %s", heard.Channel, heard.Payload)
+		}
+	}
 }
