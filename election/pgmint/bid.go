@@ -71,7 +71,7 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 	if len(bids) == 1 {
 		block, evict = bids[0].Block.Milliseconds(), bids[0].Evict
 	}
-	results, err := ask(ctx, s.pg, scanResult, `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+	results, err := ask(ctx, s.pg, scanResult, bidSQL,
 		s.who.ID, s.process, string(s.who.Takeover), s.bySession(), scopes, keys, leases, locked, block, evict)
 	if err != nil {
 		return nil, err
@@ -93,6 +93,25 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 		out[i] = r
 	}
 	return out, nil
+}
+
+const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+// warm has the server compile and plan what a takeover runs, by winning a scope of
+// its own and taking that back. The first call on a session is several times slower
+// than the next, and would come when everybody waits for it. Nothing of it stays, and
+// it may fail: then the first bid says why.
+func (s *session) warm(ctx context.Context) {
+	tx, err := s.pg.Conn().Begin(ctx)
+	if err != nil {
+		return
+	}
+	_, err = tx.Exec(ctx, bidSQL, s.who.ID, s.process, string(s.who.Takeover), false,
+		[]string{fmt.Sprintf("conch: warming %d", s.process)}, []int64{0}, []int32{1}, []bool{false}, int64(0), false)
+	if err == nil {
+		_, _ = tx.Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
+	}
+	_ = tx.Rollback(ctx)
 }
 
 var outcomes = map[string]election.Outcome{

@@ -386,3 +386,21 @@ func TestBatch(t *testing.T) {
 		}
 	}
 }
+
+// A session that was opened has led nothing: what it did to be quick later is undone.
+func TestWarmingLeavesNothing(t *testing.T) {
+	t.Parallel()
+	db, m, _, _ := setup(t)
+	conn := db.Connect(t)
+	candidate(t, m, "b", time.Second, election.Strict)
+	var rows, events, locks int
+	err := conn.QueryRow(t.Context(), `
+		SELECT (SELECT count(*) FROM conch.leadership WHERE scope LIKE 'conch: %'),
+		       (SELECT count(*) FROM conch.leadership_history WHERE scope LIKE 'conch: %'),
+		       (SELECT count(*) FROM pg_locks k JOIN conch.process p ON p.id = 'b' AND k.objid::bigint <> p.process_key & 4294967295
+		         JOIN pg_stat_activity a ON a.pid = k.pid AND a.application_name LIKE '% b' WHERE k.locktype = 'advisory')`).
+		Scan(&rows, &events, &locks)
+	if err != nil || rows+events+locks != 0 {
+		t.Errorf("left behind: %d rows, %d events, %d locks, %v", rows, events, locks, err)
+	}
+}
