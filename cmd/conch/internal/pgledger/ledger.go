@@ -67,7 +67,13 @@ func Open(ctx context.Context, url string) (*Writer, error) {
 			return nil, err
 		}
 	}
-	return &Writer{conn: conn}, nil
+	w := &Writer{conn: conn}
+	// A rehearsal, which the fence refuses: what the first row needs has been planned then.
+	if err := w.Append(ctx, 0, fence.Token{Scope: "conch: a rehearsal"}, ""); !errors.Is(err, fence.ErrStale) {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("rehearsing a row: %w", err)
+	}
+	return w, nil
 }
 
 // Close ends the connection.
