@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -127,7 +126,7 @@ func follow[T any](w *witness, path string, take func(T)) error {
 			return nil
 		}
 		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
+		if err := evidence.Decode(line, &v); err != nil {
 			return err
 		}
 		take(v)

@@ -64,8 +64,19 @@ func AckFile(dir, node string) string { return filepath.Join(dir, node+ackSuffix
 // OutsideFile names the file of the acts outside in a folder.
 func OutsideFile(dir string) string { return filepath.Join(dir, "outside.acts") }
 
+// Decode reads one line. Of a writer that was killed in the middle of a line, which
+// the kernel writes page by page, the beginning may be left, and the next writer's
+// line follows it without a line end: the beginning counts as never written.
+func Decode(line []byte, v any) error {
+	err := json.Unmarshal(line, v)
+	if at := bytes.LastIndexByte(line, '{'); err != nil && at > 0 && json.Unmarshal(line[at:], v) == nil {
+		return nil
+	}
+	return err
+}
+
 // readLines reads JSON lines. What follows the last line end was cut off by a
-// kill and counts as never written; anything else that can not be read is an
+// kill and counts as never written, as in Decode; anything else that can not be read is an
 // error, since evidence with gaps proves nothing.
 func readLines[T any](path string) ([]T, error) {
 	text, err := os.ReadFile(path)
@@ -82,7 +93,7 @@ func readLines[T any](path string) ([]T, error) {
 			return out, nil
 		}
 		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
+		if err := Decode(line, &v); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", filepath.Base(path), n, err)
 		}
 		out, text = append(out, v), rest

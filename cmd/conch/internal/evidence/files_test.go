@@ -42,7 +42,7 @@ func TestLinesComeBack(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLastLineMayBeCutOff(t *testing.T) {
+func TestOnlyAKilledWritersLineMayBeCutOff(t *testing.T) {
 	const whole = `{"start":1,"end":2,"epoch":1,"term":"a","node":"n"}`
 	for _, c := range []struct {
 		name, text string
@@ -52,7 +52,8 @@ func TestOnlyTheLastLineMayBeCutOff(t *testing.T) {
 		{"empty", "", 0, ""},
 		{"whole", whole + "\n" + whole + "\n", 2, ""},
 		{"cut off at the end", whole + "\n" + `{"start":3,"en`, 1, ""},
-		{"cut off in the middle", `{"start":3,"en` + whole + "\n", 0, "outside.acts, line 1"},
+		{"cut off and written on by another", `{"start":3,"en` + whole + "\n", 1, ""},
+		{"cut off in the middle", `{"start":3,"en` + "\n" + whole + "\n", 0, "outside.acts, line 1"},
 		{"rubbish", whole + "\n\n", 0, "line 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,5 +74,23 @@ func TestOnlyTheLastLineMayBeCutOff(t *testing.T) {
 	}
 	if acts, err := evidence.ReadActs(filepath.Join(t.TempDir(), "none")); err != nil || acts != nil {
 		t.Errorf("a file that never was: %v, %v", acts, err)
+	}
+}
+
+// A writer killed in the middle of a line leaves its beginning, and the next writes on.
+func TestALineThatAKillCutOff(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]int64{
+		`{"epoch":3}`:               3,
+		`{"epoch":2,"te{"epoch":3}`: 3,
+		`{{"epoch":3}`:              3,
+		`{"epoch":2,"term":"x`:      -1,
+		`epoch`:                     -1,
+	} {
+		got := evidence.Act{Epoch: -1}
+		err := evidence.Decode([]byte(line), &got)
+		if (err != nil) != (want < 0) || err == nil && got.Epoch != want {
+			t.Errorf("%s: epoch %d, %v", line, got.Epoch, err)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package keeper_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,7 +104,7 @@ func (r *race) look() {
 	r.seen.bytes += int64(len(fresh))
 	for line := range bytes.Lines(fresh) {
 		var a evidence.Act
-		if err := json.Unmarshal(line, &a); err != nil {
+		if err := evidence.Decode(line, &a); err != nil {
 			r.Fatal(err)
 		}
 		id, who, pid := part(a.Node)
