@@ -371,11 +371,18 @@ func TestARemovedRoleIsNoCandidate(t *testing.T) {
 
 func status(t *testing.T, url, token string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	return asked(t, http.MethodGet, url, token)
+}
+
+func asked(t *testing.T, method, url, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	req.Close = true
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
