@@ -45,8 +45,8 @@ func (m *Machine) applied(in Turned) {
 }
 
 func (m *Machine) reverted(b chain.Block) {
-	for _, s := range m.slots {
-		if s.in != nil && s.in.Block.Hash == b.Hash {
+	for _, index := range m.ordered() { // in order: alarms may be raised
+		if s := m.slots[index]; s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
 		}
 	}

@@ -135,6 +135,13 @@ func (m *Machine) alarm(c Cause, index uint64, raised bool) {
 	m.do(key)
 }
 
+// calm ends what was raised about one slot: it is final.
+func (m *Machine) calm(index uint64) {
+	for _, c := range []Cause{Rewound, Fees, Refused} {
+		m.alarm(c, index, false)
+	}
+}
+
 // loaded begins anew from what is stored. Everything not final is in doubt: a
 // predecessor may have sent it, and blocks have passed (S20).
 func (m *Machine) loaded(in Loaded) {

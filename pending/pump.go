@@ -190,10 +190,12 @@ func (m *Machine) save() {
 // saved forgets what is final and stored as such.
 func (m *Machine) saved() {
 	m.saving = false
-	for index, s := range m.slots {
+	for _, index := range m.ordered() { // in order: alarms may pass
+		s := m.slots[index]
 		s.told = s.telling
 		if s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash {
 			delete(m.slots, index)
+			m.calm(index)
 			m.floor = max(m.floor, index+1)
 			if s.told.Intent == Again {
 				m.queued++

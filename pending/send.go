@@ -1,6 +1,9 @@
 package pending
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 )
@@ -97,8 +100,8 @@ func (m *Machine) sighted(in Seen) {
 			}
 		}
 	}
-	for index, where := range found {
-		m.weigh(m.slots[index], where, in.Final)
+	for _, index := range slices.Sorted(maps.Keys(found)) {
+		m.weigh(m.slots[index], found[index], in.Final)
 	}
 }
 
