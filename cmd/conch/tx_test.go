@@ -106,6 +106,11 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 		t.Errorf("the chain has %s, and %s transactions", b, n)
 	}
 	lists(t, two.api())
+	many := newCrowd(t, func() []string { return []string{two.api()} })
+	many.wants(0, 10)
+	asked := many.acknowledged()
+	asked[fmt.Sprint(ids[0])] = deed(nobodysAddress, "1000", "0x")
+	judge(t, chain, db.URL, asked)
 	if code := two.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

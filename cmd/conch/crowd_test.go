@@ -1,0 +1,110 @@
+//go:build unix
+
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crowd wishes for transactions at whatever node answers, as callers do: whoever gets
+// no answer asks again, with the same key.
+type crowd struct {
+	t    testing.TB
+	apis func() []string // of the nodes that may answer now
+
+	mu      sync.Mutex
+	asked   map[string]string // what was acknowledged: ID and deed
+	refused map[int]int       // how often, by the HTTP status; 0: no answer
+}
+
+func newCrowd(t testing.TB, apis func() []string) *crowd {
+	return &crowd{t: t, apis: apis, asked: map[string]string{}, refused: map[int]int{}}
+}
+
+// numbered is the body of a request for the n-th of many transactions, and its deed.
+func numbered(n int) (body, does string) {
+	data := fmt.Sprintf("0x%08x", n+1)
+	return fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q,"idempotency_key":%q}`, nobodysAddress, data, data), deed(nobodysAddress, "1", data)
+}
+
+// wants puts in the transactions from the one number to below the other, by several
+// callers at once, and returns when all are acknowledged.
+func (c *crowd) wants(from, to int) {
+	c.t.Helper()
+	const callers = 8
+	var asking sync.WaitGroup
+	for caller := range callers {
+		asking.Go(func() {
+			for n := from + caller; n < to; n += callers {
+				c.insists(n)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// insists asks for one until it is acknowledged, going round the nodes.
+func (c *crowd) insists(n int) {
+	body, does := numbered(n)
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.NewTimer(longPatience)
+	defer deadline.Stop()
+	for turn := n; ; turn++ {
+		apis := c.apis()
+		status, id := 0, ""
+		if len(apis) > 0 {
+			status, id = ask(apis[turn%len(apis)], body)
+		}
+		c.mu.Lock()
+		if status == http.StatusAccepted {
+			if before, known := c.asked[id]; known && before != does {
+				c.t.Errorf("%s was acknowledged for two calls", id)
+			}
+			c.asked[id] = does
+			c.mu.Unlock()
+			return
+		}
+		c.refused[status]++
+		c.mu.Unlock()
+		select {
+		case <-poll.C:
+		case <-deadline.C:
+			c.t.Errorf("transaction %d was never acknowledged", n)
+			return
+		}
+	}
+}
+
+// acknowledged are all so far.
+func (c *crowd) acknowledged() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.asked)
+}
+
+// impatient does not wait for a node that is stopped.
+var impatient = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// ask returns the status and, if it was accepted, the ID; 0 if there was no answer.
+func ask(api, body string) (status int, id string) {
+	answer, err := impatient.Post(api+"/v1/transactions", "application/json", strings.NewReader(body))
+	if err != nil {
+		return 0, ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	var out struct{ ID string }
+	if err != nil || json.Unmarshal(text, &out) != nil {
+		return 0, ""
+	}
+	return answer.StatusCode, out.ID
+}
