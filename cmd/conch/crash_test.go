@@ -1,0 +1,169 @@
+//go:build unix
+
+package main_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// senderAt is a node that sends over any line.
+func senderAt(t *testing.T, id, db, url, more string) *daemon {
+	t.Helper()
+	n := prepareDaemon(t, id, db, "")
+	n.write(fileOf(db, "listen = \"127.0.0.1:0\"\n"+accountAt(n, url, 1337, more)))
+	return n.start()
+}
+
+// leads waits for a node to send for the account.
+func (d *daemon) leads(epoch float64) *daemon {
+	d.t.Helper()
+	d.says("sending", "account", "payer", "epoch", epoch)
+	return d
+}
+
+// happens waits for a channel to be closed.
+func happens(t *testing.T, what string, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(patience):
+		t.Fatalf("not within %v: %s", patience, what)
+	}
+}
+
+// callersOf is a crowd that knows one node.
+func callersOf(t *testing.T, n *daemon) *crowd {
+	t.Helper()
+	api := n.api()
+	return newCrowd(t, func() []string { return []string{api} })
+}
+
+// buries makes a block now and then until all that was accepted is final.
+func (d *devnode) buries(db string) {
+	d.t.Helper()
+	conn := pgtest.Connect(d.t, pg.Config{URL: db})
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	blocks := time.NewTicker(200 * time.Millisecond)
+	defer blocks.Stop()
+	for open := -1; open != 0; {
+		select {
+		case <-blocks.C:
+			d.call("dev_mine")
+		case <-deadline.C:
+			d.t.Fatalf("%d intents are still open", open)
+		}
+		if err := conn.QueryRow(d.t.Context(), `SELECT count(*) FROM conch.intents WHERE fate = 'open'`).Scan(&open); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// Killed between the commit of the signed bytes and the first of them that leaves: the
+// successor sends those very bytes. (S15, S20)
+func TestKilledBetweenPersistAndSend(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	border := newCustoms(t, chain, db.URL)
+	stopped := border.keep(false)
+	one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
+	many := callersOf(t, one)
+	many.wants(0, 40)
+	happens(t, "signed bytes are on their way", stopped)
+	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 40 })
+	one.stop(syscall.SIGKILL)
+	stored := attempts(t, db)
+	for nonce, hashes := range stored {
+		if len(hashes) != 1 || chain.call("eth_getTransactionByHash", hashes[0]) != nil {
+			t.Fatalf("nonce %d, %v: it left", nonce, hashes)
+		}
+	}
+	if n := chain.call("eth_getTransactionCount", fundedAddress, "pending"); n != "0x0" {
+		t.Fatalf("the node has %v transactions", n)
+	}
+	senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, "").leads(2)
+	judge(t, chain, db.URL, many.acknowledged())
+	done, _ := chain.history()
+	for _, tx := range done {
+		if want := stored[tx.nonce]; want[0] != tx.hash {
+			t.Errorf("nonce %d: stored was %v, and %s is on the chain", tx.nonce, want, tx.hash)
+		}
+	}
+}
+
+// Killed after the bytes were sent and before the answer came: the successor finds
+// them, in the pool or in a block, and signs nothing. (S20)
+func TestKilledBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+			border := newCustoms(t, chain, db.URL)
+			stopped := border.keep(true)
+			one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
+			many := callersOf(t, one)
+			many.wants(0, 1) // one, so that one request has them all
+			happens(t, "the node took them, and the answer is on its way", stopped)
+			one.stop(syscall.SIGKILL)
+			stored := attempts(t, db)
+			blocks := map[string]int{"in the pool": 0, "in a block": 1, "in a final block": 5}[where]
+			for range blocks {
+				chain.call("dev_mine")
+			}
+			after := newCustoms(t, chain, db.URL)
+			two := senderAt(t, "n2", db.URL, after.url, "").leads(2)
+			pgtest.Eventually(t, patience, "the successor knows where it is", func() bool {
+				_, metrics := page(t, two.api()+"/metrics")
+				return !strings.Contains(metrics, `conch_pending_transactions{account="payer",state="future"} 1`)
+			})
+			chain.buries(db.URL)
+			judge(t, chain, db.URL, many.acknowledged())
+			if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
+				t.Errorf("signed again: %v, and before %v", now, stored)
+			}
+			if sent := after.passed(); len(sent) > 0 {
+				t.Errorf("what the node had was sent again: %v", sent)
+			}
+		})
+	}
+}
+
+// All nodes of conch are down while the chain's mines what they had sent: whoever
+// starts next finds all of it, and sends none of it again. (S20)
+func TestMinedWhileDown(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+	one := sender(t, "n1", db.URL, chain).leads(1)
+	two := sender(t, "n2", db.URL, chain)
+	two.says("leadership following", "scope", accountScope)
+	many := newCrowd(t, func() []string { return []string{one.api(), two.api()} })
+	many.wants(0, 60)
+	pgtest.Eventually(t, patience, "the node has all of them", func() bool {
+		return chain.call("eth_getTransactionCount", fundedAddress, "pending") == "0x3c"
+	})
+	stored := attempts(t, db)
+	two.stop(syscall.SIGKILL)
+	one.stop(syscall.SIGKILL)
+	for range 7 {
+		chain.call("dev_mine")
+	}
+	border := newCustoms(t, chain, db.URL)
+	senderAt(t, "n3", db.URL, border.url, "").leads(2)
+	chain.buries(db.URL)
+	judge(t, chain, db.URL, many.acknowledged())
+	if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
+		t.Errorf("signed again: %v, and before %v", now, stored)
+	}
+	if sent := border.passed(); len(sent) > 0 {
+		t.Errorf("%d were sent again", len(sent))
+	}
+}
