@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func (c *crowd) insists(n int) {
 	defer poll.Stop()
 	deadline := time.NewTimer(longPatience)
 	defer deadline.Stop()
-	for turn := n; ; turn++ {
+	for turn := rand.Int(); ; turn++ {
 		apis := c.apis()
 		status, id := 0, ""
 		if len(apis) > 0 {
@@ -77,6 +78,8 @@ func (c *crowd) insists(n int) {
 		c.mu.Unlock()
 		select {
 		case <-poll.C:
+		case <-c.t.Context().Done():
+			return // the test is over, and says why
 		case <-deadline.C:
 			c.t.Errorf("transaction %d was never acknowledged", n)
 			return

@@ -73,6 +73,13 @@ func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 	return stopped
 }
 
+// open lets everybody go on.
+func (c *customs) open() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leave, c.arrive = nil, nil
+}
+
 // passed are the bytes that came by.
 func (c *customs) passed() []string {
 	c.mu.Lock()

@@ -49,7 +49,7 @@ type result struct {
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	limit := 50 * time.Second
-	if _, measured := t.(*testing.B); measured {
+	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
 		limit = 10 * time.Minute // -benchtime says how long it really is
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -1,0 +1,119 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// injuries are what happens to a leader while a crowd asks, which begin starts. Each
+// returns when the leader has been followed, and everybody is back.
+var injuries = map[string]func(m *team, leader string, epoch int64, begin func()){
+	"killed before the bytes leave": func(m *team, leader string, epoch int64, begin func()) { m.ambush(leader, epoch, false, begin) },
+	"killed before the answer":      func(m *team, leader string, epoch int64, begin func()) { m.ambush(leader, epoch, true, begin) },
+	"killed somewhere": func(m *team, leader string, epoch int64, begin func()) {
+		begin()
+		m.down(leader, syscall.SIGKILL)
+		m.leader(epoch)
+		m.back(leader)
+	},
+	"all killed": func(m *team, _ string, epoch int64, begin func()) {
+		begin()
+		for id := range m.nodes {
+			m.down(id, syscall.SIGKILL)
+		}
+		for id := range m.nodes {
+			m.back(id)
+		}
+		m.leader(epoch)
+	},
+	"stopped for longer than its lease": func(m *team, leader string, epoch int64, begin func()) {
+		begin()
+		m.signal(leader, syscall.SIGSTOP)
+		m.leader(epoch)
+		m.signal(leader, syscall.SIGCONT)
+	},
+	"ended in order": func(m *team, leader string, epoch int64, begin func()) {
+		begin()
+		m.down(leader, syscall.SIGTERM)
+		m.leader(epoch)
+		m.back(leader)
+	},
+}
+
+// ambush kills the leader at the border.
+func (m *team) ambush(leader string, epoch int64, after bool, begin func()) {
+	m.t.Helper()
+	stopped := m.borders[leader].keep(after)
+	begin()
+	happens(m.t, "signed bytes are on their way", stopped)
+	m.down(leader, syscall.SIGKILL)
+	m.leader(epoch)
+	m.back(leader)
+}
+
+func (m *team) signal(id string, sig syscall.Signal) {
+	m.t.Helper()
+	if err := m.nodes[id].cmd.Process.Signal(sig); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// Leaders are killed, frozen and replaced under load, each where it hurts, and
+// everything that any node acknowledged is done once, however often one key is
+// asked for. (S4, S15, S20)
+func TestLeadersKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	seed, rounds := uint64(1), 2*len(injuries)
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		seed, rounds = rand.Uint64(), 60
+	}
+	if text := os.Getenv("CONCH_SEED"); text != "" {
+		seed, _ = strconv.ParseUint(text, 10, 64)
+	}
+	t.Logf("CONCH_SEED=%d go test -race -run %s ./cmd/conch", seed, t.Name())
+	random := rand.New(rand.NewPCG(seed, 0))
+	db, chain := migrated(t), startDevnode(t)
+	m := newTeam(t, db.URL, chain, "n1", "n2", "n3")
+	const each = 40
+	for round, kind := range plan(random, rounds) {
+		leader, epoch := m.leader(0)
+		var asking sync.WaitGroup
+		t.Cleanup(asking.Wait)
+		injuries[kind](m, leader, epoch, func() {
+			for range 20 { // the same one, everywhere at once
+				asking.Go(func() { m.insists(round * each) })
+			}
+			asking.Go(func() { m.wants(round*each+1, (round+1)*each) })
+			some := round*each + random.IntN(each)
+			pgtest.Eventually(t, patience, fmt.Sprintf("%d are acknowledged", some), func() bool { return len(m.acknowledged()) >= some })
+		})
+		asking.Wait()
+	}
+	judge(t, chain, db.URL, m.acknowledged())
+	if got := len(m.acknowledged()); got != rounds*each {
+		t.Errorf("%d were acknowledged, and %d wished", got, rounds*each)
+	}
+	t.Logf("%d rounds; refused: %v", rounds, m.refused)
+}
+
+// plan draws so many injuries, each kind as often as any other.
+func plan(random *rand.Rand, rounds int) (kinds []string) {
+	all := slices.Sorted(maps.Keys(injuries))
+	for len(kinds) < rounds {
+		for _, i := range random.Perm(len(all)) {
+			kinds = append(kinds, all[i])
+		}
+	}
+	return kinds[:rounds]
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main_test
+
+import (
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// team is several nodes that may send for the account, each over a line of its own to
+// the chain's node, and the crowd that asks them.
+type team struct {
+	t       *testing.T
+	db      string
+	nodes   map[string]*daemon
+	borders map[string]*customs
+	*crowd
+
+	mu   sync.Mutex
+	apis map[string]string // of those that are up
+}
+
+const shortLease = "[election]\nlease = \"1s\"\n"
+
+func newTeam(t *testing.T, db string, chain *devnode, ids ...string) *team {
+	t.Helper()
+	m := &team{t: t, db: db, nodes: map[string]*daemon{}, borders: map[string]*customs{}, apis: map[string]string{}}
+	m.crowd = newCrowd(t, m.up)
+	for _, id := range ids {
+		m.borders[id] = newCustoms(t, chain, db)
+		m.nodes[id] = senderAt(t, id, db, m.borders[id].url, shortLease)
+		m.serves(id, 1)
+	}
+	return m
+}
+
+// serves waits until a node has started that many times.
+func (m *team) serves(id string, starts int) {
+	m.t.Helper()
+	n := m.nodes[id]
+	pgtest.Eventually(m.t, patience, id+" serves", func() bool { return n.count("serving the API") == starts })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apis[id] = "http://" + n.value("serving the API", "address")
+}
+
+func (m *team) up() (all []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, api := range m.apis {
+		all = append(all, api)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// down ends a node's process, if it has not ended yet.
+func (m *team) down(id string, sig syscall.Signal) {
+	m.t.Helper()
+	m.mu.Lock()
+	delete(m.apis, id)
+	m.mu.Unlock()
+	m.nodes[id].stop(sig)
+}
+
+// back starts it again.
+func (m *team) back(id string) {
+	m.t.Helper()
+	m.borders[id].open()
+	starts := m.nodes[id].count("serving the API")
+	m.nodes[id].start()
+	m.serves(id, starts+1)
+}
+
+// leader waits for a leader of the account of a later epoch, and names it.
+func (m *team) leader(after int64) (id string, epoch int64) {
+	m.t.Helper()
+	conn, err := pgx.Connect(m.t.Context(), m.db)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(m.t.Context()) }()
+	pgtest.Eventually(m.t, patience, "somebody leads the account anew", func() bool {
+		err := conn.QueryRow(m.t.Context(), `SELECT holder, epoch FROM conch.leadership WHERE scope = $1 AND NOT released`, accountScope).Scan(&id, &epoch)
+		return err == nil && epoch > after && m.nodes[id].count("sending", "epoch", float64(epoch)) > 0
+	})
+	return id, epoch
+}
