@@ -94,6 +94,13 @@ func (c *crowd) acknowledged() map[string]string {
 	return maps.Clone(c.asked)
 }
 
+// refusals counts those with the status.
+func (c *crowd) refusals(status int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused[status]
+}
+
 // impatient does not wait for a node that is stopped.
 var impatient = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 

@@ -31,6 +31,7 @@ type customs struct {
 	db  string
 
 	mu     sync.Mutex
+	asked  func()                   // called about everything that brings signed bytes
 	leave  func(*http.Request) bool // asked before the bytes go on; no: the line breaks
 	arrive func(*http.Request) bool // asked before the answer goes back
 	sent   []string                 // the bytes that came by, in order
@@ -73,6 +74,13 @@ func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 	return stopped
 }
 
+// asks has a question asked about everything that brings signed bytes.
+func (c *customs) asks(question func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = question
+}
+
 // open lets everybody go on.
 func (c *customs) open() {
 	c.mu.Lock()
@@ -95,11 +103,14 @@ func (c *customs) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	carried := signedIn(body)
 	c.mu.Lock()
-	leave, arrive := c.leave, c.arrive
+	asked, leave, arrive := c.asked, c.leave, c.arrive
 	c.sent = append(c.sent, carried...)
 	c.mu.Unlock()
 	if len(carried) > 0 {
 		c.declared(carried)
+		if asked != nil {
+			asked()
+		}
 		if leave != nil && !leave(r) {
 			panic(http.ErrAbortHandler)
 		}

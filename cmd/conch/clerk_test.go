@@ -1,0 +1,204 @@
+//go:build unix
+
+package main_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// clerk passes everything between conch and its database, and knows signed bytes when
+// it sees them: in a request they are being stored, in an answer they are read.
+type clerk struct {
+	target string
+	url    string
+
+	mu   sync.Mutex
+	next loss
+	lost chan net.Conn // the line whose answer was lost
+	read int           // how often signed bytes were read since
+}
+
+// loss is what becomes of the next request that stores signed bytes.
+type loss uint8
+
+const (
+	none    loss = iota
+	answer       // it is done, and nobody hears of it
+	request      // it does not get there
+)
+
+// signedMark is in the signed bytes of every numbered transaction, and nowhere else:
+// the length of an address, the address, one wei, and the length of the data.
+var signedMark = func() string {
+	to, err := hex.DecodeString(strings.TrimPrefix(nobodysAddress, "0x"))
+	if err != nil {
+		panic(err)
+	}
+	return "\x94" + string(to) + "\x01\x84"
+}()
+
+func newClerk(t *testing.T, db *pgtest.DB) *clerk {
+	t.Helper()
+	where, err := pgx.ParseConfig(db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clerk{
+		target: fmt.Sprintf("%s/.s.PGSQL.%d", where.Host, where.Port), lost: make(chan net.Conn, 1),
+		url: pgtest.ThroughURL(listener.Addr().String(), db.Name),
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.serve(client)
+		}
+	}()
+	return c
+}
+
+func (c *clerk) serve(client net.Conn) {
+	server, err := net.Dial("unix", c.target)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	deaf := make(chan struct{}) // closed: nothing goes back any more
+	go pump(server, client, func(seen string) passage {
+		select {
+		case <-deaf:
+			return swallow
+		default:
+		}
+		if strings.Contains(seen, signedMark) {
+			c.mu.Lock()
+			c.read++
+			c.mu.Unlock()
+		}
+		return pass
+	})
+	pump(client, server, func(seen string) passage {
+		if !strings.Contains(seen, signedMark) {
+			return pass
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		todo := c.next
+		if todo == none {
+			return pass
+		}
+		c.next, c.read = none, 0
+		c.lost <- client
+		if todo == request {
+			return tear
+		}
+		close(deaf)
+		return pass
+	})
+}
+
+// loses has the next request that stores signed bytes come to that.
+func (c *clerk) loses(what loss) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = what
+}
+
+// reread tells whether signed bytes were read since the loss.
+func (c *clerk) reread() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next == none && c.read > 0
+}
+
+type passage uint8
+
+const (
+	pass passage = iota
+	swallow
+	tear
+)
+
+// pump asks about every piece, shown with the end of the one before: what is looked
+// for may come in two.
+func pump(from, to net.Conn, judged func(seen string) passage) {
+	defer func() { _ = from.Close(); _ = to.Close() }()
+	tail, buf := "", make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		switch judged(tail + string(buf[:n])) {
+		case pass:
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		case tear:
+			return
+		case swallow:
+		}
+		tail = string(buf[max(0, n-len(signedMark)+1):n])
+	}
+}
+
+// Whether a commit happened is not known when its answer is lost: nothing is sent
+// before the rows were read again, which decide. What is there is sent as it is; what
+// is not is signed and stored once more. (S20)
+func TestACommitThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	for name, what := range map[string]loss{"it happened": answer, "it did not": request} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, chain := migrated(t), startDevnode(t)
+			desk := newClerk(t, db)
+			border := newCustoms(t, chain, db.URL)
+			border.asks(func() {
+				if !desk.reread() && what == answer {
+					t.Error("sent before the rows were read again")
+				}
+			})
+			one := senderAt(t, "n1", desk.url, border.url, "").leads(1)
+			desk.loses(what)
+			many := callersOf(t, one)
+			many.wants(0, 5)
+			line := <-desk.lost
+			if what == answer {
+				pgtest.Eventually(t, patience, "the commit has happened", func() bool { return len(attempts(t, db)) > 0 })
+			} else if n := len(attempts(t, db)); n > 0 {
+				t.Errorf("%d were stored by a request that did not arrive", n)
+			}
+			stored := attempts(t, db)
+			if n := len(border.passed()); n > 0 {
+				t.Errorf("%d were sent by somebody who does not know whether they are stored", n)
+			}
+			_ = line.Close()
+			judge(t, chain, db.URL, many.acknowledged())
+			now := attempts(t, db)
+			for nonce, hashes := range stored {
+				if now[nonce][0] != hashes[0] || len(now[nonce]) > 1 {
+					t.Errorf("nonce %d: stored was %v, now there are %v", nonce, hashes, now[nonce])
+				}
+			}
+			if one.count("sending") != 1 {
+				t.Error("it lost its lead, which is not what this is about")
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+// starves makes empty blocks until the leader has paid more for the first nonce than
+// it did so far, and the node has that.
+func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
+	t.Helper()
+	blocks := time.NewTicker(100 * time.Millisecond)
+	defer blocks.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		tries := attempts(t, db)[0]
+		if len(tries) > 1 && d.call("eth_getTransactionByHash", tries[len(tries)-1]) != nil {
+			return
+		}
+		select {
+		case <-blocks.C:
+			d.call("dev_block", []string{})
+		case <-deadline.C:
+			t.Fatalf("nothing more was paid: %v", tries)
+		}
+	}
+}
+
+// Two leaders: the first is stopped while its bytes are on their way. Its successor
+// sends them, pays more for them, takes new ones; then the old bytes arrive late, and
+// the first goes on. (S15)
+func TestTwoLeaders(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+	border, late := newCustoms(t, chain, db.URL), make(chan struct{})
+	stopped := border.keepUntil(false, late)
+	one := senderAt(t, "n1", db.URL, border.url, shortLease).leads(1)
+	two := senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, shortLease)
+	two.says("leadership following", "scope", accountScope)
+	many := callersOf(t, one)
+	many.wants(0, 10)
+	happens(t, "signed bytes are on their way", stopped)
+	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 10 })
+	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	two.leads(2)
+	more := callersOf(t, two)
+	more.wants(10, 20)
+	chain.starves(t, db)
+	signed := attempts(t, db)
+
+	following := one.count("leadership following")
+	close(late)
+	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Eventually(t, patience, "the first follows", func() bool { return one.count("leadership following") > following })
+	chain.buries(db.URL)
+	asked := many.acknowledged()
+	for id, does := range more.acknowledged() {
+		asked[id] = does
+	}
+	judge(t, chain, db.URL, asked)
+	if done, _ := chain.history(); done[0].hash == signed[0][0] {
+		t.Error("what came late and pays less is on the chain")
+	}
+}
+
+// slowStore is a store whose writes can be kept on their way.
+type slowStore struct {
+	pending.Store
+	slow chan struct{} // once it is closed, writes wait
+	done chan struct{} // until this is
+}
+
+func (s slowStore) Write(ctx context.Context, token fence.Token, b pending.Batch) error {
+	select {
+	case <-s.slow:
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	default:
+	}
+	return s.Store.Write(ctx, token, b)
+}
+
+// Why what is sent may pass the fenced door, which waits for no clock: a leader whose
+// gate never shuts, the worst that clocks can do, sends again what its successor has as
+// well, and wants to pay more. The chain takes one of each; the database refuses to
+// store what it signs, so that it never leaves. (S15)
+func TestADeposedLeaderIsHarmless(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+	border := newCustoms(t, chain, db.URL)
+	old, token, depose := blindLeader(t, db, border.url)
+	ctx, cancel := context.WithTimeout(t.Context(), longPatience)
+	defer cancel()
+	gate, latch := fence.New(token.Scope, nil)
+	latch.Open(token, 0, math.MaxInt64)
+	ended := make(chan error, 1)
+	go func() { ended <- old.manager.Lead(ctx, gate, token) }()
+
+	border2 := newCustoms(t, chain, db.URL)
+	two := senderAt(t, "n2", db.URL, border2.url, "")
+	two.says("leadership following", "scope", accountScope)
+	many := callersOf(t, two)
+	many.wants(0, 10)
+	pgtest.Eventually(t, patience, "the node has all of them", func() bool {
+		return chain.call("eth_getTransactionCount", fundedAddress, "pending") == "0xa"
+	})
+	close(old.store.slow) // from here on its writes are on their way
+	successor := make(chan struct{})
+	border2.keepUntil(false, successor)
+	depose()
+	two.leads(2)
+	before := len(border.passed())
+	chain.call("dev_drop", []string{}) // whoever looks has to send again, and the successor is not as quick
+	pgtest.Eventually(t, patience, "the deposed leader sends again", func() bool { return len(border.passed()) > before })
+	close(successor)
+	chain.starves(t, db)
+	signed := attempts(t, db)
+	close(old.store.done)
+	if err := <-ended; !errors.Is(err, fence.ErrStale) {
+		t.Errorf("the deposed leader ended with %v", err)
+	}
+	for nonce, hashes := range attempts(t, db) {
+		if len(hashes) < len(signed[nonce]) {
+			t.Errorf("nonce %d: %v, and before %v", nonce, hashes, signed[nonce])
+		}
+	}
+	chain.buries(db.URL)
+	judge(t, chain, db.URL, many.acknowledged())
+}
+
+type blind struct {
+	manager *pending.Manager
+	store   slowStore
+}
+
+// blindLeader mints a token for the account and makes the manager that believes in it.
+// The returned function has the mint's session end.
+func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, func()) {
+	t.Helper()
+	mint, err := pgmint.New(pgmint.Config{URL: db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mint.Close)
+	session, err := mint.Open(t.Context(), election.Candidate{
+		ID: "blind", Lease: time.Minute, Longest: time.Minute, Takeover: election.Strict, Scopes: []string{accountScope},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	won, err := session.Try(t.Context(), []election.Bid{{Scope: accountScope, Lease: time.Minute}})
+	if err != nil || won[0].Outcome != election.Won {
+		t.Fatalf("%+v, %v", won, err)
+	}
+	d := prepareDaemon(t, "blind", db.URL, "")
+	_ = accountAt(d, url, 1337, "") // for its files
+	key, err := evm.OpenKeystore(filepath.Join(d.dir, "key.json"), filepath.Join(d.dir, "password"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, err := evm.New(evm.Config{URL: url, ChainID: 1337, Depth: 2, Signers: []evm.Signer{key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(driver.Close)
+	base, err := pgstore.Open(t.Context(), pg.Config{URL: db.URL}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(base.Close)
+	store := slowStore{Store: base.Store("evm:1337", "blind"), slow: make(chan struct{}), done: make(chan struct{})}
+	m, err := pending.New(pending.Config{Account: key.Account(), Chain: driver, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blind{m, store}, won[0].Token, func() { _ = session.Close() }
+}
