@@ -5,6 +5,7 @@ package main_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"path/filepath"
 	"syscall"
@@ -75,9 +76,7 @@ func TestTwoLeaders(t *testing.T) {
 	pgtest.Eventually(t, patience, "the first follows", func() bool { return one.count("leadership following") > following })
 	chain.buries(db.URL)
 	asked := many.acknowledged()
-	for id, does := range more.acknowledged() {
-		asked[id] = does
-	}
+	maps.Copy(asked, more.acknowledged())
 	judge(t, chain, db.URL, asked)
 	if done, _ := chain.history(); done[0].hash == signed[0][0] {
 		t.Error("what came late and pays less is on the chain")
