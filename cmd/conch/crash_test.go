@@ -61,9 +61,7 @@ func (d *devnode) buries(db string) {
 		case <-deadline.C:
 			d.t.Fatalf("%d intents are still open", open)
 		}
-		if err := conn.QueryRow(d.t.Context(), `SELECT count(*) FROM conch.intents WHERE fate = 'open'`).Scan(&open); err != nil {
-			d.t.Fatal(err)
-		}
+		open = openIntents(d.t, conn)
 	}
 }
 

@@ -56,8 +56,9 @@ func TestTwoLeaders(t *testing.T) {
 	two := senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, shortLease)
 	two.says("leadership following", "scope", accountScope)
 	many := callersOf(t, one)
-	many.wants(0, 10)
+	many.wants(0, 1)
 	happens(t, "signed bytes are on their way", stopped)
+	many.wants(1, 10) // and these wait for the answer
 	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 10 })
 	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -78,6 +79,9 @@ func TestTwoLeaders(t *testing.T) {
 	asked := many.acknowledged()
 	maps.Copy(asked, more.acknowledged())
 	judge(t, chain, db.URL, asked)
+	if n := len(border.passed()); n != 1 {
+		t.Errorf("the first sent %d times, after it was deposed as well", n)
+	}
 	if done, _ := chain.history(); done[0].hash == signed[0][0] {
 		t.Error("what came late and pays less is on the chain")
 	}

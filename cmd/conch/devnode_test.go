@@ -58,6 +58,7 @@ func devnodeProgram(t testing.TB) string {
 type devnode struct {
 	t   testing.TB
 	url string
+	cmd *exec.Cmd
 }
 
 func startDevnode(t testing.TB, args ...string) *devnode {
@@ -87,7 +88,7 @@ func startDevnode(t testing.TB, args ...string) *devnode {
 	if err != nil || !strings.EqualFold(ready.Account, fundedAddress) {
 		t.Fatalf("conch-devnode: %v %q", err, line)
 	}
-	return &devnode{t, ready.HTTP}
+	return &devnode{t, ready.HTTP, cmd}
 }
 
 // call asks the chain itself: it is the oracle.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -102,10 +103,50 @@ func judge(t testing.TB, chain *devnode, db string, asked map[string]string, for
 		}
 	}()
 	pgtest.Eventually(t, longPatience, "everything accepted has ended", func() bool {
-		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM conch.intents WHERE fate = 'open'`).Scan(&open)
-		return err == nil && open == 0
+		open = openIntents(t, conn)
+		return open == 0
 	})
-	e := evidence{asked: asked, foreign: foreign, stored: map[string]bool{}, promises: map[string]promise{}}
+	// A chain that has gone back may lack what was final, until it is there again. What
+	// is there twice stays.
+	var e evidence
+	var faults []string
+	settled := time.NewTimer(patience)
+	defer settled.Stop()
+	poll := time.NewTicker(100 * time.Millisecond)
+	defer poll.Stop()
+	for more := true; more; {
+		e = gather(t, chain, conn)
+		e.asked, e.foreign = asked, foreign
+		if faults = e.faults(); len(faults) == 0 {
+			break
+		}
+		select {
+		case <-poll.C:
+		case <-settled.C:
+			more = false
+		}
+	}
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	t.Logf("%d acknowledged, %d in the database; %d transactions on the chain", len(asked), len(e.promises), len(e.chain))
+}
+
+// openIntents counts what has not ended; -1: who knows.
+func openIntents(t testing.TB, conn *pgx.Conn) (n int) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM conch.intents WHERE fate = 'open'`).Scan(&n); err != nil {
+		return -1
+	}
+	return n
+}
+
+// gather reads the chain and the database.
+func gather(t testing.TB, chain *devnode, conn *pgx.Conn) evidence {
+	t.Helper()
+	e := evidence{stored: map[string]bool{}, promises: map[string]promise{}}
+	// The chain first: what is on it was stored before.
+	e.chain, e.count = chain.history()
 	var hash, id, fate, to, value, data string
 	rows, err := conn.Query(t.Context(), `SELECT '0x' || encode(hash, 'hex') FROM conch.pending_attempts`)
 	if err == nil {
@@ -124,11 +165,7 @@ func judge(t testing.TB, chain *devnode, db string, asked map[string]string, for
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.chain, e.count = chain.history()
-	for _, fault := range e.faults() {
-		t.Error(fault)
-	}
-	t.Logf("%d acknowledged, %d in the database; %d transactions on the chain", len(asked), len(e.promises), len(e.chain))
+	return e
 }
 
 // longPatience is for many transactions on a busy machine.

@@ -1,0 +1,71 @@
+//go:build unix
+
+package main_test
+
+import (
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// again kills a chain's node, as a power cut does, and starts it on what it had
+// written: its head is an older one.
+func (d *devnode) again(args ...string) {
+	d.t.Helper()
+	before := number(d.t, d.call("eth_blockNumber"))
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+	next := startDevnode(d.t, append(args, "--listen", strings.TrimPrefix(d.url, "http://"))...)
+	d.cmd = next.cmd
+	if now := number(d.t, d.call("eth_blockNumber")); now >= before {
+		d.t.Errorf("the chain did not go back: block %d, and before %d", now, before)
+	}
+}
+
+// settles waits until everything that was asked for is final, as far as is known.
+func (m *team) settles() {
+	m.t.Helper()
+	conn := pgtest.Connect(m.t, pg.Config{URL: m.db})
+	pgtest.Eventually(m.t, patience, "everything is final", func() bool { return openIntents(m.t, conn) == 0 })
+}
+
+// The chain's node is killed, and the leader with it. The chain comes back shorter,
+// with or without what was in its pool; the successor puts back what is missing, that
+// which had been final included, by the bytes that are stored. (S20)
+func TestLeaderAndChainKilled(t *testing.T) {
+	t.Parallel()
+	for name, journal := range map[string]string{"the pool is lost": "--journal=false", "the pool comes back": "--journal=true"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"--datadir", t.TempDir(), journal}
+			db, chain := migrated(t), startDevnode(t, args...)
+			m := newTeam(t, db.URL, chain, "n1", "n2")
+			const each = 60
+			for round := range 3 {
+				leader, epoch := m.leader(0)
+				if round == 2 {
+					m.settles()
+				}
+				var asking sync.WaitGroup
+				t.Cleanup(asking.Wait)
+				asking.Go(func() { m.wants(round*each, round*each+each) })
+				pgtest.Eventually(t, patience, "some are acknowledged", func() bool { return len(m.acknowledged()) >= round*each+each/2 })
+				if round == 1 {
+					m.down(leader, syscall.SIGKILL)
+					chain.again(args...)
+				} else {
+					chain.again(args...)
+					m.down(leader, syscall.SIGKILL)
+				}
+				m.leader(epoch)
+				m.back(leader)
+				asking.Wait()
+			}
+			judge(t, chain, db.URL, m.acknowledged())
+		})
+	}
+}
