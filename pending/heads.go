@@ -25,7 +25,7 @@ func (m *Machine) turned(in Turned) {
 
 func (m *Machine) applied(in Turned) {
 	for _, inc := range in.Inclusions {
-		s := m.slots[inc.Index]
+		s := m.slots.get(inc.Index)
 		if s == nil || s.settled {
 			continue
 		}
@@ -37,16 +37,19 @@ func (m *Machine) applied(in Turned) {
 		m.phase = blank // the chain has gone back below what was final: all of that is to be sent again
 		return
 	}
-	for _, s := range m.slots {
-		if s.in == nil && s.Index < m.best {
+	for _, s := range m.slots.all() {
+		if s.Index >= m.best {
+			break
+		}
+		if s.in == nil {
 			s.doubt = true // included while nobody watched, or somebody else's is
 		}
 	}
 }
 
 func (m *Machine) reverted(b chain.Block) {
-	for _, index := range m.ordered() { // in order: alarms may be raised
-		if s := m.slots[index]; s.in != nil && s.in.Block.Hash == b.Hash {
+	for _, s := range m.slots.all() { // in order: alarms may be raised
+		if s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
 		}
 	}
@@ -63,7 +66,7 @@ func (m *Machine) retract(s *slot) {
 
 func (m *Machine) finalized(in Turned) {
 	m.final = max(m.final, in.Turn.Block.Number)
-	for _, s := range m.slots {
+	for _, s := range m.slots.all() {
 		switch {
 		case s.in == nil || s.settled || s.in.Block.Number > m.final:
 		case s.streamed:

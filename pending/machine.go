@@ -1,8 +1,6 @@
 package pending
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -15,12 +13,12 @@ import (
 type Machine struct {
 	set   Settings
 	phase phase
-	slots map[uint64]*slot // everything that is not final and stored as such
-	next  uint64           // the index that the next intent gets; it never goes down
-	floor uint64           // slots below it are final; all others that are stored are in slots
-	best  uint64           // how many of the account's transactions the best chain holds
-	seen  uint64           // the highest best ever
-	final uint64           // the height of the last finalized block
+	slots line   // everything that is not final and stored as such
+	next  uint64 // the index that the next intent gets; it never goes down
+	floor uint64 // slots below it are final; all others that are stored are in slots
+	best  uint64 // how many of the account's transactions the best chain holds
+	seen  uint64 // the highest best ever
+	final uint64 // the height of the last finalized block
 	head  chain.Block
 
 	queued  int
@@ -35,6 +33,10 @@ type Machine struct {
 	front   uint64        // the lowest slot that is not in the chain,
 	since   uint64        // the height at which it became that,
 	bumped  uint64        // and at which attempts were raised last
+	written uint64        // the height at which changes were stored last,
+	overdue fence.Instant // and when they are stored though no block has come
+
+	census census // as last counted
 
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
@@ -64,7 +66,7 @@ const (
 
 // NewMachine returns a machine that begins by loading.
 func NewMachine(s Settings) *Machine {
-	return &Machine{set: s, slots: map[uint64]*slot{}, alarms: map[Alarm]bool{}}
+	return &Machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
 }
 
 // Step takes one input at the time now and returns what to do, in order.
@@ -146,9 +148,9 @@ func (m *Machine) calm(index uint64) {
 // predecessor may have sent it, and blocks have passed (S20).
 func (m *Machine) loaded(in Loaded) {
 	m.phase = working
-	clear(m.slots)
+	m.slots.clear()
 	for _, s := range in.Snapshot.Slots {
-		m.slots[s.Index] = &slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))}
+		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
 		m.alarm(Rewound, s.Index, s.Final)
 	}
 	m.floor = in.Best
@@ -181,7 +183,7 @@ func (m *Machine) covered(final uint64) {
 func (m *Machine) woken(in Woken) {
 	m.queued = max(m.queued, in.Queued)
 	for _, index := range in.Cancels {
-		if s := m.slots[index]; s != nil {
+		if s := m.slots.get(index); s != nil {
 			s.Cancel = true
 		}
 	}
@@ -213,6 +215,3 @@ func (m *Machine) broke(now fence.Instant, in Broke) {
 	case Alarm:
 	}
 }
-
-// ordered are the slots by index.
-func (m *Machine) ordered() []uint64 { return slices.Sorted(maps.Keys(m.slots)) }

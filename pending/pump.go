@@ -23,22 +23,38 @@ func (m *Machine) pump(now fence.Instant) {
 		return
 	}
 	m.later = 0
-	m.ahead()
+	m.count()
 	m.raised()
-	m.save()
+	m.save(now)
 	m.look(now)
 	m.search()
 	m.sign(now)
 	m.submit(now)
 }
 
-// ahead moves the front to the lowest slot that is not in the chain.
-func (m *Machine) ahead() {
+// census is what one walk over all slots finds.
+type census struct {
+	flying int  // slots that are not in the chain
+	doubts bool // some are to be looked up
+	spent  bool // some were used up by an unknown transaction
+	wishes bool // some may want a further attempt
+	unsent bool // some have to be handed over
+}
+
+// count walks over all slots, and moves the front to the lowest that is not in the chain.
+func (m *Machine) count() {
 	front := m.next
-	for index, s := range m.slots {
+	m.census = census{}
+	c := &m.census
+	for _, s := range m.slots.all() {
 		if s.in == nil {
-			front = min(front, index)
+			front = min(front, s.Index)
+			c.flying++
+			c.unsent = c.unsent || s.unsent()
+			c.wishes = c.wishes || s.raise || s.void || s.Cancel
 		}
+		c.doubts = c.doubts || s.doubt
+		c.spent = c.spent || s.spent
 	}
 	front = max(min(front, m.best), min(m.best, m.next))
 	if front != m.front {
@@ -48,16 +64,15 @@ func (m *Machine) ahead() {
 
 // submit hands over what is stored and with no node, in order.
 func (m *Machine) submit(now fence.Instant) {
-	if m.sending || m.pausing(now) {
+	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
-	for _, index := range m.ordered() {
-		s := m.slots[index]
+	for _, s := range m.slots.from(m.best) { // below: somebody's is in a block there
 		if len(batch) == m.set.MaxBatch {
 			break
 		}
-		if !s.unsent() || s.Index < m.best { // below: somebody's is in a block there
+		if !s.unsent() {
 			continue
 		}
 		a, t := s.last()
@@ -83,21 +98,12 @@ func (m *Machine) sign(now fence.Instant) {
 		m.do(Replace{Wishes: wishes})
 		return
 	}
-	room := min(m.set.MaxInFlight-m.inFlight(), m.set.MaxBatch)
+	room := min(m.set.MaxInFlight-m.census.flying, m.set.MaxBatch)
 	if m.strange || m.queued == 0 || room <= 0 {
 		return
 	}
 	m.signing = true
-	m.do(Assign{First: m.next, Most: min(room, max(m.queued, 1))})
-}
-
-func (m *Machine) inFlight() (n int) {
-	for _, s := range m.slots {
-		if s.in == nil {
-			n++
-		}
-	}
-	return n
+	m.do(Assign{First: m.next, Most: room})
 }
 
 // look asks for what is in doubt; and with each block for some of the others, since a
@@ -112,15 +118,17 @@ func (m *Machine) look(now fence.Instant) {
 			hashes = append(hashes, Where{Index: s.Index, Hash: a.Hash})
 		}
 	}
-	order := m.ordered()
-	for _, index := range order {
-		if s := m.slots[index]; s.doubt && len(hashes) < m.set.MaxBatch {
+	for _, s := range m.slots.all() {
+		if !m.census.doubts || len(hashes) >= m.set.MaxBatch {
+			break
+		}
+		if s.doubt {
 			add(s)
 		}
 	}
 	if m.head.Number >= m.looked+m.set.ResendAfter || now >= m.glance {
 		m.looked, m.glance = m.head.Number, now.Add(m.set.Patience)
-		m.rounds(order, func(s *slot) bool {
+		m.rounds(func(s *slot) bool {
 			_, t := s.last()
 			if s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
 				add(s)
@@ -135,15 +143,13 @@ func (m *Machine) look(now fence.Instant) {
 }
 
 // rounds visits the slots from where it stopped the last time.
-func (m *Machine) rounds(order []uint64, visit func(*slot) bool) {
-	start := 0
-	for start < len(order) && order[start] < m.cursor {
-		start++
-	}
+func (m *Machine) rounds(visit func(*slot) bool) {
+	order := m.slots.all()
+	start := len(order) - len(m.slots.from(m.cursor))
 	for i := range order {
-		index := order[(start+i)%len(order)]
-		m.cursor = index + 1
-		if !visit(m.slots[index]) {
+		s := order[(start+i)%len(order)]
+		m.cursor = s.Index + 1
+		if !visit(s) {
 			return
 		}
 	}
@@ -155,26 +161,31 @@ const reach = 64
 
 // search asks who used a slot up.
 func (m *Machine) search() {
-	if m.searching {
+	if m.searching || !m.census.spent {
 		return
 	}
-	for _, index := range m.ordered() {
-		if s := m.slots[index]; s.spent {
+	for _, s := range m.slots.all() {
+		if s.spent {
 			m.searching = true
-			m.do(Search{Index: index, From: s.Since - min(s.Since, reach)})
+			m.do(Search{Index: s.Index, From: s.Since - min(s.Since, reach)})
 			return
 		}
 	}
 }
 
-// save stores what has changed.
-func (m *Machine) save() {
+// save stores what has changed: at once, but while more is signed and sent only once
+// with each block, since most of it would be overtaken by then.
+func (m *Machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
+	busy := m.sending || m.signing || m.queued > 0 && !m.strange
+	if busy && m.written == m.head.Number && now < m.overdue {
+		m.later = sooner(m.later, m.overdue)
+		return
+	}
 	var changes []Change
-	for _, index := range m.ordered() {
-		s := m.slots[index]
+	for _, s := range m.slots.all() {
 		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
 		if c := s.change(timedOut); c != s.told && !s.mute() {
 			s.telling = c
@@ -183,6 +194,7 @@ func (m *Machine) save() {
 	}
 	if len(changes) > 0 {
 		m.saving = true
+		m.written, m.overdue = m.head.Number, now.Add(m.set.Patience)
 		m.do(Save{Changes: changes})
 	}
 }
@@ -190,16 +202,16 @@ func (m *Machine) save() {
 // saved forgets what is final and stored as such.
 func (m *Machine) saved() {
 	m.saving = false
-	for _, index := range m.ordered() { // in order: alarms may pass
-		s := m.slots[index]
+	m.slots.sweep(func(s *slot) bool { // in order: alarms may pass
 		s.told = s.telling
-		if s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash {
-			delete(m.slots, index)
-			m.calm(index)
-			m.floor = max(m.floor, index+1)
+		over := s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash
+		if over {
+			m.calm(s.Index)
+			m.floor = max(m.floor, s.Index+1)
 			if s.told.Intent == Again {
 				m.queued++
 			}
 		}
-	}
+		return over
+	})
 }

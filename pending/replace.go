@@ -13,12 +13,12 @@ func (m *Machine) raised() {
 		return
 	}
 	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
-		s := m.slots[index]
+		s := m.slots.get(index)
 		if s == nil {
 			break
 		}
 		if _, t := s.last(); s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
-			s.raise = true
+			s.raise, m.census.wishes = true, true
 		}
 	}
 	m.bumped = m.head.Number
@@ -29,8 +29,10 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 	for _, index := range m.gaps() {
 		wishes = append(wishes, Wish{Index: index, Filler: true, New: true})
 	}
-	for _, index := range m.ordered() {
-		s := m.slots[index]
+	if !m.census.wishes {
+		return wishes
+	}
+	for _, s := range m.slots.all() {
 		if len(wishes) == m.set.MaxBatch {
 			break
 		}
@@ -43,13 +45,13 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 			continue
 		}
 		if s.raise && s.dear(m.set.MostRaise) {
-			s.raise = false // the same bytes again; what keeps them out is not the fee, or somebody has to decide
+			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
 			m.alarm(Fees, s.Index, true)
 		}
 		filler := s.filled() || s.void || s.Cancel
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
-			wishes = append(wishes, Wish{Index: index, Above: a.Fee, Gas: a.Gas, Filler: filler})
+			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Gas: a.Gas, Filler: filler})
 		}
 	}
 	return wishes
@@ -63,7 +65,7 @@ func (m *Machine) gaps() (missing []uint64) {
 		return nil
 	}
 	for index := m.best; index < m.next && len(missing) < m.set.MaxBatch; index++ {
-		if m.slots[index] == nil {
+		if m.slots.get(index) == nil {
 			missing = append(missing, index)
 		}
 	}
@@ -75,12 +77,12 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 	m.signing = false
 	m.queued = in.Left
 	for _, add := range in.Slots {
-		s := m.slots[add.Index]
+		s := m.slots.get(add.Index)
 		if s == nil {
 			s = &slot{Slot: add, tries: make([]try, len(add.Attempts))}
 			s.told = s.change(false) // as the store has written it
 			s.telling = s.told
-			m.slots[add.Index] = s
+			m.slots.add(s)
 			m.next = max(m.next, add.Index+1)
 			continue
 		}

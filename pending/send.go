@@ -14,7 +14,7 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 	m.sending = false
 	funds := true
 	for _, answer := range in.Tries {
-		s := m.slots[answer.Index]
+		s := m.slots.get(answer.Index)
 		if s == nil {
 			continue
 		}
@@ -60,7 +60,7 @@ func (m *Machine) pausing(now fence.Instant) bool {
 
 // unsure: the bytes may have arrived.
 func (m *Machine) unsure(index uint64, hash chain.Hash) {
-	if s := m.slots[index]; s != nil {
+	if s := m.slots.get(index); s != nil {
 		if _, t := s.find(hash); t != nil && (t.reached == kept || t.reached == lost) {
 			t.reached = maybe
 		}
@@ -76,7 +76,7 @@ func (m *Machine) sighted(in Seen) {
 	m.covered(in.Final)
 	found := map[uint64]chain.Where{}
 	for _, sight := range in.Sights {
-		s := m.slots[sight.Index]
+		s := m.slots.get(sight.Index)
 		if s == nil {
 			continue
 		}
@@ -101,7 +101,7 @@ func (m *Machine) sighted(in Seen) {
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(found)) {
-		m.weigh(m.slots[index], found[index], in.Final)
+		m.weigh(m.slots.get(index), found[index], in.Final)
 	}
 }
 
@@ -124,7 +124,7 @@ func (m *Machine) weigh(s *slot, where chain.Where, final uint64) {
 // found: another transaction used the slot up, or none did after all.
 func (m *Machine) found(now fence.Instant, in Found) {
 	m.searching = false
-	s := m.slots[in.Index]
+	s := m.slots.get(in.Index)
 	if s == nil || !s.spent {
 		return
 	}
