@@ -31,10 +31,14 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 		rows, err := tx.Query(ctx, `
 			SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
 			       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
-			  FROM conch.pending_transactions t
-			  JOIN conch.pending_attempts a USING (chain, account, nonce)
-			  LEFT JOIN conch.intents i ON i.id = t.intent
-			 WHERE t.chain = $1 AND t.account = $2 AND (NOT t.final OR t.nonce >= $3)
+			  FROM (SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+			         WHERE chain = $1 AND account = $2 AND NOT final
+			         UNION ALL
+			        SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+			         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
+			  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
+			         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
+			  LEFT JOIN LATERAL (SELECT cancel FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
 			 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from))
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // with: version N works with programs N and N − 1.
 const (
 	SchemaMin = 1
-	SchemaMax = 1
+	SchemaMax = 2
 )
 
 // SchemaError says that the tables do not fit this program.

@@ -15,6 +15,7 @@ import (
 // Write implements pending.Store: one round trip, one transaction, fenced at its end.
 func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
 	var batch pgx.Batch
+	batch.Queue(byIndex)
 	s.queueAccount(&batch, t, b.Account)
 	s.queueSlots(&batch, t, b)
 	s.queueAttempts(&batch, b)
@@ -25,6 +26,14 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	}
 	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
 }
+
+// byIndex has the planner fetch the rows of a batch one by one, by their keys, rather
+// than read a whole table that has grown. The statements help it: they name the
+// account in every row of a batch and not as a constant, since of a table that was never
+// analyzed the planner believes that an account has one row, and would then compare all
+// of the account's with all of the batch.
+const byIndex = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true)`
 
 // queueAccount claims the account for the token's scope. That rows may have been lost
 // is forgotten only with the first slot assigned in the new history.
@@ -91,9 +100,9 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	if len(b.Attempts) > 0 {
 		batch.Queue(`
 			UPDATE conch.pending_transactions t SET hash = a.hash, updated_at = clock_timestamp()
-			  FROM (SELECT DISTINCT ON (nonce) nonce, hash FROM unnest($3::bigint[], $4::bytea[])
-			          WITH ORDINALITY AS a(nonce, hash, place) ORDER BY nonce, place DESC) a
-			 WHERE t.chain = $1 AND t.account = $2 AND t.nonce = a.nonce AND t.block_hash IS NULL AND t.hash <> a.hash`,
+			  FROM (SELECT DISTINCT ON (nonce) $1::text AS chain, $2::bytea AS account, nonce, hash FROM unnest($3::bigint[], $4::bytea[])
+			          WITH ORDINALITY AS a(nonce, hash, place) ORDER BY nonce, place DESC OFFSET 0) a
+			 WHERE t.chain = a.chain AND t.account = a.account AND t.nonce = a.nonce AND t.block_hash IS NULL AND t.hash <> a.hash`,
 			s.cfg.Chain, []byte(b.Account), nonces, hashes)
 	}
 }
@@ -127,21 +136,27 @@ func (s *Store) queueChanges(batch *pgx.Batch, b pending.Batch) {
 		}
 		blocks = append(blocks, block)
 	}
+	// The intents first: what is done again has no intent in its old slot afterwards.
+	batch.Queue(`
+		UPDATE conch.intents i
+		   SET fate = CASE WHEN c.fate = 'again' THEN 'open' ELSE c.fate END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
+		  FROM (SELECT c.nonce, c.fate, t.intent
+		          FROM unnest($3::bigint[], $4::text[]) AS c(nonce, fate),
+		               LATERAL (SELECT intent, final FROM conch.pending_transactions
+		                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) t
+		         WHERE c.fate <> 'open' OR t.final OFFSET 0) c
+		 WHERE i.id = c.intent AND i.nonce = c.nonce AND i.fate <> c.fate`,
+		s.cfg.Chain, []byte(b.Account), nonces, fates)
 	batch.Queue(`
 		UPDATE conch.pending_transactions t
 		   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
 		       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
 		       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp()
-		  FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
-		       AS c(nonce, hash, state, block, number, failed, fate)
-		 WHERE t.chain = $1 AND t.account = $2 AND t.nonce = c.nonce`,
+		  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*
+		          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
+		               AS c(nonce, hash, state, block, number, failed, fate) OFFSET 0) c
+		 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce`,
 		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates)
-	batch.Queue(`
-		UPDATE conch.intents i
-		   SET fate = CASE WHEN c.fate = 'again' THEN 'open' ELSE c.fate END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
-		  FROM unnest($3::bigint[], $4::text[]) AS c(nonce, fate)
-		 WHERE i.chain = $1 AND i.account = $2 AND i.nonce = c.nonce AND i.fate <> c.fate`,
-		s.cfg.Chain, []byte(b.Account), nonces, fates)
 }
 
 func uuid(id *pending.ID) pgtype.UUID {
