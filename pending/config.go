@@ -37,7 +37,7 @@ type Events struct {
 
 func (c Config) withDefaults(d chain.Description) Config {
 	set := &c.Settings
-	fill(&set.MaxInFlight, 1000)
+	fill(&set.MaxInFlight, 4000)
 	if d.MaxPending > 0 {
 		set.MaxInFlight = min(set.MaxInFlight, d.MaxPending)
 	}

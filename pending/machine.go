@@ -203,6 +203,9 @@ func (m *Machine) broke(now fence.Instant, in Broke) {
 		}
 	case Save:
 		m.saving = false // saving twice is harmless
+		for _, s := range m.slots.all() {
+			s.saving = false
+		}
 	case Probe:
 		m.looking = false
 	case Search:

@@ -174,21 +174,25 @@ func (m *Machine) search() {
 }
 
 // save stores what has changed: at once, but while more is signed and sent only once
-// with each block, since most of it would be overtaken by then.
+// with each block, and then only what was in one. The rest is overtaken soon.
 func (m *Machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
 	busy := m.sending || m.signing || m.queued > 0 && !m.strange
-	if busy && m.written == m.head.Number && now < m.overdue {
+	late := now >= m.overdue
+	if busy && m.written == m.head.Number && !late {
 		m.later = sooner(m.later, m.overdue)
 		return
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
+		if busy && !late && s.in == nil && !s.retracted {
+			continue
+		}
 		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
 		if c := s.change(timedOut); c != s.told && !s.mute() {
-			s.telling = c
+			s.telling, s.saving = c, true
 			changes = append(changes, c)
 		}
 	}
@@ -203,7 +207,9 @@ func (m *Machine) save(now fence.Instant) {
 func (m *Machine) saved() {
 	m.saving = false
 	m.slots.sweep(func(s *slot) bool { // in order: alarms may pass
-		s.told = s.telling
+		if s.saving {
+			s.told, s.saving = s.telling, false
+		}
 		over := s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash
 		if over {
 			m.calm(s.Index)

@@ -24,7 +24,8 @@ type slot struct {
 	void   bool // the chain will never take its call
 
 	told    Change // what was last stored
-	telling Change // and what is being stored
+	telling Change // and what is being stored,
+	saving  bool   // if something is
 }
 
 // try is what became of an attempt.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -45,17 +47,24 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 		return nil, err
 	}
 	prepared := make([]chain.Prepared, len(drafts))
+	var signing sync.WaitGroup
+	hands := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, d := range drafts {
 		tx, err := c.draft(m, f, d)
-		if err == nil {
-			prepared[i].Signed, err = c.sign(ctx, d, tx)
-		}
 		if err != nil {
-			prepared[i] = chain.Prepared{Err: err}
+			prepared[i].Err = err
 			continue
 		}
+		// What a signature fails for is nothing that its cost matters to.
 		m.balances[d.Account].Sub(m.balances[d.Account], cost(tx))
+		hands <- struct{}{}
+		signing.Go(func() {
+			defer func() { <-hands }()
+			signed, err := c.sign(ctx, d, tx)
+			prepared[i] = chain.Prepared{Signed: signed, Err: err}
+		})
 	}
+	signing.Wait()
 	return prepared, nil
 }
 
@@ -192,9 +201,7 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 	if err != nil {
 		return chain.Signed{}, err
 	}
-	by := types.LatestSignerForChainID(unsigned.ChainID)
-	from, err := types.Sender(by, signed)
-	if err != nil || chain.Account(from[:]) != d.Account || by.Hash(signed) != by.Hash(tx) {
+	if _, own := c.signers[d.Account].(*Keystore); !own && !faithful(tx, signed, d.Account) {
 		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v signed something else, or as somebody else: do not trust it", d.Account))
 	}
 	raw, err := signed.MarshalBinary()
@@ -206,6 +213,14 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 		Account: d.Account, Index: d.Index, Hash: chain.Hash(hash[:]), Bytes: raw,
 		Fee: chain.Fee{Max: unsigned.GasFeeCap, Tip: unsigned.GasTipCap}, Gas: unsigned.Gas,
 	}, nil
+}
+
+// faithful tells whether a signer outside this process signed what it was given, as
+// who it is. Recovering the account costs twice what signing does.
+func faithful(tx, signed *types.Transaction, a chain.Account) bool {
+	by := types.LatestSignerForChainID(tx.ChainId())
+	from, err := types.Sender(by, signed)
+	return err == nil && chain.Account(from[:]) == a && by.Hash(signed) == by.Hash(tx)
 }
 
 // callOf is the draft's call, or the cheapest one that does nothing.

@@ -22,7 +22,7 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 			       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
 			          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
 			       (SELECT count(*) FROM (SELECT FROM conch.intents
-			         WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q)
+			         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q)
 			  FROM conch.pending_history() h2`, s.cfg.Chain, []byte(account)).Scan(&next, &snap.Strange, &snap.Queued)
 		if err != nil {
 			return err

@@ -83,7 +83,7 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
 		UNION ALL
 		SELECT account, 'queued', count(*) FROM (SELECT account FROM conch.intents
-		 WHERE chain = $1 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q GROUP BY 1`, s.cfg.Chain)
+		 WHERE chain = $1 AND waits LIMIT 1000) q GROUP BY 1`, s.cfg.Chain)
 	if err != nil {
 		return nil, err
 	}

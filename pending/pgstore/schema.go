@@ -32,7 +32,7 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // SchemaMin and SchemaMax bound the versions of the tables that this program works
 // with: version N works with programs N and N − 1.
 const (
-	SchemaMin = 1
+	SchemaMin = 2
 	SchemaMax = 2
 )
 
@@ -96,7 +96,7 @@ func refuseOpen(ctx context.Context, tx pgx.Tx) error {
 	var e OpenError
 	err = tx.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM conch.pending_transactions WHERE NOT final),
-		       (SELECT count(*) FROM conch.intents WHERE fate = 'open' AND nonce IS NULL)`).Scan(&e.Open, &e.Waiting)
+		       (SELECT count(*) FROM conch.intents WHERE waits)`).Scan(&e.Open, &e.Waiting)
 	if err == nil && e != (OpenError{}) {
 		return &e
 	}

@@ -55,7 +55,7 @@ func (c Config) stale(err error) error {
 // Queue implements pending.Store.
 func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []pending.Intent, left int, err error) {
 	rows, err := s.pool.Query(ctx, intentColumns+`
-		  FROM conch.intents WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel
+		  FROM conch.intents WHERE chain = $1 AND account = $2 AND waits
 		 ORDER BY seq LIMIT $3`, s.cfg.Chain, []byte(account), most+1)
 	if err != nil {
 		return nil, 0, err
@@ -72,9 +72,9 @@ func (s *Store) Waiting(ctx context.Context, account account) (queued int, cance
 	var nonces []int64
 	err = s.pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM (SELECT FROM conch.intents
-		         WHERE chain = $1 AND account = $2 AND nonce IS NULL AND fate = 'open' AND NOT cancel LIMIT 1000) q),
+		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q),
 		       (SELECT coalesce(array_agg(nonce), '{}') FROM conch.intents
-		         WHERE chain = $1 AND account = $2 AND cancel AND fate = 'open' AND nonce IS NOT NULL)`,
+		         WHERE chain = $1 AND account = $2 AND cancelling)`,
 		s.cfg.Chain, []byte(account)).Scan(&queued, &nonces)
 	for _, n := range nonces {
 		cancels = append(cancels, uint64(n))

@@ -1,3 +1,6 @@
+ALTER TABLE conch.intents DROP COLUMN waits, DROP COLUMN cancelling, RESET (fillfactor); -- their indexes go with them
+CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE nonce IS NULL AND fate = 'open';
+CREATE INDEX intents_cancel ON conch.intents (chain, account) WHERE cancel AND fate = 'open';
 DROP TRIGGER intents_cancelled ON conch.intents;
 DROP FUNCTION conch.notify_cancel();
 CREATE TRIGGER intents_changed AFTER UPDATE ON conch.intents

@@ -5,12 +5,11 @@
 DROP TRIGGER pending_new ON conch.pending_transactions;
 DROP TRIGGER pending_update ON conch.pending_transactions;
 CREATE OR REPLACE FUNCTION conch.notify_pending() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_notify(TG_ARGV[0], json_build_object(
-        'chain', n.chain, 'account', '0x' || encode(n.account, 'hex'), 'nonce', n.nonce,
-        'hash', '0x' || encode(n.hash, 'hex'), 'state', n.state, 'creator', n.creator,
-        'updated_at', n.updated_at,
-        'block_hash', CASE WHEN n.block_hash IS NOT NULL THEN '0x' || encode(n.block_hash, 'hex') END)::text)
+BEGIN -- format takes half the time of json_build_object
+    PERFORM pg_notify(TG_ARGV[0], format(
+        '{"chain":%s,"account":"0x%s","nonce":%s,"hash":"0x%s","state":"%s","creator":%s,"updated_at":%s,"block_hash":%s}',
+        to_json(n.chain), encode(n.account, 'hex'), n.nonce, encode(n.hash, 'hex'), n.state, to_json(n.creator),
+        to_json(n.updated_at), coalesce('"0x' || encode(n.block_hash, 'hex') || '"', 'null')))
        FROM fresh n;
     RETURN NULL;
 END $$;
@@ -30,3 +29,13 @@ CREATE TRIGGER intents_cancelled AFTER UPDATE ON conch.intents
 
 ALTER TABLE conch.pending_transactions DROP CONSTRAINT pending_transactions_intent_fkey;
 DROP INDEX conch.pending_transactions_intent, conch.pending_attempts_hash;
+
+-- What an intent's index is asked for is a column, so that an update that does not
+-- change the answer, such as the last one, writes to no index.
+ALTER TABLE conch.intents
+    ADD COLUMN waits boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel) STORED,
+    ADD COLUMN cancelling boolean NOT NULL GENERATED ALWAYS AS (cancel AND fate = 'open' AND nonce IS NOT NULL) STORED,
+    SET (fillfactor = 60);
+DROP INDEX conch.intents_waiting, conch.intents_cancel;
+CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE waits;
+CREATE INDEX intents_cancel ON conch.intents (chain, account) WHERE cancelling;
