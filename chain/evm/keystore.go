@@ -53,9 +53,18 @@ func hold(key *ecdsa.PrivateKey) *Keystore {
 	return &Keystore{account: chain.Account(a[:]), key: func() *ecdsa.PrivateKey { return key }}
 }
 
+// Cost is what one try at the password of a keystore takes.
+type Cost int
+
+// The costs that geth and its relatives write.
+const (
+	StandardCost Cost = keystore.StandardScryptN // a second and 256 MB
+	LightCost    Cost = keystore.LightScryptN    // some milliseconds and 4 MB: for keys that are worth nothing
+)
+
 // WriteKeystore encrypts a private key, given as hexadecimal digits, into a new file
 // that only its owner may read.
-func WriteKeystore(file, privateKey, password string) (chain.Account, error) {
+func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account, error) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(privateKey), "0x"))
 	if err != nil {
 		return "", fmt.Errorf("%w: a private key is 64 hexadecimal digits", chain.ErrKey) // and not said which
@@ -72,7 +81,11 @@ func WriteKeystore(file, privateKey, password string) (chain.Account, error) {
 	if _, err := rand.Read(key.Id[:]); err != nil {
 		return "", fmt.Errorf("%w: no randomness: %w", chain.ErrKey, err)
 	}
-	sealed, err := keystore.EncryptKey(key, password, keystore.StandardScryptN, keystore.StandardScryptP)
+	lanes := keystore.StandardScryptP
+	if cost == LightCost {
+		lanes = keystore.LightScryptP
+	}
+	sealed, err := keystore.EncryptKey(key, password, int(cost), lanes)
 	if err != nil {
 		return "", fmt.Errorf("%w: the key can not be encrypted", chain.ErrKey)
 	}

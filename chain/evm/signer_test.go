@@ -145,16 +145,16 @@ func TestWriteKeystore(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "new.json")
 	for _, bad := range []string{"", "0x12", secretKey + "zz", strings.Repeat("f", 64)} {
-		_, err := evm.WriteKeystore(file, bad, secretPassword)
+		_, err := evm.WriteKeystore(file, bad, secretPassword, evm.StandardCost)
 		wraps(t, err, chain.ErrKey)
 		formats(t, "a bad key", err)
 	}
-	_, err := evm.WriteKeystore(file, secretKey, "")
+	_, err := evm.WriteKeystore(file, secretKey, "", evm.StandardCost)
 	wraps(t, err, chain.ErrKey)
 	if testing.Short() {
 		t.Skip("sealing as strongly as keystores are takes seconds")
 	}
-	a, err := evm.WriteKeystore(file, "0x"+secretKey+"\n", secretPassword)
+	a, err := evm.WriteKeystore(file, "0x"+secretKey+"\n", secretPassword, evm.LightCost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestWriteKeystore(t *testing.T) {
 	if err != nil || k.Account() != a {
 		t.Errorf("opened as %v, %v, want %v", k, err, a)
 	}
-	_, err = evm.WriteKeystore(file, secretKey, secretPassword)
+	_, err = evm.WriteKeystore(file, secretKey, secretPassword, evm.StandardCost)
 	wraps(t, err, chain.ErrKey)
 }
 

@@ -11,6 +11,10 @@
 //   - the acknowledgements: what each process believed was committed;
 //   - the kills, and when each successor's act door opened.
 //
+// Where transactions were sent, there is an [Account] as well: what customers asked
+// for and were told, what the chain itself has, block by block, and what the database
+// says. Only the chain tells what was done; the database is held against it.
+//
 // All instants are readings of one machine's CLOCK_BOOTTIME, the same for every
 // process and independent of the database. [Judge] is a pure function over this
 // [Record]: a test can forge any fault and see it counted.

@@ -19,12 +19,13 @@ type Verdict struct {
 	Overlapping int    `json:"overlapping"`
 	Lost        int    `json:"lost"`
 	Duplicated  int    `json:"duplicated"`
+	Chain       *Chain `json:"chain,omitempty"` // nil: there were no transactions
 }
 
 // Judge weighs a record. It changes nothing in it.
 func Judge(r Record) Verdict {
 	f := Find(r)
-	return Verdict{
+	v := Verdict{
 		Acts:        len(r.Ledger) + len(r.Outside),
 		Kills:       len(r.Kills),
 		Leaders:     leaders(r),
@@ -34,6 +35,11 @@ func Judge(r Record) Verdict {
 		Lost:        len(f.Lost),
 		Duplicated:  len(f.Duplicated),
 	}
+	if r.Account != nil {
+		c := JudgeAccount(*r.Account)
+		v.Chain = &c
+	}
+	return v
 }
 
 // Findings are what must not be in a record, one by one.
@@ -53,6 +59,8 @@ func (v Verdict) Fault(killsAsked bool) error {
 		return fmt.Errorf("%d overlapping, %d lost, %d duplicated: more than one process acted or something was lost", v.Overlapping, v.Lost, v.Duplicated)
 	case v.Acts == 0:
 		return errors.New("nobody acted, so nothing was shown")
+	case v.Chain != nil && v.Chain.Fault() != nil:
+		return v.Chain.Fault()
 	case killsAsked && v.Kills == 0:
 		return errors.New("no leader was killed, so no failover was shown")
 	case killsAsked && v.Failover.Samples() == 0:

@@ -8,11 +8,12 @@ import (
 
 // Record is everything a run left behind.
 type Record struct {
-	Ledger  []Row   // in the order of their transaction numbers
-	Outside []Act   // in the order of the file
-	Acks    []Ack   // in any order
-	Kills   []Kill  // in any order
-	Entries []Entry // in any order
+	Ledger  []Row    // in the order of their transaction numbers
+	Outside []Act    // in the order of the file
+	Acks    []Ack    // in any order
+	Kills   []Kill   // in any order
+	Entries []Entry  // in any order
+	Account *Account // nil: nothing was sent to any chain
 }
 
 // Row is one committed row of the ledger.
@@ -54,7 +55,7 @@ type Ack struct {
 type Kill struct {
 	At    fence.Instant
 	Node  string
-	Epoch int64 // of the leadership that was killed
+	Epoch int64 // of the leadership that was killed; 0: it led something else than the work
 }
 
 // Entry says that a leader's act door had opened.

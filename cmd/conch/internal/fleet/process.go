@@ -21,7 +21,7 @@ import (
 type Process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // held open: its end tells the node that we are gone
-	last  *lastLine
+	last  *LastLine
 }
 
 // News is what comes from a process: a report, or its end.
@@ -52,13 +52,20 @@ func NewLauncher() *Launcher {
 // Close ends the thread, and with it every process that still lives.
 func (l *Launcher) Close() { close(l.starts) }
 
+// Start starts a command that dies with this program, in a process group of its own.
+func (l *Launcher) Start(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = nodeAttributes()
+	done := make(chan error, 1)
+	l.starts <- func() { done <- cmd.Start() }
+	return <-done
+}
+
 // Launch starts a node and passes on what it reports until it has ended.
 func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
 	// No context: a node ends by a signal, and its end is news like any other.
 	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = nodeAttributes()
-	p := &Process{cmd: cmd, last: &lastLine{}}
+	p := &Process{cmd: cmd, last: &LastLine{}}
 	cmd.Stderr = p.last
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -69,9 +76,7 @@ func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (
 	if err != nil {
 		return nil, err
 	}
-	done := make(chan error, 1)
-	l.starts <- func() { done <- cmd.Start() }
-	if err := <-done; err != nil {
+	if err := l.Start(cmd); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -94,13 +99,14 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Signal sends a signal; a process that has ended does not mind.
 func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// lastLine keeps the last line written to it: why a node ended unasked.
-type lastLine struct {
+// LastLine keeps the last line written to it: why a process ended unasked.
+type LastLine struct {
 	mu   sync.Mutex
 	text string
 }
 
-func (l *lastLine) Write(b []byte) (int, error) {
+// Write never fails.
+func (l *LastLine) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if text := strings.TrimSpace(string(b)); text != "" {
@@ -109,7 +115,7 @@ func (l *lastLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *lastLine) String() string {
+func (l *LastLine) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text

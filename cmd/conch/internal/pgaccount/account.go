@@ -1,0 +1,76 @@
+// Package pgaccount reads what the database says of the transactions of the one
+// account that is in it: how far they are, for who watches, and all that is left, for
+// who judges. It reads the tables themselves and none of the code that fills them.
+package pgaccount
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+)
+
+// Reader is one connection. It is one goroutine's at a time.
+type Reader struct{ conn *pgx.Conn }
+
+// Open connects.
+func Open(ctx context.Context, url string) (*Reader, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{conn}, nil
+}
+
+// Close closes the connection.
+func (r *Reader) Close(ctx context.Context) { _ = r.conn.Close(ctx) }
+
+// Progress is how far the transactions are.
+type Progress struct {
+	Intents int   // accepted
+	Done    int   // final in the chain
+	Open    int   // neither done nor given up
+	Nonce   int64 // the next to be given away
+}
+
+// Progress counts.
+func (r *Reader) Progress(ctx context.Context) (p Progress, err error) {
+	err = r.conn.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE fate = 'done'), count(*) FILTER (WHERE fate = 'open'),
+		       (SELECT coalesce(max(nonce) + 1, 0) FROM conch.pending_transactions)
+		  FROM conch.intents`).Scan(&p.Intents, &p.Done, &p.Open, &p.Nonce)
+	return p, err
+}
+
+// FirstSince tells when the first transaction was signed and stored since an instant;
+// the zero time if none was.
+func (r *Reader) FirstSince(ctx context.Context, at time.Time) (time.Time, error) {
+	var first *time.Time
+	err := r.conn.QueryRow(ctx, `SELECT min(created_at) FROM conch.pending_transactions WHERE created_at >= $1`, at).Scan(&first)
+	if err != nil || first == nil {
+		return time.Time{}, err
+	}
+	return *first, nil
+}
+
+// Left reads everything that the database knows, into a.
+func (r *Reader) Left(ctx context.Context, a *evidence.Account) (err error) {
+	if a.Intents, err = collect[evidence.Intent](ctx, r, `SELECT id::text AS id, fate FROM conch.intents`, pgx.RowToStructByName); err != nil {
+		return err
+	}
+	if a.Nonces, err = collect[uint64](ctx, r, `SELECT nonce FROM conch.pending_transactions`, pgx.RowTo); err != nil {
+		return err
+	}
+	a.Hashes, err = collect[string](ctx, r, `SELECT '0x' || encode(hash, 'hex') FROM conch.pending_attempts`, pgx.RowTo)
+	return err
+}
+
+func collect[T any](ctx context.Context, r *Reader, sql string, to pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := r.conn.Query(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, to)
+}
