@@ -23,7 +23,7 @@ func (a *app) experiments() []*cobra.Command {
 }
 
 func (a *app) demo() *cobra.Command {
-	cfg := demo.Config{}
+	cfg, noChain := demo.Config{}, false
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "kill the leader over and over, and see that nobody acts twice and nothing is lost",
@@ -32,15 +32,25 @@ lead, lets the leader work, kills it with SIGKILL again and again, and starts th
 killed anew. At the end it judges what was left behind: whether two acted at once,
 whether anything acknowledged was lost, whether anything was done twice.
 
+Beside Postgres it starts a private Ethereum chain (conch-devnode) with an account
+from which all nodes can send and one at a time does. Customers ask any node for
+transactions, by idempotency keys, and another one if they get no answer. The chain
+itself then says whether each was done, and once.
+
 The leader works behind both doors: it commits rows to a ledger under
 conch.fence(), which needs no wait after a crash, and writes to a file that
 nothing protects but the gate, which opens one lease after the crash.
 
-It touches no database but its own and leaves nothing behind. Exit 1 if anything
-overlapped, was lost or doubled, or if no failover was seen. Ctrl-C ends it early,
-with the verdict.`,
+conch-devnode is looked for beside this program, then on the PATH; "make build"
+makes both. Without it, or with --no-chain, no transactions are sent, and the
+verdict has nothing to say of them.
+
+It touches no database and no chain but its own and leaves nothing behind. Exit 1
+if anything overlapped, was lost, doubled or never ended, or if no failover was
+seen. Ctrl-C ends it early, with the verdict.`,
 		Example: `  conch demo
   conch demo --nodes 5 --duration 20s --kill-every 3s --lease 1s
+  conch demo --no-chain
   conch demo --json > verdict.json`,
 		Args: noArguments,
 	}
@@ -50,11 +60,12 @@ with the verdict.`,
 	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed; 0 never")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "where the HTTP API can be read meanwhile, loopback only; empty: nowhere")
-	cmd.RunE = does(func(ctx context.Context) error { return a.runDemo(ctx, cfg) })
+	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
+	cmd.RunE = does(func(ctx context.Context) error { return a.runDemo(ctx, cfg, !noChain) })
 	return cmd
 }
 
-func (a *app) runDemo(ctx context.Context, cfg demo.Config) error {
+func (a *app) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error {
 	if err := cfg.Validate(); err != nil {
 		return usage{err}
 	}
@@ -74,6 +85,12 @@ func (a *app) runDemo(ctx context.Context, cfg demo.Config) error {
 		cfg.Progress = a.Stderr
 	}
 	cfg.Terminal, cfg.Width = terminal(cfg.Progress)
+	if withChain {
+		if cfg.Devnode = demo.FindDevnode(cfg.Program); cfg.Devnode == "" {
+			_, _ = fmt.Fprintf(a.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+
+				"\"make build\" in the source of conch makes both (--no-chain leaves them out on purpose)\n", demo.DevnodeName)
+		}
+	}
 	verdict, err := demo.Run(ctx, cfg)
 	if err != nil {
 		return err
@@ -89,7 +106,7 @@ func (a *app) printVerdict(v evidence.Verdict, fault error) error {
 	if a.json {
 		return a.document(v)
 	}
-	err := a.table("", []string{
+	rows := []string{
 		fmt.Sprintf("acts\t%d", v.Acts),
 		fmt.Sprintf("leaders killed\t%d", v.Kills),
 		fmt.Sprintf("leaders that acted\t%d", v.Leaders),
@@ -98,12 +115,26 @@ func (a *app) printVerdict(v evidence.Verdict, fault error) error {
 		fmt.Sprintf("overlapping\t%d", v.Overlapping),
 		fmt.Sprintf("lost\t%d", v.Lost),
 		fmt.Sprintf("duplicated\t%d", v.Duplicated),
-	})
-	if err != nil || fault != nil {
+	}
+	if c := v.Chain; c != nil {
+		rows = append(rows,
+			fmt.Sprintf("transactions\t%d\tacknowledged by a node; what follows the chain says", c.Intents),
+			fmt.Sprintf("  done\t%d", c.Done), fmt.Sprintf("  missing\t%d", c.Missing),
+			fmt.Sprintf("  twice\t%d", c.Twice), fmt.Sprintf("  nonce gaps\t%d", c.NonceGaps))
+	}
+	if err := a.table("", rows); err != nil || fault != nil {
 		return err
 	}
-	return a.line("\n%d leaders acted one after the other, %d of them killed: nobody acted beside another, nothing was lost, nothing was done twice.",
+	err := a.line("\n%d leaders acted one after the other, under %d kills: nobody acted beside another, nothing was lost, nothing was done twice.",
 		v.Leaders, v.Kills)
+	switch {
+	case err != nil:
+		return err
+	case v.Chain == nil:
+		return a.line("No transactions were sent.")
+	default:
+		return a.line("%d transactions were asked for at any node: each is in the chain once, with no gap, and every one had been stored before it left.", v.Chain.Done)
+	}
 }
 
 // terminal tells whether a writer is one that can be redrawn, and how wide.

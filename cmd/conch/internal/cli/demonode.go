@@ -7,13 +7,17 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // farewell is how long a node without a supervisor may take to end.
@@ -26,7 +30,7 @@ var errAlone = errors.New("the demo that started this node is gone")
 // stdout and lives no longer than its stdin stays open.
 func (a *app) demoNode() *cobra.Command {
 	cfg := worker.Config{}
-	takeover := ""
+	takeover, file, listen := "", "", ""
 	cmd := &cobra.Command{
 		Use:     demo.NodeCommand,
 		Short:   "one process of the demo",
@@ -42,6 +46,8 @@ func (a *app) demoNode() *cobra.Command {
 	flags.StringVar(&cfg.Dir, "dir", "", "where its evidence goes")
 	flags.DurationVar(&cfg.LedgerPace, "ledger-pace", 0, "from one row to the next; 0: the default")
 	flags.DurationVar(&cfg.OutsidePace, "outside-pace", 0, "from one outside act to the next; 0: the default")
+	flags.StringVar(&file, "config", "", "the `file` that makes it a conch node as well; empty: it is none")
+	flags.StringVar(&listen, "listen", "", "`address` of that node's API")
 	cmd.RunE = does(func(ctx context.Context) (err error) {
 		cfg.Takeover = election.Takeover(takeover)
 		cfg.Logger = a.log
@@ -54,13 +60,51 @@ func (a *app) demoNode() *cobra.Command {
 		cfg.Report = func(r worker.Report) { _ = a.document(r) }
 		ctx, release := a.whileSupervised(ctx)
 		defer release()
-		err = worker.Run(ctx, cfg)
+		err = a.both(ctx, cfg, config.Source{Path: file, ID: cfg.ID, Listen: listen})
 		if cause := context.Cause(ctx); errors.Is(cause, errAlone) {
 			return cause
 		}
 		return err
 	})
 	return cmd
+}
+
+// both is the life of a node of the demo, and in the same process that of a conch node
+// as `conch node` runs it. When one ends, so does the other.
+func (a *app) both(ctx context.Context, cfg worker.Config, src config.Source) error {
+	if src.Path == "" {
+		return worker.Run(ctx, cfg)
+	}
+	// Of the environment it sees the demo's database, and nothing of the caller's.
+	src.Named, src.Getenv = true, func(name string) string {
+		if name != pg.EnvURL {
+			return ""
+		}
+		return a.Getenv(name)
+	}
+	load := func() (config.Config, error) { return config.Load(src) }
+	c, err := load()
+	if err != nil {
+		return usage{err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lives := []func() error{
+		func() error { return worker.Run(ctx, cfg) },
+		func() error {
+			return assemble.Run(ctx, assemble.Options{Config: c, Load: load, Version: a.build.Version, Log: a.log})
+		},
+	}
+	faults := make([]error, len(lives))
+	var living sync.WaitGroup
+	for i, live := range lives {
+		living.Go(func() {
+			defer cancel()
+			faults[i] = live()
+		})
+	}
+	living.Wait()
+	return errors.Join(faults...)
 }
 
 // whileSupervised ends when the supervisor, who holds our stdin open, is gone. A

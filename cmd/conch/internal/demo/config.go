@@ -19,6 +19,8 @@ type Config struct {
 	Lease     time.Duration
 	// Listen is where the HTTP API can be read while the demo runs; empty: nowhere.
 	Listen string
+	// Devnode is the program of the private chain; empty: no transactions are sent.
+	Devnode string
 	// Program is the binary to start nodes from, with NodeCommand as its argument.
 	Program string
 	// Progress gets the live view or, when it is no terminal, plain lines.

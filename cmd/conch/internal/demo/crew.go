@@ -26,7 +26,9 @@ type crew struct {
 // member is one node over all its lives.
 type member struct {
 	id      string
+	number  int
 	process *fleet.Process // nil while dead
+	doomed  bool           // its present life was ended by us
 	back    time.Time
 	// As last reported by the present life.
 	epoch  int64 // of the leadership it holds, 0 if none
@@ -41,7 +43,7 @@ type member struct {
 func newCrew(cfg Config, p *place) *crew {
 	c := &crew{cfg: cfg, place: p, launcher: fleet.NewLauncher(), news: make(chan fleet.News, 256), over: make(chan struct{})}
 	for i := range cfg.Nodes {
-		c.nodes = append(c.nodes, &member{id: fmt.Sprintf("node-%d", i+1)})
+		c.nodes = append(c.nodes, &member{id: fmt.Sprintf("node-%d", i+1), number: i + 1})
 	}
 	return c
 }
@@ -52,6 +54,9 @@ func (c *crew) start(m *member) error {
 	args := []string{
 		NodeCommand, "--id", m.id, "--scope", Scope, "--lease", c.cfg.Lease.String(),
 		"--dir", c.place.dir, "--log-level", "warn",
+	}
+	if c.place.payer != nil {
+		args = append(args, "--config", c.place.payer.config, "--listen", "unix:"+c.place.socket(m.number))
 	}
 	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + c.place.url}, func(n fleet.News) {
 		select {
@@ -99,7 +104,7 @@ func (m *member) bury() {
 	m.acts += m.pulse.Acts
 	m.process.Leave()
 	*m = member{
-		id: m.id, rows: m.rows, acts: m.acts, words: m.process.LastWords(),
+		id: m.id, number: m.number, rows: m.rows, acts: m.acts, words: m.process.LastWords(),
 		back: time.Now().Add(restartAfter),
 	}
 }
@@ -110,6 +115,7 @@ func (m *member) kill() (fence.Instant, error) {
 	if err := syscall.Kill(m.process.PID(), syscall.SIGKILL); err != nil {
 		return 0, fmt.Errorf("kill -9 %s: %w", m.id, err)
 	}
+	m.doomed = true
 	return at, nil
 }
 

@@ -26,7 +26,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	p := &place{}
 	defer func() { err = errors.Join(err, p.clear()) }()
 	view := newView(cfg)
-	if err := p.prepare(ctx, view.say); err != nil {
+	if err := p.prepare(ctx, cfg, view.say); err != nil {
 		return v, err
 	}
 	observer, err := pgmint.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
@@ -43,6 +43,10 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 
 	s := &supervisor{cfg: cfg, crew: newCrew(cfg, p), view: view, observer: observer}
 	defer s.crew.dismiss(0)
+	if p.payer != nil {
+		s.traffic = newTraffic(p, s.crew)
+		defer s.traffic.customers.close()
+	}
 	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
 	view.open()
 	err = s.supervise(ctx, p)
@@ -54,11 +58,17 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	view.say("stopping the nodes and judging what they left behind …")
+	if s.traffic != nil {
+		s.traffic.customers.close()
+	}
 	s.crew.dismiss(teardown)
 	record, err := p.collect(ctx)
 	if err != nil {
 		return v, fmt.Errorf("reading the evidence: %w", err)
 	}
 	record.Kills, record.Entries = s.kills, s.entries
+	if s.traffic != nil {
+		record.Account.Wishes = s.traffic.customers.wishes
+	}
 	return evidence.Judge(record), nil
 }

@@ -5,25 +5,37 @@ package demo
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/explorer"
+	"github.com/conchhq/conch/cmd/conch/internal/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/pgledger"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// place is where a demo happens: a database and a folder of evidence.
+// connections is how many a node has at most.
+const connections = 20
+
+// place is where a demo happens: a database, a folder of evidence, and, unless
+// transactions are left out, a chain.
 type place struct {
 	dir    string
 	server *postmaster.Server
 	url    string
+
+	devnode *devnode // nil: no transactions
+	payer   *payer
+	account *pgaccount.Reader
 }
 
-// prepare starts the server and makes the schema and the ledger. The caller
-// clears the place, also after an error.
-func (p *place) prepare(ctx context.Context, say func(string, ...any)) (err error) {
+// prepare starts the servers and makes the schema, the ledger and the payer's files.
+// The caller clears the place, also after an error.
+func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any)) (err error) {
 	say("starting a private Postgres …")
-	if p.server, err = postmaster.Start(ctx, postmaster.Config{}); err != nil {
+	if p.server, err = postmaster.Start(ctx, postmaster.Config{MaxConnections: 50 + connections*cfg.Nodes}); err != nil {
 		return err
 	}
 	p.url = p.server.URL("postgres")
@@ -32,15 +44,43 @@ func (p *place) prepare(ctx context.Context, say func(string, ...any)) (err erro
 		return err
 	}
 	say("creating the schema and a ledger …")
-	if err := pgmint.Up(ctx, pgmint.Config{URL: p.url}, func(string) {}); err != nil {
+	if err := assemble.SchemaUp(ctx, pgmint.Config{URL: p.url}, func(string) {}); err != nil {
 		return err
 	}
-	return pgledger.Create(ctx, p.url)
+	if err := pgledger.Create(ctx, p.url); err != nil || cfg.Devnode == "" {
+		return err
+	}
+	say("starting a private chain …")
+	if p.devnode, err = startDevnode(ctx, cfg.Devnode); err != nil {
+		return err
+	}
+	if p.payer, err = newPayer(p.dir, p.devnode, cfg.Lease); err != nil {
+		return err
+	}
+	p.account, err = pgaccount.Open(ctx, p.url)
+	return err
+}
+
+// socket is where a node serves its API.
+func (p *place) socket(number int) string { return filepath.Join(p.dir, fmt.Sprintf("%d.api", number)) }
+
+// chainGone is closed when the chain has ended; nil, which is never, without one.
+func (p *place) chainGone() <-chan struct{} {
+	if p.devnode == nil {
+		return nil
+	}
+	return p.devnode.gone
 }
 
 // clear removes everything.
 func (p *place) clear() error {
 	var fault error
+	if p.account != nil {
+		p.account.Close(context.Background())
+	}
+	if p.devnode != nil {
+		p.devnode.stop()
+	}
 	if p.server != nil {
 		fault = p.server.Stop()
 	}
@@ -58,6 +98,13 @@ func (p *place) collect(ctx context.Context) (r evidence.Record, err error) {
 	if r.Outside, err = evidence.ReadActs(evidence.OutsideFile(p.dir)); err != nil {
 		return r, err
 	}
-	r.Acks, err = evidence.ReadAcks(p.dir)
+	if r.Acks, err = evidence.ReadAcks(p.dir); err != nil || p.devnode == nil {
+		return r, err
+	}
+	r.Account = &evidence.Account{}
+	if err := p.account.Left(ctx, r.Account); err != nil {
+		return r, err
+	}
+	r.Account.Mined, r.Account.Final, err = explorer.Read(ctx, p.devnode.url, p.payer.address)
 	return r, err
 }

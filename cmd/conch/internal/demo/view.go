@@ -87,7 +87,7 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	fmt.Fprintf(&b, "\n%s of %s   %d processes   lease %s   kill -9 every %s\n\n",
 		run.Round(100*time.Millisecond), s.cfg.Duration, s.cfg.Nodes, s.cfg.Lease, s.cfg.KillEvery)
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED\tACT\tROWS\tOUTSIDE")
+	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED\tACT\tROWS\tOUTSIDE"+s.traffic.head())
 	var rows, acts int64
 	for i, m := range s.crew.nodes {
 		r, a := m.rows+m.pulse.Rows, m.acts+m.pulse.Acts
@@ -95,12 +95,13 @@ func (v *view) render(s *supervisor, now time.Time) string {
 		if i >= shownNodes {
 			continue
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", m.id, m.pidText(), m.state(now), m.epochText(),
-			left(m, m.pulse.FencedLeft), left(m, m.pulse.ActLeft), r, a)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d%s\n", m.id, m.pidText(), m.state(now), m.epochText(),
+			left(m, m.pulse.FencedLeft), left(m, m.pulse.ActLeft), r, a, s.traffic.cell(m))
 	}
 	_ = w.Flush()
-	fmt.Fprintf(&b, "\n%d acts, %d kills, heartbeat %d ms ago, failover %s, act door %s\n\n",
+	fmt.Fprintf(&b, "\n%d acts, %d kills, heartbeat %d ms ago, failover %s, act door %s\n",
 		rows+acts, len(s.kills), s.row.HeartbeatAgeMS, took(s.failover), took(s.actDoor))
+	b.WriteString(s.traffic.line() + "\n")
 	for _, line := range v.notes {
 		b.WriteString(line + "\n")
 	}
