@@ -18,31 +18,33 @@ import (
 // up, so the kernel has to.
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
 	t.Parallel()
-	cmd := prepared(t, "demo", "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
+	cmd := withDevnode(t, prepared(t, "demo", "--nodes", "3", "--lease", "1s", "--kill-every", "2s"))
 	scratch := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	d := start(t, cmd)
 	d.says("has committed")
 	family := descendants(t, cmd.Process.Pid)
-	nodes, servers := 0, 0
+	nodes, servers, chains := 0, 0, 0
 	for _, p := range family {
 		switch {
 		case strings.Contains(p.command, "demo-node"):
 			nodes++
 		case strings.Contains(p.command, "postgres"):
 			servers++
+		case strings.Contains(p.command, "conch-devnode"):
+			chains++
 		}
 	}
-	if nodes < 2 || servers < 2 {
-		t.Fatalf("%d nodes and %d server processes among %v: this test is blind", nodes, servers, family)
+	if nodes < 2 || servers < 2 || chains != 1 {
+		t.Fatalf("%d nodes, %d server processes and %d chains among %v: this test is blind", nodes, servers, chains, family)
+	}
+	left := evidenceOf(t, family)
+	if _, err := os.Stat(filepath.Join(left, "payer.json")); err != nil {
+		t.Fatalf("its keystore was not found: this test is blind: %v", err)
 	}
 	d.stop(syscall.SIGKILL)
 	for _, p := range family {
 		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
-	}
-	left := evidenceOf(t, family)
-	if left == "" {
-		t.Fatal("its evidence was not found: this test is blind")
 	}
 	pgtest.Own(t, postmaster.Config{}) // a start removes the folders of killed programs
 	if _, err := os.Stat(left); err == nil {

@@ -125,7 +125,7 @@ func (a *app) printVerdict(v evidence.Verdict, fault error) error {
 	if err := a.table("", rows); err != nil || fault != nil {
 		return err
 	}
-	err := a.line("\n%d leaders acted one after the other, under %d kills: nobody acted beside another, nothing was lost, nothing was done twice.",
+	err := a.line("\n%d leaderships acted, under %d kills: nobody acted beside another, nothing was lost, nothing was done twice.",
 		v.Leaders, v.Kills)
 	switch {
 	case err != nil:

@@ -52,13 +52,15 @@ type devnode struct {
 	key     string // worthless, and treated as if it were not
 }
 
-// startDevnode runs the chain on a free port of this machine.
-func startDevnode(ctx context.Context, program string) (*devnode, error) {
+// startDevnode runs the chain on a free port of this machine. Folders that it makes for
+// itself, which it can not remove when it is killed with us, are made in dir.
+func startDevnode(ctx context.Context, program, dir string) (*devnode, error) {
 	d := &devnode{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
 	// No context: it ends by stop.
 	d.cmd = exec.CommandContext(context.Background(), program,
 		"--listen", "127.0.0.1:0", "--block-time", blockTime, "--parent", strconv.Itoa(os.Getpid()))
-	d.cmd.Stderr = d.words
+	d.cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	d.cmd.Stderr, d.cmd.WaitDelay = d.words, teardown
 	out, err := d.cmd.StdoutPipe()
 	if err == nil {
 		err = d.launcher.Start(d.cmd)

@@ -51,7 +51,7 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 		return err
 	}
 	say("starting a private chain …")
-	if p.devnode, err = startDevnode(ctx, cfg.Devnode); err != nil {
+	if p.devnode, err = startDevnode(ctx, cfg.Devnode, p.dir); err != nil {
 		return err
 	}
 	if p.payer, err = newPayer(p.dir, p.devnode, cfg.Lease); err != nil {
@@ -102,7 +102,7 @@ func (p *place) collect(ctx context.Context) (r evidence.Record, err error) {
 		return r, err
 	}
 	r.Account = &evidence.Account{}
-	if err := p.account.Left(ctx, r.Account); err != nil {
+	if err := p.account.Left(ctx, PayerScope, r.Account); err != nil {
 		return r, err
 	}
 	r.Account.Mined, r.Account.Final, err = explorer.Read(ctx, p.devnode.url, p.payer.address)

@@ -15,10 +15,7 @@ import (
 // looks again.
 func (s *supervisor) strike() error {
 	worker, sender := s.leader(), s.sender()
-	victim := worker
-	if s.spared {
-		victim = sender
-	}
+	victim := s.victim(worker, sender)
 	if victim == nil {
 		return nil
 	}
@@ -43,6 +40,15 @@ func (s *supervisor) strike() error {
 	}
 	s.view.note("kill -9 %s, pid %d%s", victim.id, victim.process.PID(), text)
 	return nil
+}
+
+// victim is whose turn it is, of whoever leads the work and whoever sends; each may be
+// nil, and both may be the same.
+func (s *supervisor) victim(worker, sender *member) *member {
+	if s.spared {
+		return sender
+	}
+	return worker
 }
 
 // leader is who leads the work, nil if that is not certain.

@@ -10,8 +10,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,6 +63,29 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 	s.view.close()
 	if out.String() != showCursor {
 		t.Errorf("the cursor was given back with %q", out.String())
+	}
+}
+
+// With transactions there is a column for who sends them, and a line that sums up.
+func TestTheTableShowsTransactions(t *testing.T) {
+	s, out := shown(true, 0)
+	s.traffic = &traffic{
+		customers: &customers{wishes: make([]evidence.Wish, 12), again: 3},
+		row:       pgmint.Leadership{Holder: "node-2", Epoch: 4, Held: true},
+		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
+		failover:  35 * time.Millisecond,
+	}
+	s.crew.nodes[1].process = &fleet.Process{}
+	if text := s.traffic.cell(s.crew.nodes[1]) + s.traffic.cell(s.crew.nodes[0]); text != "\tepoch 4\t-" {
+		t.Errorf("who sends is shown as %q", text)
+	}
+	s.crew.nodes[1].process = nil
+	s.view.open()
+	s.view.draw(s, time.Now())
+	for _, part := range []string{"SENDS", "12 transactions wanted (3 times", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the table does not show %q:\n%s", part, out)
+		}
 	}
 }
 

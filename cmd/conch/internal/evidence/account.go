@@ -15,6 +15,7 @@ type Account struct {
 	Intents []Intent // in any order
 	Nonces  []uint64 // that the database has given away
 	Hashes  []string // of everything that was ever signed, by the database
+	Epochs  []int64  // of its leaderships in which something was signed
 }
 
 // Wish is what a customer asked for, at one node or at several by one key.

@@ -31,6 +31,7 @@ func whole() evidence.Account {
 		Intents: []evidence.Intent{{"i0", "done"}, {"i1", "done"}, {"i2", "done"}, {"i3", "done"}},
 		Nonces:  []uint64{0, 1, 2, 3, 4},
 		Hashes:  []string{"h0", "h1a", "h1b", "h2", "h3", "h4"},
+		Epochs:  []int64{1, 2, 3},
 	}
 	return a
 }
@@ -42,6 +43,9 @@ func TestAWholeAccountIsFoundWhole(t *testing.T) {
 	v := evidence.Judge(r)
 	if err := v.Fault(true); err != nil {
 		t.Fatal(err)
+	}
+	if v.Leaders != 5 {
+		t.Errorf("%d leaders acted, want 2 of the work and 3 of the account", v.Leaders)
 	}
 	got, err := json.Marshal(v.Chain)
 	if err != nil || string(got) != `{"intents":3,"done":3,"missing":0,"twice":0,"nonce_gaps":0}` {

@@ -13,7 +13,7 @@ import (
 type Verdict struct {
 	Acts        int    `json:"acts"`        // rows and outside lines
 	Kills       int    `json:"kills"`       // leaders killed
-	Leaders     int    `json:"leaders"`     // distinct terms that acted
+	Leaders     int    `json:"leaders"`     // distinct terms that acted, of the work and of the account
 	Failover    Spread `json:"failover_ms"` // kill → first committed act of a higher epoch
 	ActDoor     Spread `json:"act_door_ms"` // kill → the successor's act door open
 	Overlapping int    `json:"overlapping"`
@@ -38,6 +38,7 @@ func Judge(r Record) Verdict {
 	if r.Account != nil {
 		c := JudgeAccount(*r.Account)
 		v.Chain = &c
+		v.Leaders += len(r.Account.Epochs)
 	}
 	return v
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 )
 
-// patience bounds one question to a node that stands beside us.
-const patience = 10 * time.Second
+const (
+	patience = 10 * time.Second // with one question to a node that stands beside us
+	pause    = 50 * time.Millisecond
+)
 
 // block is what a block says that we look at. Numbers are hexadecimal texts.
 type block struct {
@@ -36,6 +38,9 @@ type receipt struct{ TransactionHash, Status string }
 func Read(ctx context.Context, url, account string) (mined []evidence.Mined, final uint64, err error) {
 	c := &client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
 	defer c.http.CloseIdleConnections()
+	if err := c.still(ctx, account); err != nil {
+		return nil, 0, err
+	}
 	var newest block
 	if err := c.ask(ctx, &newest, "eth_getBlockByNumber", "finalized", false); err != nil {
 		return nil, 0, err
@@ -69,6 +74,32 @@ func Read(ctx context.Context, url, account string) (mined []evidence.Mined, fin
 		mined = append(mined, sent...)
 	}
 	return mined, final, nil
+}
+
+// still waits until nothing of the account is left that a next block would take: what
+// is on its way is to be judged too.
+func (c *client) still(ctx context.Context, account string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the chain does not take what waits in its pool"))
+	defer cancel()
+	poll := time.NewTicker(pause)
+	defer poll.Stop()
+	for {
+		var mined, all string
+		if err := c.ask(ctx, &mined, "eth_getTransactionCount", account, "latest"); err != nil {
+			return err
+		}
+		if err := c.ask(ctx, &all, "eth_getTransactionCount", account, "pending"); err != nil {
+			return err
+		}
+		if mined == all {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // sent are the account's transactions in a block.

@@ -55,8 +55,19 @@ func (r *Reader) FirstSince(ctx context.Context, at time.Time) (time.Time, error
 	return *first, nil
 }
 
-// Left reads everything that the database knows, into a.
-func (r *Reader) Left(ctx context.Context, a *evidence.Account) (err error) {
+// epochsSQL finds the terms of a scope in which something was signed and stored. What a
+// term stores, it stores before the next one has begun: the fence sees to that.
+const epochsSQL = `
+SELECT h.epoch
+  FROM (SELECT epoch, at, lead(at) OVER (ORDER BY epoch) AS until
+          FROM conch.leadership_history WHERE scope = $1 AND event = 'acquired') h
+ WHERE EXISTS (SELECT FROM conch.pending_transactions t WHERE t.created_at >= h.at AND (h.until IS NULL OR t.created_at < h.until))`
+
+// Left reads everything that the database knows, into a. The scope is the account's.
+func (r *Reader) Left(ctx context.Context, scope string, a *evidence.Account) (err error) {
+	if a.Epochs, err = collect[int64](ctx, r, epochsSQL, pgx.RowTo, scope); err != nil {
+		return err
+	}
 	if a.Intents, err = collect[evidence.Intent](ctx, r, `SELECT id::text AS id, fate FROM conch.intents`, pgx.RowToStructByName); err != nil {
 		return err
 	}
@@ -67,8 +78,8 @@ func (r *Reader) Left(ctx context.Context, a *evidence.Account) (err error) {
 	return err
 }
 
-func collect[T any](ctx context.Context, r *Reader, sql string, to pgx.RowToFunc[T]) ([]T, error) {
-	rows, err := r.conn.Query(ctx, sql)
+func collect[T any](ctx context.Context, r *Reader, sql string, to pgx.RowToFunc[T], args ...any) ([]T, error) {
+	rows, err := r.conn.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
