@@ -4,6 +4,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
@@ -73,9 +74,9 @@ func (s *supervisor) sender() *member {
 
 // lastKill is the last one of a leader of the work.
 func (s *supervisor) lastKill() evidence.Kill {
-	for i := len(s.kills) - 1; i >= 0; i-- {
-		if s.kills[i].Epoch != 0 {
-			return s.kills[i]
+	for _, k := range slices.Backward(s.kills) {
+		if k.Epoch != 0 {
+			return k
 		}
 	}
 	return evidence.Kill{}

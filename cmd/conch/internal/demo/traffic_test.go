@@ -101,7 +101,7 @@ type api struct {
 
 func serve(t *testing.T, answer func(w http.ResponseWriter, key string)) (*api, string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "api") // t.TempDir is too long a path for a socket on some systems
+	dir, err := os.MkdirTemp("", "api") //nolint:usetesting // on some systems t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +249,11 @@ func TestFindDevnode(t *testing.T) {
 func TestADevnodeThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	for script, says := range map[string]string{
-		"echo no such flag >&2; exit 1":             "no such flag",
+		"echo no such flag >&2; exit 1":                  "no such flag",
 		`echo '{"private_key":"SECRET"}'; exec sleep 60`: "does not say where it listens",
 	} {
 		program := filepath.Join(dir, DevnodeName)
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		_, err := startDevnode(t.Context(), program, dir)
