@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/conchhq/conch/cmd/conch/internal/demo"
+	"github.com/conchhq/conch/cmd/conch/internal/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -41,8 +42,8 @@ The leader works behind both doors: it commits rows to a ledger under
 conch.fence(), which needs no wait after a crash, and writes to a file that
 nothing protects but the gate, which opens one lease after the crash.
 
-conch-devnode is looked for beside this program, then on the PATH; "make build"
-makes both. Without it, or with --no-chain, no transactions are sent, and the
+conch-devnode is looked for beside this program, then on the PATH, unless
+CONCH_DEVNODE names it; "make build" makes both. Without it, or with --no-chain, no transactions are sent, and the
 verdict has nothing to say of them.
 
 It touches no database and no chain but its own and leaves nothing behind. Exit 1
@@ -86,9 +87,9 @@ func (a *app) runDemo(ctx context.Context, cfg demo.Config, withChain bool) erro
 	}
 	cfg.Terminal, cfg.Width = terminal(cfg.Progress)
 	if withChain {
-		if cfg.Devnode = demo.FindDevnode(cfg.Program); cfg.Devnode == "" {
+		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 			_, _ = fmt.Fprintf(a.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+
-				"\"make build\" in the source of conch makes both (--no-chain leaves them out on purpose)\n", demo.DevnodeName)
+				"\"make build\" in the source of conch makes both (--no-chain leaves them out on purpose)\n", devnode.Name)
 		}
 	}
 	verdict, err := demo.Run(ctx, cfg)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/devnode"
 )
 
 // PayerScope is what the node that sends the account's transactions leads.
@@ -24,10 +25,10 @@ type payer struct {
 }
 
 // newPayer writes the files into dir. They are read by their owner alone.
-func newPayer(dir string, d *devnode, lease time.Duration) (*payer, error) {
+func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) {
 	keystore, password := filepath.Join(dir, "payer.json"), filepath.Join(dir, "password")
 	secret := rand.Text()
-	account, err := evm.WriteKeystore(keystore, d.key, secret, evm.LightCost)
+	account, err := evm.WriteKeystore(keystore, d.PrivateKey, secret, evm.LightCost)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func newPayer(dir string, d *devnode, lease time.Duration) (*payer, error) {
 	err = os.WriteFile(password, []byte(secret+"\n"), 0o600)
 	if err == nil {
 		err = os.WriteFile(p.config, []byte(fmt.Sprintf(payerConfig,
-			quoted(lease.String()), quoted(d.url), d.chainID, quoted(PayerScope), quoted(keystore), quoted(password))), 0o600)
+			quoted(lease.String()), quoted(d.HTTP), d.ChainID, quoted(PayerScope), quoted(keystore), quoted(password))), 0o600)
 	}
 	return p, err
 }

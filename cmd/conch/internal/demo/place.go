@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/pgaccount"
@@ -19,6 +20,9 @@ import (
 // connections is how many a node has at most.
 const connections = 20
 
+// blockTime is how often the chain has a block; the third after it makes it final.
+const blockTime = "200ms"
+
 // place is where a demo happens: a database, a folder of evidence, and, unless
 // transactions are left out, a chain.
 type place struct {
@@ -26,7 +30,7 @@ type place struct {
 	server *postmaster.Server
 	url    string
 
-	devnode *devnode // nil: no transactions
+	devnode *devnode.Node // nil: no transactions
 	payer   *payer
 	account *pgaccount.Reader
 }
@@ -51,7 +55,9 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 		return err
 	}
 	say("starting a private chain …")
-	if p.devnode, err = startDevnode(ctx, cfg.Devnode, p.dir); err != nil {
+	if p.devnode, err = devnode.Start(ctx, devnode.Config{
+		Program: cfg.Devnode, Dir: p.dir, Args: []string{"--block-time", blockTime},
+	}); err != nil {
 		return err
 	}
 	if p.payer, err = newPayer(p.dir, p.devnode, cfg.Lease); err != nil {
@@ -69,7 +75,7 @@ func (p *place) chainGone() <-chan struct{} {
 	if p.devnode == nil {
 		return nil
 	}
-	return p.devnode.gone
+	return p.devnode.Gone()
 }
 
 // clear removes everything.
@@ -79,7 +85,7 @@ func (p *place) clear() error {
 		p.account.Close(context.Background())
 	}
 	if p.devnode != nil {
-		p.devnode.stop()
+		p.devnode.Stop()
 	}
 	if p.server != nil {
 		fault = p.server.Stop()
@@ -105,6 +111,6 @@ func (p *place) collect(ctx context.Context) (r evidence.Record, err error) {
 	if err := p.account.Left(ctx, PayerScope, r.Account); err != nil {
 		return r, err
 	}
-	r.Account.Mined, r.Account.Final, err = explorer.Read(ctx, p.devnode.url, p.payer.address)
+	r.Account.Mined, r.Account.Final, err = explorer.Read(ctx, p.devnode.HTTP, p.payer.address)
 	return r, err
 }

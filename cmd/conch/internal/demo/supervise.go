@@ -53,7 +53,7 @@ func (s *supervisor) supervise(asked context.Context, p *place) error {
 		case <-p.server.Gone():
 			return errors.New("the private Postgres ended unasked")
 		case <-p.chainGone():
-			return fmt.Errorf("the private chain ended unasked: %s", p.devnode.words)
+			return fmt.Errorf("the private chain ended unasked: %s", p.devnode.LastWords())
 		case <-begin.C:
 			if s.begun.IsZero() {
 				return fmt.Errorf("nobody acted within %s%s", warmup, s.complaint())

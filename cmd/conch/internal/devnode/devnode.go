@@ -1,0 +1,144 @@
+//go:build unix
+
+// Package devnode runs conch-devnode, an Ethereum node with a chain of its own, as the
+// process that it is in demonstrations, for as long as this program lives.
+package devnode
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/fleet"
+)
+
+// Name is what the program is called.
+const Name = "conch-devnode"
+
+const (
+	patience = 30 * time.Second // it is ready in a fraction of a second where nothing else runs
+	farewell = 5 * time.Second
+)
+
+// EnvProgram names the program for whoever has it elsewhere.
+const EnvProgram = "CONCH_DEVNODE"
+
+// Find looks for the program: the file that the environment names, then beside this
+// one, then on the PATH; "" if it is nowhere.
+func Find(program string) string {
+	if named := os.Getenv(EnvProgram); named != "" {
+		return named
+	}
+	beside := filepath.Join(filepath.Dir(program), Name)
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return beside
+	}
+	found, err := exec.LookPath(Name)
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// Config says what to run.
+type Config struct {
+	Program string
+	// Dir is for the folders that it makes for itself, and can not remove when it is
+	// killed together with this program.
+	Dir string
+	// Args are its flags, beside those for where it listens and with whom it ends.
+	Args []string
+}
+
+// Node is one that runs. What is exported does not change.
+type Node struct {
+	HTTP       string `json:"http"`
+	WS         string `json:"ws"`
+	ChainID    uint64 `json:"chain_id"`
+	Account    string `json:"account"`
+	PrivateKey string `json:"private_key"` // worthless, and treated as if it were not
+
+	launcher *fleet.Launcher
+	cmd      *exec.Cmd
+	words    *fleet.LastLine
+	gone     chan struct{}
+}
+
+// Start runs it on a free port of this machine until Stop. ctx bounds the start alone.
+func Start(ctx context.Context, cfg Config) (*Node, error) {
+	n := &Node{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
+	// No context: it ends by Stop.
+	n.cmd = exec.CommandContext(context.Background(), cfg.Program, //nolint:gosec // whoever starts us names it
+		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, cfg.Args...)...)
+	n.cmd.Env = append(os.Environ(), "TMPDIR="+cfg.Dir)
+	n.cmd.Stderr, n.cmd.WaitDelay = n.words, farewell
+	out, err := n.cmd.StdoutPipe()
+	if err == nil {
+		err = n.launcher.Start(n.cmd)
+	}
+	if err != nil {
+		n.launcher.Close()
+		return nil, fmt.Errorf("starting %s: %w", cfg.Program, err)
+	}
+	first := make(chan []byte, 1)
+	go func() {
+		defer close(n.gone)
+		line, _ := bufio.NewReader(out).ReadBytes('\n') // how it failed is in its words
+		first <- line
+		_ = n.cmd.Wait()
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	err = errors.New("it says nothing")
+	select {
+	case line := <-first:
+		err = n.hear(line)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-timer.C:
+	}
+	if err != nil {
+		n.Stop()
+		return nil, fmt.Errorf("%s does not become ready: %w; it says: %s", cfg.Program, err, n.words)
+	}
+	return n, nil
+}
+
+// hear takes the line that says that the chain is ready.
+func (n *Node) hear(line []byte) error {
+	if err := json.Unmarshal(line, n); err != nil || n.HTTP == "" || n.PrivateKey == "" {
+		return errors.New("it does not say where it listens") // its line is not repeated: a key is in it
+	}
+	return nil
+}
+
+// Gone is closed when it has ended, asked or not.
+func (n *Node) Gone() <-chan struct{} { return n.gone }
+
+// LastWords is the last line that it wrote to stderr.
+func (n *Node) LastWords() string { return n.words.String() }
+
+// Stop ends it, in order if it can.
+func (n *Node) Stop() {
+	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
+	select {
+	case <-n.gone:
+	case <-timer.C:
+		_ = n.cmd.Process.Kill()
+		<-n.gone
+	}
+	n.launcher.Close()
+}
+
+// Format leaves the key out, whatever the verb.
+func (n *Node) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "%s at %s", Name, n.HTTP) }
