@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	verdicts "github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/pgaccount"
 )
@@ -22,8 +22,8 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := sender(t, "n1", db.URL, chain)
-	var wishes []evidence.Wish
-	for _, w := range []evidence.Wish{{Key: "a", Mark: "0x01"}, {Key: "b", Mark: "0x02"}, {Key: "b again", Mark: "0x02"}} {
+	var wishes []verdicts.Wish
+	for _, w := range []verdicts.Wish{{Key: "a", Mark: "0x01"}, {Key: "b", Mark: "0x02"}, {Key: "b again", Mark: "0x02"}} {
 		code, body := post(t, n.api()+"/v1/transactions",
 			`{"account":"payer","to":"`+nobodysAddress+`","value":"1","data":"`+w.Mark+`","idempotency_key":"`+w.Key+`"}`)
 		if code != http.StatusAccepted {
@@ -34,10 +34,10 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 		wishes = append(wishes, w)
 	}
 	n.stop(syscall.SIGTERM)
-	conn := dial(t, db.URL)
-	left := func(wishes ...evidence.Wish) evidence.Chain {
+	conn := db.Connect(t)
+	left := func(wishes ...verdicts.Wish) verdicts.Chain {
 		t.Helper()
-		a := evidence.Account{Wishes: wishes}
+		a := verdicts.Account{Wishes: wishes}
 		r, err := pgaccount.Open(t.Context(), db.URL)
 		if err != nil {
 			t.Fatal(err)
@@ -52,34 +52,24 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 		if len(a.Mined) != 3 || len(a.Epochs) != 1 {
 			t.Errorf("%d transactions in the chain, in %d terms", len(a.Mined), len(a.Epochs))
 		}
-		return evidence.JudgeAccount(a)
+		return verdicts.JudgeAccount(a)
 	}
-	want := func(what string, got, want evidence.Chain) {
+	want := func(what string, got, want verdicts.Chain) {
 		t.Helper()
 		if got.First = ""; got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	never := evidence.Wish{Key: "c", Mark: "0x03", IDs: []string{"none"}}
-	want("as it is", left(wishes[0]), evidence.Chain{Intents: 1, Done: 1, Foreign: 2})
-	want("one done twice", left(wishes[:2]...), evidence.Chain{Intents: 2, Done: 2, Twice: 1})
-	want("one never done", left(wishes[0], wishes[1], never), evidence.Chain{Intents: 3, Done: 2, Missing: 1, Twice: 1, Endless: 1})
+	never := verdicts.Wish{Key: "c", Mark: "0x03", IDs: []string{"none"}}
+	want("as it is", left(wishes[0]), verdicts.Chain{Intents: 1, Done: 1, Foreign: 2})
+	want("one done twice", left(wishes[:2]...), verdicts.Chain{Intents: 2, Done: 2, Twice: 1})
+	want("one never done", left(wishes[0], wishes[1], never), verdicts.Chain{Intents: 3, Done: 2, Missing: 1, Twice: 1, Endless: 1})
 	do(t, conn, `UPDATE conch.intents SET fate = 'open' WHERE idempotency_key = 'a'`)
-	want("one without an end", left(wishes[:2]...), evidence.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1})
+	want("one without an end", left(wishes[:2]...), verdicts.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1})
 	do(t, conn, `DELETE FROM conch.pending_attempts WHERE nonce = 1`)
-	want("a hash nobody stored", left(wishes[:2]...), evidence.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1, Foreign: 1})
+	want("a hash nobody stored", left(wishes[:2]...), verdicts.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1, Foreign: 1})
 	do(t, conn, `UPDATE conch.pending_transactions SET nonce = 9 WHERE nonce = 2`)
-	want("nonces that are not used", left(wishes[:2]...), evidence.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1, Foreign: 1, NonceGaps: 7})
-}
-
-func dial(t *testing.T, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
+	want("nonces that are not used", left(wishes[:2]...), verdicts.Chain{Intents: 2, Done: 2, Twice: 1, Endless: 1, Foreign: 1, NonceGaps: 7})
 }
 
 func do(t *testing.T, conn *pgx.Conn, sql string) {

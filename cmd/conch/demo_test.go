@@ -28,25 +28,20 @@ type chainVerdict struct {
 	NonceGaps                     int `json:"nonce_gaps"`
 }
 
-// withDevnode puts the chain's program on the path of a demo.
+// withDevnode tells a demo where the chain's program is.
 func withDevnode(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.Symlink(devnodeProgram(t), filepath.Join(dir, "conch-devnode")); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Env = append(cmd.Env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+devnodeProgram(t))
 	return cmd
 }
 
-// withoutDevnode takes it off, wherever it may be installed.
-func withoutDevnode(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
-	t.Helper()
+// withoutDevnode hides it, wherever it may be installed.
+func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
 		_, err := os.Stat(filepath.Join(dir, "conch-devnode"))
 		return err == nil
 	})
-	cmd.Env = append(cmd.Env, "PATH="+strings.Join(dirs, string(os.PathListSeparator)))
+	cmd.Env = append(cmd.Env, "CONCH_DEVNODE=", "PATH="+strings.Join(dirs, string(os.PathListSeparator)))
 	return cmd
 }
 
@@ -126,7 +121,7 @@ func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
 
 func TestDemoThatShowedNothingFails(t *testing.T) {
 	t.Parallel()
-	d := start(t, withoutDevnode(t, prepared(t, "demo", "--nodes", "1", "--kill-every", "20s")))
+	d := start(t, withoutDevnode(prepared(t, "demo", "--nodes", "1", "--kill-every", "20s")))
 	d.says("leads")
 	if code := d.stop(syscall.SIGTERM); code != 1 {
 		t.Errorf("exit code %d though nobody was killed", code)
@@ -137,7 +132,7 @@ func TestDemoThatShowedNothingFails(t *testing.T) {
 func TestDemoWithoutAChain(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
-	missing := call(t, withoutDevnode(t, prepared(t, args...)))
+	missing := call(t, withoutDevnode(prepared(t, args...)))
 	asked := call(t, withDevnode(t, prepared(t, append(args, "--no-chain")...)))
 	for _, r := range []result{missing, asked} {
 		if keys := decode[map[string]any](t, r.done(t)); keys["chain"] != nil || len(keys) != 8 {

@@ -76,7 +76,7 @@ type Node struct {
 func Start(ctx context.Context, cfg Config) (*Node, error) {
 	n := &Node{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
 	// No context: it ends by Stop.
-	n.cmd = exec.CommandContext(context.Background(), cfg.Program, //nolint:gosec // whoever starts us names it
+	n.cmd = exec.CommandContext(context.Background(), cfg.Program,
 		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, cfg.Args...)...)
 	n.cmd.Env = append(os.Environ(), "TMPDIR="+cfg.Dir)
 	n.cmd.Stderr, n.cmd.WaitDelay = n.words, farewell

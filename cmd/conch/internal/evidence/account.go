@@ -38,7 +38,9 @@ type Mined struct {
 type Intent struct{ ID, Fate string }
 
 // ended are the fates after which nothing more happens to an intent.
-var ended = []string{"done", "cancelled", "rejected"}
+var ended = []string{done, "cancelled", "rejected"}
+
+const done = "done"
 
 // NoMark is the data of a transaction without any: one that closes a gap.
 const NoMark = "0x"
@@ -51,7 +53,8 @@ type Chain struct {
 	Twice     int `json:"twice"` // had their effect once too often, or more
 	NonceGaps int `json:"nonce_gaps"`
 	// Faults too: in the chain and unknown to the database or to all customers;
-	// acknowledged and without an end; one key acknowledged as two transactions.
+	// acknowledged and without an end, or with another than the chain's; one key
+	// acknowledged as two transactions.
 	Foreign int    `json:"-"`
 	Endless int    `json:"-"`
 	Split   int    `json:"-"`
@@ -110,11 +113,15 @@ func (j *accountJudge) effects() {
 	}
 }
 
-// nonces looks for numbers that were given away, or jumped over, and are not used.
+// nonces looks for numbers that were given away, or jumped over, and are not used, and
+// for such that are used again.
 func (j *accountJudge) nonces() {
 	used := map[uint64]bool{}
 	var end uint64
 	for _, m := range j.a.Mined {
+		if used[m.Nonce] {
+			j.fault(&j.c.NonceGaps, "nonce %d is in the chain again, by %s", m.Nonce, m.Hash)
+		}
 		used[m.Nonce] = true
 		end = max(end, m.Nonce+1)
 	}
@@ -148,9 +155,13 @@ func (j *accountJudge) hashes() {
 	}
 }
 
-// ends looks whether everything acknowledged has ended.
+// ends looks whether everything acknowledged has ended, and did not end in the chain
+// after the database had given it up.
 func (j *accountJudge) ends() {
-	fates := map[string]string{}
+	fates, mined := map[string]string{}, map[string]bool{}
+	for _, m := range j.a.Mined {
+		mined[m.Mark] = true
+	}
 	for _, in := range j.a.Intents {
 		fates[in.ID] = in.Fate
 	}
@@ -161,6 +172,8 @@ func (j *accountJudge) ends() {
 				j.fault(&j.c.Endless, "%s was acknowledged as %s, which the database does not know", w.Key, id)
 			case !slices.Contains(ended, fate):
 				j.fault(&j.c.Endless, "%s was acknowledged as %s, which is still %s", w.Key, id, fate)
+			case fate != done && mined[w.Mark]:
+				j.fault(&j.c.Endless, "%s was acknowledged as %s, which is %s, and is in the chain", w.Key, id, fate)
 			}
 		}
 	}
@@ -170,7 +183,7 @@ func (j *accountJudge) ends() {
 func (c Chain) Fault() error {
 	switch {
 	case c.First != "":
-		return fmt.Errorf("of %d transactions: %d missing, %d twice, %d nonce gaps, %d foreign to the database, %d acknowledged and without an end, %d under two IDs: %s",
+		return fmt.Errorf("of %d transactions: %d missing, %d twice, %d nonce gaps, %d foreign to the database, %d acknowledged and without a true end, %d under two IDs: %s",
 			c.Intents, c.Missing, c.Twice, c.NonceGaps, c.Foreign, c.Endless, c.Split, c.First)
 	case c.Intents == 0:
 		return errors.New("no transaction was acknowledged, so nothing was shown of any")

@@ -115,6 +115,12 @@ func TestEveryDoctoredAccountIsFound(t *testing.T) {
 		{"an acknowledged one was given up", func(a *evidence.Account) {
 			a.Intents[0].Fate, a.Mined[0].Mark = "rejected", evidence.NoMark
 		}, counts{done: 2, missing: 1}, "k0 was acknowledged"},
+		{"one was given up and done", func(a *evidence.Account) {
+			a.Intents[0].Fate = "cancelled"
+		}, counts{done: 3, endless: 1}, "k0 was acknowledged as i0, which is cancelled, and is in the chain"},
+		{"a nonce is used again", func(a *evidence.Account) {
+			a.Mined[3].Nonce, a.Nonces = 2, []uint64{0, 1, 2, 4}
+		}, counts{done: 3, gaps: 2}, "nonce 2 is in the chain again, by h3"},
 		{"one key is two transactions", func(a *evidence.Account) {
 			a.Wishes[0].IDs = append(a.Wishes[0].IDs, "i3")
 		}, counts{done: 3, split: 1}, "k0 was acknowledged as [i0 i3]"},

@@ -41,7 +41,7 @@ func Read(ctx context.Context, url, account string) (mined []evidence.Mined, fin
 	if err := c.still(ctx, account); err != nil {
 		return nil, 0, err
 	}
-	var newest block
+	var newest struct{ Number string } // its transactions are hashes alone here
 	if err := c.ask(ctx, &newest, "eth_getBlockByNumber", "finalized", false); err != nil {
 		return nil, 0, err
 	}
