@@ -74,7 +74,7 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 
 func do(t *testing.T, conn *pgx.Conn, sql string) {
 	t.Helper()
-	if tag, err := conn.Exec(t.Context(), sql); err != nil || tag.RowsAffected() != 1 {
+	if tag, err := conn.Exec(t.Context(), sql); err != nil || tag.RowsAffected() == 0 { // a slot may have had several attempts
 		t.Fatalf("%s: %v, %v", sql, tag, err)
 	}
 }
