@@ -391,7 +391,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 	var left []string
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT proname::text FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND proname <> ALL ($1)
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
-		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key"}, // the owner's
+		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
 				"register", "withdraw", "bid", "refused", "bury", "beat", "beat_process", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",

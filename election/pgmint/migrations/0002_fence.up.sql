@@ -1,3 +1,15 @@
+-- Which history of the database this is. Declared immutable, because each plan then
+-- holds the answer, and it is: a server has one system identifier, and its timeline
+-- changes at the end of a recovery only, before which the second function fails, so
+-- that no plan can have kept an answer from then. A plan dies with its session, and a
+-- session with its server. Never build an index on them.
+CREATE FUNCTION conch.system_id() RETURNS bigint LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    SELECT system_identifier FROM pg_control_system();
+END;
+CREATE FUNCTION conch.timeline() RETURNS bigint LANGUAGE sql IMMUTABLE
+RETURN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+
 -- The fence: refuses a stale actor inside the caller's own transaction. Call it
 -- as the last statement before COMMIT:
 --
@@ -11,53 +23,72 @@
 -- ends: the mint takes the same key alone. Never call it inside a savepoint (a
 -- rollback to it drops the lock), never swallow CN001, never PREPARE TRANSACTION
 -- after it; as a trigger only as a deferred constraint trigger.
+--
+-- Every transaction of a service passes here, so it is written for speed. SET
+-- search_path would cost as much as all the rest: instead every name and operator says
+-- its schema, so that the caller's path resolves none. The lock is taken by an assignment
+-- and not by PERFORM, which would start the executor.
 CREATE FUNCTION conch.fence(scope text, epoch bigint, term uuid DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
 DECLARE
-    -- Computed before it is used: inside the statement that locks it would be
-    -- planned anew for each scope.
-    key       bigint := conch.fence_key(fence.scope);
-    now_epoch bigint;
-    now_term  uuid;
-    parted    timestamptz;
-    sys       bigint;
-    tl        bigint;
-    now_lease int;
-    foreign_  boolean;
-    idle      bigint;
+    locked boolean;
+    lease  integer;
+    idle   pg_catalog.text;
 BEGIN
     -- First the lock, then the look: read before it, the row could be replaced
     -- between the look and the commit.
-    PERFORM pg_advisory_xact_lock_shared(key);
-    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
-        SELECT l.epoch, l.term, l.parted_at, l.system_id, l.timeline, l.lease_ms INTO now_epoch, now_term, parted, sys, tl, now_lease
-          FROM conch.leadership l WHERE l.scope = fence.scope;
-    ELSE
-        -- The snapshot is as old as the transaction. Locking the row fails with
-        -- 40001 if it was replaced since.
-        SELECT l.epoch, l.term, l.parted_at, l.system_id, l.timeline, l.lease_ms INTO now_epoch, now_term, parted, sys, tl, now_lease
-          FROM conch.leadership l WHERE l.scope = fence.scope FOR SHARE;
-    END IF;
-
-    -- A failover to a standby that lagged can bring a term back that had a successor.
-    -- The mint knows a row of another history; so must the fence.
-    foreign_ := sys <> (pg_control_system()).system_identifier
-             OR tl <> ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-    IF parted IS NOT NULL OR foreign_ OR now_epoch IS DISTINCT FROM fence.epoch OR (fence.term IS NOT NULL AND now_term IS DISTINCT FROM fence.term) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN001',
-            MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one', fence.scope, fence.epoch),
-            DETAIL = CASE WHEN coalesce(now_epoch, 0) = 0 THEN 'The scope has never been led.'
-                          WHEN parted IS NOT NULL THEN format('Nobody leads: epoch %s was given up.', now_epoch)
-                          WHEN foreign_ THEN 'It was minted before the database failed over or was restored.'
-                          ELSE format('The current epoch is %s, term %s.', now_epoch, now_term) END,
-            HINT = 'This token is over. Roll back and stop acting.';
+    locked := pg_catalog.pg_advisory_xact_lock_shared(conch.fence_key(fence.scope)) IS NOT NULL;
+    SELECT l.lease_ms INTO lease FROM conch.leadership l
+     WHERE l.scope OPERATOR(pg_catalog.=) fence.scope
+       AND l.epoch OPERATOR(pg_catalog.=) fence.epoch
+       AND (fence.term IS NULL OR l.term OPERATOR(pg_catalog.=) fence.term)
+       AND l.parted_at IS NULL
+       AND l.system_id OPERATOR(pg_catalog.=) conch.system_id()
+       AND l.timeline OPERATOR(pg_catalog.=) conch.timeline();
+    IF lease IS NULL OR pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
+        lease := conch.fence_closely(fence.scope, fence.epoch, fence.term);
     END IF;
 
     -- A client that freezes from here on would hold up every successor: let the
     -- server end it after a lease. A shorter bound of the caller's own stays.
-    idle := extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000;
-    IF idle = 0 OR idle > now_lease THEN
-        PERFORM set_config('idle_in_transaction_session_timeout', now_lease::text, true);
+    idle := pg_catalog.current_setting('idle_in_transaction_session_timeout');
+    IF idle OPERATOR(pg_catalog.=) '0'
+    OR pg_catalog.date_part('epoch', idle::interval) OPERATOR(pg_catalog.*) 1000 OPERATOR(pg_catalog.>) lease THEN
+        idle := pg_catalog.set_config('idle_in_transaction_session_timeout', lease::pg_catalog.text, true);
     END IF;
 END $$;
 REVOKE ALL ON FUNCTION conch.fence(text, bigint, uuid) FROM PUBLIC;
+
+-- fence_closely is what a fence does with a token that did not pass at once, and in a
+-- transaction whose snapshot may be older than the lock. It answers the lease, or says
+-- what is wrong. The caller holds the lock.
+CREATE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS integer
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l         conch.leadership;
+    elsewhere boolean;
+BEGIN
+    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+        SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope;
+    ELSE
+        -- The snapshot is as old as the transaction. Locking the row fails with
+        -- 40001 if it was replaced since.
+        SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope FOR SHARE;
+    END IF;
+
+    -- A failover to a standby that lagged can bring a term back that had a successor.
+    -- The mint knows a row of another history; so must the fence.
+    elsewhere := l.system_id <> conch.system_id() OR l.timeline <> conch.timeline();
+    IF l.parted_at IS NOT NULL OR elsewhere OR l.epoch IS DISTINCT FROM fence_closely.epoch
+    OR (fence_closely.term IS NOT NULL AND l.term IS DISTINCT FROM fence_closely.term) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN001',
+            MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one', fence_closely.scope, fence_closely.epoch),
+            DETAIL = CASE WHEN coalesce(l.epoch, 0) = 0 THEN 'The scope has never been led.'
+                          WHEN l.parted_at IS NOT NULL THEN format('Nobody leads: epoch %s was given up.', l.epoch)
+                          WHEN elsewhere THEN 'It was minted before the database failed over or was restored.'
+                          ELSE format('The current epoch is %s, term %s.', l.epoch, l.term) END,
+            HINT = 'This token is over. Roll back and stop acting.';
+    END IF;
+    RETURN l.lease_ms;
+END $$;
+REVOKE ALL ON FUNCTION conch.fence_closely(text, bigint, uuid) FROM PUBLIC;
