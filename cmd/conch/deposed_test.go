@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -155,9 +156,46 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	judge(t, chain, db.URL, many.acknowledged())
 }
 
+// The gate is asked before each batch, not once for all that waits: shut while one is on
+// its way, it keeps the next back, and so does a gate that another term has opened. (S15, S17)
+func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	border, late := newCustoms(t, chain, db.URL), make(chan struct{})
+	stopped := border.keepUntil(false, late)
+	leader, token, depose := blindLeader(t, db, border.url)
+	gate, latch := fence.New(token.Scope, nil)
+	latch.Open(token, 0, math.MaxInt64)
+	ctx, cancel := context.WithTimeout(t.Context(), longPatience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- leader.manager.Lead(ctx, gate, token) }()
+
+	many := callersOf(t, senderAt(t, "n2", db.URL, chain.url, ""))
+	many.wants(0, 1)
+	happens(t, "signed bytes are on their way", stopped)
+	many.wants(1, 10)
+	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 10 })
+	latch.Suspend()
+	close(late)
+	pgtest.Eventually(t, patience, "sends are refused", func() bool { return leader.refused.Load() > 1 || len(border.passed()) > 1 })
+	another := token
+	another.Epoch, another.Term = token.Epoch+1, [16]byte{1}
+	latch.Open(another, 0, math.MaxInt64)
+	if err := <-ended; !errors.Is(err, fence.ErrStale) {
+		t.Errorf("under another's token it ended with %v", err)
+	}
+	if n := len(border.passed()); n != 1 {
+		t.Errorf("%d were sent, of which one had left before the gate shut", n)
+	}
+	depose()
+	judge(t, chain, db.URL, many.acknowledged())
+}
+
 type blind struct {
 	manager *pending.Manager
 	store   slowStore
+	refused *atomic.Int64
 }
 
 // blindLeader mints a token for the account and makes the manager that believes in it.
@@ -197,9 +235,12 @@ func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, f
 	}
 	t.Cleanup(base.Close)
 	store := slowStore{Store: base.Store("evm:1337", "blind"), slow: make(chan struct{}), done: make(chan struct{})}
-	m, err := pending.New(pending.Config{Account: key.Account(), Chain: driver, Store: store})
+	refused := new(atomic.Int64)
+	m, err := pending.New(pending.Config{
+		Account: key.Account(), Chain: driver, Store: store, Events: pending.Events{Refused: func(error) { refused.Add(1) }},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return blind{m, store}, won[0].Token, func() { _ = session.Close() }
+	return blind{m, store, refused}, won[0].Token, func() { _ = session.Close() }
 }
