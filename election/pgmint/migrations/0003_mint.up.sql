@@ -175,10 +175,7 @@ BEGIN
     ), past AS (
         INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
         SELECT h.* FROM (
-            SELECT w.scope, w.old_epoch, w.old_holder, CASE WHEN ended IS NULL THEN 'lost' ELSE 'evicted' END,
-                   'its session ended without a farewell' || coalesce((
-                       SELECT '; ended for holding its fence: ' || string_agg(format('pid %s (%s)', e ->> 'pid', left(e ->> 'query', 100)), ', ')
-                         FROM jsonb_array_elements(ended) e), '')
+            SELECT w.scope, w.old_epoch, w.old_holder, 'lost', 'its session ended without a farewell'
               FROM minted w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
             UNION ALL
             SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM minted w
@@ -217,10 +214,13 @@ END $$;
 
 -- evict_fences ends the sessions that hold a scope's fence, and says which: not those
 -- of rivals, who hold it for a moment only and fence nothing in their lock sessions.
+-- It is history at once, whoever is minted afterwards; asked again about a session
+-- that does not end, it says so once.
 CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     k    bigint := conch.fence_key(scope);
     said jsonb := '[]';
+    told text;
     b    record;
 BEGIN
     FOR b IN
@@ -237,7 +237,13 @@ BEGIN
         EXCEPTION WHEN insufficient_privilege THEN
             said := said || jsonb_build_object('pid', b.pid, 'query', b.query || ' [not ended: ' || SQLERRM || ']');
         END;
+        told := concat_ws(', ', told, format('pid %s (%s)', b.pid, left(said -> -1 ->> 'query', 150)));
     END LOOP;
+    INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
+    SELECT l.scope, l.epoch, l.holder, 'evicted', 'ended for holding its fence: ' || told
+      FROM conch.leadership l
+      LEFT JOIN LATERAL (SELECT h.reason FROM conch.leadership_history h WHERE h.scope = l.scope ORDER BY h.id DESC LIMIT 1) last ON true
+     WHERE l.scope = evict_fences.scope AND told IS NOT NULL AND 'ended for holding its fence: ' || told IS DISTINCT FROM last.reason;
     RETURN said;
 END $$;
 
