@@ -152,6 +152,11 @@ func settings(cfg config) (*node.Config, error) {
 	c := node.DefaultConfig
 	c.Name = "conch-devnode"
 	c.DataDir = cfg.datadir
+	if cfg.datadir == "" {
+		// A folder that is there already, and stays empty of ours: the library would make
+		// one for keys that nobody keeps, and leave it behind whenever we are killed.
+		c.KeyStoreDir = os.TempDir()
+	}
 	c.HTTPHost, c.HTTPPort, c.HTTPModules = host, int(number), modules
 	c.WSHost, c.WSPort, c.WSModules = host, int(number), modules
 	c.HTTPVirtualHosts = []string{"*"}

@@ -55,9 +55,7 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 		return err
 	}
 	say("starting a private chain …")
-	if p.devnode, err = devnode.Start(ctx, devnode.Config{
-		Program: cfg.Devnode, Dir: p.dir, Args: []string{"--block-time", blockTime},
-	}); err != nil {
+	if p.devnode, err = devnode.Start(ctx, cfg.Devnode, "--block-time", blockTime); err != nil {
 		return err
 	}
 	if p.payer, err = newPayer(p.dir, p.devnode, cfg.Lease); err != nil {

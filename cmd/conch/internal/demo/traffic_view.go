@@ -32,6 +32,6 @@ func (t *traffic) line() string {
 		return ""
 	}
 	wishes, again := t.customers.asked()
-	return fmt.Sprintf("%d transactions wanted (%d times a node gave no answer and another was asked), %d accepted, %d final, next nonce %d, failover %s\n",
+	return fmt.Sprintf("transactions: %d wanted, %d times another node asked, %d accepted, %d final, next nonce %d, failover %s\n",
 		wishes, again, t.progress.Intents, t.progress.Done, t.progress.Nonce, took(t.failover))
 }

@@ -82,7 +82,7 @@ func TestTheTableShowsTransactions(t *testing.T) {
 	s.crew.nodes[1].process = nil
 	s.view.open()
 	s.view.draw(s, time.Now())
-	for _, part := range []string{"SENDS", "12 transactions wanted (3 times", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
+	for _, part := range []string{"SENDS", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table does not show %q:\n%s", part, out)
 		}

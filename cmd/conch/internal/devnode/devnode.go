@@ -48,16 +48,6 @@ func Find(program string) string {
 	return found
 }
 
-// Config says what to run.
-type Config struct {
-	Program string
-	// Dir is for the folders that it makes for itself, and can not remove when it is
-	// killed together with this program.
-	Dir string
-	// Args are its flags, beside those for where it listens and with whom it ends.
-	Args []string
-}
-
 // Node is one that runs. What is exported does not change.
 type Node struct {
 	HTTP       string `json:"http"`
@@ -72,13 +62,13 @@ type Node struct {
 	gone     chan struct{}
 }
 
-// Start runs it on a free port of this machine until Stop. ctx bounds the start alone.
-func Start(ctx context.Context, cfg Config) (*Node, error) {
+// Start runs it with these flags, on a free port of this machine, until Stop. ctx bounds
+// the start alone.
+func Start(ctx context.Context, program string, args ...string) (*Node, error) {
 	n := &Node{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
 	// No context: it ends by Stop.
-	n.cmd = exec.CommandContext(context.Background(), cfg.Program,
-		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, cfg.Args...)...)
-	n.cmd.Env = append(os.Environ(), "TMPDIR="+cfg.Dir)
+	n.cmd = exec.CommandContext(context.Background(), program,
+		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...)...)
 	n.cmd.Stderr, n.cmd.WaitDelay = n.words, farewell
 	out, err := n.cmd.StdoutPipe()
 	if err == nil {
@@ -86,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	if err != nil {
 		n.launcher.Close()
-		return nil, fmt.Errorf("starting %s: %w", cfg.Program, err)
+		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
 	first := make(chan []byte, 1)
 	go func() {
@@ -107,7 +97,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	if err != nil {
 		n.Stop()
-		return nil, fmt.Errorf("%s does not become ready: %w; it says: %s", cfg.Program, err, n.words)
+		return nil, fmt.Errorf("%s does not become ready: %w; it says: %s", program, err, n.words)
 	}
 	return n, nil
 }

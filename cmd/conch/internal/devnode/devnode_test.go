@@ -55,12 +55,12 @@ func TestADevnodeThatIsNone(t *testing.T) {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Start(t.Context(), Config{Program: program, Dir: dir})
+		_, err := Start(t.Context(), program)
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("error %v, want one with %q", err, says)
 		}
 	}
-	if _, err := Start(t.Context(), Config{Program: filepath.Join(dir, "none"), Dir: dir}); err == nil {
+	if _, err := Start(t.Context(), filepath.Join(dir, "none")); err == nil {
 		t.Error("a program that is not there was started")
 	}
 }
