@@ -73,6 +73,18 @@ func (a *devAPI) Finalize() hexutil.Uint64 {
 	return hexutil.Uint64(head.Number.Uint64())
 }
 
+// Burn makes full blocks of somebody else's: with each the base fee rises by an eighth.
+func (a *devAPI) Burn(count hexutil.Uint64) (hash common.Hash, err error) {
+	a.blocks.mu.Lock()
+	defer a.blocks.mu.Unlock()
+	for range count {
+		if hash, err = a.blocks.burn(); err != nil {
+			return hash, err
+		}
+	}
+	return hash, nil
+}
+
 // Fund gives an account so many gwei, by a block with a withdrawal and what is in the pool.
 func (a *devAPI) Fund(account common.Address, gwei hexutil.Uint64) (common.Hash, error) {
 	a.blocks.mu.Lock()

@@ -42,6 +42,9 @@ Methods beside eth, net, web3, txpool (over HTTP and WebSocket, on one port):
   dev_drop [[hash, …]]          takes transactions out of the pool; with [], all of them
   dev_finalize []               makes the present head final
   dev_fund [address, gwei]      gives to an account, by a block with a withdrawal
+  dev_burn [n]                  n full blocks of somebody else's: the base fee rises by
+                                an eighth with each, and falls again with empty ones
+  account_signTransaction [tx]  signs for the funded account, as clef does, unasked
 
 Flags:
 `

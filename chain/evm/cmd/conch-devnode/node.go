@@ -72,14 +72,19 @@ func start(cfg config) (*devnode, error) {
 }
 
 func (d *devnode) open() error {
-	chain, err := eth.New(d.stack, chainSettings(d.cfg, d.key))
+	fills, err := newBurner()
+	if err != nil {
+		return err
+	}
+	chain, err := eth.New(d.stack, chainSettings(d.cfg, d.key, fills))
 	if err != nil {
 		return fmt.Errorf("the chain: %w", err)
 	}
-	d.blocks = &producer{eth: chain, finality: d.cfg.finality}
+	d.blocks = &producer{eth: chain, finality: d.cfg.finality, burner: fills}
 	d.stack.RegisterAPIs([]rpc.API{
 		{Namespace: "eth", Service: filters.NewFilterAPI(filters.NewFilterSystem(chain.APIBackend, filters.Config{}))},
 		{Namespace: "dev", Service: &devAPI{d.blocks}},
+		{Namespace: "account", Service: &signerAPI{d.key}},
 	})
 	if err := d.stack.Start(); err != nil {
 		return fmt.Errorf("start the node at %s: %w", d.cfg.listen, err)
@@ -148,7 +153,7 @@ func settings(cfg config) (*node.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %s is not a port", cfg.listen, port)
 	}
-	modules := []string{"eth", "net", "web3", "txpool", "dev"}
+	modules := []string{"eth", "net", "web3", "txpool", "dev", "account"}
 	c := node.DefaultConfig
 	c.Name = "conch-devnode"
 	c.DataDir = cfg.datadir
@@ -169,13 +174,14 @@ func settings(cfg config) (*node.Config, error) {
 // chainSettings makes the rules of the public chain as they are, and a pool with
 // other limits. The development rules that come with the library have the prices of
 // forks that are still to come.
-func chainSettings(cfg config, key *ecdsa.PrivateKey) *ethconfig.Config {
+func chainSettings(cfg config, key *ecdsa.PrivateKey, fills burner) *ethconfig.Config {
 	rules := *params.AllDevChainProtocolChanges
 	rules.ChainID = big.NewInt(chainID)
 	rules.AmsterdamTime, rules.BogotaTime = nil, nil
 	alloc := core.SystemContractAllocs()
 	million := new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(params.Ether))
 	alloc[crypto.PubkeyToAddress(key.PublicKey)] = types.Account{Balance: million}
+	alloc[fills.address()] = types.Account{Balance: new(big.Int).Mul(million, million)}
 
 	c := ethconfig.Defaults
 	c.NetworkId = chainID

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/big"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type producer struct {
 	eth      *eth.Ethereum
 	finality uint64
+	burner   burner
 
 	mu sync.Mutex
 }
@@ -54,6 +56,21 @@ func (p *producer) extend(c contents) (common.Hash, error) {
 		return common.Hash{}, err
 	}
 	return b.Hash(), p.lead(b)
+}
+
+// burn adds a block that is full, and has nothing of the pool.
+func (p *producer) burn() (common.Hash, error) {
+	head := p.eth.BlockChain().CurrentBlock()
+	state, err := p.eth.BlockChain().StateAt(head.Root, head.Number, head.Time)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	price := new(big.Int).Mul(head.BaseFee, big.NewInt(2))
+	txs, err := p.burner.fill(head.GasLimit, state.GetNonce(p.burner.address()), price)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return p.extend(contents{txs: txs, exactly: true})
 }
 
 // build makes a block on any parent and stores it beside the chain.

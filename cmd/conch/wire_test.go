@@ -1,0 +1,192 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// wire is a line to a chain's node that understands what goes over it: calls, single
+// or in batches. Each call has a fate of its own, drawn from a seed.
+type wire struct {
+	t   testing.TB
+	url string
+	to  *devnode
+
+	mu    sync.Mutex
+	rand  *rand.Rand
+	harm  harm
+	hurt  map[string]int // calls that were lost or refused, by what was done to them
+	calls map[string]int // by method
+	sent  map[string]int // signed bytes, by how often they were handed to the node or into nothing
+}
+
+// harm says what happens to calls, and to what part of them.
+type harm struct {
+	before, after float64         // lost on the way there; or on the way back, when the node has done it
+	refused       float64         // answered with an error that says nothing, and not passed on
+	most          time.Duration   // how long a request is kept at most
+	shuffled      bool            // a batch's calls in another order
+	only          string          // these calls alone, or all
+	away          bool            // nobody answers
+	spared        map[string]bool // these are not harmed
+}
+
+func newWire(t testing.TB, to *devnode, seed uint64) *wire {
+	t.Helper()
+	w := &wire{
+		t: t, to: to, rand: rand.New(rand.NewPCG(seed, 1)),
+		hurt: map[string]int{}, calls: map[string]int{}, sent: map[string]int{},
+	}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// does sets what happens from now on.
+func (w *wire) does(h harm) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.harm = h
+}
+
+// count of something, in one of the maps.
+func (w *wire) count(of map[string]int, what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return of[what]
+}
+
+type rpcCall struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params []any           `json:"params"`
+	raw    json.RawMessage
+	fate   string
+}
+
+// ServeHTTP implements http.Handler.
+func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	calls, batch := parseCalls(body)
+	if err != nil || len(calls) == 0 {
+		return // whoever asked has gone
+	}
+	pause := w.draw(calls)
+	select {
+	case <-time.After(pause):
+	case <-r.Context().Done():
+		return
+	}
+	answers, err := w.pass(calls)
+	if err != nil || len(answers) == 0 {
+		panic(http.ErrAbortHandler) // the line breaks
+	}
+	out.Header().Set("Content-Type", "application/json")
+	if !batch {
+		_, _ = out.Write(answers[0])
+		return
+	}
+	_ = json.NewEncoder(out).Encode(answers)
+}
+
+func parseCalls(body []byte) (calls []*rpcCall, batch bool) {
+	var raws []json.RawMessage
+	if batch = json.Unmarshal(body, &raws) == nil; !batch {
+		raws = []json.RawMessage{body}
+	}
+	for _, raw := range raws {
+		c := &rpcCall{raw: raw}
+		if json.Unmarshal(raw, c) == nil {
+			calls = append(calls, c)
+		}
+	}
+	return calls, batch
+}
+
+// draw gives each call its fate.
+func (w *wire) draw(calls []*rpcCall) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range calls {
+		w.calls[c.Method]++
+		if c.Method == "eth_sendRawTransaction" {
+			w.sent[c.Params[0].(string)]++
+		}
+		luck := w.rand.Float64()
+		switch h := w.harm; {
+		case h.away:
+			c.fate = "before"
+		case h.only != "" && h.only != c.Method || h.spared[c.Method]:
+		case luck < h.before:
+			c.fate = "before"
+		case luck < h.before+h.after:
+			c.fate = "after"
+		case luck < h.before+h.after+h.refused:
+			c.fate = "refused"
+		}
+		if c.fate != "" {
+			w.hurt[c.fate]++
+		}
+	}
+	if w.harm.shuffled {
+		w.rand.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+	}
+	if w.harm.most == 0 {
+		return 0
+	}
+	return time.Duration(w.rand.Int64N(int64(w.harm.most)))
+}
+
+// pass hands on what gets there, and returns the answers that get back.
+func (w *wire) pass(calls []*rpcCall) (answers []json.RawMessage, err error) {
+	var there, lost []json.RawMessage
+	for _, c := range calls {
+		switch c.fate {
+		case "refused":
+			answers = append(answers, json.RawMessage(`{"jsonrpc":"2.0","id":`+string(c.ID)+`,"error":{"code":-32000,"message":"something went wrong"}}`))
+			continue
+		case "before":
+			continue
+		case "after":
+			lost = append(lost, c.ID)
+		}
+		there = append(there, c.raw)
+	}
+	if len(there) == 0 {
+		return answers, nil
+	}
+	body, err := json.Marshal(there)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.Post(w.to.url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var all []json.RawMessage
+	if err := json.NewDecoder(answer.Body).Decode(&all); err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		var of rpcCall
+		if err := json.Unmarshal(one, &of); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(lost, func(id json.RawMessage) bool { return bytes.Equal(id, of.ID) }) {
+			answers = append(answers, one)
+		}
+	}
+	return answers, nil
+}
