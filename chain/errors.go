@@ -5,6 +5,8 @@ import "errors"
 var (
 	// ErrUnreachable says that the endpoint gave no answer. What was asked may have happened.
 	ErrUnreachable = errors.New("the chain's endpoint does not answer")
+	// ErrAnswer says that the endpoint answered, with an error that means nothing more.
+	ErrAnswer = errors.New("the chain's endpoint answers with an error")
 	// ErrForeign says that the endpoint serves another chain than the one configured.
 	ErrForeign = errors.New("the endpoint serves another chain")
 	// ErrNotFound says that the chain has nothing of the kind.

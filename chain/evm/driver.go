@@ -102,17 +102,18 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: new(header)},
 		{Method: "eth_config", Result: &rules},
 	}
-	if err := c.batch(ctx, calls); err != nil {
+	if err := c.read(ctx, calls, faulty); err != nil {
 		return facts{}, err
 	}
-	for _, call := range calls[:2] {
-		if call.Error != nil {
+	for i, call := range calls {
+		// Whether the chain knows a tag, or a rule, is in an error; that there was no
+		// answer says neither.
+		if call.Error != nil && (i < 2 || silent(call.Error)) {
 			return facts{}, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
 	if uint64(id) != c.cfg.ChainID {
-		return facts{}, fmt.Errorf("%w: %s has chain ID %d, the configuration says %d: correct one of them",
-			chain.ErrForeign, c.cfg.URL, uint64(id), c.cfg.ChainID)
+		return facts{}, c.foreign(uint64(id))
 	}
 	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth}
 	if f.depth == 0 {
@@ -146,30 +147,6 @@ func (c *Chain) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.facts = nil
-}
-
-// batch makes requests of as many calls as may be in one, until one gets no answer.
-func (c *Chain) batch(ctx context.Context, calls []rpc.BatchElem) error {
-	for from := 0; from < len(calls); from += c.cfg.MaxBatch {
-		if err := c.endpoint.batch(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)]); err != nil {
-			c.forget()
-			return err
-		}
-	}
-	return nil
-}
-
-// all is batch where every single answer is needed.
-func (c *Chain) all(ctx context.Context, calls []rpc.BatchElem) error {
-	if err := c.batch(ctx, calls); err != nil {
-		return err
-	}
-	for _, call := range calls {
-		if call.Error != nil {
-			return c.endpoint.fail(call.Method, call.Error)
-		}
-	}
-	return nil
 }
 
 // Next implements chain.Chain.

@@ -101,19 +101,22 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // endpoint's silence.
 func (e *endpoint) fail(method string, err error) error {
 	if _, _, ok := answered(err); ok {
-		return fmt.Errorf("%s at %s: %w", method, e.shown, err)
+		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
 	}
 	if at, is := errors.AsType[*url.Error](err); is {
 		err = at.Err // it has the URL in its text
 	}
 	if status, is := errors.AsType[rpc.HTTPError](err); is {
-		return fmt.Errorf("%w: %s at %s: HTTP status %s", chain.ErrUnreachable, method, e.shown, status.Status)
+		return fmt.Errorf("%w: %s at %s: %w %s", chain.ErrUnreachable, method, e.shown, errStatus, status.Status)
 	}
 	if strings.Contains(err.Error(), e.url()) {
 		err = errors.New(strings.ReplaceAll(err.Error(), e.url(), e.shown))
 	}
 	return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, err)
 }
+
+// errStatus says that something at the endpoint refuses requests.
+var errStatus = errors.New("HTTP status")
 
 // answered tells the words of a node from everything that is no answer.
 func answered(err error) (code int, text string, ok bool) {

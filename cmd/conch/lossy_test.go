@@ -3,10 +3,7 @@
 package main_test
 
 import (
-	"fmt"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -20,35 +17,14 @@ func senderAt(t *testing.T, id, db, url, more string, instead ...string) *daemon
 	return n.start()
 }
 
-// ask hands a node some of the numbered transactions, eight at a time, and returns
-// what it acknowledged: IDs and deeds.
-func ask(t *testing.T, n *daemon, from, to int) map[string]string {
+// wished has a node accept some of the numbered transactions, and returns what it
+// acknowledged: IDs and deeds.
+func wished(t *testing.T, n *daemon, from, to int) map[string]string {
 	t.Helper()
-	api, asked := n.api(), map[string]string{}
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	next := make(chan int)
-	for range 8 {
-		asking.Go(func() {
-			for i := range next {
-				body, does := numbered(i)
-				code, answer := post(t, api+"/v1/transactions", body)
-				if code != http.StatusAccepted {
-					t.Errorf("%d: %d %v", i, code, answer)
-					continue
-				}
-				mu.Lock()
-				asked[fmt.Sprint(answer["id"])] = does
-				mu.Unlock()
-			}
-		})
-	}
-	for i := from; i < to; i++ {
-		next <- i
-	}
-	close(next)
-	asking.Wait()
-	return asked
+	api := n.api()
+	c := newCrowd(t, func() []string { return []string{api} })
+	c.wants(from, to)
+	return c.acknowledged()
 }
 
 // 30 % of all calls are lost, before or after the node has done them, within batches
@@ -60,7 +36,7 @@ func TestLostResponses(t *testing.T) {
 	// finality = 0: that the chain knows what is final must survive a lost answer too.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
-	asked := ask(t, n, 0, 300)
+	asked := wished(t, n, 0, 300)
 	judge(t, chain, db.URL, asked)
 	for _, way := range []string{"before", "after", "refused"} {
 		if line.count(line.hurt, way) < 20 {

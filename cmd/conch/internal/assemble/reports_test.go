@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,28 @@ func TestRefusedSendsAreCounted(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "level=WARN") || !strings.Contains(text.String(), "holder=somebody") {
 		t.Error(text.String())
+	}
+}
+
+// Whose trouble it is, in the words for it: a line to the chain that breaks is not the
+// database's.
+func TestComplaintsNameTheCulprit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err        error
+		says, also string
+	}{
+		{fmt.Errorf("%w: %w", chain.ErrUnreachable, io.EOF), "CHAIN UNREACHABLE", "EOF"},
+		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
+		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
+		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "everything is looked up", "block 7"},
+		{io.EOF, "CAN NOT BE KEPT", "database"},
+	} {
+		var text bytes.Buffer
+		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
+		if got := text.String(); !strings.Contains(got, c.says) || !strings.Contains(got, c.also) || c.err != io.EOF && strings.Contains(got, "database") {
+			t.Errorf("%v: %s", c.err, got)
+		}
 	}
 }
 

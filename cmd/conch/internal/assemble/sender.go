@@ -104,15 +104,20 @@ func (c *complaints) about(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	text := "TRANSACTIONS CAN NOT BE KEPT, and none is sent"
+	text, why := "TRANSACTIONS CAN NOT BE KEPT, and none is sent", pgmint.Sentence(err)
+	if ofChain(err) {
+		why = err.Error()
+	}
 	switch {
 	case errors.Is(err, chain.ErrUnreachable):
 		text = "CHAIN UNREACHABLE: transactions are accepted, and none is sent"
+	case errors.Is(err, chain.ErrAnswer):
+		text = "THE CHAIN'S NODE ANSWERS WITH ERRORS: transactions are accepted, and it is asked again"
 	case errors.Is(err, chain.ErrForeign):
 		text = "THE ENDPOINT SERVES ANOTHER CHAIN: nothing is sent"
 	case errors.Is(err, fence.ErrStale):
 		text = "deposed: the database refused what was to be stored"
-	case errors.Is(err, chain.ErrThread):
+	case errors.Is(err, chain.ErrThread), errors.Is(err, chain.ErrNotFound):
 		text = "the thread of the chain's blocks was lost: everything is looked up"
 	}
 	c.mu.Lock()
@@ -122,5 +127,16 @@ func (c *complaints) about(err error) {
 		return
 	}
 	c.said[text] = now
-	c.log.Error(text, slog.String("error", pgmint.Sentence(err)))
+	c.log.Error(text, slog.String("error", why))
+}
+
+// ofChain says that an error is of the chain, and so not to be told in the words for
+// databases: both have connections that break.
+func ofChain(err error) bool {
+	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrThread, chain.ErrNotFound} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,149 @@
+package evm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// fruitless is how many requests in a row may bring no answer before a reader gives up.
+const fruitless = 5
+
+// batch makes requests of as many calls as may be in one. Calls without an answer are
+// made again, which only readers may do: on a line that loses some, a look at hundreds
+// of transactions would never be whole. Errors that the node gives as answers, and
+// what had no answer to the end, are in the elements; the error is of a line that
+// brought nothing at all.
+func (c *Chain) batch(ctx context.Context, calls []rpc.BatchElem) error {
+	return c.read(ctx, calls, silent)
+}
+
+// all is batch where every single answer is needed: errors are asked about again too.
+func (c *Chain) all(ctx context.Context, calls []rpc.BatchElem) error {
+	if err := c.read(ctx, calls, faulty); err != nil {
+		return err
+	}
+	for _, call := range calls {
+		if call.Error != nil {
+			return c.endpoint.fail(call.Method, call.Error)
+		}
+	}
+	return nil
+}
+
+// silent says that there is no answer.
+func silent(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, _, spoken := answered(err)
+	return !spoken
+}
+
+// faulty says that there is no answer, or one that may be another the next time.
+func faulty(err error) bool {
+	code, text, spoken := answered(err)
+	if !spoken {
+		return err != nil
+	}
+	// What it can not do, and what it has done too often, it will say again.
+	return !slices.Contains([]int{-32601, -32602, -32005, 429}, code) && !strings.Contains(strings.ToLower(text), "not found")
+}
+
+func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
+	for from := 0; from < len(calls); from += c.cfg.MaxBatch {
+		if err := c.insist(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)], again); err != nil {
+			c.forget()
+			return err
+		}
+	}
+	return nil
+}
+
+// insist makes one request, and further ones for what is open, within the time of one.
+func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	nothing := c.endpoint.batch(ctx, calls)
+	if nothing != nil {
+		for i := range calls {
+			calls[i].Error = nothing
+		}
+	}
+	for tries := 1; tries < fruitless && !final(nothing); tries++ {
+		open := unanswered(calls, again)
+		if len(open) == 0 || pause(ctx, time.Duration(tries-1)*10*time.Millisecond) != nil {
+			break
+		}
+		more, err := c.once(ctx, calls, open, again)
+		if errors.Is(err, chain.ErrForeign) {
+			return err
+		}
+		if more {
+			nothing, tries = nil, 0
+		}
+	}
+	return nothing
+}
+
+// final says that the endpoint means it: it refuses requests, or there is no time left.
+func final(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errStatus)
+}
+
+func unanswered(calls []rpc.BatchElem, again func(error) bool) (open []int) {
+	for i, call := range calls {
+		if again(call.Error) {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// once asks for the open calls once more, and tells whether it got answers to some. A
+// line that was silent may lead to another node by now, so whoever answers has to say
+// again which chain it serves.
+func (c *Chain) once(ctx context.Context, calls []rpc.BatchElem, open []int, again func(error) bool) (more bool, err error) {
+	var id hexutil.Uint64
+	request := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
+	for _, i := range open {
+		request = append(request, rpc.BatchElem{Method: calls[i].Method, Args: calls[i].Args, Result: calls[i].Result})
+	}
+	if err := c.endpoint.batch(ctx, request); err != nil || request[0].Error != nil {
+		return false, err
+	}
+	if uint64(id) != c.cfg.ChainID {
+		return false, c.foreign(uint64(id))
+	}
+	for at, i := range open {
+		calls[i].Error = request[at+1].Error
+		more = more || !again(calls[i].Error)
+	}
+	return more, nil
+}
+
+func (c *Chain) foreign(id uint64) error {
+	return fmt.Errorf("%w: %s has chain ID %d, the configuration says %d: correct one of them", chain.ErrForeign, c.cfg.URL, id, c.cfg.ChainID)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,88 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// A line that loses one answer in three, of each batch, is read to the end all the same.
+func TestReadsInsist(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	luck := rand.New(rand.NewPCG(1, 2))
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case luck.IntN(3) == 0:
+			return errHush
+		case method == "eth_getTransactionByHash" && luck.IntN(10) == 0:
+			return errors.New("try again")
+		case method == "eth_getTransactionByHash":
+			return nil
+		}
+		return healthy(method, params)
+	})})
+	hashes := make([]chain.Hash, 200)
+	for range 5 {
+		if seen, err := c.Probe(t.Context(), hashes); err != nil || len(seen) != len(hashes) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// After a silence another node may be behind the address: its answers count only if it
+// serves the same chain.
+func TestWhoeverIsAskedAgainSaysItsChain(t *testing.T) {
+	t.Parallel()
+	silenced := false
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		switch {
+		case method == "eth_getTransactionByHash" && !silenced:
+			silenced = true
+			return errHush
+		case method == "eth_chainId" && silenced:
+			return "0x1"
+		case method == "eth_getTransactionByHash":
+			return nil
+		}
+		return healthy(method, params)
+	})})
+	if _, err := c.Probe(t.Context(), make([]chain.Hash, 1)); !errors.Is(err, chain.ErrForeign) {
+		t.Errorf("the answer of another chain was taken: %v", err)
+	}
+}
+
+// An answer that is missing says nothing: neither that the chain does not know which
+// blocks are final, nor that it never will.
+func TestALostAnswerIsNoFact(t *testing.T) {
+	t.Parallel()
+	lose := 2 * fruitless
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if len(params) > 0 && string(params[0]) == `"finalized"` && lose > 0 {
+			lose--
+			return errHush
+		}
+		return healthy(method, params)
+	})})
+	for {
+		d, err := c.Describe(t.Context())
+		if err == nil && d.Depth != 0 {
+			t.Fatalf("blocks are said to be final %d below the head, though the chain says itself which are", d.Depth)
+		}
+		if err == nil && lose == 0 {
+			return
+		}
+		if err == nil || !errors.Is(err, chain.ErrUnreachable) {
+			t.Fatalf("%v with %d answers to lose", err, lose)
+		}
+	}
+}
+
+const fruitless = 5 // as in the driver
