@@ -22,3 +22,27 @@ const (
 func (c Cause) String() string {
 	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused"}[c]
 }
+
+// alarm raises or ends an alarm, once.
+func (m *Machine) alarm(a Alarm, raised bool) {
+	a.Raised = false
+	if m.alarms[a] == raised {
+		return
+	}
+	m.alarms[a] = raised
+	a.Raised = raised
+	m.do(a)
+}
+
+// calm ends what was raised about one slot: it is final.
+func (m *Machine) calm(index uint64) {
+	for _, c := range []Cause{Rewound, Fees, Refused} {
+		m.alarm(Alarm{Cause: c, Index: index}, false)
+	}
+}
+
+// funds takes what is known of the account's balance: one transaction that is taken
+// does not mean that the next can be paid for.
+func (m *Machine) funds() {
+	m.alarm(Alarm{Cause: Funds, Whole: true}, m.unpaid || m.unsigned)
+}

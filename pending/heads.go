@@ -58,7 +58,7 @@ func (m *Machine) reverted(b chain.Block) {
 // retract: the block is gone. Nodes put its transactions back into their pools, or
 // do not; the same bytes are sent again.
 func (m *Machine) retract(s *slot) {
-	m.alarm(Rewound, s.Index, s.settled)
+	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.settled)
 	s.in, s.streamed, s.settled, s.retracted = nil, false, false, true
 	_, t := s.last()
 	t.reached = lost

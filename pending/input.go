@@ -136,8 +136,9 @@ type (
 	// Alarm is for people. It is raised once for each cause until that has passed.
 	Alarm struct {
 		Cause  Cause
-		Index  uint64
-		Raised bool // else it has passed
+		Whole  bool   // it is about the account,
+		Index  uint64 // else about this slot
+		Raised bool   // else it has passed
 	}
 )
 

@@ -40,6 +40,7 @@ type Machine struct {
 
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
+	unpaid, unsigned                             bool // the node, or who signs, says that the account can not pay
 	out                                          []Action
 }
 
@@ -126,24 +127,6 @@ func sooner(a, b fence.Instant) fence.Instant {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-// alarm raises or ends an alarm, once.
-func (m *Machine) alarm(c Cause, index uint64, raised bool) {
-	key := Alarm{Cause: c, Index: index}
-	if m.alarms[key] == raised {
-		return
-	}
-	m.alarms[key] = raised
-	key.Raised = raised
-	m.do(key)
-}
-
-// calm ends what was raised about one slot: it is final.
-func (m *Machine) calm(index uint64) {
-	for _, c := range []Cause{Rewound, Fees, Refused} {
-		m.alarm(c, index, false)
-	}
-}
-
 // loaded begins anew from what is stored. Everything not final is in doubt: a
 // predecessor may have sent it, and blocks have passed (S20).
 func (m *Machine) loaded(in Loaded) {
@@ -151,7 +134,7 @@ func (m *Machine) loaded(in Loaded) {
 	m.slots.clear()
 	for _, s := range in.Snapshot.Slots {
 		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
-		m.alarm(Rewound, s.Index, s.Final)
+		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final)
 	}
 	m.floor = in.Best
 	m.next = max(m.next, in.Snapshot.Next)
@@ -169,7 +152,7 @@ func (m *Machine) counted(best uint64) {
 	m.seen = max(m.seen, best)
 	m.next = max(m.next, best)
 	if m.best < m.floor || m.best >= m.seen {
-		m.alarm(Rewound, 0, m.best < m.floor)
+		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.floor)
 	}
 }
 
@@ -177,7 +160,7 @@ func (m *Machine) counted(best uint64) {
 // and still come back.
 func (m *Machine) covered(final uint64) {
 	m.strange = m.strange && final < m.seen
-	m.alarm(Strange, 0, m.strange)
+	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
 
 func (m *Machine) woken(in Woken) {

@@ -46,7 +46,7 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 		}
 		if s.raise && s.dear(m.set.MostRaise) {
 			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
-			m.alarm(Fees, s.Index, true)
+			m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
 		}
 		filler := s.filled() || s.void || s.Cancel
 		if s.raise || filler && !s.filled() {
@@ -95,9 +95,10 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 
 // held says why no more is signed. It is tried again with the next block.
 func (m *Machine) held(now fence.Instant, why error) {
-	m.alarm(Funds, 0, is(why, chain.ErrFunds))
-	m.alarm(Fees, 0, is(why, chain.ErrFee))
-	m.alarm(Keys, 0, is(why, chain.ErrKey))
+	m.unsigned = is(why, chain.ErrFunds)
+	m.funds()
+	m.alarm(Alarm{Cause: Fees, Whole: true}, is(why, chain.ErrFee))
+	m.alarm(Alarm{Cause: Keys, Whole: true}, is(why, chain.ErrKey))
 	if why != nil {
 		m.pause(now)
 	}

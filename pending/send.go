@@ -42,10 +42,11 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 			m.pause(now)
 		case chain.Invalid:
 			t.reached, s.void, s.raise = refused, true, true
-			m.alarm(Refused, s.Index, true)
+			m.alarm(Alarm{Cause: Refused, Index: s.Index}, true)
 		}
 	}
-	m.alarm(Funds, 0, !funds)
+	m.unpaid = !funds
+	m.funds()
 }
 
 // pause: nothing is signed or sent before the next block, or for a while if none comes.

@@ -283,7 +283,7 @@ func say(a Action) string {
 		}
 	case Alarm:
 		fmt.Fprintf(&w, "alarm %s", a.Cause)
-		if a.Index != 0 {
+		if !a.Whole {
 			fmt.Fprintf(&w, " %d", a.Index)
 		}
 		if !a.Raised {

@@ -71,7 +71,10 @@ func (n *Node) reports(a config.Account) pending.Events {
 func (n *Node) alarm(a config.Account, alarm pending.Alarm) {
 	attrs := []any{
 		slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
-		slog.String("cause", alarm.Cause.String()), slog.Uint64("nonce", alarm.Index),
+		slog.String("cause", alarm.Cause.String()),
+	}
+	if !alarm.Whole {
+		attrs = append(attrs, slog.Uint64("nonce", alarm.Index))
 	}
 	if alarm.Raised {
 		n.log.Error("ALARM: "+meaning[alarm.Cause], attrs...)
