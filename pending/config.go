@@ -21,8 +21,11 @@ type Config struct {
 	Settings Settings
 	// Longest bounds one exchange with the store or the node (default 10s).
 	Longest time.Duration
-	Events  Events
-	Clock   fence.Clock // default fence.Boottime
+	// Repair is how often the store is asked for what a lost notification would have
+	// said (default 1s).
+	Repair time.Duration
+	Events Events
+	Clock  fence.Clock // default fence.Boottime
 }
 
 // Events are facts for logs, metrics and people. All are optional, are called from
@@ -52,6 +55,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	fill(&set.Retry, 250*time.Millisecond)
 	fill(&set.Patience, 2*time.Second)
 	fill(&c.Longest, 10*time.Second)
+	fill(&c.Repair, time.Second)
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}
@@ -78,7 +82,7 @@ func (c Config) Validate() error {
 		faults = append(faults, errors.New("no store is given"))
 	}
 	set := c.Settings
-	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || c.Longest < 0 {
+	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || c.Longest < 0 || c.Repair < 0 {
 		faults = append(faults, errors.New("counts and durations can not be negative"))
 	}
 	return errors.Join(faults...)

@@ -94,9 +94,6 @@ type loop struct {
 	final   atomic.Uint64 // of the last finalized block, as last told
 }
 
-// repair is how often the store is asked for what a lost notification would have said.
-const repair = time.Second
-
 func (l *loop) run(ctx context.Context) {
 	l.work.Go(func() { l.follow(ctx) })
 	l.work.Go(func() { l.listen(ctx) })
@@ -154,9 +151,9 @@ func (l *loop) trouble(err error) {
 	}
 }
 
-// listen counts what waits, when woken and once a second.
+// listen counts what waits, when woken and once in a while.
 func (l *loop) listen(ctx context.Context) {
-	ticks := time.NewTicker(repair)
+	ticks := time.NewTicker(l.Repair)
 	defer ticks.Stop()
 	for {
 		queued, cancels, err := l.Store.Waiting(ctx, l.Account)

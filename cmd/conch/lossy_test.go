@@ -3,6 +3,8 @@
 package main_test
 
 import (
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -44,4 +46,65 @@ func TestLostResponses(t *testing.T) {
 		}
 	}
 	t.Log(line.hurt, line.calls)
+}
+
+// A node that takes a transaction and says that it did not: neither "nonce too low"
+// nor "replacement transaction underpriced" is success or failure, so each is looked
+// up, nothing is signed anew, and nothing is given up.
+func TestAnswersThatLie(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	line := newWire(t, chain, 9)
+	n := senderAt(t, "n1", db.URL, line.url, "")
+	asked := map[string]string{}
+	for i, lie := range []string{"nonce too low", "replacement transaction underpriced", "transaction underpriced?", "insufficient funds for gas"} {
+		line.does(harm{belied: 0.6, lie: lie, only: "eth_sendRawTransaction"})
+		maps.Copy(asked, wished(t, n, 30*i, 30*i+30))
+		judge(t, chain, db.URL, asked)
+	}
+	if line.count(line.hurt, "belied") < 40 {
+		t.Errorf("too few lies to prove anything: %v", line.hurt)
+	}
+	if extra := openBooks(t, db.URL).number(`SELECT count(*) FROM conch.pending_attempts WHERE filler`); extra != 0 {
+		t.Errorf("%d fillers for transactions that nobody cancelled", extra)
+	}
+}
+
+// A pool with limits acknowledges and drops without a word, and then loses all of it,
+// again and again: no more is in flight than allowed, what is nowhere is found, and the
+// same bytes are handed over again.
+func TestSilentDrop(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
+	line := newWire(t, chain, 2)
+	const cap = 60
+	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", cap))
+	asked := wished(t, n, 0, 240)
+	books := openBooks(t, db.URL)
+	for round := 0; books.number(`SELECT count(*) FROM conch.intents WHERE fate = 'open'`) > 0; round++ {
+		until(t, "the pool has something to mine in round %d", func() bool {
+			ready, waiting := chain.pooled()
+			if ready+waiting > cap {
+				t.Errorf("%d are in flight, %d are allowed", ready+waiting, cap)
+			}
+			return ready > 0 || books.number(`SELECT count(*) FROM conch.pending_transactions WHERE block_hash IS NULL`) == 0
+		}, round)
+		if round < 6 && round%2 == 0 {
+			chain.call("dev_drop", []string{})
+			chain.empty(3) // after so many it looks whether the pool still has what it took
+			continue
+		}
+		chain.mine(1)
+	}
+	judge(t, chain, db.URL, asked)
+	again := 0
+	for nonce := range len(asked) {
+		all := books.attempts(nonce)
+		if again += line.count(line.sent, all[0].Raw) - 1; len(all) != 1 || all[0].Filler {
+			t.Fatalf("nonce %d was signed %d times, though the same bytes would do", nonce, len(all))
+		}
+	}
+	if again < 2*cap || line.count(line.calls, "eth_getTransactionByHash") == 0 {
+		t.Errorf("%d were handed over again: nothing was dropped to speak of", again)
+	}
 }

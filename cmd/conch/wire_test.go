@@ -5,6 +5,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -32,8 +33,10 @@ type wire struct {
 
 // harm says what happens to calls, and to what part of them.
 type harm struct {
-	before, after float64         // lost on the way there; or on the way back, when the node has done it
-	refused       float64         // answered with an error that says nothing, and not passed on
+	before, after float64 // lost on the way there; or on the way back, when the node has done it
+	refused       float64 // answered with an error that says nothing, and not passed on
+	belied        float64 // answered with the lie, though the node has done it
+	lie           string
 	most          time.Duration   // how long a request is kept at most
 	shuffled      bool            // a batch's calls in another order
 	only          string          // these calls alone, or all
@@ -73,6 +76,12 @@ type rpcCall struct {
 	Params []any           `json:"params"`
 	raw    json.RawMessage
 	fate   string
+	lie    string
+}
+
+// fails is an answer that is an error.
+func (c *rpcCall) fails(text string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, c.ID, text)
 }
 
 // ServeHTTP implements http.Handler.
@@ -97,7 +106,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		_, _ = out.Write(answers[0])
 		return
 	}
-	_ = json.NewEncoder(out).Encode(answers)
+	_, _ = fmt.Fprintf(out, "[%s]", bytes.Join(answers, []byte(",")))
 }
 
 func parseCalls(body []byte) (calls []*rpcCall, batch bool) {
@@ -134,6 +143,8 @@ func (w *wire) draw(calls []*rpcCall) time.Duration {
 			c.fate = "after"
 		case luck < h.before+h.after+h.refused:
 			c.fate = "refused"
+		case luck < h.before+h.after+h.refused+h.belied:
+			c.fate, c.lie = "belied", h.lie
 		}
 		if c.fate != "" {
 			w.hurt[c.fate]++
@@ -149,17 +160,20 @@ func (w *wire) draw(calls []*rpcCall) time.Duration {
 }
 
 // pass hands on what gets there, and returns the answers that get back.
-func (w *wire) pass(calls []*rpcCall) (answers []json.RawMessage, err error) {
+func (w *wire) pass(calls []*rpcCall) (answers [][]byte, err error) {
 	var there, lost []json.RawMessage
 	for _, c := range calls {
 		switch c.fate {
 		case "refused":
-			answers = append(answers, json.RawMessage(`{"jsonrpc":"2.0","id":`+string(c.ID)+`,"error":{"code":-32000,"message":"something went wrong"}}`))
+			answers = append(answers, c.fails("something went wrong"))
 			continue
 		case "before":
 			continue
-		case "after":
+		case "after", "belied":
 			lost = append(lost, c.ID)
+			if c.fate == "belied" {
+				answers = append(answers, c.fails(c.lie))
+			}
 		}
 		there = append(there, c.raw)
 	}

@@ -56,7 +56,7 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 	} {
 		var text bytes.Buffer
 		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
-		if got := text.String(); !strings.Contains(got, c.says) || !strings.Contains(got, c.also) || c.err != io.EOF && strings.Contains(got, "database") {
+		if got := text.String(); !strings.Contains(got, c.says) || !strings.Contains(got, c.also) || c.also != "database" && strings.Contains(got, "database") {
 			t.Errorf("%v: %s", c.err, got)
 		}
 	}

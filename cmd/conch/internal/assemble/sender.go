@@ -31,7 +31,8 @@ func (n *Node) send(a config.Account) work {
 		}
 		m, err := pending.New(pending.Config{
 			Account: a.Address, Chain: driver, Store: book, Events: n.reports(a),
-			MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Settings: pending.Settings{MaxInFlight: a.MaxInFlight},
+			MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a),
+			Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
 		})
 		if err != nil {
 			return err
@@ -46,6 +47,15 @@ func (n *Node) send(a config.Account) work {
 		}
 		return err
 	}
+}
+
+// longest bounds one exchange: where somebody may have to confirm, what is signed for
+// would else be given up before they have.
+func longest(a config.Account) time.Duration {
+	if a.Signer == "" {
+		return 0
+	}
+	return signerPatience + checkPatience
 }
 
 var errGone = errors.New("the account was taken out of the configuration")

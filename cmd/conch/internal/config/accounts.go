@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -45,6 +46,8 @@ type Account struct {
 	MaxInFlight  int      // 0: as the wing says
 	MaxFee       *big.Int // the highest price of a unit of gas, in the smallest unit; nil: any
 	MaxTip       *big.Int
+	GapFill      int           // blocks after which a gap that nothing of ours belongs into is filled; 0: as the wing says
+	Repair       time.Duration // between looks for what a lost notification would have said; 0: as the wing says
 }
 
 // DefaultSignerMethod is how web3signer and clef's relatives are asked.
@@ -74,6 +77,7 @@ func (d *decoder) accounts(place string, value any, c *Config) {
 			"address": d.text(&address), "keystore": d.path(&one.Keystore), "password_file": d.path(&one.PasswordFile),
 			"signer": d.text(&one.Signer), "signer_method": d.text(&one.SignerMethod),
 			"max_in_flight": d.count(&one.MaxInFlight), "max_fee": d.wei(&one.MaxFee), "max_tip": d.wei(&one.MaxTip),
+			"gap_fill_threshold_blocks": d.count(&one.GapFill), "repair_interval": d.span(&one.Repair),
 		})
 		if address != "" {
 			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {

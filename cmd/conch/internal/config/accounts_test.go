@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
@@ -36,13 +37,15 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // same whatever the node calls them, and another on every other network.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\n"+hot+"scope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\n"+hot+"scope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, roles := c.Accounts[0], c.Settled()
 	switch {
 	case a.Address.String() != address || a.Chain.Finality != 12 || a.MaxInFlight != 7 || !filepath.IsAbs(a.Keystore):
+		t.Errorf("%+v", a)
+	case a.GapFill != 20 || a.Repair != 3*time.Second:
 		t.Errorf("%+v", a)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
 		t.Errorf("fees %v, %v", a.MaxFee, a.MaxTip)

@@ -1,0 +1,166 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// What the tests of a chain that misbehaves do to it, and where they look.
+
+// ws is the node's other door, at which it tells of new blocks.
+func (d *devnode) ws() string { return "ws" + strings.TrimPrefix(d.url, "http") }
+
+// kill is kill -9. Its pool is gone, and its head older, when it comes again.
+func (d *devnode) kill() {
+	d.t.Helper()
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+}
+
+// again starts a node with the same data at the same address.
+func (d *devnode) again(args ...string) *devnode {
+	d.t.Helper()
+	return startDevnode(d.t, append([]string{"--listen", strings.TrimPrefix(d.url, "http://")}, args...)...)
+}
+
+// mine makes blocks of what is in the pool.
+func (d *devnode) mine(blocks int) {
+	d.t.Helper()
+	d.call("dev_mine", hex(uint64(blocks)))
+}
+
+// empty makes blocks of nothing.
+func (d *devnode) empty(blocks int) {
+	d.t.Helper()
+	for range blocks {
+		d.call("dev_block", []string{})
+	}
+}
+
+func hex(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+
+// pooled is how many transactions the node has: those that the next block can take,
+// and those that wait for others.
+func (d *devnode) pooled() (ready, waiting uint64) {
+	d.t.Helper()
+	status := d.call("txpool_status").(map[string]any)
+	return number(d.t, status["pending"]), number(d.t, status["queued"])
+}
+
+// foreign is a transaction that somebody else who has the key signs: its bytes, and
+// its hash.
+func (d *devnode) foreign(nonce uint64) (raw, hash string) {
+	d.t.Helper()
+	answer := d.call("account_signTransaction", map[string]any{
+		"from": fundedAddress, "to": anothersAddress, "value": hex(1000 + nonce), "gas": "0x5208", "nonce": hex(nonce),
+		"chainId": "0x539", "maxFeePerGas": hex(50e9), "maxPriorityFeePerGas": hex(5e9),
+	}).(map[string]any)
+	return answer["raw"].(string), answer["tx"].(map[string]any)["hash"].(string)
+}
+
+// books are the database's rows, which say what was promised and signed, and never
+// whether it was done.
+type books struct {
+	t    testing.TB
+	conn *pgx.Conn
+}
+
+func openBooks(t testing.TB, url string) *books {
+	t.Helper()
+	return &books{t, pgtest.Connect(t, pg.Config{URL: url, AppName: "books"})}
+}
+
+// attempt is signed bytes as they are stored.
+type attempt struct {
+	Raw, Hash string
+	Max, Tip  uint64
+	Filler    bool
+}
+
+func (b *books) attempts(nonce int) []attempt {
+	b.t.Helper()
+	rows, err := b.conn.Query(b.t.Context(), `SELECT '0x' || encode(signed, 'hex'), '0x' || encode(hash, 'hex'), fee_max::bigint, fee_tip::bigint, filler
+		FROM conch.pending_attempts WHERE nonce = $1 ORDER BY n`, nonce)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[attempt])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return all
+}
+
+// number is the answer to a question for one.
+func (b *books) number(question string, args ...any) (n int) {
+	b.t.Helper()
+	if err := b.conn.QueryRow(b.t.Context(), question, args...).Scan(&n); err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+// states are those of the slots from nonce 0 on, as last stored.
+func (b *books) states() string {
+	b.t.Helper()
+	var all string
+	if err := b.conn.QueryRow(b.t.Context(), `SELECT coalesce(string_agg(state, ' ' ORDER BY nonce), '') FROM conch.pending_transactions`).Scan(&all); err != nil {
+		b.t.Fatal(err)
+	}
+	return all
+}
+
+// become waits until the slots are in these states.
+func (b *books) become(states string) {
+	b.t.Helper()
+	got := ""
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("the slots are %s", got)
+		}
+	}()
+	pgtest.Eventually(b.t, patience, "slots become "+states, func() bool { got = b.states(); return got == states })
+}
+
+// each is a state for each of so many slots.
+func each(state string, slots int) string {
+	return strings.TrimSpace(strings.Repeat(state+" ", slots))
+}
+
+// shown is what a node says of a transaction.
+func shown(t *testing.T, api, id string) map[string]any {
+	t.Helper()
+	code, body := get(t, api+"/v1/transactions/"+id)
+	if code != http.StatusOK {
+		t.Fatalf("%d %v", code, body)
+	}
+	return body
+}
+
+// once is the only ID of what was acknowledged.
+func once(t testing.TB, asked map[string]string) string {
+	t.Helper()
+	for id := range asked {
+		if len(asked) == 1 {
+			return id
+		}
+	}
+	t.Fatalf("%v is not one", asked)
+	return ""
+}
+
+// until waits for something to be seen.
+func until(t testing.TB, what string, cond func() bool, about ...any) {
+	t.Helper()
+	pgtest.Eventually(t, patience, fmt.Sprintf(what, about...), cond)
+}
