@@ -30,7 +30,8 @@ func (m *Machine) applied(in Turned) {
 			continue
 		}
 		s.in = &Inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
-		s.streamed, s.retracted, s.doubt, s.spent, s.raise = true, false, false, false, false
+		s.streamed, s.doubt, s.spent, s.raise = true, false, false, false
+		s.retracted = s.retracted && !s.own()
 	}
 	m.counted(in.Count)
 	if m.best < m.floor {

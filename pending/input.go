@@ -104,7 +104,7 @@ type Action interface{ action() }
 
 type (
 	// Load asks the chain for its counts, and then the store for all slots that are not
-	// final and all, final or not, that the chain does not count any more.
+	// final and all, final or not, that the chain has not finalized or has taken back.
 	Load struct{}
 	// Assign takes the oldest waiting intents, at most that many, gives them the
 	// indices from First on, signs, and stores, in one fenced transaction.

@@ -134,9 +134,9 @@ func (m *Machine) loaded(in Loaded) {
 	m.slots.clear()
 	for _, s := range in.Snapshot.Slots {
 		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
-		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final)
+		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 	}
-	m.floor = in.Best
+	m.floor = min(in.Final, in.Best)
 	m.next = max(m.next, in.Snapshot.Next)
 	m.counted(in.Best)
 	m.queued = in.Snapshot.Queued

@@ -42,7 +42,7 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := l.Store.Load(ctx, l.Account, best)
+	snapshot, err := l.Store.Load(ctx, l.Account, min(final, best))
 	return Loaded{Snapshot: snapshot, Best: best, Final: final}, err
 }
 

@@ -83,19 +83,30 @@ func (s *slot) unsent() bool {
 	return s.in == nil && !s.doubt && !s.raise && (t.reached == kept || t.reached == lost)
 }
 
+// own says that the transaction in the chain is one of the slot's attempts.
+func (s *slot) own() bool {
+	if s.in == nil {
+		return false
+	}
+	a, _ := s.find(s.in.Hash)
+	return a != nil
+}
+
 // change is what is to be stored of the slot.
 func (s *slot) change(timedOut bool) Change {
 	a, t := s.last()
 	c := Change{Index: s.Index, Hash: a.Hash}
-	if s.in != nil {
+	// Somebody else's is no news of ours before it is final.
+	in := s.settled || s.own()
+	if in {
 		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
 	}
 	switch {
 	case s.settled:
 		c.Status, c.Intent = s.verdict()
-	case s.in != nil && timedOut:
+	case in && timedOut:
 		c.Status = FinalityTimeout
-	case s.in != nil:
+	case in:
 		c.Status = InBlock
 	case s.retracted:
 		c.Status = Retracted

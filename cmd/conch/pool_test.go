@@ -98,7 +98,8 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "3")
 	raw, hash := chain.foreign(0)
 	chain.call("dev_block", []string{raw})
-	n := senderAt(t, "n1", db.URL, chain.ws(), "gap_fill_threshold_blocks = 6\n")
+	line := newWire(t, chain, 1)
+	n := senderAt(t, "n1", db.URL, line.url, "gap_fill_threshold_blocks = 6\n")
 	asked := wished(t, n, 0, 3)
 	books := openBooks(t, db.URL)
 	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 3 })
@@ -116,6 +117,9 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	until(t, "the gap is filled", func() bool { ready, _ := chain.pooled(); return ready == 4 })
 	chain.mine(5)
 	judge(t, chain, db.URL, asked)
+	if n.count("ALARM") != 0 {
+		t.Error("an alarm for what was never final")
+	}
 	if filled := books.attempts(0); len(filled) != 1 || !filled[0].Filler {
 		t.Errorf("%+v", filled)
 	}

@@ -70,6 +70,15 @@ func (w *wire) count(of map[string]int, what string) int {
 	return of[what]
 }
 
+// followed waits until whoever is behind the line has seen the present head, and then
+// has asked for the head again: by then it has acted on it.
+func (w *wire) followed() {
+	w.t.Helper()
+	const method = "eth_getBlockByNumber"
+	before := w.count(w.calls, method)
+	until(w.t, "the head is followed", func() bool { return w.count(w.calls, method) >= before+3 })
+}
+
 type rpcCall struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

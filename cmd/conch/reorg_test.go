@@ -1,0 +1,166 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Somebody else's transaction takes our nonce in a reorganisation: until it is final
+// the intent keeps its slot, then it gets a new one, and is done once. What the same
+// reorganisation took out of the chain goes to retracted and back. (S24, S26)
+func TestReorgWithAForeignTransaction(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
+	line := newWire(t, chain, 1)
+	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 4")
+	ear := listen(t, db.URL)
+	asked := wished(t, n, 0, 3)
+	books := openBooks(t, db.URL)
+	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 3 })
+	chain.mine(1)
+	books.become("in_block in_block in_block")
+
+	raw, hash := chain.foreign(0)
+	chain.call("dev_reorg", "0x1", [][]string{{raw}, {}})
+	books.become("retracted retracted retracted")
+	chain.mine(1) // those behind, whose nonces are still theirs
+	books.become("retracted in_block in_block")
+	line.followed()
+	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 3 {
+		t.Errorf("%d slots: one was given before the other transaction was final", slots)
+	}
+	chain.mine(4)
+	until(t, "the intent has a new slot", func() bool { ready, _ := chain.pooled(); return ready == 1 })
+	chain.mine(5)
+	judge(t, chain, db.URL, asked, hash)
+	books.become("usurped finalized finalized finalized")
+	for nonce, want := range []string{"in_block retracted", "in_block retracted in_block finalized", "in_block retracted in_block finalized", "in_block finalized"} {
+		if heard := ear.states(nonce); !strings.Contains(heard, want) {
+			t.Errorf("nonce %d was said to be %s, want %s", nonce, heard, want)
+		}
+	}
+	for id := range asked {
+		if is := shown(t, n.api(), id); is["fate"] != "done" || is["state"] != "finalized" || is["nonce"] == 0.0 {
+			t.Errorf("%v", is)
+		}
+	}
+}
+
+// Somebody else's in a reorganisation that does not last: nothing is done anew for it.
+func TestAForeignTransactionThatGoesAgain(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
+	n := senderAt(t, "n1", db.URL, chain.ws(), "", "finality = 2", "finality = 4")
+	asked := wished(t, n, 0, 2)
+	books := openBooks(t, db.URL)
+	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
+	chain.mine(1)
+	books.become("in_block in_block")
+	raw, hash := chain.foreign(0)
+	chain.call("dev_reorg", "0x1", [][]string{{raw}, {}})
+	books.become("retracted retracted")
+	chain.call("dev_reorg", "0x2", [][]string{{}, {}, {}})
+	chain.call("dev_drop", []string{hash})
+	until(t, "both are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
+	chain.mine(6)
+	judge(t, chain, db.URL, asked)
+	books.become("finalized finalized")
+}
+
+// A node killed with -9 comes back with an older head, below what was final: nothing is
+// given a nonce twice, everything is sent again with the bytes that are stored, and
+// somebody is told.
+func TestChainRewind(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
+	chain := startDevnode(t, data...)
+	n := senderAt(t, "n1", db.URL, chain.ws(), "")
+	asked := wished(t, n, 0, 4)
+	books := openBooks(t, db.URL)
+	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 4 })
+	chain.mine(4)
+	books.become(each("finalized", 4))
+	before := chain.call("eth_blockNumber")
+	chain.kill()
+	chain = chain.again(data...)
+	if now := chain.call("eth_blockNumber"); number(t, now) >= number(t, before) {
+		t.Fatalf("the node is where it was: %v, %v", before, now)
+	}
+	n.says("ALARM: the chain has taken back what was final", "account", "payer", "cause", "rewound")
+	for id, does := range wished(t, n, 4, 6) {
+		asked[id] = does
+	}
+	until(t, "old and new are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 6 })
+	chain.mine(4)
+	judge(t, chain, db.URL, asked)
+	books.become(each("finalized", 6))
+	if stored := books.number(`SELECT count(*) FROM conch.pending_attempts`); stored != 6 {
+		t.Errorf("%d were signed for 6", stored)
+	}
+	n.says("alarm ended", "cause", "rewound")
+}
+
+// ear hears what is said of slots. (S23)
+type ear struct {
+	heard chan said
+	all   []said
+}
+
+type said struct {
+	Nonce     int
+	State     string
+	BlockHash string `json:"block_hash"`
+}
+
+func listen(t *testing.T, url string) *ear {
+	t.Helper()
+	e := &ear{heard: make(chan said, 1000)}
+	conn := openBooks(t, url).conn
+	ctx, enough := context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		enough()
+		for range e.heard { // until nobody reads from the connection any more
+			continue
+		}
+	})
+	if _, err := conn.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(e.heard)
+		for {
+			n, err := conn.WaitForNotification(ctx)
+			if err != nil {
+				return // the test is over
+			}
+			var one said
+			if json.Unmarshal([]byte(n.Payload), &one) == nil {
+				e.heard <- one
+			}
+		}
+	}()
+	return e
+}
+
+// states are those that a slot was said to be in so far, in their order. Being in a
+// block without the block does not count.
+func (e *ear) states(nonce int) string {
+	for len(e.heard) > 0 {
+		e.all = append(e.all, <-e.heard)
+	}
+	var states []string
+	for _, one := range e.all {
+		if one.Nonce == nonce && (one.BlockHash != "" || one.State != "in_block" && one.State != "finalized") {
+			if len(states) == 0 || states[len(states)-1] != one.State {
+				states = append(states, one.State)
+			}
+		}
+	}
+	return fmt.Sprint(states)
+}
