@@ -18,7 +18,7 @@ type (
 	// Stored answers Assign and Replace: what was committed, with its bytes.
 	Stored struct {
 		Slots []Slot // Assign: new ones; Replace: the attempts added
-		// Left is how many intents still wait.
+		// Left is how many intents still wait; only Assign counts them.
 		Left int
 		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey of chain.
 		Hold error

@@ -40,7 +40,8 @@ type Machine struct {
 
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
-	unpaid, unsigned                             bool // the node, or who signs, says that the account can not pay
+	wished                                       []uint64 // what is signed for at present, if that is further attempts
+	unpaid, unsigned                             bool     // the node, or who signs, says that the account can not pay
 	out                                          []Action
 }
 

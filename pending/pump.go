@@ -94,7 +94,10 @@ func (m *Machine) sign(now fence.Instant) {
 		return
 	}
 	if wishes := m.wishes(now); len(wishes) > 0 {
-		m.signing = true
+		m.signing, m.wished = true, nil
+		for _, w := range wishes {
+			m.wished = append(m.wished, w.Index)
+		}
 		m.do(Replace{Wishes: wishes})
 		return
 	}
@@ -102,7 +105,7 @@ func (m *Machine) sign(now fence.Instant) {
 	if m.strange || m.queued == 0 || room <= 0 {
 		return
 	}
-	m.signing = true
+	m.signing, m.wished = true, nil
 	m.do(Assign{First: m.next, Most: room})
 }
 

@@ -1,6 +1,8 @@
 package pending
 
 import (
+	"slices"
+
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 )
@@ -75,7 +77,9 @@ func (m *Machine) gaps() (missing []uint64) {
 // stored takes in what was signed and committed: from here on it may leave.
 func (m *Machine) stored(now fence.Instant, in Stored) {
 	m.signing = false
-	m.queued = in.Left
+	if m.wished == nil {
+		m.queued = in.Left // else nobody has counted
+	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)
 		if s == nil {
@@ -90,14 +94,31 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 		s.tries = append(s.tries, make([]try, len(add.Attempts))...)
 		s.raise = false
 	}
+	if is(in.Hold, chain.ErrFee) {
+		m.capped(in.Slots)
+	}
 	m.held(now, in.Hold)
+}
+
+// capped: what was wished and not signed may not pay more. The same bytes have to do,
+// which a node may have dropped and may want again when fees have fallen.
+func (m *Machine) capped(signed []Slot) {
+	for _, index := range m.wished {
+		s := m.slots.get(index)
+		if s != nil && !slices.ContainsFunc(signed, func(one Slot) bool { return one.Index == index }) {
+			s.raise = false
+			m.alarm(Alarm{Cause: Fees, Index: index}, true)
+		}
+	}
 }
 
 // held says why no more is signed. It is tried again with the next block.
 func (m *Machine) held(now fence.Instant, why error) {
 	m.unsigned = is(why, chain.ErrFunds)
 	m.funds()
-	m.alarm(Alarm{Cause: Fees, Whole: true}, is(why, chain.ErrFee))
+	if m.wished == nil {
+		m.alarm(Alarm{Cause: Fees, Whole: true}, is(why, chain.ErrFee))
+	}
 	m.alarm(Alarm{Cause: Keys, Whole: true}, is(why, chain.ErrKey))
 	if why != nil {
 		m.pause(now)

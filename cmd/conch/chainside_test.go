@@ -63,7 +63,7 @@ func (d *devnode) foreign(nonce uint64) (raw, hash string) {
 	d.t.Helper()
 	answer := d.call("account_signTransaction", map[string]any{
 		"from": fundedAddress, "to": anothersAddress, "value": hex(1000 + nonce), "gas": "0x5208", "nonce": hex(nonce),
-		"chainId": "0x539", "maxFeePerGas": hex(50e9), "maxPriorityFeePerGas": hex(5e9),
+		"chainId": "0x539", "maxFeePerGas": hex(22e8), "maxPriorityFeePerGas": hex(2e6),
 	}).(map[string]any)
 	return answer["raw"].(string), answer["tx"].(map[string]any)["hash"].(string)
 }

@@ -186,7 +186,7 @@ func (d *devnode) history() (all []mined, count uint64) {
 			hash := tx["hash"].(string)
 			receipt := d.call("eth_getTransactionReceipt", hash).(map[string]any)
 			to, _ := tx["to"].(string) // none: it makes a contract
-			does := deed(to, strconv.FormatUint(number(d.t, tx["value"]), 10), tx["input"].(string))
+			does := deed(to, quantity(d.t, tx["value"]).String(), tx["input"].(string))
 			all = append(all, mined{number(d.t, tx["nonce"]), hash, does, receipt["status"] != "0x1"})
 		}
 	}
@@ -194,14 +194,20 @@ func (d *devnode) history() (all []mined, count uint64) {
 	return all, number(d.t, d.call("eth_getTransactionCount", fundedAddress, at))
 }
 
-func number(t testing.TB, quantity any) uint64 {
+// quantity reads a number as nodes write it.
+func quantity(t testing.TB, said any) *big.Int {
 	t.Helper()
-	text, _ := quantity.(string)
+	text, _ := said.(string)
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
 	if !ok {
-		t.Fatalf("%v is no quantity", quantity)
+		t.Fatalf("%v is no quantity", said)
 	}
-	return n.Uint64()
+	return n
+}
+
+func number(t testing.TB, said any) uint64 {
+	t.Helper()
+	return quantity(t, said).Uint64()
 }
 
 // sound is evidence of two intents done, one cancelled and one that was never to be.

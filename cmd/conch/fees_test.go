@@ -1,0 +1,115 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The base fee rises above what was signed for: each further attempt pays at least a
+// tenth more in both parts, up to what is allowed and no further; then it holds, says
+// so, and gives no nonce away; and goes on by itself when fees fall.
+func TestUnderpricedSpike(t *testing.T) {
+	t.Parallel()
+	const most = 9e9
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--gas-limit", "20000000")
+	n := senderAt(t, "n1", db.URL, chain.ws(), fmt.Sprintf("max_fee = \"%d gwei\"\n", int(most/1e9)))
+	asked := wished(t, n, 0, 2)
+	books := openBooks(t, db.URL)
+	until(t, "both are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
+	signed := books.attempts(0)[0].Max
+	for chain.baseFee() < 2*signed {
+		chain.call("dev_burn", hex(1))
+	}
+	until(t, "dearer ones are in the pool", func() bool {
+		all := books.attempts(1)
+		return len(all) > 1 && inPool(chain, all[len(all)-1].Hash)
+	})
+	for chain.baseFee() < most {
+		chain.call("dev_burn", hex(1))
+	}
+	n.says("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees")
+	for id, does := range wished(t, n, 2, 3) {
+		asked[id] = does
+	}
+	chain.call("dev_burn", hex(6))
+	for nonce := range 2 {
+		all := books.attempts(nonce)
+		if len(all) < 2 {
+			t.Errorf("nonce %d: a fee that the chain does not take was left as it was: %+v", nonce, all)
+		}
+		for i := 1; i < len(all); i++ {
+			if 10*all[i].Max < 11*all[i-1].Max || 10*all[i].Tip < 11*all[i-1].Tip || all[i].Max > most || all[i].Filler {
+				t.Errorf("nonce %d: %+v", nonce, all)
+			}
+		}
+	}
+	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 2 {
+		t.Errorf("%d slots: a nonce was given to what can not be paid", slots)
+	}
+	chain.call("dev_drop", []string{}) // as pools do with what pays too little
+	for chain.baseFee() > signed/2 {
+		chain.empty(1)
+	}
+	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 3 })
+	chain.mine(5)
+	judge(t, chain, db.URL, asked)
+	n.says("alarm ended", "cause", "fees")
+}
+
+// baseFee is the last block's.
+func (d *devnode) baseFee() uint64 {
+	d.t.Helper()
+	return number(d.t, d.call("eth_getBlockByNumber", "latest", false).(map[string]any)["baseFeePerGas"])
+}
+
+// Somebody else's transaction waits in the pool under our nonce, and pays well: ours is
+// "underpriced" there, pays more, and is done.
+func TestAnotherWaitsUnderOurNonce(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
+	raw, _ := chain.foreign(0)
+	chain.call("eth_sendRawTransaction", raw)
+	n := senderAt(t, "n1", db.URL, chain.ws(), "")
+	asked := wished(t, n, 0, 2)
+	books := openBooks(t, db.URL)
+	until(t, "ours are in the pool", func() bool {
+		all := books.attempts(0)
+		return len(all) > 1 && inPool(chain, all[len(all)-1].Hash)
+	})
+	chain.mine(5)
+	judge(t, chain, db.URL, asked)
+}
+
+// More than the account has: what was accepted before is done, this one and those
+// behind it wait without a nonce, somebody is told, and it goes on by itself.
+func TestOutOfFunds(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	n := senderAt(t, "n1", db.URL, chain.ws(), "")
+	api := n.api()
+	asked := wished(t, n, 0, 3)
+	const much = "1000000000000000000000001" // a million ether and one wei
+	code, body := post(t, api+"/v1/transactions", wish(anothersAddress, much, "much"))
+	if code != 202 {
+		t.Fatalf("%d %v", code, body)
+	}
+	dear := fmt.Sprint(body["id"])
+	for id, does := range wished(t, n, 3, 5) {
+		asked[id] = does
+	}
+	n.says("ALARM: the account can not pay: nothing more is sent until it can", "cause", "funds")
+	books := openBooks(t, db.URL)
+	books.become(each("finalized", 3))
+	if is := shown(t, api, dear); is["fate"] != "queued" || is["nonce"] != nil {
+		t.Errorf("%v", is)
+	}
+	if n.count("ALARM") != 1 || n.count("alarm ended") != 0 {
+		t.Errorf("one alarm was raised %d times, and ended %d times", n.count("ALARM"), n.count("alarm ended"))
+	}
+	chain.call("dev_fund", fundedAddress, hex(5e9))
+	asked[dear] = deed(anothersAddress, much, "0x")
+	judge(t, chain, db.URL, asked)
+	n.says("alarm ended", "cause", "funds")
+}
