@@ -20,23 +20,10 @@ import (
 // ws is the node's other door, at which it tells of new blocks.
 func (d *devnode) ws() string { return "ws" + strings.TrimPrefix(d.url, "http") }
 
-// kill is kill -9. Its pool is gone, and its head older, when it comes again.
-func (d *devnode) kill() {
-	d.t.Helper()
-	_ = d.cmd.Process.Kill()
-	_ = d.cmd.Wait()
-}
-
-// again starts a node with the same data at the same address.
-func (d *devnode) again(args ...string) *devnode {
-	d.t.Helper()
-	return startDevnode(d.t, append([]string{"--listen", strings.TrimPrefix(d.url, "http://")}, args...)...)
-}
-
 // mine makes blocks of what is in the pool.
 func (d *devnode) mine(blocks int) {
 	d.t.Helper()
-	d.call("dev_mine", hex(uint64(blocks)))
+	d.call("dev_mine", hexed(uint64(blocks)))
 }
 
 // empty makes blocks of nothing.
@@ -47,7 +34,7 @@ func (d *devnode) empty(blocks int) {
 	}
 }
 
-func hex(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+func hexed(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
 // pooled is how many transactions the node has: those that the next block can take,
 // and those that wait for others.
@@ -62,8 +49,8 @@ func (d *devnode) pooled() (ready, waiting uint64) {
 func (d *devnode) foreign(nonce uint64) (raw, hash string) {
 	d.t.Helper()
 	answer := d.call("account_signTransaction", map[string]any{
-		"from": fundedAddress, "to": anothersAddress, "value": hex(1000 + nonce), "gas": "0x5208", "nonce": hex(nonce),
-		"chainId": "0x539", "maxFeePerGas": hex(22e8), "maxPriorityFeePerGas": hex(2e6),
+		"from": fundedAddress, "to": anothersAddress, "value": hexed(1000 + nonce), "gas": "0x5208", "nonce": hexed(nonce),
+		"chainId": "0x539", "maxFeePerGas": hexed(22e8), "maxPriorityFeePerGas": hexed(2e6),
 	}).(map[string]any)
 	return answer["raw"].(string), answer["tx"].(map[string]any)["hash"].(string)
 }

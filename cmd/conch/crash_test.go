@@ -14,11 +14,12 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// senderAt is a node that sends over any line.
-func senderAt(t *testing.T, id, db, url, more string) *daemon {
+// senderAt is a node that sends over any line. A setting of the chain, such as
+// "finality = 2", can be replaced by another.
+func senderAt(t *testing.T, id, db, url, more string, instead ...string) *daemon {
 	t.Helper()
 	n := prepareDaemon(t, id, db, "")
-	n.write(fileOf(db, "listen = \"127.0.0.1:0\"\n"+accountAt(n, url, 1337, more)))
+	n.write(fileOf(db, "listen = \"127.0.0.1:0\"\n"+strings.NewReplacer(instead...).Replace(accountAt(n, url, 1337, more))))
 	return n.start()
 }
 

@@ -20,20 +20,20 @@ func TestUnderpricedSpike(t *testing.T) {
 	until(t, "both are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
 	signed := books.attempts(0)[0].Max
 	for chain.baseFee() < 2*signed {
-		chain.call("dev_burn", hex(1))
+		chain.call("dev_burn", hexed(1))
 	}
 	until(t, "dearer ones are in the pool", func() bool {
 		all := books.attempts(1)
 		return len(all) > 1 && inPool(chain, all[len(all)-1].Hash)
 	})
 	for chain.baseFee() < most {
-		chain.call("dev_burn", hex(1))
+		chain.call("dev_burn", hexed(1))
 	}
 	n.says("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees")
 	for id, does := range wished(t, n, 2, 3) {
 		asked[id] = does
 	}
-	chain.call("dev_burn", hex(6))
+	chain.call("dev_burn", hexed(6))
 	for nonce := range 2 {
 		all := books.attempts(nonce)
 		if len(all) < 2 {
@@ -108,7 +108,7 @@ func TestOutOfFunds(t *testing.T) {
 	if n.count("ALARM") != 1 || n.count("alarm ended") != 0 {
 		t.Errorf("one alarm was raised %d times, and ended %d times", n.count("ALARM"), n.count("alarm ended"))
 	}
-	chain.call("dev_fund", fundedAddress, hex(5e9))
+	chain.call("dev_fund", fundedAddress, hexed(5e9))
 	asked[dear] = deed(anothersAddress, much, "0x")
 	judge(t, chain, db.URL, asked)
 	n.says("alarm ended", "cause", "funds")

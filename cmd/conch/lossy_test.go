@@ -5,26 +5,15 @@ package main_test
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"testing"
 	"time"
 )
-
-// senderAt is a node that sends over any line. A setting of the chain, such as
-// "finality = 2", can be replaced by another.
-func senderAt(t *testing.T, id, db, url, more string, instead ...string) *daemon {
-	t.Helper()
-	n := prepareDaemon(t, id, db, "")
-	n.write(fileOf(db, "listen = \"127.0.0.1:0\"\n"+strings.NewReplacer(instead...).Replace(accountAt(n, url, 1337, more))))
-	return n.start()
-}
 
 // wished has a node accept some of the numbered transactions, and returns what it
 // acknowledged: IDs and deeds.
 func wished(t *testing.T, n *daemon, from, to int) map[string]string {
 	t.Helper()
-	api := n.api()
-	c := newCrowd(t, func() []string { return []string{api} })
+	c := callersOf(t, n)
 	c.wants(from, to)
 	return c.acknowledged()
 }
@@ -104,7 +93,7 @@ func TestSilentDrop(t *testing.T) {
 			t.Fatalf("nonce %d was signed %d times, though the same bytes would do", nonce, len(all))
 		}
 	}
-	if again < 2*cap || line.count(line.calls, "eth_getTransactionByHash") == 0 {
+	if again < cap/2 || line.count(line.calls, "eth_getTransactionByHash") == 0 {
 		t.Errorf("%d were handed over again: nothing was dropped to speak of", again)
 	}
 }

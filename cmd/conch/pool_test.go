@@ -22,8 +22,8 @@ func TestOldBytesComeBack(t *testing.T) {
 	pooled := func() bool { ready, _ := chain.pooled(); return ready == 6 }
 	until(t, "all are in the pool", pooled)
 
-	chain.kill()
-	chain = chain.again(data...)
+	chain.empty(3)
+	chain.again(data...)
 	until(t, "the same bytes are in the new pool", pooled)
 	var old []attempt
 	for nonce := range 6 {
