@@ -134,18 +134,6 @@ func shown(t *testing.T, api, id string) map[string]any {
 	return body
 }
 
-// once is the only ID of what was acknowledged.
-func once(t testing.TB, asked map[string]string) string {
-	t.Helper()
-	for id := range asked {
-		if len(asked) == 1 {
-			return id
-		}
-	}
-	t.Fatalf("%v is not one", asked)
-	return ""
-}
-
 // until waits for something to be seen.
 func until(t testing.TB, what string, cond func() bool, about ...any) {
 	t.Helper()

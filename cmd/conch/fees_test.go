@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 )
 
@@ -30,9 +31,7 @@ func TestUnderpricedSpike(t *testing.T) {
 		chain.call("dev_burn", hexed(1))
 	}
 	n.says("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees")
-	for id, does := range wished(t, n, 2, 3) {
-		asked[id] = does
-	}
+	maps.Copy(asked, wished(t, n, 2, 3))
 	chain.call("dev_burn", hexed(6))
 	for nonce := range 2 {
 		all := books.attempts(nonce)
@@ -96,9 +95,7 @@ func TestOutOfFunds(t *testing.T) {
 		t.Fatalf("%d %v", code, body)
 	}
 	dear := fmt.Sprint(body["id"])
-	for id, does := range wished(t, n, 3, 5) {
-		asked[id] = does
-	}
+	maps.Copy(asked, wished(t, n, 3, 5))
 	n.says("ALARM: the account can not pay: nothing more is sent until it can", "cause", "funds")
 	books := openBooks(t, db.URL)
 	books.become(each("finalized", 3))

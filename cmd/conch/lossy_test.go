@@ -66,15 +66,15 @@ func TestSilentDrop(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
 	line := newWire(t, chain, 2)
-	const cap = 60
-	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", cap))
+	const room = 60
+	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", room))
 	asked := wished(t, n, 0, 240)
 	books := openBooks(t, db.URL)
 	for round := 0; books.number(`SELECT count(*) FROM conch.intents WHERE fate = 'open'`) > 0; round++ {
 		until(t, "the pool has something to mine in round %d", func() bool {
 			ready, waiting := chain.pooled()
-			if ready+waiting > cap {
-				t.Errorf("%d are in flight, %d are allowed", ready+waiting, cap)
+			if ready+waiting > room {
+				t.Errorf("%d are in flight, %d are allowed", ready+waiting, room)
 			}
 			return ready > 0 || books.number(`SELECT count(*) FROM conch.pending_transactions WHERE block_hash IS NULL`) == 0
 		}, round)
@@ -93,7 +93,7 @@ func TestSilentDrop(t *testing.T) {
 			t.Fatalf("nonce %d was signed %d times, though the same bytes would do", nonce, len(all))
 		}
 	}
-	if again < cap/2 || line.count(line.calls, "eth_getTransactionByHash") == 0 {
+	if again < room/2 || line.count(line.calls, "eth_getTransactionByHash") == 0 {
 		t.Errorf("%d were handed over again: nothing was dropped to speak of", again)
 	}
 }

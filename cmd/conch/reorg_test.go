@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -88,9 +89,7 @@ func TestChainRewind(t *testing.T) {
 	books.become(each("finalized", 4))
 	chain.again(data...)
 	n.says("ALARM: the chain has taken back what was final", "account", "payer", "cause", "rewound")
-	for id, does := range wished(t, n, 4, 6) {
-		asked[id] = does
-	}
+	maps.Copy(asked, wished(t, n, 4, 6))
 	until(t, "old and new are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 6 })
 	chain.mine(4)
 	judge(t, chain, db.URL, asked)
