@@ -34,7 +34,7 @@ build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-demo: build ## builds conch and runs its demo on a private Postgres
+demo: build ## builds conch and conch-devnode and runs the demo on a private Postgres and a private chain
 	@scripts/postgres.sh
 	bin/conch demo
 

@@ -1,3 +1,3 @@
-// Package fleet runs nodes (package worker) as processes of their own, which die
-// with whoever started them, and hears what they report.
+// Package fleet runs processes that die with whoever started them: nodes (package
+// worker), of which it hears what they report, and what stands beside them.
 package fleet
