@@ -134,7 +134,7 @@ func (a *app) printVerdict(v evidence.Verdict, fault error) error {
 	case v.Chain == nil:
 		return a.line("No transactions were sent.")
 	default:
-		return a.line("%d transactions were asked for at any node: each is in the chain once, with no gap, and every one had been stored before it left.", v.Chain.Done)
+		return a.line("%d transactions were asked for at any node: each is in the chain once, with no gap, and nothing is there that the database does not know.", v.Chain.Done)
 	}
 }
 
