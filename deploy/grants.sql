@@ -59,7 +59,7 @@ GRANT EXECUTE ON FUNCTION
     conch.bury(bigint[]),
     conch.beat(text[], uuid[], boolean[]),
     conch.beat_process(bigint, text[], uuid[]),
-    conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[]),
+    conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[], bigint[]),
     conch.evict_fences(text),
     conch.fence_key(text)
  TO :"node";

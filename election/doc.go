@@ -34,7 +34,7 @@
 // # The staircase down
 //
 // Shut the gate, cancel the role, wait for the acts under way, mark the scope
-// released, notify, unlock. Never another order: a release before the gate is
+// released, unlock, notify. Never another order: a release before the gate is
 // shut lets two act. If acts do not end in time the scope is given up without the
 // mark, and the successor waits as after a crash.
 //

@@ -38,9 +38,8 @@ type Session interface { //nolint:interfacebloat // one call a step of a tenure:
 	Try(ctx context.Context, bids []Bid) ([]Result, error)
 	// Beat renews terms and says of each, in order, whether it is still current.
 	Beat(ctx context.Context, pulses []Pulse) ([]bool, error)
-	// Release gives scopes up: mark, notify, unlock, in this order. A farewell
-	// whose term is no longer current only unlocks. It says of each, in order, whether
-	// its term still was.
+	// Release gives scopes up: mark, unlock, notify. A farewell whose term is no longer
+	// current only unlocks. It says of each, in order, whether its term still was.
 	Release(ctx context.Context, farewells []Farewell) ([]bool, error)
 	// Process is the key under which others can wait for this session's end.
 	Process() int64

@@ -60,8 +60,8 @@ type seat struct {
 func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
 
 // quickTries is how often a scope is tried in quick succession after a wake: a
-// release is announced a moment before its lock is free, and on a busy machine a
-// process that was killed lets go of one lock some time before the next.
+// rival who looks as well has a lock for that moment, and on a busy machine a process
+// that was killed lets go of one lock some time before the next.
 const quickTries = 10
 
 // nextTry sets when a seat that lost a bid tries again: soon after a wake, else

@@ -105,7 +105,7 @@ func (s *session) warm(ctx context.Context) {
 	_, err := s.pg.Conn().Exec(ctx, bidSQL, s.who.ID, s.process, string(s.who.Takeover), s.bySession(),
 		none, ids, []int32{}, []bool{}, int64(0), false)
 	if err == nil {
-		_, _ = s.pg.Conn().Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
+		_, _ = s.pg.Conn().Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
 	}
 }
 

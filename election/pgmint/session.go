@@ -84,9 +84,9 @@ func ask[T any](ctx context.Context, conn *pg.Session, scan pgx.RowToFunc[T], sq
 	return found, err
 }
 
-// Release marks and notifies in one transaction and unlocks after it: a
-// successor that is woken by the notification may be a moment early, never the
-// lock early.
+// Release marks, unlocks and notifies in one transaction: a successor that is woken by
+// the notification finds the lock free, and whoever finds it free before the commit
+// finds a row that says held.
 func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]bool, error) {
 	n := len(farewells)
 	scopes, terms, released := make([]string, n), make([][16]byte, n), make([]bool, n)
@@ -98,7 +98,8 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 			delete(s.minted, f.Token.Scope) // also if it is unknown whether this was heard
 		}
 	}
-	rows, err := s.pg.Conn().Query(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6, $7)`, s.process, scopes, terms, released, reasons, actors, tos)
+	rows, err := s.pg.Conn().Query(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6, $7, $8)`,
+		s.process, scopes, terms, released, reasons, actors, tos, s.lockedKeys(scopes))
 	var gone []string
 	if err == nil {
 		gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
@@ -110,7 +111,10 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 	for i, scope := range scopes {
 		current[i] = slices.Contains(gone, scope)
 	}
-	return current, s.unlock(ctx, scopes)
+	for _, scope := range scopes {
+		delete(s.locked, scope)
+	}
+	return current, nil
 }
 
 // resync asks the server which locks this session holds, after an error that
@@ -153,13 +157,18 @@ func (s *session) giveBack(ctx context.Context) error {
 	return s.unlock(ctx, scopes)
 }
 
-func (s *session) unlock(ctx context.Context, scopes []string) error {
-	var keys []int64
+func (s *session) lockedKeys(scopes []string) []int64 {
+	keys := []int64{}
 	for _, scope := range scopes {
 		if s.locked[scope] {
 			keys = append(keys, s.keys[scope])
 		}
 	}
+	return keys
+}
+
+func (s *session) unlock(ctx context.Context, scopes []string) error {
+	keys := s.lockedKeys(scopes)
 	if len(keys) == 0 {
 		return nil
 	}

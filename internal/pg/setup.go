@@ -73,6 +73,9 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	}
 	// A server that asks for more than we do keeps it.
 	put("synchronous_commit", "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END")
+	// Few statements, the same ones for the life of the session, and a leader's death is
+	// when they count: plan each once, and not five times anew before a plan is kept.
+	put("plan_cache_mode", "'force_generic_plan'")
 	return sql.String()
 }
 

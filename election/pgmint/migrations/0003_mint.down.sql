@@ -1,7 +1,7 @@
 DROP FUNCTION conch.advance(text, bigint, text);
 DROP FUNCTION conch.withdraw(bigint, text[]);
 DROP FUNCTION conch.register(bigint, text, text[], bigint, text, text);
-DROP FUNCTION conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[]);
+DROP FUNCTION conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[], bigint[]);
 DROP FUNCTION conch.beat(text[], uuid[], boolean[]);
 DROP FUNCTION conch.beat_process(bigint, text[], uuid[]);
 DROP FUNCTION conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean);

@@ -287,10 +287,11 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- part records that terms were given up. The caller unlocks after the commit,
--- never before: see the staircase in the package documentation. A farewell that comes
+-- part records that terms were given up, and frees the session's locks on their scopes:
+-- in one statement, so that those whom the commit wakes find them free. Whoever finds
+-- them free before the commit reads a row that is held. A farewell that comes
 -- late, over another session than the one that led, buries that one.
-CREATE FUNCTION conch.part(process bigint, scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[])
+CREATE FUNCTION conch.part(process bigint, scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[], keys bigint[])
 RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(scopes)) ORDER BY l.scope FOR UPDATE;
@@ -313,6 +314,7 @@ BEGIN
           FROM gone g ORDER BY g.scope
     )
     SELECT g.scope FROM gone g;
+    PERFORM pg_advisory_unlock(k) FROM unnest(keys) AS k;
 END $$;
 
 -- register writes down who campaigns for what, before it can win anything, and

@@ -1,0 +1,47 @@
+package pgmint_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Whoever is woken by a farewell wins with its first bid: one that comes before the
+// lock is free costs a round trip and a pause, which is most of a handover (S6, S8).
+func TestAScopeIsFreeWhenItsEndIsHeard(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	const lease = 20 * time.Second
+	leader, waiter := candidate(t, m, "a", lease, election.Strict), candidate(t, m, "b", lease, election.Strict)
+	token := lead(t, leader, "s", lease)
+	ear := db.Connect(t)
+	run(t, ear, `LISTEN conch_leader_change`)
+	for range 20 {
+		parted := make(chan error, 1)
+		go func() {
+			_, err := leader.Release(t.Context(), []election.Farewell{{Token: token, Released: true}})
+			parted <- err
+		}()
+		for {
+			n, err := ear.WaitForNotification(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(n.Payload, "s::") {
+				break
+			}
+		}
+		r := bid(t, waiter, election.Bid{Scope: "s", Lease: lease})
+		if err := <-parted; err != nil {
+			t.Fatal(err)
+		}
+		if r.Outcome != election.Won || !r.Handoff {
+			t.Fatalf("woken, it finds %+v", r)
+		}
+		token, leader, waiter = r.Token, waiter, leader
+	}
+}
