@@ -25,12 +25,15 @@ func (c Cause) String() string {
 
 // alarm raises or ends an alarm, once.
 func (m *Machine) alarm(a Alarm, raised bool) {
-	a.Raised = false
-	if m.alarms[a] == raised {
+	key := Alarm{Cause: a.Cause, Whole: a.Whole, Index: a.Index}
+	if m.alarms[key] == raised {
 		return
 	}
-	m.alarms[a] = raised
+	m.alarms[key] = raised
 	a.Raised = raised
+	if !raised {
+		a.Why = ""
+	}
 	m.do(a)
 }
 
@@ -43,6 +46,6 @@ func (m *Machine) calm(index uint64) {
 
 // funds takes what is known of the account's balance: one transaction that is taken
 // does not mean that the next can be paid for.
-func (m *Machine) funds() {
-	m.alarm(Alarm{Cause: Funds, Whole: true}, m.unpaid || m.unsigned)
+func (m *Machine) funds(why string) {
+	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.unpaid || m.unsigned)
 }

@@ -35,7 +35,7 @@ func (m *Machine) applied(in Turned) {
 	}
 	m.counted(in.Count)
 	if m.best < m.floor {
-		m.phase = blank // the chain has gone back below what was final: all of that is to be sent again
+		m.phase = blank // what was final may be to be sent again
 		return
 	}
 	for _, s := range m.slots.all() {

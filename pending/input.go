@@ -139,6 +139,7 @@ type (
 		Whole  bool   // it is about the account,
 		Index  uint64 // else about this slot
 		Raised bool   // else it has passed
+		Why    string // in the words of the chain, or of who signs, if there are some
 	}
 )
 

@@ -131,8 +131,10 @@ func (l *loop) begin(ctx context.Context, a Action) {
 			if errors.Is(err, fence.ErrStale) {
 				l.end(err)
 			}
-			l.trouble(err)
-			in = Broke{Action: a, Unsure: true}
+			in = Broke{Action: a, Unsure: !errors.Is(err, ErrOvertaken)}
+			if !errors.Is(err, ErrOvertaken) {
+				l.trouble(err)
+			}
 		}
 		l.tell(ctx, in)
 	})

@@ -15,7 +15,8 @@ type Machine struct {
 	phase phase
 	slots line   // everything that is not final and stored as such
 	next  uint64 // the index that the next intent gets; it never goes down
-	floor uint64 // slots below it are final; all others that are stored are in slots
+	floor uint64 // what is loaded anew when the chain goes back below it: slots that are final below may be missing,
+	fixed uint64 // and alarmed about below this: it was final
 	best  uint64 // how many of the account's transactions the best chain holds
 	seen  uint64 // the highest best ever
 	final uint64 // the height of the last finalized block
@@ -137,7 +138,7 @@ func (m *Machine) loaded(in Loaded) {
 		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 	}
-	m.floor = min(in.Final, in.Best)
+	m.floor, m.fixed = in.Best, max(m.fixed, min(in.Final, in.Best))
 	m.next = max(m.next, in.Snapshot.Next)
 	m.counted(in.Best)
 	m.queued = in.Snapshot.Queued
@@ -152,8 +153,8 @@ func (m *Machine) counted(best uint64) {
 	m.best = best
 	m.seen = max(m.seen, best)
 	m.next = max(m.next, best)
-	if m.best < m.floor || m.best >= m.seen {
-		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.floor)
+	if m.best < m.fixed || m.best >= m.seen {
+		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.fixed)
 	}
 }
 

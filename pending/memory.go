@@ -71,8 +71,11 @@ func (s *Memory) Cancel(_ context.Context, id ID) error {
 	if r == nil {
 		return ErrNotFound
 	}
+	if r.Fate != Open {
+		return nil
+	}
 	r.Cancel = true
-	if r.Index == nil && r.Fate == Open {
+	if r.Index == nil {
 		r.Fate = Cancelled
 	}
 	return nil
@@ -165,12 +168,14 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 
 func (s *Memory) queue(account chain.Account) (waiting []*Record) {
 	for _, r := range s.intents {
-		if r.Account == account && r.Index == nil && r.Fate == Open {
+		if r.Account == account && r.waits() {
 			waiting = append(waiting, r)
 		}
 	}
 	return waiting
 }
+
+func (r Record) waits() bool { return r.Index == nil && r.Fate == Open }
 
 // Queue implements Store.
 func (s *Memory) Queue(_ context.Context, account chain.Account, most int) (oldest []Intent, left int, err error) {
@@ -223,6 +228,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		if taken || s.slots[b.Account][add.Index] != nil {
 			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
 		}
+		if add.Intent != nil && !s.byID[*add.Intent].waits() {
+			return ErrOvertaken
+		}
 	}
 	s.commits++
 	if s.slots == nil {
@@ -261,6 +269,9 @@ func (s *Memory) change(account chain.Account, c Change) {
 	r.Last, r.Fate = c, c.Intent
 	if c.Intent == Again {
 		r.Fate, r.Index, one.Intent = Open, nil, nil
+		if r.Cancel {
+			r.Fate = Cancelled
+		}
 	}
 }
 

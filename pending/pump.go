@@ -62,14 +62,16 @@ func (m *Machine) count() {
 	}
 }
 
-// submit hands over what is stored and with no node, in order.
+// submit hands over what is stored and with no node, in order; no more of it than may
+// be in flight. After a rewind there can be more: a pool that was full of what has to
+// wait would refuse the one that all of it waits for.
 func (m *Machine) submit(now fence.Instant) {
 	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
 	for _, s := range m.slots.from(m.best) { // below: somebody's is in a block there
-		if len(batch) == m.set.MaxBatch {
+		if len(batch) == m.set.MaxBatch || s.Index-m.best >= uint64(m.set.MaxInFlight) {
 			break
 		}
 		if !s.unsent() {
@@ -216,7 +218,7 @@ func (m *Machine) saved() {
 		over := s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash
 		if over {
 			m.calm(s.Index)
-			m.floor = max(m.floor, s.Index+1)
+			m.floor, m.fixed = max(m.floor, s.Index+1), max(m.fixed, s.Index+1)
 			if s.told.Intent == Again {
 				m.queued++
 			}

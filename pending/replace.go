@@ -50,7 +50,7 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
 			m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
 		}
-		filler := s.filled() || s.void || s.Cancel
+		filler := s.filled() || s.void || s.Cancel || s.Intent == nil // whose intent has another slot
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
 			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Gas: a.Gas, Filler: filler})
@@ -95,19 +95,19 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 		s.raise = false
 	}
 	if is(in.Hold, chain.ErrFee) {
-		m.capped(in.Slots)
+		m.capped(in.Slots, in.Hold.Error())
 	}
 	m.held(now, in.Hold)
 }
 
 // capped: what was wished and not signed may not pay more. The same bytes have to do,
 // which a node may have dropped and may want again when fees have fallen.
-func (m *Machine) capped(signed []Slot) {
+func (m *Machine) capped(signed []Slot, why string) {
 	for _, index := range m.wished {
 		s := m.slots.get(index)
 		if s != nil && !slices.ContainsFunc(signed, func(one Slot) bool { return one.Index == index }) {
 			s.raise = false
-			m.alarm(Alarm{Cause: Fees, Index: index}, true)
+			m.alarm(Alarm{Cause: Fees, Index: index, Why: why}, true)
 		}
 	}
 }
@@ -115,11 +115,15 @@ func (m *Machine) capped(signed []Slot) {
 // held says why no more is signed. It is tried again with the next block.
 func (m *Machine) held(now fence.Instant, why error) {
 	m.unsigned = is(why, chain.ErrFunds)
-	m.funds()
-	if m.wished == nil {
-		m.alarm(Alarm{Cause: Fees, Whole: true}, is(why, chain.ErrFee))
+	text := ""
+	if why != nil {
+		text = why.Error()
 	}
-	m.alarm(Alarm{Cause: Keys, Whole: true}, is(why, chain.ErrKey))
+	m.funds(text)
+	if m.wished == nil {
+		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, is(why, chain.ErrFee))
+	}
+	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, is(why, chain.ErrKey))
 	if why != nil {
 		m.pause(now)
 	}

@@ -12,7 +12,7 @@ import (
 // failure: each says which question to ask next.
 func (m *Machine) sent(now fence.Instant, in Sent) {
 	m.sending = false
-	funds := true
+	funds, broke := true, ""
 	for _, answer := range in.Tries {
 		s := m.slots.get(answer.Index)
 		if s == nil {
@@ -36,17 +36,17 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 		case chain.FeeTooLow:
 			s.raise = true
 		case chain.NoFunds:
-			funds = false
+			funds, broke = false, answer.Text
 			m.pause(now)
 		case chain.Full, chain.Refused:
 			m.pause(now)
 		case chain.Invalid:
 			t.reached, s.void, s.raise = refused, true, true
-			m.alarm(Alarm{Cause: Refused, Index: s.Index}, true)
+			m.alarm(Alarm{Cause: Refused, Index: s.Index, Why: answer.Text}, true)
 		}
 	}
 	m.unpaid = !funds
-	m.funds()
+	m.funds(broke)
 }
 
 // pause: nothing is signed or sent before the next block, or for a while if none comes.

@@ -10,7 +10,8 @@ import (
 
 // Store keeps intents and slots. Reading needs no leadership; writing does, and the
 // store itself refuses a token that is not the current one, with an error that wraps
-// fence.ErrStale. Any other error of Write leaves open whether it happened.
+// fence.ErrStale; and a slot for an intent that does not wait, with one that wraps
+// ErrOvertaken. Any other error of Write leaves open whether it happened.
 type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
 	// Load returns all slots of the account that are not final, and all with an index
 	// of at least from.
@@ -44,6 +45,9 @@ type Reject struct {
 var (
 	// ErrConflict says that the key was used before, for another call.
 	ErrConflict = errors.New("this idempotency key names another call already")
+	// ErrOvertaken says that an intent was cancelled, or got a slot, between the look at the
+	// queue and the write, and that nothing of the write has happened.
+	ErrOvertaken = errors.New("an intent waits no more for the slot that it was given")
 	// ErrNotFound says that there is no such intent.
 	ErrNotFound = errors.New("no such transaction")
 )

@@ -176,7 +176,7 @@ func (w *world) promote(ctx context.Context) {
 func (w *world) trouble(ctx context.Context) {
 	line := w.lines[len(w.lines)-1]
 	latest := w.leaders[len(w.leaders)-1]
-	switch w.rand.IntN(22) {
+	switch w.rand.IntN(24) {
 	case 0: // kill -9
 		latest.kill()
 		w.promote(ctx)
@@ -235,6 +235,12 @@ func (w *world) trouble(ctx context.Context) {
 	case 20: // below what was final
 		if w.unreal {
 			w.node.Restart(min(4+w.rand.IntN(4), w.height()))
+		}
+	case 22, 23: // it shall not be done after all
+		if len(w.ids) > 0 {
+			if err := w.store.Cancel(ctx, w.ids[len(w.ids)-1-w.rand.IntN(min(8, len(w.ids)))]); err != nil {
+				w.t.Fatal(err)
+			}
 		}
 	case 21: // one of somebody else's is in the chain, and then it never was
 		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
@@ -334,17 +340,23 @@ func (w *world) verdict() {
 			done[string(tx.Data)]++
 		}
 	}
+	cancelled := 0
 	for i, r := range w.store.Records() {
 		n := done[fmt.Sprint("intent ", i)]
 		if w.unreal && n > 1 && w.alarms[pending.Rewound] > 0 {
 			n = 1 // nobody could know; somebody was told
 		}
-		if n != 1 || r.Fate != pending.Done {
+		want := 1
+		if r.Cancel && r.Fate == pending.Cancelled {
+			want = 0
+			cancelled++
+		}
+		if n != want || want == 1 && r.Fate != pending.Done {
 			w.t.Errorf("intent %d was done %d times, and is said to be %s (nonce %v, %+v)", i, n, r.Fate, r.Index, r.Last)
 		}
 	}
-	if len(w.ids) == 0 || len(done) != len(w.ids) && !w.t.Failed() {
-		w.t.Errorf("%d intents, %d done", len(w.ids), len(done))
+	if len(w.ids) == 0 || len(done)+cancelled != len(w.ids) && !w.t.Failed() {
+		w.t.Errorf("%d intents, %d done, %d cancelled", len(w.ids), len(done), cancelled)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	if len(books.attempts(0)) != 0 {
 		t.Error("the gap was filled before its time")
 	}
-	chain.empty(4)
+	chain.empty(6)
 	until(t, "the gap is filled", func() bool { ready, _ := chain.pooled(); return ready == 4 })
 	chain.mine(5)
 	judge(t, chain, db.URL, asked)

@@ -195,3 +195,38 @@ func aFinalOneCanReopen(t *testing.T, f Fixture) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// An intent that was cancelled after the look at the queue gets no slot, and neither do
+// those that were to be written with it.
+func theCancelledGetNoSlot(t *testing.T, f Fixture) {
+	first, gone := f.accept(t, "first", 1), f.accept(t, "gone", 2)
+	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	err := f.Store.Write(t.Context(), f.Current, pending.Batch{Account: Account, New: []pending.Slot{slot(0, &first.ID), slot(1, &gone.ID)}})
+	if !errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("a cancelled intent was given a slot: %v", err)
+	}
+	if r := f.record(t, gone.ID); r.Fate != pending.Cancelled || r.Index != nil {
+		t.Errorf("%+v", r)
+	}
+	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
+		t.Errorf("%+v", snap)
+	}
+}
+
+// One whose slot is lost, and that was to be cancelled, does not wait for another.
+func theCancelledAreNotDoneAgain(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	if err := f.Store.Cancel(t.Context(), in.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Usurped, pending.Again)}})
+	if r := f.record(t, in.ID); r.Fate != pending.Cancelled {
+		t.Errorf("%+v", r)
+	}
+	if snap := f.load(t, 1); snap.Queued != 0 {
+		t.Errorf("%+v", snap)
+	}
+}

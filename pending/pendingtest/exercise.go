@@ -41,20 +41,22 @@ const Account = chain.Account("an account of 20 byt")
 func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, Fixture){
-		"KeysAreIdempotent":         keysAreIdempotent,
-		"QueueIsInOrder":            queueIsInOrder,
-		"SlotsAreLoadedBack":        slotsAreLoadedBack,
-		"BigCalls":                  bigCalls,
-		"AttemptsAreAdded":          attemptsAreAdded,
-		"FinalOnesAreLeftOut":       finalOnesAreLeftOut,
-		"AForeignOneFreesItsIntent": aForeignOneFreesItsIntent,
-		"ListsAndCounts":            listsAndCounts,
-		"Cancelling":                cancelling,
-		"Rejecting":                 rejecting,
-		"StaleWritesNothing":        staleWritesNothing,
-		"ASlotIsTakenOnce":          aSlotIsTakenOnce,
-		"GapsAreFilled":             gapsAreFilled,
-		"AFinalOneCanReopen":        aFinalOneCanReopen,
+		"KeysAreIdempotent":           keysAreIdempotent,
+		"QueueIsInOrder":              queueIsInOrder,
+		"SlotsAreLoadedBack":          slotsAreLoadedBack,
+		"BigCalls":                    bigCalls,
+		"AttemptsAreAdded":            attemptsAreAdded,
+		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
+		"AForeignOneFreesItsIntent":   aForeignOneFreesItsIntent,
+		"TheCancelledGetNoSlot":       theCancelledGetNoSlot,
+		"TheCancelledAreNotDoneAgain": theCancelledAreNotDoneAgain,
+		"ListsAndCounts":              listsAndCounts,
+		"Cancelling":                  cancelling,
+		"Rejecting":                   rejecting,
+		"StaleWritesNothing":          staleWritesNothing,
+		"ASlotIsTakenOnce":            aSlotIsTakenOnce,
+		"GapsAreFilled":               gapsAreFilled,
+		"AFinalOneCanReopen":          aFinalOneCanReopen,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -98,10 +98,11 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 }
 
 // Cancel asks that an intent not be done any more. One that has no slot yet is
-// cancelled at once; for another the leader tries to fill its slot, which may be too late.
+// cancelled at once; for another the leader tries to fill its slot, which may be too late. One that has
+// ended stays as it is, also if the chain takes back how.
 func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 	tag, err := s.pool.Exec(ctx, `
-		UPDATE conch.intents SET cancel = true, fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
+		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain)
 	if err == nil && tag.RowsAffected() == 0 {
 		return pending.ErrNotFound

@@ -46,6 +46,8 @@ func (c Config) stale(err error) error {
 	switch refused.Code {
 	case "CN001":
 		return fmt.Errorf("%w: %w", fence.ErrStale, err)
+	case "23514": // the check of an intent's fate
+		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 	case "CN002":
 		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
 	}

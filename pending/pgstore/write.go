@@ -59,9 +59,11 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3
 		  FROM unnest($4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[]) AS n(nonce, intent, hash, since) ORDER BY n.nonce`,
 		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
+	// One that was cancelled since it was read gets a fate that is none: the whole batch
+	// fails, for the nonces have to follow one another.
 	batch.Queue(`
-		UPDATE conch.intents i SET nonce = n.nonce FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent)
-		 WHERE i.id = n.intent`, nonces, intents)
+		UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
+		  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent`, nonces, intents)
 	batch.Queue(`
 		UPDATE conch.pending_accounts a SET system_id = h.system_id, timeline = h.timeline FROM conch.pending_history() h
 		 WHERE a.chain = $1 AND a.account = $2 AND (a.system_id, a.timeline) <> (h.system_id, h.timeline)`,
@@ -139,7 +141,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, b pending.Batch) {
 	// The intents first: what is done again has no intent in its old slot afterwards.
 	batch.Queue(`
 		UPDATE conch.intents i
-		   SET fate = CASE WHEN c.fate = 'again' THEN 'open' ELSE c.fate END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
+		   SET fate = CASE WHEN c.fate <> 'again' THEN c.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
 		  FROM (SELECT c.nonce, c.fate, t.intent
 		          FROM unnest($3::bigint[], $4::text[]) AS c(nonce, fate),
 		               LATERAL (SELECT intent, final FROM conch.pending_transactions

@@ -86,6 +86,9 @@ func (n *Node) alarm(a config.Account, alarm pending.Alarm) {
 	if !alarm.Whole {
 		attrs = append(attrs, slog.Uint64("nonce", alarm.Index))
 	}
+	if alarm.Why != "" {
+		attrs = append(attrs, slog.String("error", alarm.Why))
+	}
 	if alarm.Raised {
 		n.log.Error("ALARM: "+meaning[alarm.Cause], attrs...)
 		return

@@ -1,0 +1,36 @@
+//go:build unix
+
+package main_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The key is with another process, which speaks as clef does. While it is away nothing
+// is signed and no nonce given away, which is said; then all is done, unaided.
+func TestExternalSigner(t *testing.T) {
+	t.Parallel()
+	db, chain, clef := migrated(t), startDevnode(t), startDevnode(t, "--block-time", "0")
+	way := newDoor(t, strings.TrimPrefix(clef.url, "http://"))
+	n := senderAt(t, "n1", db.URL, chain.ws(), "", `keystore = "key.json"`, `address = "`+fundedAddress+`"`,
+		`password_file = "password"`, `signer = "http://`+way.address+`/?key=HIDDEN"`+"\n"+`signer_method = "account_signTransaction"`)
+	asked := wished(t, n, 0, 5)
+	n.says("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "cause", "keys")
+	if why := n.value("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "error"); !strings.Contains(why, "external signer") || !strings.Contains(why, "refused") {
+		t.Errorf("the alarm does not say why: %q", why)
+	}
+	books := openBooks(t, db.URL)
+	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 0 {
+		t.Errorf("%d nonces were given to what nobody signed", slots)
+	}
+	way.open()
+	judge(t, chain, db.URL, asked)
+	n.says("alarm ended", "cause", "keys")
+	if clef.count() != "0x0" {
+		t.Error("the signer sent something, too")
+	}
+	if strings.Contains(n.text(), "HIDDEN") {
+		t.Error("what may be a secret was written down")
+	}
+}
