@@ -52,6 +52,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	fill(&set.RaiseAfter, 5)
 	fill(&set.FillAfter, 10)
 	fill(&set.MostRaise, 10)
+	fill(&set.FinalAfter, d.Depth+512) // as long as Substrate's nodes wait before they say so
 	fill(&set.Retry, 250*time.Millisecond)
 	fill(&set.Patience, 2*time.Second)
 	fill(&c.Longest, 10*time.Second)

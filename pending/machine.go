@@ -54,7 +54,7 @@ type Settings struct {
 	RaiseAfter  uint64
 	FillAfter   uint64
 	MostRaise   int64         // a slot's attempts never pay more than that many times the first; 0: no limit
-	FinalAfter  uint64        // a transaction in a block for longer is said to time out; 0: never
+	FinalAfter  uint64        // a transaction in a block for longer, and not final, is said to time out (S24)
 	Retry       time.Duration // the pause after something that failed
 	Patience    time.Duration // how long without a block before the pool is looked at anyway
 }

@@ -51,7 +51,7 @@ func TestStories(t *testing.T) {
 func tell(t *testing.T, text string) []byte {
 	t.Helper()
 	m := NewMachine(Settings{
-		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10,
+		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20,
 		Retry: time.Second, Patience: time.Hour,
 	})
 	now := fence.Instant(time.Hour)

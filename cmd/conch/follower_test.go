@@ -1,0 +1,152 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// heard is what a listener is told of a transaction.
+type heard struct {
+	channel                              string
+	Account, Hash, State, Creator, Chain string
+	Nonce                                uint64
+	UpdatedAt                            time.Time `json:"updated_at"`
+	BlockHash                            string    `json:"block_hash"`
+}
+
+// listens collects what is told of transactions until the test ends.
+func listens(t *testing.T, db *pgtest.DB) <-chan heard {
+	t.Helper()
+	ear := db.Connect(t)
+	if _, err := ear.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	news, over := make(chan heard, 100), make(chan struct{})
+	t.Cleanup(func() { cancel(); <-over })
+	go func() {
+		defer close(over)
+		for {
+			n, err := ear.WaitForNotification(ctx)
+			if err != nil {
+				return
+			}
+			one := heard{channel: n.Channel}
+			if err := json.Unmarshal([]byte(n.Payload), &one); err != nil || len(n.Payload) > 1000 {
+				t.Errorf("%d bytes: %v", len(n.Payload), err)
+			}
+			news <- one
+		}
+	}()
+	return news
+}
+
+// A follower accepts, sends nothing, and shows what the leader does; whoever listens
+// is told, with the block as soon as there is one; and the leader finds what no
+// notification told it of. The call is of 64 kB, which none could carry. (S19, S23,
+// S24, S25, S26)
+func TestAFollowerAcceptsAndTells(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	if _, err := db.Connect(t).Exec(t.Context(), `ALTER TABLE conch.intents DISABLE TRIGGER USER`); err != nil {
+		t.Fatal(err)
+	}
+	news := listens(t, db)
+	sender(t, "n1", db.URL, chain).leads(1)
+	border := newCustoms(t, chain, db.URL)
+	two := senderAt(t, "n2", db.URL, border.url, "")
+	two.says("leadership following", "scope", accountScope)
+	large := "0x" + strings.Repeat("5a", 64<<10)
+	status, id := ask(two.api(), fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q}`, nobodysAddress, large))
+	if status != http.StatusAccepted {
+		t.Fatalf("status %d", status)
+	}
+	shown := map[string]any{}
+	pgtest.Eventually(t, patience, "the follower shows that it is final", func() bool {
+		_, shown = get(t, two.api()+"/v1/transactions/"+id)
+		return shown["state"] == "finalized"
+	})
+	judge(t, chain, db.URL, map[string]string{id: deed(nobodysAddress, "1", large)})
+	if shown["as_of"] == nil || shown["fate"] != "done" {
+		t.Errorf("shown: %.500v", shown)
+	}
+	receipt := chain.call("eth_getTransactionReceipt", shown["hash"]).(map[string]any)
+	var states []string
+	for first := true; first || states[len(states)-1] != "finalized"; first = false {
+		var n heard
+		select {
+		case n = <-news:
+		case <-time.After(patience):
+			t.Fatalf("only told of %v", states)
+		}
+		states = append(states, n.State)
+		block := ""
+		if n.State == "in_block" || n.State == "finalized" {
+			block = fmt.Sprint(receipt["blockHash"])
+		}
+		channel := map[bool]string{true: "pending_tx_new", false: "pending_tx_update"}[first]
+		if n.channel != channel || n.Account != fundedAddress || n.Chain != "evm:1337" || n.Nonce != 0 ||
+			n.Hash != shown["hash"] || n.Creator != "n1" || n.UpdatedAt.IsZero() || n.BlockHash != block {
+			t.Errorf("told on %s: %+v", n.channel, n)
+		}
+	}
+	if states[0] != "future" || !slices.Contains(states, "in_block") {
+		t.Errorf("told of %v", states)
+	}
+	if sent := border.passed(); len(sent) > 0 {
+		t.Errorf("the follower sent %d", len(sent))
+	}
+	kept := blockKept(t, db)
+	if kept != receipt["blockHash"] {
+		t.Errorf("kept is block %s, and it is in %v", kept, receipt["blockHash"])
+	}
+}
+
+// blockKept is the one that the only transaction is in, as the database has it.
+func blockKept(t *testing.T, db *pgtest.DB) (hash string) {
+	t.Helper()
+	err := db.Connect(t).QueryRow(t.Context(), `SELECT '0x' || encode(block_hash, 'hex') FROM conch.pending_transactions`).Scan(&hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+// A chain that goes on and finalizes nothing: it is said, with the block, after 512
+// blocks; nothing is given up, and it is final when it is. (S24, S26)
+func TestFinalityTimesOut(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "0")
+	chain.call("dev_finalize") // it knows what final means
+	many := callersOf(t, senderAt(t, "n1", db.URL, chain.url, "", "finality = 2", "finality = 0").leads(1))
+	many.wants(0, 1)
+	state := func(want string) {
+		t.Helper()
+		var now string
+		conn := db.Connect(t)
+		pgtest.Eventually(t, patience, "its state is "+want, func() bool {
+			return conn.QueryRow(t.Context(), `SELECT state FROM conch.pending_transactions`).Scan(&now) == nil && now == want
+		})
+	}
+	state("broadcast")
+	in := chain.call("dev_mine")
+	state("in_block")
+	chain.call("dev_mine", "0x210")
+	state("finality_timeout")
+	if kept := blockKept(t, db); kept != in {
+		t.Errorf("kept is block %s, and it is in %v", kept, in)
+	}
+	chain.call("dev_finalize")
+	judge(t, chain, db.URL, many.acknowledged())
+	state("finalized")
+}
