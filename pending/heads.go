@@ -71,7 +71,7 @@ func (m *Machine) finalized(in Turned) {
 		switch {
 		case s.in == nil || s.settled || s.in.Block.Number > m.final:
 		case s.streamed:
-			s.settled = true
+			s.settled = s.Index < in.Count // not by the height alone: after a rewind the same heights come again
 		default:
 			s.doubt = true // nobody would have told us that its block had left
 		}

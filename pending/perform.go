@@ -167,11 +167,11 @@ func (l *loop) submit(ctx context.Context, a Submit) Input {
 }
 
 func (l *loop) probe(ctx context.Context, a Probe) (Input, error) {
+	height := l.final.Load() // before: the count is of that block or a later one
 	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
 	if err != nil {
 		return nil, err
 	}
-	height := l.final.Load()
 	hashes := make([]chain.Hash, len(a.Hashes))
 	for i, w := range a.Hashes {
 		hashes[i] = w.Hash

@@ -92,7 +92,8 @@ func (m *Machine) sighted(in Seen) {
 				s.in = &Inclusion{Hash: a.Hash, Block: sight.Block}
 				s.retracted = false
 			}
-			s.settled = s.settled || sight.Block.Number <= in.Height
+			// Not by the height alone: a node that has gone back may name a block that it had.
+			s.settled = s.settled || sight.Block.Number <= in.Height && s.Index < in.Final
 		case chain.Pooled:
 			t.reached = pooled
 		case chain.Nowhere:

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -14,7 +16,9 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Probe implements chain.Chain.
+// Probe implements chain.Chain. A node that was killed and came back shorter may go on
+// naming the block that a transaction was in before, from an index that nobody has told;
+// such a block is not in the chain, and its transaction is nowhere.
 func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
 	if _, err := c.known(ctx); err != nil {
 		return nil, err
@@ -32,6 +36,7 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		return nil, err
 	}
 	seen := make([]chain.Sighting, len(hashes))
+	named := map[uint64]chain.Hash{}
 	for i, p := range places {
 		switch {
 		case p == nil:
@@ -39,9 +44,36 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 			seen[i].Where = chain.Pooled
 		default:
 			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: uint64(*p.Number), Hash: chain.Hash(*p.Block)}}
+			named[seen[i].Block.Number] = ""
+		}
+	}
+	if err := c.canonical(ctx, named); err != nil {
+		return nil, err
+	}
+	for i, s := range seen {
+		if s.Where == chain.Included && named[s.Block.Number] != s.Block.Hash {
+			seen[i] = chain.Sighting{}
 		}
 	}
 	return seen, nil
+}
+
+// canonical fills in the hashes of the blocks at these heights of the best chain; none
+// where it does not reach.
+func (c *Chain) canonical(ctx context.Context, at map[uint64]chain.Hash) error {
+	heights := slices.Sorted(maps.Keys(at))
+	headers := make([]*header, len(heights))
+	calls := make([]rpc.BatchElem, len(heights))
+	for i, n := range heights {
+		calls[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &headers[i]}
+	}
+	if err := c.all(ctx, calls); err != nil {
+		return err
+	}
+	for i, n := range heights {
+		at[n] = headers[i].block().Hash
+	}
+	return nil
 }
 
 // transaction is what is needed of one in a block. Some kinds, of chains with ideas
