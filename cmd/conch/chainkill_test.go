@@ -16,7 +16,11 @@ import (
 // written: its head is an older one.
 func (d *devnode) again(args ...string) {
 	d.t.Helper()
-	before := number(d.t, d.call("eth_blockNumber"))
+	var before uint64
+	pgtest.Eventually(d.t, patience, "there are blocks to lose", func() bool {
+		before = number(d.t, d.call("eth_blockNumber"))
+		return before > 2
+	})
 	_ = d.cmd.Process.Kill()
 	_ = d.cmd.Wait()
 	next := startDevnode(d.t, append(args, "--listen", strings.TrimPrefix(d.url, "http://"))...)

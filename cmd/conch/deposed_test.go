@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -91,21 +92,34 @@ func TestTwoLeaders(t *testing.T) {
 // slowStore is a store whose writes can be kept on their way.
 type slowStore struct {
 	pending.Store
-	slow chan struct{} // once it is closed, writes wait
-	done chan struct{} // until this is
+	writing *sync.RWMutex
+	slow    chan struct{} // once it is closed, writes wait
+	done    chan struct{} // until this is
 }
 
 func (s slowStore) Write(ctx context.Context, token fence.Token, b pending.Batch) error {
+	s.writing.RLock()
+	defer s.writing.RUnlock()
 	select {
 	case <-s.slow:
+		s.writing.RUnlock()
+		defer s.writing.RLock()
 		select {
 		case <-s.done:
+			return s.Store.Write(ctx, token, b)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	default:
+		return s.Store.Write(ctx, token, b)
 	}
-	return s.Store.Write(ctx, token, b)
+}
+
+// slowDown returns once no write is under way any more that had begun before.
+func (s slowStore) slowDown() {
+	close(s.slow)
+	s.writing.Lock()
+	defer s.writing.Unlock()
 }
 
 // Why what is sent may pass the fenced door, which waits for no clock: a leader whose
@@ -132,7 +146,7 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	pgtest.Eventually(t, patience, "the node has all of them", func() bool {
 		return chain.call("eth_getTransactionCount", fundedAddress, "pending") == "0xa"
 	})
-	close(old.store.slow) // from here on its writes are on their way
+	old.store.slowDown() // from here on its writes are on their way
 	successor := make(chan struct{})
 	border2.keepUntil(false, successor)
 	depose()
@@ -234,7 +248,7 @@ func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, f
 		t.Fatal(err)
 	}
 	t.Cleanup(base.Close)
-	store := slowStore{Store: base.Store("evm:1337", "blind"), slow: make(chan struct{}), done: make(chan struct{})}
+	store := slowStore{Store: base.Store("evm:1337", "blind"), writing: new(sync.RWMutex), slow: make(chan struct{}), done: make(chan struct{})}
 	refused := new(atomic.Int64)
 	m, err := pending.New(pending.Config{
 		Account: key.Account(), Chain: driver, Store: store, Events: pending.Events{Refused: func(error) { refused.Add(1) }},
