@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
@@ -78,4 +79,19 @@ func (d *Database) Listen(ctx context.Context, waits func(id string, account cha
 			}
 		},
 	})
+}
+
+// Claims tells under which scope each account is sent from.
+func (d *Database) Claims(ctx context.Context, told func(id string, account chain.Account, scope string)) error {
+	rows, err := d.pool.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)
+	if err != nil {
+		return err
+	}
+	var id, scope string
+	var raw []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &raw, &scope}, func() error {
+		told(id, chain.Account(raw), scope)
+		return nil
+	})
+	return err
 }

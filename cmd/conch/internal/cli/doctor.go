@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
 	"github.com/conchhq/conch/internal/pg"
@@ -17,29 +19,53 @@ import (
 const doctorPatience = 30 * time.Second
 
 func (a *app) doctor() *cobra.Command {
-	return &cobra.Command{
+	file := ""
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "look for whatever would keep conch from leading, or from keeping its word",
 		Long: `doctor looks at the database, at this machine and at the scopes, and says of each
 thing that is not as it should be what to do about it. It changes nothing. Run it as
-the role and from the machine that a node would use. It ends with 1 if a check fails.`,
+the role and from the machine that a node would use. With --config it looks at the
+file's database, and at its chains and accounts too: endpoints, keys, balances. It
+ends with 1 if a check fails.`,
 		Example: `  conch doctor
+  conch doctor --config /etc/conch.toml
   conch --db postgres://conch_node@db.example/app doctor --json`,
 		Args: noArguments,
 		RunE: does(func(ctx context.Context) error {
-			cfg, err := a.configure()
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 			defer cancel()
-			facts, err := pgfacts.Gather(ctx, cfg)
-			if err != nil && pg.SafeToRetry(err) && !a.names() {
-				return errNoDatabase
+			facts, err := a.examine(ctx, file)
+			if err != nil {
+				return err
 			}
 			return a.printFindings(doctor.Judge(facts))
 		}),
 	}
+	cmd.Flags().StringVar(&file, "config", "", "also look at the chains and accounts of this configuration `file`")
+	return cmd
+}
+
+// examine finds out about the database, and about what a configuration names.
+func (a *app) examine(ctx context.Context, file string) (doctor.Facts, error) {
+	if file == "" {
+		cfg, err := a.configure()
+		if err != nil {
+			return doctor.Facts{}, err
+		}
+		facts, err := pgfacts.Gather(ctx, cfg)
+		if err != nil && pg.SafeToRetry(err) && !a.names() {
+			return facts, errNoDatabase
+		}
+		return facts, nil
+	}
+	cfg, err := a.load(config.Source{Path: file})
+	if err != nil {
+		return doctor.Facts{}, usage{err}
+	}
+	facts, _ := pgfacts.Gather(ctx, cfg.Database) // why it can not be asked is a fact as well
+	facts.Chains, facts.Accounts = assemble.Survey(ctx, cfg)
+	return facts, nil
 }
 
 // printFindings also turns what failed into the exit code.

@@ -1,12 +1,14 @@
 // Package doctor judges whether a database, and this machine, can carry an
 // election, and says what to do about each thing that is in the way. It is pure:
-// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out.
+// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out, and
+// assemble those of chains and accounts.
 //
 //	reachable encryption server schema privileges pooler          can conch work here at all?
 //	locks connections                                             is there room?
 //	replication durability settings guards                        does what it relies on hold?
 //	clock boottime                                                this machine
 //	history holders takeover identities                           the scopes, as they are now
+//	chains keys funds claims                                      the accounts of a configuration
 //
 // ok is as it should be; warn works and costs something that the detail names; fail
 // keeps conch from leading, or breaks a guarantee. Everything but ok has a remedy.
@@ -65,6 +67,10 @@ var checks = []check{
 	{"holders", schema, holders},
 	{"takeover", schema, takeover},
 	{"identities", schema, identities},
+	{"chains", nothing, chains},
+	{"keys", nothing, keys},
+	{"funds", nothing, funds},
+	{"claims", nothing, claims},
 }
 
 // Judge goes through all checks. What a check could not look at is a warning, for
