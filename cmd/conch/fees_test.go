@@ -5,6 +5,7 @@ package main_test
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -105,8 +106,15 @@ func TestOutOfFunds(t *testing.T) {
 	if n.count("ALARM") != 1 || n.count("alarm ended") != 0 {
 		t.Errorf("one alarm was raised %d times, and ended %d times", n.count("ALARM"), n.count("alarm ended"))
 	}
+	const gauge = `conch_account_alarms{account="payer",cause="funds"} `
+	if _, metrics := page(t, api+"/metrics"); !strings.Contains(metrics, gauge+"1\n") || !strings.Contains(metrics, `cause="keys"} 0`) {
+		t.Error("the alarm is not among the metrics")
+	}
 	chain.call("dev_fund", fundedAddress, hexed(5e9))
 	asked[dear] = deed(anothersAddress, much, "0x")
 	judge(t, chain, db.URL, asked)
 	n.says("alarm ended", "cause", "funds")
+	if _, metrics := page(t, api+"/metrics"); !strings.Contains(metrics, gauge+"0\n") {
+		t.Error("the alarm is among the metrics though it has ended")
+	}
 }

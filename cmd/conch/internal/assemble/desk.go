@@ -30,6 +30,7 @@ type desk struct {
 	db       *pgstore.Database // once there was an account
 	led      map[seat]*pending.Manager
 	counted  map[seat]map[string]int // as last read
+	raised   map[seat]map[pending.Cause]int
 }
 
 // seat is one account on one chain.
@@ -59,6 +60,7 @@ func (n *Node) newDesk() *desk {
 	d := &desk{
 		id: n.id, log: n.log, keyring: newKeyring(), running: &n.calls, over: n.over,
 		ledgers: map[string]ledger{}, led: map[seat]*pending.Manager{}, counted: map[seat]map[string]int{},
+		raised: map[seat]map[pending.Cause]int{},
 	}
 	if !n.cfg.Node.Standalone {
 		d.database = &n.cfg.Database
@@ -141,6 +143,7 @@ func (d *desk) take(s seat, m *pending.Manager) (leave func()) {
 		defer d.mu.Unlock()
 		if d.led[s] == m {
 			delete(d.led, s)
+			delete(d.raised, s) // the successor finds out for itself
 		}
 	}
 }

@@ -79,6 +79,7 @@ func (n *Node) reports(a config.Account) pending.Events {
 
 // alarm is loud when it begins, and says when it has ended.
 func (n *Node) alarm(a config.Account, alarm pending.Alarm) {
+	n.desk.heed(seatOf(a), alarm)
 	attrs := []any{
 		slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.String("cause", alarm.Cause.String()),
