@@ -34,6 +34,18 @@ func (d *devnode) empty(blocks int) {
 	}
 }
 
+// meanwhile makes empty blocks, at a pace that can be followed, while something is
+// waited for.
+func (d *devnode) meanwhile(cond func() bool) func() bool {
+	looks := 0
+	return func() bool {
+		if looks++; looks%20 == 0 {
+			d.empty(1)
+		}
+		return cond()
+	}
+}
+
 func hexed(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
 // pooled is how many transactions the node has: those that the next block can take,

@@ -24,10 +24,10 @@ func TestUnderpricedSpike(t *testing.T) {
 	for chain.baseFee() < 2*signed {
 		chain.call("dev_burn", hexed(1))
 	}
-	until(t, "dearer ones are in the pool", func() bool {
+	until(t, "dearer ones are in the pool", chain.meanwhile(func() bool {
 		all := books.attempts(1)
 		return len(all) > 1 && inPool(chain, all[len(all)-1].Hash)
-	})
+	}))
 	for chain.baseFee() < most {
 		chain.call("dev_burn", hexed(1))
 	}

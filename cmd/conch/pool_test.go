@@ -34,11 +34,10 @@ func TestOldBytesComeBack(t *testing.T) {
 		old = append(old, all[0])
 	}
 
-	chain.empty(6) // for as long a dearer one may do better
-	until(t, "dearer ones are in the pool", func() bool {
+	until(t, "dearer ones are in the pool", chain.meanwhile(func() bool {
 		newest := books.attempts(5)
 		return len(newest) > 1 && inPool(chain, newest[len(newest)-1].Hash)
-	})
+	}))
 	chain.call("dev_block", []string{old[0].Raw, old[1].Raw, old[2].Raw})
 	chain.call("dev_drop", []string{})
 	for _, a := range old[3:] {
@@ -82,8 +81,7 @@ func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 	if ready, waiting := chain.pooled(); ready != 0 || waiting != 3 {
 		t.Fatalf("there is no gap: %d can be mined, %d wait", ready, waiting)
 	}
-	chain.empty(3)
-	until(t, "the gap is closed", func() bool { ready, _ := chain.pooled(); return ready == 4 })
+	until(t, "the gap is closed", chain.meanwhile(func() bool { ready, _ := chain.pooled(); return ready == 4 }))
 	chain.mine(3)
 	judge(t, chain, db.URL, asked)
 	if stored := books.number(`SELECT count(*) FROM conch.pending_attempts`); stored != 6 {
@@ -113,8 +111,7 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	if len(books.attempts(0)) != 0 {
 		t.Error("the gap was filled before its time")
 	}
-	chain.empty(6)
-	until(t, "the gap is filled", func() bool { ready, _ := chain.pooled(); return ready == 4 })
+	until(t, "the gap is filled", chain.meanwhile(func() bool { ready, _ := chain.pooled(); return ready == 4 }))
 	chain.mine(5)
 	judge(t, chain, db.URL, asked)
 	if n.count("ALARM") != 0 {
