@@ -37,7 +37,8 @@
 // After a database lost committed rows (asynchronous replication, a restore), an
 // intent whose slot was lost is done again. "Nothing twice" then needs synchronous
 // replication, or a contract that knows intents. A chain that takes back what it had
-// finalized can do the same; an alarm says so.
+// finalized can do the same, or leave an intent undone whose slot somebody else then
+// used; an alarm says so.
 //
 // # State
 //
