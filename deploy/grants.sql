@@ -69,14 +69,17 @@ GRANT EXECUTE ON FUNCTION
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts,
-                conch.pending_schema_version TO :"observer";
+                conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel) ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
-GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text) TO :"node";
+-- It reads the archive, and what it moves there a function moves, which can take nothing else away.
+GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
+GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text),
+    conch.pending_archive(text, bytea, interval, int) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and

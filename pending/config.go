@@ -16,6 +16,9 @@ type Config struct {
 	Store   Store
 	// MostFee is the highest fee that may be paid; the zero Fee means any.
 	MostFee chain.Fee
+	// ArchiveAfter is how long finished intents stay among the others before they are
+	// moved to the store's archive, if it is an Archiver; 0: for ever.
+	ArchiveAfter time.Duration
 	// Settings of the machine; what is 0 comes from the defaults and from the chain's
 	// description.
 	Settings Settings
@@ -83,7 +86,7 @@ func (c Config) Validate() error {
 		faults = append(faults, errors.New("no store is given"))
 	}
 	set := c.Settings
-	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || c.Longest < 0 || c.Repair < 0 {
+	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
 		faults = append(faults, errors.New("counts and durations can not be negative"))
 	}
 	return errors.Join(faults...)

@@ -94,9 +94,13 @@ type loop struct {
 	final   atomic.Uint64 // of the last finalized block, as last told
 }
 
+// lull is how soon after a notification it is.
+const lull = 20 * time.Millisecond
+
 func (l *loop) run(ctx context.Context) {
 	l.work.Go(func() { l.follow(ctx) })
 	l.work.Go(func() { l.listen(ctx) })
+	l.work.Go(func() { l.archive(ctx) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -153,22 +157,32 @@ func (l *loop) trouble(err error) {
 	}
 }
 
-// listen counts what waits, when woken and once in a while.
+// listen counts what waits, once in a while. When woken it says at once that something
+// does, and looks a little later what that was: a cancelled intent, maybe.
 func (l *loop) listen(ctx context.Context) {
-	ticks := time.NewTicker(l.Repair)
-	defer ticks.Stop()
+	look := time.NewTimer(0)
+	defer look.Stop()
+	soon := false
 	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+			l.tell(ctx, Woken{Queued: 1})
+			if !soon { // however many more come
+				look.Reset(lull)
+			}
+			soon = true
+			continue
+		case <-look.C:
+			look.Reset(l.Repair)
+			soon = false
+		}
 		queued, cancels, err := l.Store.Waiting(ctx, l.Account)
 		if err != nil {
 			l.trouble(err)
 		} else if queued > 0 || len(cancels) > 0 {
 			l.tell(ctx, Woken{Queued: queued, Cancels: cancels})
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.wake:
-		case <-ticks.C:
 		}
 	}
 }

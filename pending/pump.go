@@ -178,28 +178,30 @@ func (m *Machine) search() {
 	}
 }
 
-// save stores what has changed: at once, but while more is signed and sent only once
-// with each block, and then only what was in one. The rest is overtaken soon.
+// save stores what has changed: at once, but while much is under way only once with
+// each block, and then not what was sent a moment ago: the next block overtakes that.
 func (m *Machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
-	busy := m.sending || m.signing || m.queued > 0 && !m.strange
-	late := now >= m.overdue
-	if busy && m.written == m.head.Number && !late {
+	busy := m.sending || m.signing || m.queued > 0 && !m.strange || m.census.flying > m.set.MaxBatch
+	if busy && m.written == m.head.Number && now < m.overdue {
 		m.later = sooner(m.later, m.overdue)
 		return
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
-		if busy && !late && s.in == nil && !s.retracted {
+		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
+		c := s.change(timedOut)
+		if c == s.told || s.mute() {
 			continue
 		}
-		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
-		if c := s.change(timedOut); c != s.told && !s.mute() {
-			s.telling, s.saving = c, true
-			changes = append(changes, c)
+		if _, t := s.last(); busy && s.in == nil && !s.retracted && now < t.after.Add(m.set.Patience) {
+			m.later = sooner(m.later, t.after.Add(m.set.Patience))
+			continue
 		}
+		s.telling, s.saving = c, true
+		changes = append(changes, c)
 	}
 	if len(changes) > 0 {
 		m.saving = true

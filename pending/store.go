@@ -3,6 +3,7 @@ package pending
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -25,6 +26,14 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error)
 	// Write stores a batch in one transaction that the token fences.
 	Write(ctx context.Context, t fence.Token, b Batch) error
+}
+
+// Archiver is a store that can move what is finished out of the way.
+type Archiver interface {
+	// Archive moves the account's oldest finished intents with their slots, at most that
+	// many, if they are older than that by the store's own clock; it returns how many it
+	// moved. They are found as before, by their IDs and keys. The token fences it.
+	Archive(ctx context.Context, t fence.Token, account chain.Account, older time.Duration, most int) (moved int, err error)
 }
 
 // Batch is what one transaction writes.

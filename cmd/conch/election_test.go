@@ -253,7 +253,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("after up: %+v", s)
 		}
 	}
-	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 2 of 2") {
+	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 3 of 3") {
 		t.Errorf("migrate status prints %q", text)
 	}
 	holder := leader(t, db, "payments", "one")

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,14 +17,15 @@ import (
 // Database is a pool of connections, from which stores for any number of chains are
 // made. Safe for concurrent use.
 type Database struct {
-	cfg  pg.Config
-	pool *pgxpool.Pool
+	cfg    pg.Config
+	pool   *pgxpool.Pool
+	direct atomic.Bool // there is no pool behind the pool, as the last connection has shown
 }
 
 // Open makes a pool of that many connections at most. It does not connect: a
 // database that is away is found again by whoever uses it.
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	cfg.Unnamed = true // there may be a pool behind the pool
+	cfg.Unnamed = true // there may be a pool behind the pool, unless a connection shows that there is none
 	parsed, err := cfg.Parse()
 	if err != nil {
 		return nil, err
@@ -34,11 +36,39 @@ func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	}
 	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
 	settings.MaxConnIdleTime = time.Minute
-	pool, err := pgxpool.NewWithConfig(ctx, settings)
-	if err != nil {
+	d := &Database{cfg: cfg}
+	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.name, d.look, d.fits
+	if d.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
 		return nil, err
 	}
-	return &Database{cfg: cfg, pool: pool}, nil
+	return d, nil
+}
+
+// name has a new connection prepare its statements under names, once it is known that
+// its backend will stay its own: a write of a dozen statements takes a third of the time
+// when they need no planning.
+func (d *Database) name(_ context.Context, cfg *pgx.ConnConfig) error {
+	if d.direct.Load() {
+		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	}
+	return nil
+}
+
+// look finds out whether somebody stands between: whoever shares backends answers with
+// the number of another one than it announced.
+func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
+	var pid uint32
+	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid); err != nil {
+		return err
+	}
+	d.direct.Store(pid == conn.PgConn().PID())
+	return nil
+}
+
+// fits tells whether a connection was opened in the way that is known to fit by now.
+func (d *Database) fits(_ context.Context, conn *pgx.Conn) (bool, error) {
+	named := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
+	return named == d.direct.Load(), nil
 }
 
 // Close waits for what is under way and closes the connections.

@@ -7,6 +7,7 @@
 //	pending_transactions  a slot: account, nonce, its intent, the hash that counts, its state
 //	pending_attempts      the signed bytes, stored before they may leave
 //	pending_accounts      an account's scope, and the database history it was last worked on in
+//	archived_…            what was finished for long, of the first three
 //
 // # A write
 //
@@ -14,6 +15,15 @@
 // token, in one implicit transaction. A stale token undoes all of it. When the line
 // breaks before the answer, nobody knows whether it happened: the caller reads the
 // rows again.
+//
+// # An intent
+//
+// Callers that come at once share a statement and its commit.
+//
+// # A long history
+//
+// Whatever a leader asks for has an index over what is open alone. Finished rows can be
+// moved to the archive; IDs and keys are looked for there too.
 //
 // # Notifications
 //

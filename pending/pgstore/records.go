@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,9 +13,19 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-const recordColumns = `SELECT i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed
-  FROM conch.intents i LEFT JOIN conch.pending_transactions t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce)`
+// records are the intents that a condition takes, those in the archive included, the
+// newest first. The last argument says how many at most.
+func records(where string, last int) string {
+	part := func(intents, transactions string) string {
+		return fmt.Sprintf(`(SELECT %s, i.seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce)
+			WHERE %s ORDER BY i.seq DESC LIMIT $%d)`, recordColumns, intents, transactions, where, last)
+	}
+	return part("conch.intents", "conch.pending_transactions") + ` UNION ALL ` +
+		part("conch.archived_intents", "conch.archived_transactions") + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
+}
+
+const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed`
 
 func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
 	var id pgtype.UUID
@@ -24,10 +35,11 @@ func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
 	var at time.Time
 	var nonce, number *int64
 	var fate string
+	var seq int64
 	var state *string
 	var failed *bool
 	err = row.Scan(&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
-		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed)
+		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed, &seq)
 	if err != nil {
 		return r, err
 	}
@@ -52,7 +64,7 @@ func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
 
 // Get returns one intent and what became of it, as last stored. Any node may ask.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
-	rows, err := s.pool.Query(ctx, recordColumns+` WHERE i.id = $1 AND i.chain = $2`, uuid(&id), s.cfg.Chain)
+	rows, err := s.pool.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
 		return pending.Record{}, err
 	}
@@ -65,10 +77,8 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 
 // List returns the newest intents that the filter takes, newest first.
 func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, error) {
-	rows, err := s.pool.Query(ctx, recordColumns+`
-		 WHERE i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
-		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)
-		 ORDER BY i.seq DESC LIMIT $5`,
+	rows, err := s.pool.Query(ctx, records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
+		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5),
 		s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most)
 	if err != nil {
 		return nil, err
@@ -105,7 +115,7 @@ func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain)
 	if err == nil && tag.RowsAffected() == 0 {
-		return pending.ErrNotFound
+		_, err = s.Get(ctx, id) // too late, or never heard of
 	}
 	return err
 }

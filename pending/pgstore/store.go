@@ -27,6 +27,7 @@ type Config struct {
 type Store struct {
 	cfg  Config
 	pool *pgxpool.Pool
+	desk desk
 }
 
 var _ pending.Store = (*Store)(nil)
@@ -56,7 +57,7 @@ func (c Config) stale(err error) error {
 
 // Queue implements pending.Store.
 func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []pending.Intent, left int, err error) {
-	rows, err := s.pool.Query(ctx, intentColumns+`
+	rows, err := s.pool.Query(ctx, `SELECT `+intentColumns+`
 		  FROM conch.intents WHERE chain = $1 AND account = $2 AND waits
 		 ORDER BY seq LIMIT $3`, s.cfg.Chain, []byte(account), most+1)
 	if err != nil {

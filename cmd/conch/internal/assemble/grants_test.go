@@ -82,9 +82,9 @@ func (c cast) grants(t *testing.T, admin *pgx.Conn) []string {
 	rows, err := admin.Query(t.Context(), `
 	WITH object AS (
 		SELECT 'conch.' || relname AS name, relacl AS acl, '' AS col FROM pg_class
-		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname = 'intents')
+		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
 		UNION ALL SELECT 'conch.' || relname, attacl, ' (' || attname || ')' FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
-		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname = 'intents')
+		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
 		UNION ALL SELECT format('function conch.%s(%s)', proname, pg_get_function_identity_arguments(oid)), proacl, '' FROM pg_proc
 		 WHERE pronamespace = 'conch'::regnamespace AND proname LIKE 'pending%'
 	)
@@ -162,7 +162,9 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.observer)})
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_schema_version"} {
+	_, err = store.Archive(ctx, token, account, 0, 1)
+	try("archive", err)
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_schema_version", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
@@ -173,29 +175,34 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 // needs names, for every grant on pending transactions, an operation that fails without it. The
 // columns that a change writes come on top.
 var needs = map[string]string{
-	"node: SELECT ON conch.pending_schema_version":                                               "check",
-	"node: SELECT ON conch.intents":                                                              "get",
-	"node: INSERT ON conch.intents":                                                              "accept",
-	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
-	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
-	"node: UPDATE (why) ON conch.intents":                                                        "reject",
-	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
-	"node: SELECT ON conch.pending_accounts":                                                     "claim",
-	"node: INSERT ON conch.pending_accounts":                                                     "claim",
-	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
-	"node: UPDATE (timeline) ON conch.pending_accounts":                                          "assign",
-	"node: SELECT ON conch.pending_transactions":                                                 "load",
-	"node: INSERT ON conch.pending_transactions":                                                 "assign",
-	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
-	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
-	"node: SELECT ON conch.pending_attempts":                                                     "load",
-	"node: INSERT ON conch.pending_attempts":                                                     "assign",
-	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
-	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text)":       "claim",
-	"observer: SELECT ON conch.intents":                                                          "observe intents",
-	"observer: SELECT ON conch.pending_transactions":                                             "observe pending_transactions",
-	"observer: SELECT ON conch.pending_accounts":                                                 "observe pending_accounts",
-	"observer: SELECT ON conch.pending_schema_version":                                           "observe pending_schema_version",
+	"node: SELECT ON conch.pending_schema_version":                                                             "check",
+	"node: SELECT ON conch.intents":                                                                            "get",
+	"node: INSERT ON conch.intents":                                                                            "accept",
+	"node: UPDATE (nonce) ON conch.intents":                                                                    "assign",
+	"node: UPDATE (fate) ON conch.intents":                                                                     "reject",
+	"node: UPDATE (why) ON conch.intents":                                                                      "reject",
+	"node: UPDATE (cancel) ON conch.intents":                                                                   "cancel",
+	"node: SELECT ON conch.pending_accounts":                                                                   "claim",
+	"node: INSERT ON conch.pending_accounts":                                                                   "claim",
+	"node: UPDATE (system_id) ON conch.pending_accounts":                                                       "assign",
+	"node: UPDATE (timeline) ON conch.pending_accounts":                                                        "assign",
+	"node: SELECT ON conch.pending_transactions":                                                               "load",
+	"node: INSERT ON conch.pending_transactions":                                                               "assign",
+	"node: UPDATE (hash) ON conch.pending_transactions":                                                        "raise",
+	"node: UPDATE (updated_at) ON conch.pending_transactions":                                                  "raise",
+	"node: SELECT ON conch.pending_attempts":                                                                   "load",
+	"node: INSERT ON conch.pending_attempts":                                                                   "assign",
+	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)":               "load",
+	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text)":                     "claim",
+	"node: SELECT ON conch.archived_intents":                                                                   "accept",
+	"node: SELECT ON conch.archived_transactions":                                                              "get",
+	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)": "archive",
+	"observer: SELECT ON conch.archived_intents":                                                               "observe archived_intents",
+	"observer: SELECT ON conch.archived_transactions":                                                          "observe archived_transactions",
+	"observer: SELECT ON conch.intents":                                                                        "observe intents",
+	"observer: SELECT ON conch.pending_transactions":                                                           "observe pending_transactions",
+	"observer: SELECT ON conch.pending_accounts":                                                               "observe pending_accounts",
+	"observer: SELECT ON conch.pending_schema_version":                                                         "observe pending_schema_version",
 }
 
 // S29: what deploy/grants.sql grants on pending transactions is enough, and none of
@@ -248,6 +255,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
 			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `TRUNCATE conch.intents CASCADE`,
+			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
 		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
@@ -258,8 +266,8 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		}
 	}
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
-		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_schema_version"})
+		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}

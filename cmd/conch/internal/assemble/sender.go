@@ -31,7 +31,7 @@ func (n *Node) send(a config.Account) work {
 		}
 		m, err := pending.New(pending.Config{
 			Account: a.Address, Chain: driver, Store: book, Events: n.reports(a),
-			MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a),
+			MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 			Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
 		})
 		if err != nil {

@@ -43,8 +43,9 @@ type Account struct {
 	PasswordFile string
 	Signer       string // instead: the URL of a process that signs; may carry a secret
 	SignerMethod string
-	MaxInFlight  int      // 0: as the wing says
-	MaxFee       *big.Int // the highest price of a unit of gas, in the smallest unit; nil: any
+	MaxInFlight  int           // 0: as the wing says
+	ArchiveAfter time.Duration // finished ones are moved to the archive after that; 0: never
+	MaxFee       *big.Int      // the highest price of a unit of gas, in the smallest unit; nil: any
 	MaxTip       *big.Int
 	GapFill      int           // blocks after which a gap that nothing of ours belongs into is filled; 0: as the wing says
 	Repair       time.Duration // between looks for what a lost notification would have said; 0: as the wing says
@@ -78,6 +79,7 @@ func (d *decoder) accounts(place string, value any, c *Config) {
 			"signer": d.text(&one.Signer), "signer_method": d.text(&one.SignerMethod),
 			"max_in_flight": d.count(&one.MaxInFlight), "max_fee": d.wei(&one.MaxFee), "max_tip": d.wei(&one.MaxTip),
 			"gap_fill_threshold_blocks": d.count(&one.GapFill), "repair_interval": d.span(&one.Repair),
+			"archive_after": d.span(&one.ArchiveAfter),
 		})
 		if address != "" {
 			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {

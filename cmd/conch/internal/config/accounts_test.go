@@ -37,7 +37,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // same whatever the node calls them, and another on every other network.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\n"+hot+"scope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\n"+hot+"scope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestAccounts(t *testing.T) {
 	switch {
 	case a.Address.String() != address || a.Chain.Finality != 12 || a.MaxInFlight != 7 || !filepath.IsAbs(a.Keystore):
 		t.Errorf("%+v", a)
-	case a.GapFill != 20 || a.Repair != 3*time.Second:
+	case a.GapFill != 20 || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
 		t.Errorf("%+v", a)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
 		t.Errorf("fees %v, %v", a.MaxFee, a.MaxTip)
@@ -95,6 +95,7 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"one name twice", db + mainnet + payer + strings.Replace(hot, `"hot"`, `"payer"`, 1), kept, []string{`accounts[1].name: "payer" is the name of accounts[0]`}},
 		{"a role's scope", db + mainnet + "[[roles]]\nname = \"a\"\n" + payer + "scope = \"a\"\n", kept, []string{`accounts[0]: "a" is the scope of roles[0]`}},
 		{"in flight", db + mainnet + payer + "max_in_flight = -3\n", kept, []string{"max_in_flight: -3"}},
+		{"archived at once", db + mainnet + payer + "archive_after = \"0s\"\n", kept, []string{"accounts[0].archive_after", "not above 0"}},
 		{"a fee", db + mainnet + payer + "max_fee = \"30 ether\"\n", kept, []string{"accounts[0].max_fee", "gwei"}},
 		{"no fee", db + mainnet + payer + "max_tip = 0\n", kept, []string{"accounts[0].max_tip"}},
 	} {

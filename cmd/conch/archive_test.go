@@ -1,0 +1,51 @@
+//go:build unix
+
+package main_test
+
+import (
+	"net/http"
+	"syscall"
+	"testing"
+)
+
+// A leader moves what has been finished for long to the archive; whoever asks by ID,
+// by key or for a list finds it as before.
+func TestArchiveAfter(t *testing.T) {
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t)
+	one := sender(t, "n1", db.URL, chain)
+	var ids []string
+	for _, key := range []string{"a", "b"} {
+		code, body := post(t, one.api()+"/v1/transactions", wish(nobodysAddress, "1", key))
+		if code != http.StatusAccepted {
+			t.Fatalf("%d %v", code, body)
+		}
+		ids = append(ids, body["id"].(string))
+		conch(t, "tx", "show", ids[len(ids)-1], "--node", one.api(), "--wait").done(t)
+	}
+	if code := one.stop(syscall.SIGTERM); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	two := prepareDaemon(t, "n2", db.URL, "")
+	two.write(fileOf(db.URL, "listen = \"127.0.0.1:0\"\n"+chain.account(two, "archive_after = \"1ms\"\n")))
+	two.start().says("sending", "account", "payer")
+	conn := db.Connect(t)
+	until(t, "the older one is in the archive", func() bool {
+		var moved, left int
+		err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM conch.archived_intents), (SELECT count(*) FROM conch.intents)`).Scan(&moved, &left)
+		return err == nil && moved == 1 && left == 1
+	})
+	got := decode[map[string]any](t, conch(t, "tx", "show", ids[0], "--node", two.api(), "--json").done(t))
+	if got["fate"] != "done" || got["state"] != "finalized" || got["nonce"] != 0.0 || got["idempotency_key"] != "a" {
+		t.Errorf("%v", got)
+	}
+	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1", "a")); code != http.StatusAccepted || body["id"] != ids[0] {
+		t.Errorf("the same wish again: %d %v", code, body)
+	}
+	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "2", "a")); code != http.StatusConflict {
+		t.Errorf("its key for another: %d %v", code, body)
+	}
+	if n := chain.count(); n != "0x2" {
+		t.Errorf("the chain has %s transactions", n)
+	}
+}

@@ -1,0 +1,42 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	archiveEvery = time.Minute
+	archiveBatch = 500 // nobody can accept an intent while one is moved
+)
+
+// archive moves what has been finished for long, a batch at a time, while this
+// process leads.
+func (l *loop) archive(ctx context.Context) {
+	store, can := l.Store.(Archiver)
+	if !can || l.ArchiveAfter == 0 {
+		return
+	}
+	for ctx.Err() == nil {
+		moved := 0
+		err := l.act(ctx, func(ctx context.Context) (err error) {
+			ctx, cancel := context.WithTimeout(ctx, l.Longest)
+			defer cancel()
+			moved, err = store.Archive(ctx, l.token, l.Account, l.ArchiveAfter, archiveBatch)
+			return err
+		})
+		rest := archiveEvery
+		switch {
+		case errors.Is(err, fence.ErrStale):
+			l.end(err)
+		case err != nil:
+			l.trouble(err)
+		case moved >= archiveBatch:
+			rest = lull // there is more, and callers wait
+		}
+		_ = pause(ctx, rest)
+	}
+}

@@ -1,0 +1,182 @@
+package pgstore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pendingtest"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+var current = fence.Token{Scope: "s", Epoch: 2, Holder: "a"}
+
+// shelf is a store whose database the test looks into.
+type shelf struct {
+	*pgstore.Store
+	t    *testing.T
+	db   *pgtest.DB
+	conn *pgx.Conn
+}
+
+func openShelf(t *testing.T) shelf {
+	t.Helper()
+	db := pgtest.New(t)
+	pool, err := pgxpool.New(t.Context(), db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return shelf{pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"}), t, db, db.Connect(t)}
+}
+
+func (s shelf) accept(key string) pending.Intent {
+	s.t.Helper()
+	in, err := s.Accept(s.t.Context(), pending.Intent{Account: pendingtest.Account, Key: key, Call: chain.Call{Gas: 1}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return in
+}
+
+// done gives an intent a slot and ends it there.
+func (s shelf) done(index uint64, in pending.Intent) {
+	s.t.Helper()
+	s.write(pending.Batch{New: []pending.Slot{slotOf(index, in)}})
+	s.write(pending.Batch{Changes: []pending.Change{{Index: index, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(index), Block: chain.Block{Number: 1, Hash: "b"}}}})
+}
+
+func (s shelf) write(b pending.Batch) {
+	s.t.Helper()
+	b.Account = pendingtest.Account
+	if err := s.Write(s.t.Context(), current, b); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s shelf) archive(older time.Duration) int {
+	s.t.Helper()
+	n, err := s.Archive(s.t.Context(), current, pendingtest.Account, older, 10)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s shelf) count(table string) (n int) {
+	s.t.Helper()
+	if err := s.conn.QueryRow(s.t.Context(), `SELECT count(*) FROM conch.`+table).Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func hashOf(index uint64) chain.Hash { return chain.Hash(fmt.Sprintf("hash %d", index)) }
+
+func slotOf(index uint64, in pending.Intent) pending.Slot {
+	return pending.Slot{Index: index, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{
+		Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte{1},
+	}}}}
+}
+
+// What is finished for long enough is moved, what is not stays; IDs, keys and lists
+// find it as before, and the next nonce is what it was.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	one, two, three, no := s.accept("1"), s.accept("2"), s.accept("3"), s.accept("no")
+	s.done(0, one)
+	s.done(1, two)
+	s.write(pending.Batch{New: []pending.Slot{slotOf(2, three)}, Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	before, err := s.List(t.Context(), pending.Filter{Most: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.archive(time.Hour); n != 0 || s.count("archived_intents") != 0 {
+		t.Errorf("%d were moved too early", n)
+	}
+	stale := fence.Token{Scope: "s", Epoch: 1}
+	if _, err := s.Archive(t.Context(), stale, pendingtest.Account, 0, 10); !errors.Is(err, fence.ErrStale) || s.count("archived_intents") != 0 {
+		t.Errorf("under a stale token: %v", err)
+	}
+	if n := s.archive(0); n != 3 || s.count("intents") != 1 || s.count("pending_transactions") != 1 || s.count("pending_attempts") != 1 ||
+		s.count("archived_transactions") != 2 || s.count("archived_attempts") != 2 {
+		t.Errorf("moved %d", n)
+	}
+	after, err := s.List(t.Context(), pending.Filter{Most: 9})
+	if err != nil || fmt.Sprintf("%+v", deref(after)) != fmt.Sprintf("%+v", deref(before)) {
+		t.Errorf("listed %+v\nbefore %+v, %v", after, before, err)
+	}
+	if r, err := s.Get(t.Context(), two.ID); err != nil || r.Fate != pending.Done || r.Last.Hash != hashOf(1) || r.Last.Block.Number != 1 || *r.Index != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if again := s.accept("2"); again.ID != two.ID || s.count("intents") != 1 {
+		t.Error("a key in the archive was taken anew")
+	}
+	_, err = s.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Key: "2", Call: chain.Call{Gas: 2}})
+	if !errors.Is(err, pending.ErrConflict) {
+		t.Errorf("the key of another call in the archive: %v", err)
+	}
+	if err := s.Cancel(t.Context(), two.ID); err != nil {
+		t.Errorf("too late is no error: %v", err)
+	}
+	s.write(pending.Batch{Changes: []pending.Change{{Index: 2, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(2), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	if n := s.archive(0); n != 0 {
+		t.Errorf("the newest transaction was moved: %d", n)
+	}
+	if snap, err := s.Load(t.Context(), pendingtest.Account, 9); err != nil || snap.Next != 3 || len(snap.Slots) != 0 {
+		t.Errorf("%+v, %v", snap, err)
+	}
+}
+
+// deref makes records comparable by their text.
+func deref(records []pending.Record) (texts []string) {
+	for _, r := range records {
+		index := int64(-1)
+		if r.Index != nil {
+			index = int64(*r.Index)
+		}
+		r.Index = nil
+		texts = append(texts, fmt.Sprintf("%+v %d", r, index))
+	}
+	return texts
+}
+
+// Who accepts while a key is on its way to the archive finds it there.
+func TestAKeyIsFoundWhileItMoves(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	one, two := s.accept("1"), s.accept("2")
+	s.done(0, one)
+	s.done(1, two)
+	tx, err := s.conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT conch.pending_archive('evm:1', $1, '0', 10)`, []byte(pendingtest.Account)); err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan pending.ID, 1)
+	go func() {
+		in, err := s.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Key: "1", Call: chain.Call{Gas: 1}})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- in.ID
+	}()
+	s.blocked()
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if id := wait(t, found); id != one.ID {
+		t.Error("one key gave two intents")
+	}
+}
