@@ -23,7 +23,7 @@ bin/peers --conch bin/conch --markdown >"$out/peers"
 	echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
 	echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after \`conch bench\`: $between; after the peers: $(load)."
 	echo
-	awk '/^\| (gate|fence|election) / { print "### " $2 "\n" } { print }' "$out/bench"
+	awk '/^\| (gate|fence|election|pending) / { print "### " $2 "\n" } { print }' "$out/bench"
 	echo
 	echo "### peers"
 	echo

@@ -31,6 +31,9 @@ func measured(t *testing.T, args ...string) result {
 	patient := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
 	scratch := t.TempDir()
 	patient.Env = append(cmd.Env, "TMPDIR="+scratch)
+	if args[0] == "pending" {
+		patient.Env = append(patient.Env, "CONCH_DEVNODE="+devnodeProgram(t))
+	}
 	r := call(t, patient)
 	leavesNothing(t, scratch)
 	return r
@@ -45,6 +48,10 @@ func TestBench(t *testing.T) {
 			"kill9_to_fenced_p50", "kill9_to_fenced_p99", "kill9_to_fenced_max", "handoff_to_fenced_p99", "handoff_to_act_p99",
 			"sigstop_to_fenced_max", "sigstop_to_act_max", "blackhole_to_fenced_max", "blackhole_to_act_max",
 			"rest_1_scopes", "rest_100_scopes",
+		},
+		"pending": {
+			"send_to_mined", "submit_to_mined", "accept", "commits", "idle_p50", "idle_p99", "send_with_finished_rows",
+			"failover_to_sent_p50", "failover_to_sent_max",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +111,14 @@ func TestBenchOnAGivenServer(t *testing.T) {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")
 	cmd := prepared(t, "bench", "fence")
 	cmd.Env = append(cmd.Env, "CONCH_PG_BIN="+t.TempDir())
 	call(t, cmd).refused(t, 2, "CONCH_PG_BIN", "initdb")
+	cmd = prepared(t, "bench", "pending")
+	cmd.Env = append(cmd.Env, "CONCH_DEVNODE=", "PATH="+t.TempDir())
+	call(t, cmd).refused(t, 2, "conch-devnode", "make build", "CONCH_DEVNODE")
 }

@@ -5,6 +5,7 @@
 //	gate      asking the gate, beside reading the clock
 //	fence     transactions with conch.fence(), beside the same without
 //	election  from a fault to the successor's act, beside a plain advisory lock
+//	pending   from an intent into a block, beside the node fed with signed bytes
 //
 // Leaders are processes of their own (package worker), which really are killed,
 // stopped and cut off. The server is a private one on a disk, with fsync on, or

@@ -41,7 +41,7 @@ func fenced(ctx context.Context, cfg Config) (r Report, err error) {
 
 // pairs takes each style in turn with its unfenced twin.
 func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
-	token, stop, err := lead(ctx, s.url)
+	_, token, stop, err := lead(ctx, s.url, "bench-load")
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,19 @@ func slice(ctx context.Context, load *pgraw.Load, style pgraw.Style, long time.D
 	return perSecond, err
 }
 
-// lead has this process lead a scope of its own until stop.
-func lead(ctx context.Context, url string) (t fence.Token, stop func(), err error) {
+// lead has this process lead a scope until stop.
+func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Token, stop func(), err error) {
 	mint, err := pgmint.New(pgmint.Config{URL: url})
 	if err != nil {
-		return t, nil, err
+		return nil, t, nil, err
 	}
 	elector, err := election.New(election.Config{
-		Mint: mint, ID: "bench", Roles: []election.Role{{Scope: "bench-load"}},
+		Mint: mint, ID: "bench", Roles: []election.Role{{Scope: scope}},
 		Lease: 10 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		mint.Close()
-		return t, nil, err
+		return nil, t, nil, err
 	}
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -112,11 +112,12 @@ func lead(ctx context.Context, url string) (t fence.Token, stop func(), err erro
 	stop = func() { cancel(); <-ended; mint.Close() }
 	waiting, give := context.WithTimeout(ctx, patience)
 	defer give()
-	if t, err = elector.Gate("bench-load").Wait(waiting, fence.Fenced); err != nil {
+	gate = elector.Gate(scope)
+	if t, err = gate.Wait(waiting, fence.Fenced); err != nil {
 		stop()
-		return t, nil, fmt.Errorf("nobody leads: %w", err)
+		return nil, t, nil, fmt.Errorf("nobody leads: %w", err)
 	}
-	return t, stop, nil
+	return gate, t, stop, nil
 }
 
 // takeovers: kill -9 of the leader while eight sessions of other processes write

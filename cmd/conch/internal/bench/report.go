@@ -37,6 +37,16 @@ func (r *Report) beside(name string, value, ceiling float64, unit string) {
 	r.Metrics = append(r.Metrics, m)
 }
 
+// value is a figure in ms that was added before.
+func (r *Report) value(name string) time.Duration {
+	for _, m := range r.Metrics {
+		if m.Name == name {
+			return time.Duration(m.Value * float64(time.Millisecond))
+		}
+	}
+	return 0
+}
+
 // spread adds the quantiles of durations, each beside the same quantile of the
 // ceiling's.
 func (r *Report) spread(name string, ours, raw []time.Duration) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/bench"
+	"github.com/conchhq/conch/cmd/conch/internal/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/pgraw"
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 	"github.com/conchhq/conch/fence"
@@ -27,15 +28,17 @@ func (a *app) bench() *cobra.Command {
 		Use:   "bench [" + strings.Join(bench.Names(), "|") + "]",
 		Short: "measure, each figure beside the raw ceiling of the same run",
 		Long: `bench measures what conch costs and how fast it is, each figure beside what the
-same run measured without conch: the clock, the lock, the transaction. Without a
-name it runs ` + all + `, one after the other.
+same run measured without conch: the clock, the lock, the transaction, the chain's
+node. Without a name it runs ` + all + `, one after the other.
 
 It starts a private Postgres on a disk, with fsync on, and separate conch
 processes that really are killed, stopped and cut off. With --db it measures on that
 server instead, in a database that it creates and drops: the role needs
-CREATEDB. CONCH_DB_URL and PG* are not read, so that it takes no server by accident.`,
+CREATEDB. CONCH_DB_URL and PG* are not read, so that it takes no server by accident.
+The bench pending needs conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
 		Example: `  conch bench
   conch bench election --quick
+  conch bench pending --markdown
   conch bench fence --db postgres://conch@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -71,6 +74,12 @@ func (a *app) runBench(ctx context.Context, cfg bench.Config, names []string, ma
 	var err error
 	if cfg.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this program's own file: %w", err)
+	}
+	if slices.Contains(names, "pending") {
+		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
+			return usagef("%s is neither beside this program nor on the PATH: \"make build\" in the source of conch makes both, or name it by %s",
+				devnode.Name, devnode.EnvProgram)
+		}
 	}
 	cfg.Database = a.db
 	if cfg.Database == "" {

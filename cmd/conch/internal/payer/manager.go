@@ -1,0 +1,132 @@
+//go:build unix
+
+package payer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// Callers have intents accepted at once.
+const Callers = 16
+
+// Accept has so many intents accepted, by several callers at once, and returns when
+// the last is committed.
+func (p *Payer) Accept(ctx context.Context, many int) error {
+	faults := make([]error, Callers)
+	var crew sync.WaitGroup
+	for i := range Callers {
+		crew.Go(func() {
+			for n := i; n < many && faults[i] == nil; n += Callers {
+				_, faults[i] = p.store.Accept(ctx, pending.Intent{Account: p.Account, Call: call()})
+			}
+		})
+	}
+	crew.Wait()
+	return errors.Join(faults...)
+}
+
+// Sending is a manager at work.
+type Sending struct {
+	payer   *Payer
+	manager *pending.Manager
+	stop    context.CancelFunc
+	ended   chan struct{}
+	taken   chan time.Time // when the node had answered for a batch; one is kept
+	heads   atomic.Int64
+	mu      sync.Mutex
+	fault   error // the first trouble
+}
+
+// Send starts the manager that sends whatever was accepted, under the token.
+func (p *Payer) Send(ctx context.Context, gate *fence.Gate, token fence.Token) (*Sending, error) {
+	s := &Sending{payer: p, ended: make(chan struct{}), taken: make(chan time.Time, 1)}
+	var err error
+	s.manager, err = pending.New(pending.Config{
+		Account: p.Account, Chain: &tap{Chain: p.driver, sending: s}, Store: p.store,
+		Events: pending.Events{Trouble: s.trouble},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, s.stop = context.WithCancel(ctx)
+	ctx, hush := context.WithCancel(ctx)
+	go func() {
+		defer close(s.ended)
+		defer hush()
+		go func() { _ = p.tables.Listen(ctx, func(string, chain.Account) { s.manager.Wake() }, s.manager.Wake) }() // until hush
+		s.trouble(s.manager.Lead(ctx, gate, token))
+	}()
+	return s, nil
+}
+
+func (s *Sending) trouble(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == nil && !errors.Is(err, context.Canceled) {
+		s.fault = err
+	}
+}
+
+// Heads is how many blocks it has seen.
+func (s *Sending) Heads() int { return int(s.heads.Load()) }
+
+// Stop ends the manager and says what trouble it had.
+func (s *Sending) Stop() error {
+	s.stop()
+	<-s.ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
+// One has one intent accepted, and measures until the node has taken its bytes.
+// Nothing else may be under way.
+func (s *Sending) One(ctx context.Context) (time.Duration, error) {
+	select {
+	case <-s.taken: // an earlier one's
+	default:
+	}
+	began := time.Now()
+	if _, err := s.payer.store.Accept(ctx, pending.Intent{Account: s.payer.Account, Call: call()}); err != nil {
+		return 0, err
+	}
+	s.manager.Wake() // as the node that accepts does if it leads; another hears of it from Postgres
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the intent was never sent"))
+	defer cancel()
+	select {
+	case at := <-s.taken:
+		return at.Sub(began), nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// tap is the chain as the manager sees it.
+type tap struct {
+	chain.Chain
+	sending *Sending
+}
+
+// Submit notes when the node has answered.
+func (t *tap) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
+	outcomes := t.Chain.Submit(ctx, attempts)
+	select {
+	case t.sending.taken <- time.Now():
+	default:
+	}
+	return outcomes
+}
+
+// Inclusions is asked once for each block.
+func (t *tap) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
+	t.sending.heads.Add(1)
+	return t.Chain.Inclusions(ctx, block, accounts)
+}

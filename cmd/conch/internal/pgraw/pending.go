@@ -1,0 +1,61 @@
+package pgraw
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Commits is how many transactions that wrote something this server has begun so far:
+// each takes one number, and reading takes none.
+func (d *Desk) Commits(ctx context.Context) (n int64, err error) {
+	err = d.conn.QueryRow(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&n)
+	return n, err
+}
+
+// finished are intents of a hundred accounts with their transactions, all final.
+var finished = []string{
+	`ALTER TABLE conch.intents DISABLE TRIGGER USER`,
+	`ALTER TABLE conch.pending_transactions DISABLE TRIGGER USER`,
+	`INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, nonce, fate)
+	 SELECT md5(g::text)::uuid, 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), 'key ' || g, '', 0, '', 21000, 'bench', g / 100, 'done'
+	   FROM generate_series(1, %d) g`,
+	`INSERT INTO conch.pending_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, final, since_block, creator)
+	 SELECT 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), g / 100, md5(g::text)::uuid, sha256(g::text::bytea), false, 'finalized',
+	        sha256('block'), 1, true, 1, 'bench'
+	   FROM generate_series(1, %d) g`,
+	`INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
+	 SELECT 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), g / 100, 1, sha256(g::text::bytea), sha256(g::text::bytea) || sha256('x') || sha256('y'), 1, 1, 21000, false
+	   FROM generate_series(1, %d) g`,
+	`ALTER TABLE conch.intents ENABLE TRIGGER USER`,
+	`ALTER TABLE conch.pending_transactions ENABLE TRIGGER USER`,
+}
+
+// Finish writes so many finished transactions of other accounts into the tables.
+func (d *Desk) Finish(ctx context.Context, many int) error {
+	tx, err := d.conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	for i, sql := range finished {
+		if i > 1 && i < len(finished)-2 {
+			sql = fmt.Sprintf(sql, many)
+		}
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("writing a long history: %w", err)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	_, err = d.conn.Exec(ctx, `VACUUM (ANALYZE) conch.intents, conch.pending_transactions, conch.pending_attempts`)
+	return err
+}
+
+// One writes one row in a transaction of its own, and says how long that took.
+func (l *Load) One(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	err := l.write(ctx, l.sessions[0], 0, Style{Pipelined: true})
+	return time.Since(began), err
+}
