@@ -178,13 +178,20 @@ func (l *loop) listen(ctx context.Context) {
 			look.Reset(l.Repair)
 			soon = false
 		}
-		queued, cancels, err := l.Store.Waiting(ctx, l.Account)
+		queued, cancels, err := l.waiting(ctx)
 		if err != nil {
 			l.trouble(err)
 		} else if queued > 0 || len(cancels) > 0 {
 			l.tell(ctx, Woken{Queued: queued, Cancels: cancels})
 		}
 	}
+}
+
+// waiting is patient with a line that is silent for no longer than with any other.
+func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Longest)
+	defer cancel()
+	return l.Store.Waiting(ctx, l.Account)
 }
 
 // follow passes on the turns of the chain.

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -41,8 +42,8 @@ type Machine struct {
 
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
-	wished                                       []uint64 // what is signed for at present, if that is further attempts
-	unpaid, unsigned                             bool     // the node, or who signs, says that the account can not pay
+	wished                                       []Wish // what is signed for at present, if that is further attempts
+	unpaid, unsigned                             bool   // the node, or who signs, says that the account can not pay
 	out                                          []Action
 }
 
@@ -106,7 +107,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 // Next is when Step wants to be called with a Tick if nothing else happens before;
 // 0 means never.
 func (m *Machine) Next() fence.Instant {
-	if m.retry != 0 {
+	if m.retry != 0 || m.phase != working { // else an answer is awaited, and nothing is due before
 		return m.retry
 	}
 	next := m.later
@@ -190,6 +191,9 @@ func (m *Machine) broke(now fence.Instant, in Broke) {
 		m.saving = false // saving twice is harmless
 		for _, s := range m.slots.all() {
 			s.saving = false
+		}
+		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
+			m.phase = blank // the intent may wait for another slot by now, and is not this one's any more
 		}
 	case Probe:
 		m.looking = false

@@ -86,6 +86,7 @@ func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 			break
 		}
 		if p.Err != nil {
+			l.puzzled(p.Err)
 			out.Hold = p.Err
 			out.Left += len(prepared) - i
 			break
@@ -115,7 +116,10 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	}
 	drafts := make([]chain.Draft, len(a.Wishes))
 	for i, w := range a.Wishes {
-		call := calls[w.Index]
+		call, known := calls[w.Index]
+		if !known && !w.Filler { // an empty call is one too: it makes a contract
+			return nil, fmt.Errorf("pending: no intent is stored for slot %d any more", w.Index)
+		}
 		call.Gas = w.Gas // not estimated anew: the first attempt may have been executed by now
 		drafts[i] = chain.Draft{
 			Account: l.Account, Index: w.Index, Call: call, Filler: w.Filler, Above: w.Above, Most: l.MostFee,
@@ -129,6 +133,7 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	var batch Batch
 	for i, p := range prepared {
 		if p.Err != nil {
+			l.puzzled(p.Err)
 			out.Hold = p.Err
 			continue
 		}
@@ -143,6 +148,17 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 		return out, nil
 	}
 	return out, l.write(ctx, batch)
+}
+
+// puzzled tells of what kept something from being signed and has no alarm of its own:
+// it is tried again with each block, and all that waits behind it waits too.
+func (l *loop) puzzled(err error) {
+	for _, alarmed := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall} {
+		if errors.Is(err, alarmed) {
+			return
+		}
+	}
+	l.trouble(err)
 }
 
 // submit is the one place from which bytes leave. They are stored; the gate is asked
@@ -162,6 +178,12 @@ func (l *loop) submit(ctx context.Context, a Submit) Input {
 	})
 	if err != nil && l.Events.Refused != nil {
 		l.Events.Refused(err)
+	}
+	for _, try := range out.Tries { // one will do: a node has a reason for a batch
+		if try.Verdict == chain.Refused || try.Verdict == chain.Full {
+			l.trouble(fmt.Errorf("%w: it does not take slot %d now: %s", chain.ErrAnswer, try.Index, try.Text))
+			break
+		}
 	}
 	return out
 }

@@ -23,6 +23,9 @@ func (m *Machine) pump(now fence.Instant) {
 		return
 	}
 	m.later = 0
+	if now >= m.resume {
+		m.paused = 0 // else the instant, which is past, would be named by Next again and again
+	}
 	m.count()
 	m.raised()
 	m.save(now)
@@ -51,7 +54,7 @@ func (m *Machine) count() {
 			front = min(front, s.Index)
 			c.flying++
 			c.unsent = c.unsent || s.unsent()
-			c.wishes = c.wishes || s.raise || s.void || s.Cancel
+			c.wishes = c.wishes || s.raise || s.void || s.Cancel || s.handedOn()
 		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
@@ -96,10 +99,7 @@ func (m *Machine) sign(now fence.Instant) {
 		return
 	}
 	if wishes := m.wishes(now); len(wishes) > 0 {
-		m.signing, m.wished = true, nil
-		for _, w := range wishes {
-			m.wished = append(m.wished, w.Index)
-		}
+		m.signing, m.wished = true, wishes
 		m.do(Replace{Wishes: wishes})
 		return
 	}
@@ -217,7 +217,7 @@ func (m *Machine) saved() {
 		if s.saving {
 			s.told, s.saving = s.telling, false
 		}
-		over := s.settled && s.told.Status.Terminal() && s.told.Block.Hash == s.in.Block.Hash
+		over := s.settled && s.told.Status.closes() && s.told.Block.Hash == s.in.Block.Hash
 		if over {
 			m.calm(s.Index)
 			m.floor, m.fixed = max(m.floor, s.Index+1), max(m.fixed, s.Index+1)

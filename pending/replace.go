@@ -50,7 +50,7 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
 			m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
 		}
-		filler := s.filled() || s.void || s.Cancel || s.Intent == nil // whose intent has another slot
+		filler := s.filled() || s.void || s.Cancel || s.handedOn()
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
 			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Gas: a.Gas, Filler: filler})
@@ -82,6 +82,9 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)
+		if s == nil && m.overtook(add.Index) {
+			continue
+		}
 		if s == nil {
 			s = &slot{Slot: add, tries: make([]try, len(add.Attempts))}
 			s.told = s.change(false) // as the store has written it
@@ -100,14 +103,20 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 	m.held(now, in.Hold)
 }
 
+// overtook says that a further attempt was signed for a slot that has been final and
+// forgotten since: there is nothing left that it could be of use for.
+func (m *Machine) overtook(index uint64) bool {
+	return slices.ContainsFunc(m.wished, func(w Wish) bool { return w.Index == index && !w.New })
+}
+
 // capped: what was wished and not signed may not pay more. The same bytes have to do,
 // which a node may have dropped and may want again when fees have fallen.
 func (m *Machine) capped(signed []Slot, why string) {
-	for _, index := range m.wished {
-		s := m.slots.get(index)
-		if s != nil && !slices.ContainsFunc(signed, func(one Slot) bool { return one.Index == index }) {
+	for _, w := range m.wished {
+		s := m.slots.get(w.Index)
+		if s != nil && !slices.ContainsFunc(signed, func(one Slot) bool { return one.Index == w.Index }) {
 			s.raise = false
-			m.alarm(Alarm{Cause: Fees, Index: index, Why: why}, true)
+			m.alarm(Alarm{Cause: Fees, Index: w.Index, Why: why}, true)
 		}
 	}
 }

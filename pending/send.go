@@ -119,6 +119,8 @@ func (m *Machine) weigh(s *slot, where chain.Where, final uint64) {
 		s.spent = true
 	case where == chain.Nowhere && s.outbid:
 		s.raise = true // somebody else's transaction waits for our slot
+	case s.outbid && s.outraised():
+		s.raise = true // an older attempt of ours waits, and the node wants more to replace it
 	}
 	s.outbid = false
 }

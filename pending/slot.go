@@ -2,6 +2,7 @@ package pending
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -61,26 +62,49 @@ func (s *slot) find(hash chain.Hash) (*Attempt, *try) {
 	return nil, nil
 }
 
-// dear says that its last attempt pays that many times as much as its first.
+// dear says that its last attempt pays that many times as much as its first: by the
+// whole price where there is one, which bounds the tip. Often the first tip is nothing,
+// and the least more would be any number of times that.
 func (s *slot) dear(times int64) bool {
 	first, last := s.Attempts[0].Fee, s.Attempts[len(s.Attempts)-1].Fee
-	return times > 0 && (above(last.Max, first.Max, times) || above(last.Tip, first.Tip, times))
+	if first.Max != nil && last.Max != nil {
+		return times > 0 && above(last.Max, first.Max, times)
+	}
+	return times > 0 && above(last.Tip, first.Tip, times)
 }
 
+// above compares with b as if that were 1 at least: what cost nothing may be raised too.
 func above(a, b *big.Int, times int64) bool {
-	return a != nil && b != nil && a.Cmp(new(big.Int).Mul(b, big.NewInt(times))) > 0
+	if a == nil || b == nil {
+		return false
+	}
+	most := big.NewInt(times)
+	if b.Sign() > 0 {
+		most.Mul(most, b)
+	}
+	return a.Cmp(most) > 0
 }
 
 // mute says that nothing is known of it yet that would be worth storing.
 func (s *slot) mute() bool { return s.doubt && s.told == Change{} }
 
+// outraised says that an attempt is in a pool, and the dearest is not.
+func (s *slot) outraised() bool {
+	_, t := s.last()
+	return t.reached == lost && slices.ContainsFunc(s.tries, func(t try) bool { return t.reached == pooled })
+}
+
 // filled says that its dearest attempt does nothing but use the slot up.
 func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
+
+// handedOn says that its intent has another slot, and that its dearest attempt carries
+// the intent all the same: sent again, it would do it twice.
+func (s *slot) handedOn() bool { return s.Intent == nil && !s.filled() }
 
 // unsent says that its dearest attempt has to be handed over.
 func (s *slot) unsent() bool {
 	_, t := s.last()
-	return s.in == nil && !s.doubt && !s.raise && (t.reached == kept || t.reached == lost)
+	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && (t.reached == kept || t.reached == lost)
 }
 
 // own says that the transaction in the chain is one of the slot's attempts.

@@ -41,6 +41,10 @@ func (s Status) String() string { return statuses[s] }
 // Terminal tells the statuses after which nothing more is expected (S26).
 func (s Status) Terminal() bool { return s >= Finalized }
 
+// closes tells those that end a slot: what timed out may still become final, and is
+// watched until it does.
+func (s Status) closes() bool { return s == Finalized || s == Usurped }
+
 // MarshalText writes the word of S26.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -197,10 +197,11 @@ func blockNamed(name string) chain.Block {
 	return chain.Block{Number: number(strings.TrimRight(name, "abc'")), Hash: chain.Hash(name)}
 }
 
-// slotNamed reads 5a, 5ab (two attempts), 5a-b! (the second a filler), 5a~ (to be cancelled).
+// slotNamed reads 5a, 5ab (two attempts), 5a-b! (the second a filler), 5a~ (to be cancelled),
+// 5a^ (whose intent has another slot by now).
 func slotNamed(name string) Slot {
-	cancel := strings.HasSuffix(name, "~")
-	name = strings.TrimSuffix(name, "~")
+	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
+	name = strings.TrimRight(name, "~^")
 	digits := strings.TrimRight(name, "abcdefgA!")
 	s := Slot{Index: number(digits), Cancel: cancel, Since: 100}
 	letters := name[len(digits):]
@@ -216,6 +217,9 @@ func slotNamed(name string) Slot {
 			id := ID{byte(s.Index)}
 			s.Intent = &id
 		}
+	}
+	if gone {
+		s.Intent = nil
 	}
 	return s
 }
