@@ -147,7 +147,8 @@ type (
 type Wish struct {
 	Index  uint64
 	Above  chain.Fee
-	Gas    uint64 // what the attempts so far may spend
+	Before int    // how many attempts there are
+	Gas    uint64 // what they may spend
 	Filler bool
 	New    bool // there is no slot yet: it closes a gap
 }

@@ -232,6 +232,11 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			return ErrOvertaken
 		}
 	}
+	for _, add := range b.Attempts {
+		if has := len(s.slots[b.Account][add.Index].Attempts); has != add.Before {
+			return fmt.Errorf("slot %d of %s has %d attempts, not %d", add.Index, b.Account, has, add.Before)
+		}
+	}
 	s.commits++
 	if s.slots == nil {
 		s.slots = map[chain.Account]map[uint64]*memorySlot{}

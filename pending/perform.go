@@ -137,8 +137,9 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 			out.Hold = p.Err
 			continue
 		}
-		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: a.Wishes[i].Filler}}, Since: l.height.Load()}
-		if out.Slots = append(out.Slots, s); a.Wishes[i].New {
+		w := a.Wishes[i]
+		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: w.Filler}}, Before: w.Before, Since: l.height.Load()}
+		if out.Slots = append(out.Slots, s); w.New {
 			batch.New = append(batch.New, s)
 		} else {
 			batch.Attempts = append(batch.Attempts, s)

@@ -53,7 +53,7 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 		filler := s.filled() || s.void || s.Cancel || s.handedOn()
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
-			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Gas: a.Gas, Filler: filler})
+			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Before: len(s.Attempts), Gas: a.Gas, Filler: filler})
 		}
 	}
 	return wishes

@@ -40,7 +40,7 @@ type Archiver interface {
 type Batch struct {
 	Account  chain.Account
 	New      []Slot // with their intents and first attempts
-	Attempts []Slot // further ones for slots that exist
+	Attempts []Slot // further ones for slots that exist, refused if others were stored meanwhile
 	Changes  []Change
 	Rejects  []Reject // intents that never get a slot
 }

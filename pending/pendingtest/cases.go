@@ -55,15 +55,33 @@ func attemptsAreAdded(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
 	filler := attempt(0, "c")
 	filler.Filler = true
-	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{attempt(0, "b")}}}})
-	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Attempts: []pending.Attempt{filler}}}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "b")}}}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 2, Attempts: []pending.Attempt{filler}}}})
+	f.wantAttempts(t, "[0a false 0b false 0c true]")
+}
+
+func (f Fixture) wantAttempts(t *testing.T, want string) {
+	t.Helper()
 	var got []string
 	for _, a := range f.load(t, 0).Slots[0].Attempts {
 		got = append(got, fmt.Sprintf("%s %t", string(a.Hash), a.Filler))
 	}
-	if fmt.Sprint(got) != "[0a false 0b false 0c true]" {
-		t.Errorf("attempts: %s", got)
+	if fmt.Sprint(got) != want {
+		t.Errorf("attempts: %s, want %s", got, want)
 	}
+}
+
+// A write that nobody has waited for comes after another attempt was stored in its
+// place. The last one stored has to be the dearest.
+func lateAttempts(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "c")}}}})
+	late := pending.Batch{Account: Account, Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "b")}}}}
+	if err := f.Store.Write(t.Context(), f.Current, late); err == nil || errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("a late attempt was stored after a dearer one, or is said to be nobody's: %v", err)
+	}
+	f.wantAttempts(t, "[0a false 0c false]")
 }
 
 func final(index uint64, status pending.Status, fate pending.Fate) pending.Change {

@@ -46,6 +46,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"SlotsAreLoadedBack":          slotsAreLoadedBack,
 		"BigCalls":                    bigCalls,
 		"AttemptsAreAdded":            attemptsAreAdded,
+		"LateAttempts":                lateAttempts,
 		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
 		"AForeignOneFreesItsIntent":   aForeignOneFreesItsIntent,
 		"TheCancelledGetNoSlot":       theCancelledGetNoSlot,

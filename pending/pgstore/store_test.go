@@ -169,3 +169,42 @@ func TestNotifications(t *testing.T) {
 		}
 	}
 }
+
+// That rows may have been lost is forgotten with the first intent that gets a slot in
+// the new history, and not with a gap that is closed before that.
+func TestAGapInAnotherHistory(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), pgtest.New(t).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	token := fence.Token{Scope: "s"}
+	signed := func(index uint64, id *pending.ID) pending.Batch {
+		return pending.Batch{Account: pendingtest.Account, New: []pending.Slot{{Index: index, Intent: id, Attempts: []pending.Attempt{
+			{Signed: chain.Signed{Index: index, Hash: "h", Bytes: []byte("b")}, Filler: id == nil},
+		}}}}
+	}
+	in, err := store.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Call: chain.Call{To: []byte("to")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Write(t.Context(), token, pending.Batch{Account: pendingtest.Account}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), `UPDATE conch.pending_accounts SET timeline = timeline + 1`); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		write pending.Batch
+		want  bool
+	}{{pending.Batch{Account: pendingtest.Account}, true}, {signed(0, nil), true}, {signed(1, &in.ID), false}} {
+		if err := store.Write(t.Context(), token, step.write); err != nil {
+			t.Fatal(err)
+		}
+		if snap, err := store.Load(t.Context(), pendingtest.Account, 0); err != nil || snap.Strange != step.want {
+			t.Errorf("after %d new slots: strange %v, want %v (%v)", len(step.write.New), snap.Strange, step.want, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"math/big"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -64,21 +65,27 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	batch.Queue(`
 		UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
 		  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent`, nonces, intents)
+	if !slices.ContainsFunc(b.New, func(one pending.Slot) bool { return one.Intent != nil }) {
+		return // a gap was closed, which says nothing of what else was lost
+	}
 	batch.Queue(`
 		UPDATE conch.pending_accounts a SET system_id = h.system_id, timeline = h.timeline FROM conch.pending_history() h
 		 WHERE a.chain = $1 AND a.account = $2 AND (a.system_id, a.timeline) <> (h.system_id, h.timeline)`,
 		s.cfg.Chain, []byte(b.Account))
 }
 
-// queueAttempts stores the bytes of new slots and the further attempts of old ones.
+// queueAttempts stores the bytes of new slots and the further attempts of old ones. They
+// are numbered by who signed them: a write that comes late, after its leader has given
+// it up and stored another, finds its number taken and is undone, for it may pay less.
 func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
-	var nonces, gas []int64
+	var nonces, numbers, gas []int64
 	var hashes, signed [][]byte
 	var most, tips []pgtype.Numeric
 	var fillers []bool
 	for _, slot := range append(append([]pending.Slot{}, b.New...), b.Attempts...) {
-		for _, a := range slot.Attempts {
+		for i, a := range slot.Attempts {
 			nonces = append(nonces, int64(slot.Index))
+			numbers = append(numbers, int64(slot.Before+i+1))
 			hashes = append(hashes, []byte(a.Hash))
 			signed = append(signed, a.Bytes)
 			most = append(most, numeric(a.Fee.Max))
@@ -92,13 +99,9 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	}
 	batch.Queue(`
 		INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
-		SELECT $1, $2, a.nonce,
-		       (SELECT count(*) FROM conch.pending_attempts p WHERE p.chain = $1 AND p.account = $2 AND p.nonce = a.nonce)
-		           + row_number() OVER (PARTITION BY a.nonce ORDER BY a.place),
-		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
-		  FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $6::numeric[], $7::numeric[], $8::bigint[], $9::boolean[])
-		       WITH ORDINALITY AS a(nonce, hash, signed, fee_max, fee_tip, gas, filler, place)`,
-		s.cfg.Chain, []byte(b.Account), nonces, hashes, signed, most, tips, gas, fillers)
+		SELECT $1, $2, a.*
+		  FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::numeric[], $8::numeric[], $9::bigint[], $10::boolean[]) AS a`,
+		s.cfg.Chain, []byte(b.Account), nonces, numbers, hashes, signed, most, tips, gas, fillers)
 	if len(b.Attempts) > 0 {
 		batch.Queue(`
 			UPDATE conch.pending_transactions t SET hash = a.hash, updated_at = clock_timestamp()

@@ -156,7 +156,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	}
 	try("claim", store.Write(ctx, token, pending.Batch{Account: account}))
 	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt(1)}}}}))
-	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Attempts: []pending.Attempt{attempt(2)}}}}))
+	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []pending.Attempt{attempt(2)}}}}))
 	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
