@@ -107,8 +107,8 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	}
 	for i, call := range calls {
 		// Whether the chain knows a tag, or a rule, is in an error; that there was no
-		// answer says neither.
-		if call.Error != nil && (i < 2 || silent(call.Error)) {
+		// answer says neither, nor does it that too much was asked.
+		if call.Error != nil && (i < 2 || silent(call.Error) || throttled(call.Error)) {
 			return facts{}, c.endpoint.fail(call.Method, call.Error)
 		}
 	}

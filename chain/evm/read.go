@@ -58,6 +58,12 @@ func faulty(err error) bool {
 	return !slices.Contains([]int{-32601, -32602, -32005, 429}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
+// throttled says that the answer is about who asks, and how often.
+func throttled(err error) bool {
+	code, text, spoken := answered(err)
+	return spoken && (code == -32005 || code == 429 || judge(code, text) == chain.Refused)
+}
+
 func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
 	for from := 0; from < len(calls); from += c.cfg.MaxBatch {
 		if err := c.insist(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)], again); err != nil {

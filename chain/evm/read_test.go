@@ -85,4 +85,24 @@ func TestALostAnswerIsNoFact(t *testing.T) {
 	}
 }
 
+// Nor does a provider that has had enough of us: taken for a chain that does not say
+// which blocks are final, it would have transactions final before they are.
+func TestTooManyRequestsIsNoFact(t *testing.T) {
+	t.Parallel()
+	enough := true
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if len(params) > 0 && string(params[0]) == `"finalized"` && enough {
+			return errors.New("Too Many Requests: the rate limit is reached")
+		}
+		return healthy(method, params)
+	})})
+	if d, err := c.Describe(t.Context()); !errors.Is(err, chain.ErrAnswer) {
+		t.Fatalf("%+v, %v: final %d below the head is no fact", d, err, d.Depth)
+	}
+	enough = false
+	if d, err := c.Describe(t.Context()); err != nil || d.Depth != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 const fruitless = 5 // as in the driver
