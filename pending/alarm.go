@@ -1,5 +1,7 @@
 package pending
 
+import "slices"
+
 // Cause is why an alarm is raised.
 type Cause uint8
 
@@ -41,6 +43,20 @@ func (m *Machine) alarm(a Alarm, raised bool) {
 func (m *Machine) calm(index uint64) {
 	for _, c := range []Cause{Rewound, Fees, Refused} {
 		m.alarm(Alarm{Cause: c, Index: index}, false)
+	}
+}
+
+// calmGone ends what was raised about slots that were not loaded again: they are final.
+func (m *Machine) calmGone() {
+	var gone []uint64
+	for a, raised := range m.alarms {
+		if raised && !a.Whole && m.slots.get(a.Index) == nil {
+			gone = append(gone, a.Index)
+		}
+	}
+	slices.Sort(gone) // in order: they are told
+	for _, index := range gone {
+		m.calm(index)
 	}
 }
 

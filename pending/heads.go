@@ -9,6 +9,8 @@ func (m *Machine) turned(in Turned) {
 			m.since, m.bumped, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
 		}
 		m.head = in.Turn.Block
+		// After a rewind nothing has waited since a height that is yet to come.
+		m.since, m.bumped, m.looked = min(m.since, m.head.Number), min(m.bumped, m.head.Number), min(m.looked, m.head.Number)
 	}
 	if m.phase != working {
 		return // whatever it says is asked for once the load is done

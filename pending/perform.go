@@ -11,8 +11,11 @@ import (
 
 // perform does one action and returns its answer.
 func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.Longest)
-	defer cancel()
+	if _, many := a.(Search); !many { // which is an exchange for each block, where the node has forgotten old states
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.Longest)
+		defer cancel()
+	}
 	switch a := a.(type) {
 	case Load:
 		return l.load(ctx)

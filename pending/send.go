@@ -138,6 +138,7 @@ func (m *Machine) found(now fence.Instant, in Found) {
 		s.settled = in.In.Block.Number <= m.final
 		return
 	}
+	s.Since -= min(s.Since, reach) // a chain that was rewound may have taken it lower down
 	s.doubt = true
 	m.retry = now.Add(m.set.Retry)
 }
