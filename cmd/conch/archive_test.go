@@ -15,12 +15,14 @@ func TestArchiveAfter(t *testing.T) {
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)
 	var ids []string
-	for _, key := range []string{"a", "b"} {
-		code, body := post(t, one.api()+"/v1/transactions", wish(nobodysAddress, "1", key))
+	asked := map[string]string{}
+	for _, w := range []struct{ key, value string }{{"a", "1"}, {"b", "2"}} {
+		code, body := post(t, one.api()+"/v1/transactions", wish(nobodysAddress, w.value, w.key))
 		if code != http.StatusAccepted {
 			t.Fatalf("%d %v", code, body)
 		}
 		ids = append(ids, body["id"].(string))
+		asked[ids[len(ids)-1]] = deed(nobodysAddress, w.value, "0x")
 		conch(t, "tx", "show", ids[len(ids)-1], "--node", one.api(), "--wait").done(t)
 	}
 	if code := one.stop(syscall.SIGTERM); code != 0 {
@@ -45,7 +47,5 @@ func TestArchiveAfter(t *testing.T) {
 	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "2", "a")); code != http.StatusConflict {
 		t.Errorf("its key for another: %d %v", code, body)
 	}
-	if n := chain.count(); n != "0x2" {
-		t.Errorf("the chain has %s transactions", n)
-	}
+	judge(t, chain, db.URL, asked)
 }

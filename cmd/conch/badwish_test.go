@@ -56,7 +56,7 @@ func TestBadWishes(t *testing.T) {
 		rejected = append(rejected, fmt.Sprint(body["id"]))
 	}
 	maps.Copy(asked, wished(t, n, 0, 2))
-	judge(t, chain, db.URL, asked)
+	judgeRevoked(t, chain, db.URL, asked, rejected)
 	for i, id := range rejected {
 		is := shown(t, api, id)
 		if is["fate"] != "rejected" || is["why"] == "" {

@@ -74,7 +74,7 @@ func TestCancel(t *testing.T) {
 	last := want(3)
 	until(t, "the next is in the pool", func() bool { ready, _ := chain.pooled(); return ready == 1 })
 	chain.mine(4)
-	judge(t, chain, db.URL, asked)
+	judgeRevoked(t, chain, db.URL, asked, []string{taken, queued})
 	is(last, "done")
 	if got := shown(t, api, last); fmt.Sprint(got["nonce"]) != "2" {
 		t.Errorf("what was cancelled had cost a nonce: %v", got)

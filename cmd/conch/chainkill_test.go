@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -33,8 +32,8 @@ func (d *devnode) again(args ...string) {
 // settles waits until everything that was asked for is final, as far as is known.
 func (m *team) settles() {
 	m.t.Helper()
-	conn := pgtest.Connect(m.t, pg.Config{URL: m.db})
-	pgtest.Eventually(m.t, patience, "everything is final", func() bool { return openIntents(m.t, conn) == 0 })
+	tables := readTables(m.t, m.db)
+	pgtest.Eventually(m.t, patience, "everything is final", func() bool { return openIntents(m.t, tables) == 0 })
 }
 
 // The chain's node is killed, and the leader with it. The chain comes back shorter,

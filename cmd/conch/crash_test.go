@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -50,7 +49,7 @@ func callersOf(t *testing.T, n *daemon) *crowd {
 // buries makes a block now and then until all that was accepted is final.
 func (d *devnode) buries(db string) {
 	d.t.Helper()
-	conn := pgtest.Connect(d.t, pg.Config{URL: db})
+	tables := readTables(d.t, db)
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	blocks := time.NewTicker(200 * time.Millisecond)
@@ -62,7 +61,7 @@ func (d *devnode) buries(db string) {
 		case <-deadline.C:
 			d.t.Fatalf("%d intents are still open", open)
 		}
-		open = openIntents(d.t, conn)
+		open = openIntents(d.t, tables)
 	}
 }
 
@@ -90,10 +89,9 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 	}
 	senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, "").leads(2)
 	judge(t, chain, db.URL, many.acknowledged())
-	done, _ := chain.history()
-	for _, tx := range done {
-		if want := stored[tx.nonce]; want[0] != tx.hash {
-			t.Errorf("nonce %d: stored was %v, and %s is on the chain", tx.nonce, want, tx.hash)
+	for _, tx := range chain.history() {
+		if want := stored[tx.Nonce]; want[0] != tx.Hash {
+			t.Errorf("nonce %d: stored was %v, and %s is on the chain", tx.Nonce, want, tx.Hash)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestTwoLeaders(t *testing.T) {
 	if n := len(border.passed()); n != 1 {
 		t.Errorf("the first sent %d times, after it was deposed as well", n)
 	}
-	if done, _ := chain.history(); done[0].hash == signed[0][0] {
+	if chain.history()[0].Hash == signed[0][0] {
 		t.Error("what came late and pays less is on the chain")
 	}
 }

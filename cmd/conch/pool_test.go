@@ -5,6 +5,8 @@ package main_test
 import (
 	"slices"
 	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 )
 
 // A node dies with its pool, and keeps no journal: the same bytes are sent again. Later,
@@ -46,17 +48,17 @@ func TestOldBytesComeBack(t *testing.T) {
 	chain.mine(1)
 	chain.mine(3)
 	judge(t, chain, db.URL, asked)
-	all, _ := chain.history()
+	all := chain.history()
 	for id := range asked {
 		is := shown(t, n.api(), id)
-		at := slices.IndexFunc(all, func(tx mined) bool { return float64(tx.nonce) == is["nonce"] })
-		if is["fate"] != "done" || is["state"] != "finalized" || is["hash"] != all[at].hash {
-			t.Errorf("the chain has %s, and it is said: %v", all[at].hash, is)
+		at := slices.IndexFunc(all, func(tx evidence.Mined) bool { return float64(tx.Nonce) == is["nonce"] })
+		if is["fate"] != "done" || is["state"] != "finalized" || is["hash"] != all[at].Hash {
+			t.Errorf("the chain has %s, and it is said: %v", all[at].Hash, is)
 		}
 	}
 	for _, tx := range all[:3] {
-		if tx.hash != old[tx.nonce].Hash {
-			t.Errorf("nonce %d: the old bytes were not the ones that came first", tx.nonce)
+		if tx.Hash != old[tx.Nonce].Hash {
+			t.Errorf("nonce %d: the old bytes were not the ones that came first", tx.Nonce)
 		}
 	}
 }

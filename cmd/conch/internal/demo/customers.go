@@ -107,7 +107,10 @@ func (c *customers) shop(ask, hope context.Context, n int) {
 // want has the nth wish fulfilled: it asks until a node has answered, or, if the
 // customer doubts, until two have.
 func (c *customers) want(hope context.Context, n int) {
-	w := evidence.Wish{Key: fmt.Sprintf("demo-%d", n), Mark: fmt.Sprintf("0x%016x", n)}
+	const value = "1"
+	data := fmt.Sprintf("0x%016x", n)
+	w := evidence.Wish{Key: fmt.Sprintf("demo-%d", n), Deed: evidence.Deed(payee, value, data)}
+	call := map[string]string{"account": "payer", "to": payee, "value": value, "data": data, "idempotency_key": w.Key}
 	c.mu.Lock()
 	at := len(c.wishes)
 	c.wishes = append(c.wishes, w)
@@ -122,7 +125,7 @@ func (c *customers) want(hope context.Context, n int) {
 			patience = hastyMost
 		}
 		ctx, cancel := context.WithTimeout(hope, patience)
-		id, err := post(ctx, c.nodes[(n+try)%len(c.nodes)], w)
+		id, err := post(ctx, c.nodes[(n+try)%len(c.nodes)], call)
 		cancel()
 		if c.note(at, id, err) {
 			missing--
@@ -168,10 +171,8 @@ func (e *refusedError) Error() string {
 }
 
 // post asks one node. What goes wrong on the way leaves open whether it was accepted.
-func post(ctx context.Context, node *http.Client, w evidence.Wish) (id string, err error) {
-	body, err := json.Marshal(map[string]string{
-		"account": "payer", "to": payee, "value": "1", "data": w.Mark, "idempotency_key": w.Key,
-	})
+func post(ctx context.Context, node *http.Client, call map[string]string) (id string, err error) {
+	body, err := json.Marshal(call)
 	if err != nil {
 		return "", err
 	}

@@ -109,6 +109,5 @@ func (p *place) collect(ctx context.Context) (r evidence.Record, err error) {
 	if err := p.account.Left(ctx, PayerScope, r.Account); err != nil {
 		return r, err
 	}
-	r.Account.Mined, r.Account.Final, err = explorer.Read(ctx, p.devnode.HTTP, p.payer.address)
-	return r, err
+	return r, explorer.Read(ctx, p.devnode.HTTP, p.payer.address, r.Account)
 }

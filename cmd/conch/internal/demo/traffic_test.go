@@ -152,7 +152,7 @@ func TestACustomerAsksElsewhereByTheSameKey(t *testing.T) {
 	good, three := serve(t, accept("i1"))
 	c := newCustomers([]string{filepath.Join(t.TempDir(), "dead"), one, two, three})
 	c.want(t.Context(), 0)
-	if got, want := c.wishes, (evidence.Wish{Key: "demo-0", Mark: "0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
+	if got, want := c.wishes, (evidence.Wish{Key: "demo-0", Deed: payee + " 1 0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
 		t.Errorf("wishes %v", got)
 	}
 	for i, a := range []*api{broken, away, good} {
@@ -175,7 +175,7 @@ func TestACustomerAsksElsewhereByTheSameKey(t *testing.T) {
 }
 
 func same(a, b evidence.Wish) bool {
-	return a.Key == b.Key && a.Mark == b.Mark && slices.Equal(a.IDs, b.IDs)
+	return a.Key == b.Key && a.Deed == b.Deed && slices.Equal(a.IDs, b.IDs)
 }
 
 // A node that refuses what is sound ends the demo: asking on would hide it.

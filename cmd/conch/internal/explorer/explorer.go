@@ -4,13 +4,12 @@
 package explorer
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,53 +26,61 @@ type block struct {
 	Number       string
 	Hash         string
 	ParentHash   string
-	Transactions []struct{ Hash, From, Nonce, Input string }
+	Transactions []transaction
 }
+
+// transaction has an empty To if it makes a contract.
+type transaction struct{ Hash, From, To, Value, Input, Nonce string }
 
 type receipt struct{ TransactionHash, Status string }
 
-// Read walks the whole chain, from its first block to its head, and returns what the
-// account sent, in order, and the newest final block. A chain that changes meanwhile
-// is an error: nothing could be said of it.
-func Read(ctx context.Context, url, account string) (mined []evidence.Mined, final uint64, err error) {
+// Read walks the whole chain, from its first block to its head, and notes in a what the
+// account sent, in order, how many that are by the chain's own count, and the newest
+// final block. A chain that changes meanwhile is an error: nothing could be said of it.
+func Read(ctx context.Context, url, account string, a *evidence.Account) error {
 	c := &client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
 	defer c.http.CloseIdleConnections()
 	if err := c.still(ctx, account); err != nil {
-		return nil, 0, err
+		return err
 	}
 	var newest struct{ Number string } // its transactions are hashes alone here
 	if err := c.ask(ctx, &newest, "eth_getBlockByNumber", "finalized", false); err != nil {
-		return nil, 0, err
+		return err
 	}
-	final, err = number(newest.Number)
+	var err error
+	if a.Final, err = number(newest.Number); err != nil {
+		return err
+	}
+	last, err := c.number(ctx, "eth_blockNumber")
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	var head string
-	if err := c.ask(ctx, &head, "eth_blockNumber"); err != nil {
-		return nil, 0, err
+	if a.Mined, err = c.walk(ctx, account, last); err != nil {
+		return err
 	}
-	last, err := number(head)
-	if err != nil {
-		return nil, 0, err
-	}
+	a.Count, err = c.number(ctx, "eth_getTransactionCount", account, hex(last)) // then, since the chain goes on
+	return err
+}
+
+// walk reads all blocks up to the last, each of which has to follow the one before.
+func (c *client) walk(ctx context.Context, account string, last uint64) (mined []evidence.Mined, err error) {
 	parent := ""
 	for n := range last + 1 {
 		var b block
 		if err := c.ask(ctx, &b, "eth_getBlockByNumber", hex(n), true); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if b.Number != hex(n) || parent != "" && b.ParentHash != parent {
-			return nil, 0, fmt.Errorf("block %d does not follow block %d: the chain changed while it was read", n, n-1)
+			return nil, fmt.Errorf("block %d does not follow block %d: the chain changed while it was read", n, n-1)
 		}
 		parent = b.Hash
 		sent, err := c.sent(ctx, b, n, account)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		mined = append(mined, sent...)
 	}
-	return mined, final, nil
+	return mined, nil
 }
 
 // still waits until nothing of the account is left that a next block would take: what
@@ -84,11 +91,12 @@ func (c *client) still(ctx context.Context, account string) error {
 	poll := time.NewTicker(pause)
 	defer poll.Stop()
 	for {
-		var mined, all string
-		if err := c.ask(ctx, &mined, "eth_getTransactionCount", account, "latest"); err != nil {
+		mined, err := c.number(ctx, "eth_getTransactionCount", account, "latest")
+		if err != nil {
 			return err
 		}
-		if err := c.ask(ctx, &all, "eth_getTransactionCount", account, "pending"); err != nil {
+		all, err := c.number(ctx, "eth_getTransactionCount", account, "pending")
+		if err != nil {
 			return err
 		}
 		if mined == all {
@@ -112,7 +120,11 @@ func (c *client) sent(ctx context.Context, b block, n uint64, account string) (a
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, evidence.Mined{Hash: tx.Hash, Nonce: nonce, Block: n, Mark: tx.Input, Failed: true})
+		does, err := tx.deed()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, evidence.Mined{Hash: tx.Hash, Nonce: nonce, Block: n, Deed: does, Failed: true})
 	}
 	if len(all) == 0 {
 		return nil, nil
@@ -131,54 +143,14 @@ func (c *client) sent(ctx context.Context, b block, n uint64, account string) (a
 	return all, nil
 }
 
-type client struct {
-	url  string
-	http *http.Client
-}
-
-// ask calls a method and reads its result, which must be there.
-func (c *client) ask(ctx context.Context, out any, method string, args ...any) error {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, args...)})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return fmt.Errorf("asking the chain: %w", err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var said struct {
-		Result json.RawMessage
-		Error  *struct{ Message string }
-	}
-	err = json.NewDecoder(answer.Body).Decode(&said)
+func (tx transaction) deed() (string, error) {
+	value, ok := new(big.Int).SetString(strings.TrimPrefix(tx.Value, "0x"), 16)
 	switch {
-	case err != nil:
-	case said.Error != nil:
-		err = errors.New(said.Error.Message)
-	case len(said.Result) == 0 || string(said.Result) == "null":
-		err = errors.New("it has none")
+	case !ok:
+		return "", fmt.Errorf("the chain says %q where a value belongs", tx.Value)
+	case strings.EqualFold(tx.To, tx.From) && value.Sign() == 0 && tx.Input == "0x":
+		return evidence.Nothing, nil
 	default:
-		err = json.Unmarshal(said.Result, out)
+		return evidence.Deed(cmp.Or(tx.To, "0x"), value.String(), tx.Input), nil
 	}
-	if err != nil {
-		return fmt.Errorf("asking the chain for %s%v: %w", method, args, err)
-	}
-	return nil
-}
-
-func hex(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
-
-func number(text string) (uint64, error) {
-	digits, ok := strings.CutPrefix(text, "0x")
-	n, err := strconv.ParseUint(digits, 16, 64)
-	if !ok || err != nil {
-		return 0, fmt.Errorf("the chain says %q where a number belongs", text)
-	}
-	return n, nil
 }

@@ -61,20 +61,33 @@ const epochsSQL = `
 SELECT h.epoch
   FROM (SELECT epoch, at, lead(at) OVER (ORDER BY epoch) AS until
           FROM conch.leadership_history WHERE scope = $1 AND event = 'acquired') h
- WHERE EXISTS (SELECT FROM conch.pending_transactions t WHERE t.created_at >= h.at AND (h.until IS NULL OR t.created_at < h.until))`
+ WHERE EXISTS (SELECT FROM (SELECT created_at FROM conch.pending_transactions UNION ALL SELECT created_at FROM conch.archived_transactions) t
+                WHERE t.created_at >= h.at AND (h.until IS NULL OR t.created_at < h.until))`
 
-// Left reads everything that the database knows, into a. The scope is the account's.
+const intentsSQL = `
+SELECT id::text, fate, nonce, '0x' || encode(to_account, 'hex'), value::text, '0x' || encode(data, 'hex')
+  FROM (SELECT id, fate, nonce, to_account, value, data FROM conch.intents
+         UNION ALL SELECT id, fate, nonce, to_account, value, data FROM conch.archived_intents) i`
+
+const noncesSQL = `SELECT nonce FROM conch.pending_transactions UNION ALL SELECT nonce FROM conch.archived_transactions`
+
+const hashesSQL = `
+SELECT '0x' || encode(hash, 'hex')
+  FROM (SELECT hash FROM conch.pending_attempts UNION ALL SELECT hash FROM conch.archived_attempts) a`
+
+// Left reads everything that the database knows, its archive too, into a. The scope is
+// the account's.
 func (r *Reader) Left(ctx context.Context, scope string, a *evidence.Account) (err error) {
 	if a.Epochs, err = collect[int64](ctx, r, epochsSQL, pgx.RowTo, scope); err != nil {
 		return err
 	}
-	if a.Intents, err = collect[evidence.Intent](ctx, r, `SELECT id::text AS id, fate FROM conch.intents`, pgx.RowToStructByName); err != nil {
+	if a.Intents, err = collect[evidence.Intent](ctx, r, intentsSQL, asIntent); err != nil {
 		return err
 	}
-	if a.Nonces, err = collect[uint64](ctx, r, `SELECT nonce FROM conch.pending_transactions`, pgx.RowTo); err != nil {
+	if a.Nonces, err = collect[uint64](ctx, r, noncesSQL, pgx.RowTo); err != nil {
 		return err
 	}
-	a.Hashes, err = collect[string](ctx, r, `SELECT '0x' || encode(hash, 'hex') FROM conch.pending_attempts`, pgx.RowTo)
+	a.Hashes, err = collect[string](ctx, r, hashesSQL, pgx.RowTo)
 	return err
 }
 
@@ -84,4 +97,11 @@ func collect[T any](ctx context.Context, r *Reader, sql string, to pgx.RowToFunc
 		return nil, err
 	}
 	return pgx.CollectRows(rows, to)
+}
+
+func asIntent(row pgx.CollectableRow) (in evidence.Intent, err error) {
+	var to, value, data string
+	err = row.Scan(&in.ID, &in.Fate, &in.Nonce, &to, &value, &data)
+	in.Deed = evidence.Deed(to, value, data)
+	return in, err
 }
