@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/big"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -98,25 +98,30 @@ func (d *devnode) call(method string, args ...any) any {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	answer, err := http.Post(d.url, "application/json", bytes.NewReader(body))
+	answer, err := d.takes(body)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }()
 	var out struct{ Result, Error any }
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || out.Error != nil {
+	if err := json.Unmarshal(answer, &out); err != nil || out.Error != nil {
 		d.t.Fatalf("%s: %v %v", method, err, out.Error)
 	}
 	return out.Result
 }
 
+// takes hands it a request, of one call or many, and returns its answer.
+func (d *devnode) takes(request []byte) ([]byte, error) {
+	answer, err := http.Post(d.url, "application/json", bytes.NewReader(request))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return io.ReadAll(answer.Body)
+}
+
 func (d *devnode) balance(address string) string {
 	d.t.Helper()
-	n, ok := new(big.Int).SetString(strings.TrimPrefix(d.call("eth_getBalance", address, "latest").(string), "0x"), 16)
-	if !ok {
-		d.t.Fatal("no balance")
-	}
-	return n.String()
+	return quantity(d.t, d.call("eth_getBalance", address, "latest")).String()
 }
 
 func (d *devnode) count() string {

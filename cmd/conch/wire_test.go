@@ -118,6 +118,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(out, "[%s]", bytes.Join(answers, []byte(",")))
 }
 
+// parseCalls reads a request of one call or many.
 func parseCalls(body []byte) (calls []*rpcCall, batch bool) {
 	var raws []json.RawMessage
 	if batch = json.Unmarshal(body, &raws) == nil; !batch {
@@ -132,15 +133,25 @@ func parseCalls(body []byte) (calls []*rpcCall, batch bool) {
 	return calls, batch
 }
 
+// signedIn finds signed bytes that are to be sent.
+func signedIn(calls []*rpcCall) (all []string) {
+	for _, c := range calls {
+		if c.Method == "eth_sendRawTransaction" {
+			all = append(all, c.Params[0].(string))
+		}
+	}
+	return all
+}
+
 // draw gives each call its fate.
 func (w *wire) draw(calls []*rpcCall) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, raw := range signedIn(calls) {
+		w.sent[raw]++
+	}
 	for _, c := range calls {
 		w.calls[c.Method]++
-		if c.Method == "eth_sendRawTransaction" {
-			w.sent[c.Params[0].(string)]++
-		}
 		luck := w.rand.Float64()
 		switch h := w.harm; {
 		case h.away:
@@ -193,13 +204,12 @@ func (w *wire) pass(calls []*rpcCall) (answers [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.Post(w.to.url, "application/json", bytes.NewReader(body))
+	answer, err := w.to.takes(body)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
 	var all []json.RawMessage
-	if err := json.NewDecoder(answer.Body).Decode(&all); err != nil {
+	if err := json.Unmarshal(answer, &all); err != nil {
 		return nil, err
 	}
 	for _, one := range all {
