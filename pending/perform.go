@@ -11,23 +11,20 @@ import (
 
 // perform does one action and returns its answer.
 func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
-	if _, many := a.(Search); !many { // which is an exchange for each block, where the node has forgotten old states
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.Longest)
-		defer cancel()
-	}
+	brief, cancel := context.WithTimeout(ctx, l.Longest)
+	defer cancel()
 	switch a := a.(type) {
 	case Load:
-		return l.load(ctx)
+		return l.load(brief)
 	case Assign:
 		return l.assign(ctx, a)
 	case Replace:
 		return l.replace(ctx, a)
 	case Submit:
-		return l.submit(ctx, a), nil
+		return l.submit(brief, a), nil
 	case Probe:
-		return l.probe(ctx, a)
-	case Search:
+		return l.probe(brief, a)
+	case Search: // an exchange for each block, where the node has forgotten old states
 		return l.search(ctx, a)
 	case Save:
 		return Saved{}, l.write(ctx, Batch{Changes: a.Changes})
@@ -53,6 +50,8 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 // refuses it after that.
 func (l *loop) write(ctx context.Context, b Batch) error {
 	b.Account = l.Account
+	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
+	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error { return l.Store.Write(ctx, l.token, b) })
 }
 
@@ -68,7 +67,9 @@ func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
 // assign signs for the oldest intents and stores what it signed. The indices must
 // follow one another, so it ends at the first that can not be signed.
 func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
-	intents, left, err := l.Store.Queue(ctx, l.Account, a.Most)
+	brief, cancel := context.WithTimeout(ctx, l.Longest)
+	defer cancel()
+	intents, left, err := l.Store.Queue(brief, l.Account, a.Most)
 	if err != nil || len(intents) == 0 {
 		return Stored{}, err
 	}
@@ -76,7 +77,7 @@ func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 	for i, intent := range intents {
 		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee}
 	}
-	prepared, err := l.Chain.Prepare(ctx, drafts)
+	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,9 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 			indices = append(indices, w.Index)
 		}
 	}
-	calls, err := l.Store.Calls(ctx, l.Account, indices)
+	brief, cancel := context.WithTimeout(ctx, l.Longest)
+	defer cancel()
+	calls, err := l.Store.Calls(brief, l.Account, indices)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +131,7 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 			Account: l.Account, Index: w.Index, Call: call, Filler: w.Filler, Above: w.Above, Most: l.MostFee,
 		}
 	}
-	prepared, err := l.Chain.Prepare(ctx, drafts)
+	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
 		return nil, err
 	}
