@@ -71,7 +71,7 @@ func (m *Machine) finalized(in Turned) {
 	m.final = max(m.final, in.Turn.Block.Number)
 	for _, s := range m.slots.all() {
 		switch {
-		case s.in == nil || s.settled || s.in.Block.Number > m.final:
+		case s.in == nil || s.settled || s.in.Block.Number > in.Turn.Block.Number:
 		case s.streamed:
 			s.settled = s.Index < in.Count // not by the height alone: after a rewind the same heights come again
 		default:
