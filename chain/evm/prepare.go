@@ -103,13 +103,14 @@ func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) 
 		m.gas[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
 	}
 	for at, call := range calls {
-		// Clients without a suggestion leave the tip at zero.
-		if call.Error != nil && !estimates[at] && at != 1 {
+		// Clients without a suggestion leave the tip at zero; those that have not said are
+		// not without one.
+		if call.Error != nil && !estimates[at] && (at != 1 || silent(call.Error) || throttled(call.Error)) {
 			return nil, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
 	if head.BaseFee == nil {
-		return nil, fmt.Errorf("%s has no base fee: only chains with the fees of EIP-1559 are driven", c.cfg.URL)
+		return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
 	}
 	for a, b := range balances {
 		m.balances[a] = b.ToInt()

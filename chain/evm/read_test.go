@@ -105,4 +105,34 @@ func TestTooManyRequestsIsNoFact(t *testing.T) {
 	}
 }
 
+// A client without a suggestion for the tip is offered none; one that did not say is
+// asked again, or what is signed would wait for long.
+func TestOnlyAClientWithoutATipGetsNone(t *testing.T) {
+	t.Parallel()
+	signer, err := evm.OpenKeystore(files(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ said, want error }{
+		"no such method": {errors.New("the method does not exist"), nil},
+		"no answer":      {errHush, chain.ErrUnreachable},
+		"throttled":      {errors.New("too many requests"), chain.ErrAnswer},
+	} {
+		driver := open(t, evm.Config{ChainID: 1337, Signers: []evm.Signer{signer}, URL: serve(t, func(method string, params []json.RawMessage) any {
+			if method == "eth_maxPriorityFeePerGas" {
+				return c.said
+			}
+			return healthy(method, params)
+		})})
+		draft := chain.Draft{Account: signer.Account(), Call: chain.Call{To: make([]byte, 20), Gas: 50_000}}
+		all, err := driver.Prepare(t.Context(), []chain.Draft{draft})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if err == nil && (all[0].Err != nil || all[0].Fee.Tip.Sign() != 0) {
+			t.Errorf("%s: %+v", name, all[0])
+		}
+	}
+}
+
 const fruitless = 5 // as in the driver
