@@ -31,13 +31,13 @@ type Config struct {
 	Clock  fence.Clock // default fence.Boottime
 }
 
-// Events are facts for logs, metrics and people. All are optional, are called from
-// the manager's goroutine and must not block.
+// Events are facts for logs, metrics and people. All are optional and must not block.
 type Events struct {
-	Alarm  func(a Alarm)
-	Change func(c Change)
+	// Alarm is called by one goroutine, in order.
+	Alarm func(a Alarm)
 	// Refused is a send that the gate refused (S17).
 	Refused func(err error)
+	// Trouble is what is tried again. It may be called by several goroutines at once.
 	Trouble func(err error)
 }
 

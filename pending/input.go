@@ -10,7 +10,7 @@ type Input interface{ input() }
 
 type (
 	// Loaded answers Load. Best and Final are what the chain says, asked before the
-	// snapshot was taken and after the stream of heads had begun.
+	// snapshot was taken. Blocks in between are seen by the next count of a head.
 	Loaded struct {
 		Snapshot    Snapshot
 		Best, Final uint64
@@ -20,7 +20,8 @@ type (
 		Slots []Slot // Assign: new ones; Replace: the attempts added
 		// Left is how many intents still wait; only Assign counts them.
 		Left int
-		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey of chain.
+		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey of chain, or
+		// what the endpoint said.
 		Hold error
 	}
 	// Sent answers Submit.

@@ -32,7 +32,7 @@ type Machine struct {
 	resume  fence.Instant // or before this time
 	cursor  uint64        // where the next look through the pool begins
 	looked  uint64        // the height of the last such look
-	front   uint64        // the lowest slot that is not in the chain,
+	front   uint64        // best, as counted last: the lowest slot that is not in the chain,
 	since   uint64        // the height at which it became that,
 	bumped  uint64        // and at which attempts were raised last
 	written uint64        // the height at which changes were stored last,

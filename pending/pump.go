@@ -44,14 +44,12 @@ type census struct {
 	unsent bool // some have to be handed over
 }
 
-// count walks over all slots, and moves the front to the lowest that is not in the chain.
+// count walks over all slots, and notes when the chain has taken some.
 func (m *Machine) count() {
-	front := m.next
 	m.census = census{}
 	c := &m.census
 	for _, s := range m.slots.all() {
 		if s.in == nil {
-			front = min(front, s.Index)
 			c.flying++
 			c.unsent = c.unsent || s.unsent()
 			c.wishes = c.wishes || s.raise || s.void || s.Cancel || s.handedOn()
@@ -59,9 +57,8 @@ func (m *Machine) count() {
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 	}
-	front = max(min(front, m.best), min(m.best, m.next))
-	if front != m.front {
-		m.front, m.since = front, m.head.Number
+	if m.best != m.front {
+		m.front, m.since = m.best, m.head.Number
 	}
 }
 
