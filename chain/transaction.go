@@ -1,6 +1,9 @@
 package chain
 
-import "math/big"
+import (
+	"bytes"
+	"math/big"
+)
 
 // Call is what a transaction does, whatever its slot and its fee.
 type Call struct {
@@ -8,6 +11,18 @@ type Call struct {
 	Value *big.Int // in the chain's smallest unit; nil is 0
 	Data  []byte
 	Gas   uint64 // the most it may spend; 0 lets the driver estimate
+}
+
+// Equal tells whether both do the same; no value is a value of 0.
+func (c Call) Equal(other Call) bool {
+	value, others := c.Value, other.Value
+	if value == nil {
+		value = new(big.Int)
+	}
+	if others == nil {
+		others = new(big.Int)
+	}
+	return bytes.Equal(c.To, other.To) && value.Cmp(others) == 0 && bytes.Equal(c.Data, other.Data) && c.Gas == other.Gas
 }
 
 // Draft asks for an attempt.

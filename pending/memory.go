@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -41,7 +40,7 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	defer s.mu.Unlock()
 	for _, r := range s.intents {
 		if r.Account == in.Account && r.Key == in.Key && in.Key != "" {
-			if !same(r.Call, in.Call) {
+			if !r.Call.Equal(in.Call) {
 				return Intent{}, ErrConflict
 			}
 			return r.Intent, nil
@@ -60,8 +59,6 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.byID[in.ID] = r
 	return in, nil
 }
-
-func same(a, b chain.Call) bool { return reflect.DeepEqual(a, b) }
 
 // Cancel asks that an intent not be done any more; it may be too late.
 func (s *Memory) Cancel(_ context.Context, id ID) error {

@@ -137,6 +137,14 @@ func keysAreIdempotent(t *testing.T, f Fixture) {
 	if !errors.Is(err, pending.ErrConflict) {
 		t.Errorf("the same key for another call: %v", err)
 	}
+	plain, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "nothing", Call: chain.Call{To: []byte{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := chain.Call{To: []byte{1}, Value: new(big.Int), Data: []byte{}}
+	if again, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "nothing", Call: zero}); err != nil || again.ID != plain.ID {
+		t.Errorf("no value is not a value of 0: %x and %x, %v", plain.ID, again.ID, err)
+	}
 	if one, two := f.accept(t, "", 1), f.accept(t, "", 1); one.ID == two.ID {
 		t.Error("without a key, two intents are one")
 	}

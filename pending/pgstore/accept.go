@@ -63,7 +63,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 			return in, a.err
 		case !a.got:
 			continue // its twin was committed after this statement had begun
-		case !sameCall(a.in.Call, in.Call):
+		case !a.in.Call.Equal(in.Call):
 			return a.in, pending.ErrConflict
 		}
 		return a.in, nil

@@ -1,9 +1,7 @@
 package pgstore
 
 import (
-	"bytes"
 	"crypto/rand"
-	"math/big"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,18 +29,6 @@ func scanIntentAfter(row pgx.CollectableRow, before ...any) (in pending.Intent, 
 }
 
 func notNull(b []byte) []byte { return append([]byte{}, b...) }
-
-func sameCall(a, b chain.Call) bool {
-	zero := new(big.Int)
-	av, bv := a.Value, b.Value
-	if av == nil {
-		av = zero
-	}
-	if bv == nil {
-		bv = zero
-	}
-	return bytes.Equal(a.To, b.To) && bytes.Equal(a.Data, b.Data) && av.Cmp(bv) == 0 && a.Gas == b.Gas
-}
 
 // newID is a random UUID, version 4.
 func newID() (id pending.ID) {
