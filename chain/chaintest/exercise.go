@@ -67,6 +67,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"Probe", probe},
 		{"ProbeDropped", dropped},
 		{"Inclusions", inclusions},
+		{"InclusionsOfSubmitted", inclusionsOfSubmitted},
 		{"Find", findSlot},
 		{"HeadsFollow", follow},
 		{"HeadsReorg", reorg},

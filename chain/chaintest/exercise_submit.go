@@ -1,6 +1,8 @@
 package chaintest
 
 import (
+	"slices"
+
 	"github.com/conchhq/conch/chain"
 )
 
@@ -125,12 +127,21 @@ func dropped(t *trial) {
 	t.seen(chain.Included, ours)
 }
 
-func inclusions(t *trial) {
+func inclusions(t *trial) { t.inclusions(false) }
+
+// inclusionsOfSubmitted: what was handed over is known to the driver, what was not is in
+// the same block.
+func inclusionsOfSubmitted(t *trial) { t.inclusions(true) }
+
+func (t *trial) inclusions(submitted bool) {
 	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
 	first := t.next(chain.Best)
 	bad := t.Bad
 	bad.Gas = t.BadGas
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 2, Call: bad})
+	if submitted {
+		t.submit(chain.Accepted, ours...)
+	}
 	foreign := t.Foreign(first + 1)
 	t.Seal(ours[0], foreign, ours[1])
 	at := t.seen(chain.Included, ours[0])[0].Block
@@ -148,6 +159,11 @@ func inclusions(t *trial) {
 		if got[i] != want[i] {
 			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
+	}
+	again, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+	t.ok(err)
+	if !slices.Equal(again, got) {
+		t.Errorf("asked again, it says %+v", again)
 	}
 	if none, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor}); err != nil || len(none) != 0 {
 		t.Errorf("who sent nothing: %v, %v", none, err)

@@ -22,6 +22,7 @@ type Chain struct {
 	endpoint *endpoint
 	signers  map[chain.Account]Signer
 	memory   *chain.Memory
+	handed   handed
 
 	mu    sync.Mutex
 	facts *facts // what is known of the endpoint; nil until it has answered

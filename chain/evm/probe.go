@@ -2,15 +2,12 @@ package evm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
@@ -74,130 +71,6 @@ func (c *Chain) canonical(ctx context.Context, at map[uint64]chain.Hash) error {
 		at[n] = headers[i].block().Hash
 	}
 	return nil
-}
-
-// transaction is what is needed of one in a block. Some kinds, of chains with ideas
-// of their own, can not be decoded; none of ours is of these.
-type transaction struct {
-	Hash  common.Hash     `json:"hash"`
-	From  *common.Address `json:"from"`
-	Nonce hexutil.Uint64  `json:"nonce"`
-}
-
-// Inclusions implements chain.Chain.
-func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
-	if _, err := c.known(ctx); err != nil {
-		return nil, err
-	}
-	_, ours, err := c.sent(ctx, "eth_getBlockByHash", block.Hash, accounts)
-	if err != nil || len(ours) == 0 {
-		return nil, err
-	}
-	failed, err := c.failures(ctx, block.Hash, ours)
-	if err != nil {
-		return nil, err
-	}
-	for i := range ours {
-		ours[i].Failed = failed[ours[i].Hash]
-	}
-	return ours, nil
-}
-
-// sent lists the transactions of the accounts in a block, named as the method wants.
-func (c *Chain) sent(ctx context.Context, method string, name any, accounts []chain.Account) (chain.Block, []chain.Inclusion, error) {
-	var b *struct {
-		header
-		Transactions []rawTransaction `json:"transactions"`
-	}
-	if err := c.all(ctx, []rpc.BatchElem{{Method: method, Args: []any{name, true}, Result: &b}}); err != nil {
-		return chain.Block{}, nil, err
-	}
-	if b == nil {
-		return chain.Block{}, nil, fmt.Errorf("%w: block %v", chain.ErrNotFound, name)
-	}
-	wanted := map[chain.Account]bool{}
-	for _, a := range accounts {
-		wanted[a] = true
-	}
-	var ours []chain.Inclusion
-	for _, raw := range b.Transactions {
-		from, err := raw.sender()
-		if err != nil {
-			return chain.Block{}, nil, fmt.Errorf("block %v: %w", name, err)
-		}
-		if a := chain.Account(from[:]); wanted[a] {
-			ours = append(ours, chain.Inclusion{Account: a, Index: uint64(raw.tx.Nonce), Hash: chain.Hash(raw.tx.Hash[:])})
-		}
-	}
-	return b.block(), ours, nil
-}
-
-// rawTransaction keeps its text for the case that the node does not name the sender.
-type rawTransaction struct {
-	tx   transaction
-	text []byte
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *rawTransaction) UnmarshalJSON(text []byte) error {
-	if err := json.Unmarshal(text, &r.tx); err != nil {
-		return err
-	}
-	if r.tx.From == nil {
-		r.text = append([]byte(nil), text...)
-	}
-	return nil
-}
-
-// sender is who the node says it is, or else who signed.
-func (r rawTransaction) sender() (common.Address, error) {
-	if r.tx.From != nil {
-		return *r.tx.From, nil
-	}
-	var tx types.Transaction
-	if err := tx.UnmarshalJSON(r.text); err != nil {
-		return common.Address{}, fmt.Errorf("a transaction without a sender: %w", err)
-	}
-	return types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
-}
-
-type receipt struct {
-	Hash   common.Hash     `json:"transactionHash"`
-	Status *hexutil.Uint64 `json:"status"`
-}
-
-// failures tells which transactions of a block had no effect.
-func (c *Chain) failures(ctx context.Context, block chain.Hash, ours []chain.Inclusion) (map[chain.Hash]bool, error) {
-	var receipts []*receipt
-	calls := []rpc.BatchElem{{Method: "eth_getBlockReceipts", Args: []any{block}, Result: &receipts}}
-	err := c.all(ctx, calls)
-	if _, _, understood := answered(err); understood { // some clients lack the method
-		receipts, err = c.receipts(ctx, ours)
-	}
-	if err != nil {
-		return nil, err
-	}
-	failed := map[chain.Hash]bool{}
-	for _, r := range receipts {
-		if r != nil && r.Status != nil {
-			failed[chain.Hash(r.Hash[:])] = *r.Status == 0
-		}
-	}
-	for _, in := range ours {
-		if _, known := failed[in.Hash]; !known {
-			return nil, fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in.Hash, block)
-		}
-	}
-	return failed, nil
-}
-
-func (c *Chain) receipts(ctx context.Context, ours []chain.Inclusion) ([]*receipt, error) {
-	receipts := make([]*receipt, len(ours))
-	calls := make([]rpc.BatchElem, len(ours))
-	for i, in := range ours {
-		calls[i] = rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{in.Hash}, Result: &receipts[i]}
-	}
-	return receipts, c.all(ctx, calls)
 }
 
 // Find implements chain.Chain. The account's index grows with the blocks, so the one

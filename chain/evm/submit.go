@@ -31,6 +31,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	}
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
+		c.handed.add(attempts[from:to])
 		if err := c.submit(ctx, attempts[from:to], outcomes[from:to]); err != nil {
 			// The rest waits for the same silence, and the order would be lost.
 			fill(outcomes[from:], chain.Outcome{Text: err.Error()})
