@@ -31,7 +31,9 @@ type Memory struct {
 
 type memorySlot struct {
 	Slot
-	last Change
+	last  Change
+	epoch int64 // of the leader whose change it is
+	write uint64
 }
 
 // Accept stores an intent, or returns the one that was stored under the same key.
@@ -256,14 +258,17 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		s.byID[r.Intent].Fate, s.byID[r.Intent].Why = Rejected, r.Why
 	}
 	for _, c := range b.Changes {
-		s.change(b.Account, c)
+		s.change(t, b, c)
 	}
 	return nil
 }
 
-func (s *Memory) change(account chain.Account, c Change) {
-	one := s.slots[account][c.Index]
-	one.last = c
+func (s *Memory) change(t fence.Token, b Batch, c Change) {
+	one := s.slots[b.Account][c.Index]
+	if t.Epoch < one.epoch || t.Epoch == one.epoch && b.Number <= one.write {
+		return // it comes late
+	}
+	one.last, one.epoch, one.write = c, t.Epoch, b.Number
 	if one.Intent == nil {
 		return
 	}

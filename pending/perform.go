@@ -49,7 +49,7 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 // write stores a batch while the gate's fenced door is open; the store's own fence
 // refuses it after that.
 func (l *loop) write(ctx context.Context, b Batch) error {
-	b.Account = l.Account
+	b.Account, b.Number = l.Account, l.writes.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
 	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error { return l.Store.Write(ctx, l.token, b) })

@@ -253,7 +253,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("after up: %+v", s)
 		}
 	}
-	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 3 of 3") {
+	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 4 of 4") {
 		t.Errorf("migrate status prints %q", text)
 	}
 	holder := leader(t, db, "payments", "one")

@@ -84,6 +84,31 @@ func lateAttempts(t *testing.T, f Fixture) {
 	f.wantAttempts(t, "[0a false 0c false]")
 }
 
+// A write that nobody waits for any more comes after the next one of the same leader:
+// what it says of a slot was true once, and neither the slot nor its intent hears it.
+func aLateSaveSaysNothing(t *testing.T, f Fixture) {
+	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, &other.ID)}})
+	late := pending.Batch{Account: Account, Number: writes.Add(1), Changes: []pending.Change{
+		{Index: 0, Status: pending.Broadcast, Hash: "0a"}, final(1, pending.Finalized, pending.Done),
+	}}
+	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done)}})
+	for range 2 { // and once more: it is not told apart from what came in time
+		if err := f.Store.Write(t.Context(), f.Current, late); err != nil {
+			t.Fatal(err)
+		}
+		if r := f.record(t, in.ID); r.Fate != pending.Done || r.Last.Status != pending.Finalized || r.Last.Block.Number != 3 {
+			t.Errorf("said late: %+v", r)
+		}
+		if r := f.record(t, other.ID); r.Fate != pending.Done || r.Last.Status != pending.Finalized {
+			t.Errorf("nobody has said anything later of this one: %+v", r)
+		}
+	}
+	if snap := f.load(t, 2); len(snap.Slots) != 0 {
+		t.Errorf("%+v", snap)
+	}
+}
+
 func final(index uint64, status pending.Status, fate pending.Fate) pending.Change {
 	return pending.Change{
 		Index: index, Status: status, Intent: fate, Hash: attempt(index, "a").Hash, Block: chain.Block{Number: 3, Hash: "b3"},

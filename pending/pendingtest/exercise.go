@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -47,6 +48,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"BigCalls":                    bigCalls,
 		"AttemptsAreAdded":            attemptsAreAdded,
 		"LateAttempts":                lateAttempts,
+		"ALateSaveSaysNothing":        aLateSaveSaysNothing,
 		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
 		"AForeignOneFreesItsIntent":   aForeignOneFreesItsIntent,
 		"TheCancelledGetNoSlot":       theCancelledGetNoSlot,
@@ -90,9 +92,12 @@ func slot(index uint64, id *pending.ID) pending.Slot {
 	return pending.Slot{Index: index, Intent: id, Since: 7, Attempts: []pending.Attempt{attempt(index, "a")}}
 }
 
+// writes numbers the batches of all tests: each is later than the one before.
+var writes atomic.Uint64
+
 func (f Fixture) write(t *testing.T, b pending.Batch) {
 	t.Helper()
-	b.Account = Account
+	b.Account, b.Number = Account, writes.Add(1)
 	if err := f.Store.Write(t.Context(), f.Current, b); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,10 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-var current = fence.Token{Scope: "s", Epoch: 2, Holder: "a"}
+var (
+	current = fence.Token{Scope: "s", Epoch: 2, Holder: "a"}
+	writes  atomic.Uint64 // of all tests: each later than the one before
+)
 
 // shelf is a store whose database the test looks into.
 type shelf struct {
@@ -35,7 +39,7 @@ func openShelf(t *testing.T) shelf {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return shelf{pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"}), t, db, db.Connect(t)}
+	return shelf{pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"}), t, db, db.Connect(t)}
 }
 
 func (s shelf) accept(key string) pending.Intent {
@@ -56,7 +60,7 @@ func (s shelf) done(index uint64, in pending.Intent) {
 
 func (s shelf) write(b pending.Batch) {
 	s.t.Helper()
-	b.Account = pendingtest.Account
+	b.Account, b.Number = pendingtest.Account, writes.Add(1)
 	if err := s.Write(s.t.Context(), current, b); err != nil {
 		s.t.Fatal(err)
 	}

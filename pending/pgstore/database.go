@@ -76,7 +76,7 @@ func (d *Database) Close() { d.pool.Close() }
 
 // Store keeps the transactions of one chain. It writes under the fence.
 func (d *Database) Store(chainID, creator string) *Store {
-	return New(Config{Pool: d.pool, Chain: chainID, Fenced: true, Creator: creator})
+	return New(Config{Pool: d.pool, Chain: chainID, Creator: creator})
 }
 
 // Check looks whether the tables are there and known to this program.

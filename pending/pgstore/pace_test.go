@@ -124,7 +124,7 @@ func TestLongHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"})
+	s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
 	index := uint64(2_000_000)
 	life := func() {
 		in := s.accept(fmt.Sprint(index))

@@ -32,8 +32,8 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // SchemaMin and SchemaMax bound the versions of the tables that this program works
 // with: version N works with programs N and N − 1.
 const (
-	SchemaMin = 3
-	SchemaMax = 3
+	SchemaMin = 4
+	SchemaMax = 4
 )
 
 // SchemaError says that the tables do not fit this program.

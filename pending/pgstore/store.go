@@ -15,12 +15,9 @@ import (
 
 // Config is where and for which chain.
 type Config struct {
-	Pool  *pgxpool.Pool // its owner closes it
-	Chain string        // as in chain.Description.ID
-	// Fenced has every write end with conch.fence. Only a deployment of one copy, which
-	// has no leadership, may do without.
-	Fenced  bool
-	Creator string // whoever accepts intents here
+	Pool    *pgxpool.Pool // its owner closes it
+	Chain   string        // as in chain.Description.ID
+	Creator string        // whoever accepts intents here
 }
 
 // Store keeps one chain's pending transactions. It is safe for concurrent use.

@@ -47,7 +47,7 @@ func open(t *testing.T) *pgstore.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"})
+	return pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
 }
 
 func TestStore(t *testing.T) {
@@ -125,7 +125,7 @@ func TestNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Fenced: true, Creator: "test"})
+	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
 	ear := db.Connect(t)
 	if _, err := ear.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestAGapInAnotherHistory(t *testing.T) {
 	}
 	t.Cleanup(pool.Close)
 	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
-	token := fence.Token{Scope: "s"}
+	token := fence.Token{Scope: "s", Epoch: 2}
 	signed := func(index uint64, id *pending.ID) pending.Batch {
 		return pending.Batch{Account: pendingtest.Account, New: []pending.Slot{{Index: index, Intent: id, Attempts: []pending.Attempt{
 			{Signed: chain.Signed{Index: index, Hash: "h", Bytes: []byte("b")}, Filler: id == nil},

@@ -21,10 +21,8 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	s.queueSlots(&batch, t, b)
 	s.queueAttempts(&batch, b)
 	s.queueRejects(&batch, b)
-	s.queueChanges(&batch, b)
-	if s.cfg.Fenced {
-		batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
-	}
+	s.queueChanges(&batch, t, b)
+	batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
 	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
 }
 
@@ -69,8 +67,9 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		return // a gap was closed, which says nothing of what else was lost
 	}
 	batch.Queue(`
-		UPDATE conch.pending_accounts a SET system_id = h.system_id, timeline = h.timeline FROM conch.pending_history() h
-		 WHERE a.chain = $1 AND a.account = $2 AND (a.system_id, a.timeline) <> (h.system_id, h.timeline)`,
+		UPDATE conch.pending_accounts SET system_id = (conch.pending_history()).system_id, timeline = (conch.pending_history()).timeline
+		 WHERE chain = $1 AND account = $2
+		   AND (system_id, timeline) <> ((conch.pending_history()).system_id, (conch.pending_history()).timeline)`,
 		s.cfg.Chain, []byte(b.Account))
 }
 
@@ -119,8 +118,10 @@ func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 	}
 }
 
-// queueChanges stores what became of slots, and of their intents where that is decided.
-func (s *Store) queueChanges(batch *pgx.Batch, b pending.Batch) {
+// queueChanges stores what became of slots, and of their intents where that is decided,
+// unless a later write of this leader, or one of a later leader, has said so already. The
+// intent is the one from before: what is done again has none in its old slot afterwards.
+func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return
 	}
@@ -141,27 +142,24 @@ func (s *Store) queueChanges(batch *pgx.Batch, b pending.Batch) {
 		}
 		blocks = append(blocks, block)
 	}
-	// The intents first: what is done again has no intent in its old slot afterwards.
 	batch.Queue(`
+		WITH moved AS (
+			UPDATE conch.pending_transactions t
+			   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
+			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
+			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $10, write = $11
+			  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*, was.intent, was.final
+			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
+			               AS c(nonce, hash, state, block, number, failed, fate),
+			               LATERAL (SELECT intent, final FROM conch.pending_transactions
+			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
+			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce AND (t.epoch, t.write) < ($10, $11)
+			RETURNING c.nonce, c.fate, c.intent, c.final)
 		UPDATE conch.intents i
-		   SET fate = CASE WHEN c.fate <> 'again' THEN c.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END, nonce = CASE WHEN c.fate = 'again' THEN NULL ELSE i.nonce END
-		  FROM (SELECT c.nonce, c.fate, t.intent
-		          FROM unnest($3::bigint[], $4::text[]) AS c(nonce, fate),
-		               LATERAL (SELECT intent, final FROM conch.pending_transactions
-		                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) t
-		         WHERE c.fate <> 'open' OR t.final OFFSET 0) c
-		 WHERE i.id = c.intent AND i.nonce = c.nonce AND i.fate <> c.fate`,
-		s.cfg.Chain, []byte(b.Account), nonces, fates)
-	batch.Queue(`
-		UPDATE conch.pending_transactions t
-		   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
-		       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
-		       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp()
-		  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*
-		          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
-		               AS c(nonce, hash, state, block, number, failed, fate) OFFSET 0) c
-		 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce`,
-		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates)
+		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
+		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END
+		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND i.fate <> m.fate AND (m.fate <> 'open' OR m.final)`,
+		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number))
 }
 
 func uuid(id *pending.ID) pgtype.UUID {
