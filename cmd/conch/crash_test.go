@@ -66,7 +66,7 @@ func (d *devnode) buries(db string) {
 }
 
 // Killed between the commit of the signed bytes and the first of them that leaves: the
-// successor sends those very bytes. (S15, S20)
+// successor sends those very bytes. (S15, S20, D6)
 func TestKilledBetweenPersistAndSend(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)

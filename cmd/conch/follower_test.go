@@ -54,7 +54,7 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 // A follower accepts, sends nothing, and shows what the leader does; whoever listens
 // is told, with the block as soon as there is one; and the leader finds what no
 // notification told it of. The call is of 64 kB, which none could carry. (S19, S23,
-// S24, S25, S26)
+// S24, S25, S26, D7)
 func TestAFollowerAcceptsAndTells(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)

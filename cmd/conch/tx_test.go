@@ -186,7 +186,7 @@ func TestTheChainIsAwayOrAnother(t *testing.T) {
 	tellsNoSecret(t, n.text())
 }
 
-// With the database away nothing is accepted: 503, and the gate is shut.
+// With the database away nothing is accepted: 503, and the gate is shut. (D2)
 func TestNoDatabaseNoIntent(t *testing.T) {
 	t.Parallel()
 	chain := startDevnode(t)
