@@ -92,7 +92,6 @@ type loop struct {
 	work    sync.WaitGroup
 	height  atomic.Uint64 // of the head, as last told
 	final   atomic.Uint64 // of the last finalized block, as last told
-	writes  atomic.Uint64 // how many were begun
 }
 
 // lull is how soon after a notification it is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -46,10 +47,14 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	return Loaded{Snapshot: snapshot, Best: best, Final: final}, err
 }
 
+// writes numbers what is written. A term is led in one process alone, but its work there
+// may end and begin anew: the numbers go on.
+var writes atomic.Uint64
+
 // write stores a batch while the gate's fenced door is open; the store's own fence
 // refuses it after that.
 func (l *loop) write(ctx context.Context, b Batch) error {
-	b.Account, b.Number = l.Account, l.writes.Add(1)
+	b.Account, b.Number = l.Account, writes.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
 	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error { return l.Store.Write(ctx, l.token, b) })

@@ -39,8 +39,8 @@ type Archiver interface {
 // Batch is what one transaction writes.
 type Batch struct {
 	Account chain.Account
-	// Number rises with every write of a leader: what comes late, after one with a higher
-	// number, changes no slot that the other has changed.
+	// Number rises from write to write of a term: what comes late changes no slot that
+	// one with a higher number, or one of a later term, has changed.
 	Number   uint64
 	New      []Slot // with their intents and first attempts
 	Attempts []Slot // further ones for slots that exist, refused if others were stored meanwhile

@@ -3,7 +3,6 @@ package pending_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -141,6 +140,13 @@ func (w *world) accept(n int) {
 func (w *world) promote(ctx context.Context) {
 	w.mu.Lock()
 	w.epoch++
+	w.mu.Unlock()
+	w.lead(ctx)
+}
+
+// lead has somebody lead in the present term.
+func (w *world) lead(ctx context.Context) {
+	w.mu.Lock()
 	token := fence.Token{Scope: "sender", Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	w.mu.Unlock()
 	clock := func() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
@@ -159,7 +165,7 @@ func (w *world) promote(ctx context.Context) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lead, kill := context.WithCancel(ctx)
+	led, kill := context.WithCancel(ctx)
 	l := &leader{done: make(chan struct{})}
 	l.kill = func() {
 		l.killed.Store(true)
@@ -167,136 +173,10 @@ func (w *world) promote(ctx context.Context) {
 	}
 	go func() {
 		defer close(l.done)
-		_ = m.Lead(lead, gate, token)
+		_ = m.Lead(led, gate, token)
 	}()
 	w.leaders = append(w.leaders, l)
 	w.lines = append(w.lines, line)
-}
-
-func (w *world) trouble(ctx context.Context) {
-	line := w.lines[len(w.lines)-1]
-	latest := w.leaders[len(w.leaders)-1]
-	switch w.rand.IntN(24) {
-	case 0: // kill -9
-		latest.kill()
-		w.promote(ctx)
-	case 1: // stopped, deposed, and going on
-		w.promote(ctx)
-	case 2:
-		line.LoseAnswers(0.3)
-	case 3:
-		line.LoseCalls(0.3)
-	case 4:
-		line.SetDown(true)
-	case 5:
-		for _, l := range w.lines {
-			l.SetDown(false)
-			l.LoseAnswers(0)
-			l.LoseCalls(0)
-		}
-	case 6:
-		w.node.Drop()
-	case 7:
-		w.node.Resurrect()
-	case 8:
-		w.node.Reorg(w.shallow(w.rand.IntN(3)), nil)
-	case 9: // a node killed: its head goes back
-		w.node.Restart(w.shallow(w.rand.IntN(3)))
-	case 10: // somebody else has the key
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
-			w.node.Seal(w.somebody(next))
-		}
-	case 11:
-		w.node.SetBaseFee(int64(100 + w.rand.IntN(400)))
-	case 12:
-		w.store.lose(0.3)
-	case 13:
-		w.store.lose(0)
-	case 14:
-		line.Delay(time.Duration(w.rand.IntN(800)) * time.Millisecond)
-	case 15:
-		line.LoseNextAnswer("Submit")
-	case 16: // killed between the store and the node
-		line.Watch(func(call string) {
-			if call == "Submit" {
-				latest.kill()
-			}
-		})
-		w.later(ctx)
-	case 17: // killed after a write, before anything follows from it
-		w.store.after(latest.kill)
-		w.later(ctx)
-	case 18: // somebody else's waits in the pool under an index that is, or will be, ours
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
-			w.judge.Submit(ctx, []chain.Signed{w.somebody(next + uint64(w.rand.IntN(8)))})
-		}
-	case 19: // a node's index of transactions is behind
-		w.forget.Store(!w.forget.Load())
-	case 20: // below what was final
-		if w.unreal {
-			w.node.Restart(min(4+w.rand.IntN(4), w.height()))
-		}
-	case 22, 23: // it shall not be done after all
-		if len(w.ids) > 0 {
-			if err := w.store.Cancel(ctx, w.ids[len(w.ids)-1-w.rand.IntN(min(8, len(w.ids)))]); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-	case 21: // one of somebody else's is in the chain, and then it never was
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
-			w.node.Seal(w.somebody(next))
-			time.Sleep(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
-			w.node.Restart(w.shallow(3))
-		}
-	}
-}
-
-// somebody else has the key.
-func (w *world) somebody(index uint64) chain.Signed {
-	tx := w.node.Foreign(w.from, index)
-	w.foreign[tx.Hash] = true
-	return tx
-}
-
-// later promotes another, a little after one was or will be killed.
-func (w *world) later(ctx context.Context) {
-	time.Sleep(2 * time.Second)
-	w.promote(ctx)
-}
-
-func (w *world) height() int {
-	for turn, err := range w.judge.Heads(w.t.Context(), chain.Block{}) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if turn.Kind == chain.Applied {
-			return int(turn.Block.Number)
-		}
-	}
-	return 0
-}
-
-const depth = 4
-
-// shallow bounds a reorganisation to what is not final.
-func (w *world) shallow(blocks int) int {
-	height := w.height()
-	w.peak = max(w.peak, height)
-	return max(0, min(blocks, height-max(0, w.peak-depth)))
-}
-
-func (w *world) heal(ctx context.Context) {
-	w.store.lose(0)
-	for _, l := range w.lines {
-		l.SetDown(false)
-		l.LoseAnswers(0)
-		l.LoseCalls(0)
-		l.Delay(0)
-	}
-	w.forget.Store(false)
-	if w.rand.IntN(2) == 0 || w.leaders[len(w.leaders)-1].killed.Load() {
-		w.promote(ctx)
-	}
 }
 
 func (w *world) settled() bool {
@@ -358,68 +238,4 @@ func (w *world) verdict() {
 	if len(w.ids) == 0 || len(done)+cancelled != len(w.ids) && !told && !w.t.Failed() {
 		w.t.Errorf("%d intents, %d done, %d cancelled", len(w.ids), len(done), cancelled)
 	}
-}
-
-// faultyStore loses writes, or the answers to them.
-type faultyStore struct {
-	*pending.Memory
-	mu   sync.Mutex
-	rand *rand.Rand
-	part float64
-	then func()
-}
-
-// after calls f once after the next write.
-func (s *faultyStore) after(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.then = f
-}
-
-func (s *faultyStore) lose(part float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.part = part
-}
-
-var errLine = errors.New("the line to the database broke")
-
-func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
-	s.mu.Lock()
-	before, after := s.rand.Float64() < s.part/2, s.rand.Float64() < s.part/2
-	s.mu.Unlock()
-	if before {
-		return errLine
-	}
-	err := s.Memory.Write(ctx, t, b)
-	s.mu.Lock()
-	then := s.then
-	if err == nil {
-		s.then = nil
-	}
-	s.mu.Unlock()
-	if err == nil && then != nil {
-		then()
-	}
-	if err == nil && after {
-		return errLine
-	}
-	return err
-}
-
-// forgetful is a node that at times does not find what is in its blocks.
-type forgetful struct {
-	chain.Chain
-	rand   *rand.Rand
-	forget *atomic.Bool
-}
-
-func (f forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
-	seen, err := f.Chain.Probe(ctx, hashes)
-	for i := range seen {
-		if f.forget.Load() && f.rand.IntN(2) == 0 {
-			seen[i] = chain.Sighting{}
-		}
-	}
-	return seen, err
 }

@@ -17,7 +17,8 @@ type Config struct {
 	// Depth is how many blocks below the head a block is final; 0: by Finalize alone.
 	Depth uint64
 	// PerAccount and Pool limit the pool; 0: no limit. What is above PerAccount is
-	// refused, what is above Pool is acknowledged and dropped, as real nodes do.
+	// refused, unless its index is below another's, which then is dropped; what is above
+	// Pool is acknowledged and dropped, as real nodes do.
 	PerAccount, Pool int
 	BlockGas         uint64 // 30 million unless given
 	BaseFee, MinTip  int64  // 100 and 1 unless given

@@ -65,7 +65,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 		return chain.Outcome{Verdict: chain.NoFunds, Text: "insufficient funds"}
 	case old != nil && !replaces(tx, old.transaction):
 		return chain.Outcome{Verdict: chain.Underpriced, Text: "replacement underpriced"}
-	case old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount:
+	case old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount && !p.yields(at):
 		return chain.Outcome{Verdict: chain.Full, Text: "account limit exceeded"}
 	case old == nil && p.node.cfg.Pool > 0 && len(p.slots) >= p.node.cfg.Pool:
 		p.node.lost = append(p.node.lost, signed)
@@ -81,6 +81,23 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	p.by[signed.Hash] = at
 	p.count[tx.account()]++
 	return chain.Outcome{Verdict: chain.Accepted}
+}
+
+// yields makes room for an index by dropping the account's last, if that is higher: a
+// pool keeps what can be executed first.
+func (p *pool) yields(to slot) bool {
+	last := to
+	for at := range p.slots {
+		if at.account == to.account && at.index > last.index {
+			last = at
+		}
+	}
+	if last == to {
+		return false
+	}
+	p.node.lost = append(p.node.lost, p.slots[last].signed)
+	p.remove(p.slots[last].signed.Hash)
+	return true
 }
 
 // committed is what the account's other slots in the pool may cost.

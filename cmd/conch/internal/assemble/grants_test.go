@@ -217,7 +217,7 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	}
 	roles := map[string]string{"node": c.node, "fence": c.fence, "observer": c.observer}
 	needs := maps.Clone(needs)
-	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent"} {
+	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
 	}
 	open := maps.Clone(needs)

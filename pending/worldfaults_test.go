@@ -1,0 +1,87 @@
+package pending_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// faultyStore loses writes, or the answers to them, or carries them out when nobody
+// waits for them any more.
+type faultyStore struct {
+	*pending.Memory
+	mu   sync.Mutex
+	rand *rand.Rand
+	part float64
+	then func()
+	late []func()
+}
+
+// after calls f once after the next write.
+func (s *faultyStore) after(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.then = f
+}
+
+func (s *faultyStore) lose(part float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = part
+}
+
+var errLine = errors.New("the line to the database broke")
+
+func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
+	s.mu.Lock()
+	before, after := s.rand.Float64() < s.part/2, s.rand.Float64() < s.part/2
+	if before && s.rand.IntN(2) == 0 {
+		s.late = append(s.late, func() { _ = s.Memory.Write(context.WithoutCancel(ctx), t, b) })
+	}
+	s.mu.Unlock()
+	if before {
+		return errLine
+	}
+	err := s.Memory.Write(ctx, t, b)
+	s.mu.Lock()
+	then, late := s.then, s.late
+	if err == nil {
+		s.then, s.late = nil, nil
+	}
+	s.mu.Unlock()
+	for _, write := range late {
+		if err == nil {
+			write()
+		}
+	}
+	if err == nil && then != nil {
+		then()
+	}
+	if err == nil && after {
+		return errLine
+	}
+	return err
+}
+
+// forgetful is a node that at times does not find what is in its blocks.
+type forgetful struct {
+	chain.Chain
+	rand   *rand.Rand
+	forget *atomic.Bool
+}
+
+func (f forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+	seen, err := f.Chain.Probe(ctx, hashes)
+	for i := range seen {
+		if f.forget.Load() && f.rand.IntN(2) == 0 {
+			seen[i] = chain.Sighting{}
+		}
+	}
+	return seen, err
+}
