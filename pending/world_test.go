@@ -123,6 +123,9 @@ func (w *world) live() {
 	w.verdict()
 }
 
+// wait passes virtual time.
+func (w *world) wait(d time.Duration) { time.Sleep(d) }
+
 func (w *world) accept(n int) {
 	for range n {
 		key := fmt.Sprint(len(w.ids))

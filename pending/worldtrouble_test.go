@@ -79,7 +79,7 @@ func (w *world) trouble(ctx context.Context) {
 	case 21: // one of somebody else's is in the chain, and then it never was
 		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
 			w.node.Seal(w.somebody(next))
-			time.Sleep(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
+			w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
 			w.node.Restart(w.shallow(3))
 		}
 	case 24: // its work ends and begins anew, in one term
@@ -98,7 +98,7 @@ func (w *world) somebody(index uint64) chain.Signed {
 
 // later promotes another, a little after one was or will be killed.
 func (w *world) later(ctx context.Context) {
-	time.Sleep(2 * time.Second)
+	w.wait(2 * time.Second)
 	w.promote(ctx)
 }
 

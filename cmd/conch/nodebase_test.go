@@ -64,7 +64,6 @@ func page(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-
 // The database restarts under a node: the gate shuts, the log is loud, and it
 // comes back by itself. (S21, F5)
 func TestTheDatabaseRestarts(t *testing.T) {
