@@ -71,7 +71,7 @@ func TestTwoLeaders(t *testing.T) {
 	chain.starves(t, db)
 	signed := attempts(t, db)
 
-	following := one.count("leadership following")
+	following, sent := one.count("leadership following"), len(border.passed()) // not one on a busy machine
 	close(late)
 	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -81,8 +81,8 @@ func TestTwoLeaders(t *testing.T) {
 	asked := many.acknowledged()
 	maps.Copy(asked, more.acknowledged())
 	judge(t, chain, db.URL, asked)
-	if n := len(border.passed()); n != 1 {
-		t.Errorf("the first sent %d times, after it was deposed as well", n)
+	if n := len(border.passed()); n != sent && one.count("leadership acquired") == 1 { // nor has it led again
+		t.Errorf("the first sent %d times after it was deposed", n-sent)
 	}
 	if chain.history()[0].Hash == signed[0][0] {
 		t.Error("what came late and pays less is on the chain")
