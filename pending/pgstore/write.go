@@ -22,8 +22,13 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	s.queueAttempts(&batch, b)
 	s.queueRejects(&batch, b)
 	s.queueChanges(&batch, t, b)
-	batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
+	queueFence(&batch, t)
 	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+}
+
+// queueFence ends a batch: what stands before it is undone if the token is stale.
+func queueFence(batch *pgx.Batch, t fence.Token) {
+	batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
 }
 
 // byIndex has the planner fetch the rows of a batch one by one, by their keys, rather
