@@ -123,7 +123,7 @@ func (w *world) live() {
 	w.verdict()
 }
 
-// wait passes virtual time.
+// wait passes virtual time: a world lives in a bubble of synctest.
 func (w *world) wait(d time.Duration) { time.Sleep(d) }
 
 func (w *world) accept(n int) {

@@ -313,3 +313,27 @@ func headOf(t *testing.T, node *chaintest.Node) chain.Block {
 	}
 	return chain.Block{}
 }
+
+// As go-ethereum does: at its limit an account's last makes room for what is executed
+// before it, and nothing else does.
+func TestAFullPoolTakesWhatTheOthersWaitFor(t *testing.T) {
+	node := chaintest.New(chaintest.Config{PerAccount: 2})
+	alice := node.Account("alice", rich)
+	line := node.Line()
+	var all []chain.Signed
+	for index := range uint64(4) {
+		all = append(all, node.Foreign(alice, index))
+	}
+	for _, c := range []struct {
+		index int
+		want  chain.Verdict
+	}{{1, chain.Accepted}, {2, chain.Accepted}, {3, chain.Full}, {0, chain.Accepted}} {
+		if v := verdict(t, line, all[c.index]); v != c.want {
+			t.Errorf("%d is %v, want %v", c.index, v, c.want)
+		}
+	}
+	node.Mine()
+	if next, err := line.Next(t.Context(), alice, chain.Best); next != 2 || err != nil {
+		t.Errorf("next %d, %v: want 0 and 1 executed, and 2 to have made room", next, err)
+	}
+}

@@ -65,11 +65,14 @@ func (p *pool) add(raw []byte) chain.Outcome {
 		return chain.Outcome{Verdict: chain.NoFunds, Text: "insufficient funds"}
 	case old != nil && !replaces(tx, old.transaction):
 		return chain.Outcome{Verdict: chain.Underpriced, Text: "replacement underpriced"}
-	case old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount && !p.yields(at):
+	case old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount && p.last(at) == at:
 		return chain.Outcome{Verdict: chain.Full, Text: "account limit exceeded"}
 	case old == nil && p.node.cfg.Pool > 0 && len(p.slots) >= p.node.cfg.Pool:
 		p.node.lost = append(p.node.lost, signed)
 		return chain.Outcome{Verdict: chain.Accepted} // which is a lie, as real nodes tell it
+	}
+	if old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount {
+		p.drop(p.last(at))
 	}
 	costs := p.committed(at)
 	if old != nil {
@@ -83,21 +86,21 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	return chain.Outcome{Verdict: chain.Accepted}
 }
 
-// yields makes room for an index by dropping the account's last, if that is higher: a
-// pool keeps what can be executed first.
-func (p *pool) yields(to slot) bool {
+// last is the highest slot of the account, if to is added.
+func (p *pool) last(to slot) slot {
 	last := to
 	for at := range p.slots {
 		if at.account == to.account && at.index > last.index {
 			last = at
 		}
 	}
-	if last == to {
-		return false
-	}
-	p.node.lost = append(p.node.lost, p.slots[last].signed)
-	p.remove(p.slots[last].signed.Hash)
-	return true
+	return last
+}
+
+// drop forgets what was accepted: a pool that is full keeps what can be executed first.
+func (p *pool) drop(at slot) {
+	p.node.lost = append(p.node.lost, p.slots[at].signed)
+	p.remove(p.slots[at].signed.Hash)
 }
 
 // committed is what the account's other slots in the pool may cost.

@@ -37,10 +37,15 @@ func (d *devnode) empty(blocks int) {
 // meanwhile makes empty blocks, at a pace that can be followed, while something is
 // waited for.
 func (d *devnode) meanwhile(cond func() bool) func() bool {
+	return nowAndThen(func() { d.empty(1) }, cond)
+}
+
+// nowAndThen has something happen at every twentieth look at a condition.
+func nowAndThen(happens func(), cond func() bool) func() bool {
 	looks := 0
 	return func() bool {
 		if looks++; looks%20 == 0 {
-			d.empty(1)
+			happens()
 		}
 		return cond()
 	}

@@ -31,13 +31,10 @@ func TestUnderpricedSpike(t *testing.T) {
 	for chain.baseFee() < most {
 		chain.call("dev_burn", hexed(1))
 	}
-	looks := 0
-	until(t, "the alarm", func() bool { // a node that saw only the last of those blocks bids again with further ones
-		if looks++; looks%20 == 0 {
-			chain.call("dev_burn", hexed(1))
-		}
+	// A node that saw only the last of those blocks bids again with further ones.
+	until(t, "the alarm", nowAndThen(func() { chain.call("dev_burn", hexed(1)) }, func() bool {
 		return n.count("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees") > 0
-	})
+	}))
 	maps.Copy(asked, wished(t, n, 2, 3))
 	chain.call("dev_burn", hexed(6))
 	for nonce := range 2 {

@@ -75,11 +75,14 @@ func (s *Server) prepareBehind(ctx context.Context, primary *Server) error {
 // Promote makes a primary of a standby, as pg_ctl does, and returns once it takes
 // writes. Nobody tells the old primary.
 func (s *Server) Promote(ctx context.Context) error {
+	// The server looks for the file at every SIGUSR1 that its own processes send it, and
+	// takes it away: it has to be whole when it appears.
 	signal := filepath.Join(s.data(), "promote")
-	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+	whole := signal + ".new"
+	if err := os.WriteFile(whole, nil, 0o600); err != nil {
 		return err
 	}
-	if err := errors.Join(s.acc.give(signal), syscall.Kill(s.proc.pid, syscall.SIGUSR1)); err != nil {
+	if err := errors.Join(s.acc.give(whole), os.Rename(whole, signal), syscall.Kill(s.proc.pid, syscall.SIGUSR1)); err != nil {
 		return err
 	}
 	poll := time.NewTicker(readyPoll)
