@@ -193,6 +193,7 @@ func TestWakeOfACrowd(t *testing.T) {
 		hints.Inputs = append(hints.Inputs, election.Woken{Scope: fmt.Sprintf("s%05d", i*7), Holder: "another"})
 	}
 	d.answer(d.step(hints))
+	d.run(60 * time.Millisecond)
 	if len(d.tries) != 1 || len(d.tries[0].Bids) != 400 {
 		t.Errorf("%d calls", len(d.tries))
 	}

@@ -27,7 +27,7 @@ type Elector struct {
 	// Owned by the loop's goroutine.
 	session   Session
 	cautioned string // the caution of the last session
-	watches   map[int64]context.CancelFunc
+	watches   map[int64]*watch
 	waiting   map[string][]chan error // drains to be answered
 	calls     sync.WaitGroup          // goroutines that end with the loop
 	ctx       context.Context         // ends with the loop
@@ -55,7 +55,7 @@ func New(cfg Config) (*Elector, error) {
 		desks:   map[string]*desk{},
 		inputs:  make(chan Input, 256),
 		over:    make(chan struct{}),
-		watches: map[int64]context.CancelFunc{},
+		watches: map[int64]*watch{},
 		waiting: map[string][]chan error{},
 	}
 	for _, r := range cfg.Roles {
@@ -67,12 +67,17 @@ func New(cfg Config) (*Elector, error) {
 	return e, nil
 }
 
+// linger is how long a process that gave something up keeps its connections: to end
+// them costs the server several times what the successor's mint does, at the very
+// moment at which everybody waits for that.
+const linger = 50 * time.Millisecond
+
 // settings is the machine's part of the configuration.
 func (c Config) settings() Settings {
 	s := Settings{
 		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
-		LockTimeout: c.LockTimeout, RankDelay: 5 * time.Millisecond, Seed: c.Seed,
+		LockTimeout: c.LockTimeout, RankDelay: 5 * time.Millisecond, Linger: linger, Seed: c.Seed,
 	}
 	if s.Seed == 0 {
 		h := fnv.New64a()

@@ -60,15 +60,17 @@ func TestHandover(t *testing.T) {
 			t.Fatal("b must follow, a must lead")
 		}
 		before := time.Now()
-		if err := stopA(); err != nil {
-			t.Fatal(err)
-		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- stopA() }()
 		tok, err = b.Gate("s").Wait(t.Context(), fence.Act)
 		if err != nil || tok.Epoch != 2 {
 			t.Fatal(tok, err)
 		}
 		if took := time.Since(before); took > 20*time.Millisecond {
 			t.Errorf("a clean handover took %s of virtual time", took)
+		}
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
 		}
 		if err := stopB(); err != nil {
 			t.Fatal(err)

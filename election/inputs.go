@@ -26,6 +26,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 	if n := len(in.Results); n < len(m.asked) {
 		m.from = m.asked[n].place
 	}
+	before := m.renews()
 	for i, r := range in.Results {
 		s := m.asked[i]
 		if r.Outcome == Full {
@@ -62,6 +63,9 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
 		case Full:
 		}
+	}
+	if !before && m.renews() { // the mint is as good as a heartbeat
+		m.beatAt = in.Sent.Add(m.jitter(m.set.Heartbeat))
 	}
 	m.watch()
 }
@@ -165,6 +169,7 @@ func (m *Machine) deposed(s *seat) {
 
 func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.asking = nothing
+	m.leaveAt = now.Add(m.set.Linger)
 	for i, s := range m.asked {
 		said := s.saying
 		s.saying = nil
@@ -264,6 +269,10 @@ func (m *Machine) backoff(failures int) time.Duration {
 	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
 }
 
+// settling is how long a leader that has just been minted is left alone: what others
+// have to look up about it can wait, its first act can not.
+const settling = 50 * time.Millisecond
+
 // woken: something may be free. A scope that somebody has just taken is only
 // looked at, to learn whose end to wait for; a free one is tried in quick
 // succession.
@@ -285,8 +294,11 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 			s.gone, s.process = in.Process, 0
 		}
 		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
-		if in.Holder == "" {
+		switch {
+		case in.Holder == "":
 			at = max(at, s.restTill) // the news may be of our own farewell
+		case !all:
+			at = at.Add(settling) // only to learn whose end to wait for
 		}
 		switch {
 		case s.resting:

@@ -38,6 +38,7 @@ type Machine struct {
 	random  uint64
 	stop    bool
 	stopBy  fence.Instant // when the time to drain is up, once stopping
+	leaveAt fence.Instant // a stopped machine keeps its session until then
 	over    bool
 	out     []Action
 }
@@ -57,6 +58,7 @@ type Settings struct {
 	Seed           uint64        // for jitter
 	RankDelay      time.Duration // a candidate of rank n bids n times this later
 	YieldAfterStep time.Duration // a candidate that gave a scope up lets others go first
+	Linger         time.Duration // how long one that stops keeps its session after a farewell
 	Batch          int           // bids or farewells in one call; default 500
 }
 

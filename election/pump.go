@@ -11,7 +11,7 @@ func (m *Machine) pump(now fence.Instant) {
 	if m.asking != nothing {
 		return
 	}
-	if m.stop && m.settled() {
+	if m.stop && m.settled() && now >= m.leaves() {
 		m.over = true
 		if m.link.up {
 			m.do(Disconnect{})
@@ -42,6 +42,14 @@ func (m *Machine) settled() bool {
 	return true
 }
 
+// leaves is when a stopped machine that has settled lets its session go.
+func (m *Machine) leaves() fence.Instant {
+	if !m.link.up {
+		return 0
+	}
+	return min(m.leaveAt, m.stopBy)
+}
+
 func (m *Machine) wantsLink() bool {
 	if m.stop {
 		return false
@@ -57,7 +65,7 @@ func (m *Machine) wantsLink() bool {
 // beat renews all terms in one go. With none to renew it keeps the session from
 // idling away, which the mint would take for death.
 func (m *Machine) beat(now fence.Instant) bool {
-	led := slices.ContainsFunc(m.seats, func(s *seat) bool { return s.state == leading || s.draining })
+	led := m.renews()
 	if led && now < m.beatAt || !led && now < m.heardAt.Add(m.set.Lease/3) {
 		return false
 	}
@@ -73,6 +81,11 @@ func (m *Machine) beat(now fence.Instant) bool {
 	m.beatAt = now.Add(m.jitter(m.set.Heartbeat))
 	m.ask(beating, asked, Beat{Pulses: pulses})
 	return true
+}
+
+// renews: there are terms to renew.
+func (m *Machine) renews() bool {
+	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.state == leading || s.draining })
 }
 
 // part says the farewells that are due.
@@ -204,6 +217,9 @@ func (m *Machine) Next() fence.Instant {
 		if s.farewell != nil && m.link.up && idle {
 			at(m.partAt)
 		}
+	}
+	if m.stop && idle && m.settled() {
+		at(m.leaves())
 	}
 	if m.link.up && idle {
 		if led {

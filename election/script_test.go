@@ -121,6 +121,8 @@ func (s *script) settings(a map[string]string) {
 			s.set.Heartbeat = s.duration(v)
 		case "lock_timeout":
 			s.set.LockTimeout = s.duration(v)
+		case "linger":
+			s.set.Linger = s.duration(v)
 		case "seed":
 			_, _ = fmt.Sscan(v, &s.set.Seed)
 		default:

@@ -37,7 +37,7 @@ func TestEventsInOrder(t *testing.T) {
 		b.ends(stopB)
 		b.leads(a, 5*time.Second)
 		b.mint.With(func(_ time.Duration, s *electiontest.Store) { s.Restart() })
-		pass(time.Second)
+		pass(2 * time.Second)
 		b.ends(stopA)
 
 		want := []election.Kind{

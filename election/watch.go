@@ -10,25 +10,48 @@ import (
 // scopes of further holders are polled.
 const maxWatches = 8
 
+// calm is how long a wait that nobody wants any more is let go on. To cut it off costs
+// the mint a connection, and whoever has just won has better things to do; most are over
+// by then.
+const calm = time.Second
+
+// watch is a wait for the end of one process.
+type watch struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	ending *time.Timer // nil: it is wanted
+}
+
 // watch replaces the set of processes whose end is awaited.
 func (e *Elector) watch(processes []int64) {
 	keep := map[int64]bool{}
 	for _, p := range processes[:min(len(processes), maxWatches)] {
 		keep[p] = true
 	}
-	for p, cancel := range e.watches {
-		if !keep[p] {
-			cancel()
+	var spare time.Duration
+	for p, w := range e.watches {
+		switch {
+		case w.ctx.Err() != nil:
 			delete(e.watches, p)
+			continue
+		case !keep[p] && w.ending == nil:
+			w.ending = time.AfterFunc(calm, w.cancel)
+		}
+		if !keep[p] {
+			spare = 2 * linger // by then the connection of that wait serves this one
 		}
 	}
 	for p := range keep {
-		if e.watches[p] != nil {
+		if w := e.watches[p]; w != nil && (w.ending == nil || w.ending.Stop()) {
+			w.ending = nil
 			continue
 		}
 		ctx, cancel := context.WithCancel(e.ctx)
-		e.watches[p] = cancel
-		e.calls.Go(func() { e.await(ctx, p) })
+		e.watches[p] = &watch{ctx: ctx, cancel: cancel}
+		e.calls.Go(func() {
+			pause(ctx, spare)
+			e.await(ctx, p)
+		})
 	}
 }
 
