@@ -97,18 +97,6 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 
 const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-// warm has the server plan what a takeover runs, by running it for no scopes. The first
-// call on a session is slower by milliseconds than the next, and would come when
-// everybody waits for it. It may fail: then the first bid says why.
-func (s *session) warm(ctx context.Context) {
-	none, ids := []string{}, []int64{}
-	_, err := s.pg.Conn().Exec(ctx, bidSQL, s.who.ID, s.process, string(s.who.Takeover), s.bySession(),
-		none, ids, []int32{}, []bool{}, int64(0), false)
-	if err == nil {
-		_, _ = s.pg.Conn().Exec(ctx, `SELECT conch.beat('{}', '{}', '{}'), conch.part($1, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`, s.process)
-	}
-}
-
 var outcomes = map[string]election.Outcome{
 	"won": election.Won, "held": election.Held, "busy": election.Busy,
 	"yield": election.Yield, "refused": election.Refused,

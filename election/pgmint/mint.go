@@ -86,7 +86,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 		_ = s.Close()
 		return nil, err
 	}
-	s.warm(ctx)
+	s.rehearse(ctx)
 	return s, nil
 }
 

@@ -386,26 +386,3 @@ func TestBatch(t *testing.T) {
 		}
 	}
 }
-
-// A session that was opened has led nothing, and has used no number of the history:
-// what it does to be quick later it does for no scope.
-func TestWarmingLeavesNothing(t *testing.T) {
-	t.Parallel()
-	db, m, _, _ := setup(t)
-	conn := db.Connect(t)
-	count := func() (rows, events, last int) {
-		t.Helper()
-		err := conn.QueryRow(t.Context(), `
-			SELECT (SELECT count(*) FROM conch.leadership), (SELECT count(*) FROM conch.leadership_history),
-			       (SELECT last_value FROM conch.leadership_history_id_seq)`).Scan(&rows, &events, &last)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows, events, last
-	}
-	r1, e1, l1 := count()
-	candidate(t, m, "b", time.Second, election.Strict)
-	if r2, e2, l2 := count(); r1 != r2 || e1 != e2 || l1 != l2 {
-		t.Errorf("from %d rows, %d events, number %d to %d, %d, %d", r1, e1, l1, r2, e2, l2)
-	}
-}

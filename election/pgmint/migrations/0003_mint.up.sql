@@ -36,6 +36,9 @@ $$;
 -- locked[i] says that this session holds the scope's lock already. With block_ms
 -- there must be one scope only: it waits that long for the fence. evict ends the
 -- sessions that hold it.
+--
+-- A lease of nothing is a rehearsal, which its caller undoes: it uses up no number of
+-- the history.
 CREATE FUNCTION conch.bid(
     me text, my_process bigint, my_takeover text, by_lock boolean,
     scopes text[], keys bigint[], leases int[], locked boolean[], block_ms int, evict boolean
@@ -119,69 +122,78 @@ BEGIN
                   FROM (SELECT u.scope, conch.fence_key(u.scope) AS key FROM unnest(mine) AS u(scope) OFFSET 0) m OFFSET 0) t;
     END IF;
 
-    PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(free)) ORDER BY l.scope FOR UPDATE;
-    -- Again, now that nobody else can change them. Who was refused before was not tried,
-    -- so it stays refused although its time may have come meanwhile.
-    refused := refused || conch.refused(scopes, keys, me, my_takeover);
-    -- Nor can the holder change any more: somebody may have been minted since the look.
-    SELECT array_agg(l.scope) INTO won
-      FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
-     WHERE l.scope NOT IN (SELECT unnest(refused))
-       AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone));
-    PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(won) AS w(scope) USING (scope)
-                              WHERE l.parted_at IS NULL AND l.process_key <> my_process));
+    -- Whoever loses, loses quickly: the winner needs the server now.
+    IF free IS NOT NULL THEN
+        PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(free)) ORDER BY l.scope FOR UPDATE;
+        -- Again, now that nobody else can change them. Who was refused before was not tried,
+        -- so it stays refused although its time may have come meanwhile.
+        refused := refused || conch.refused(scopes, keys, me, my_takeover);
+        -- Nor can the holder change any more: somebody may have been minted since the look.
+        SELECT array_agg(l.scope) INTO won
+          FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
+         WHERE l.scope NOT IN (SELECT unnest(refused))
+           AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone));
+    END IF;
+    IF won IS NOT NULL THEN
+        PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(won) AS w(scope) USING (scope)
+                                  WHERE l.parted_at IS NULL AND l.process_key <> my_process));
 
-    RETURN QUERY
-    WITH old AS (
-        SELECT l.*, b.lease,
-               l.system_id = sys AND l.timeline = tl AND l.released AS handoff,
-               l.system_id = sys AND l.timeline = tl AS same
-          FROM conch.leadership l JOIN unnest(scopes, leases) AS b(scope, lease) USING (scope)
-         WHERE l.scope IN (SELECT unnest(won))
-    ), next AS (
-        SELECT o.*,
-               -- Under another history the terms after this row's may be lost with their
-               -- epochs and leases: jump over any epoch they can have had, and wait for the
-               -- longest lease that any candidate of the scope has registered.
-               -- By the timelines between and not by the timeline itself: such jumps add up
-               -- over several failovers, and a standby that lags behind them all makes one
-               -- jump where the row that was lost had made many.
-               o.epoch + 1 + CASE WHEN o.same THEN 0
-                                  WHEN o.system_id = sys THEN 1000000 * greatest(1, tl - o.timeline)
-                                  ELSE 1000000 * tl
-                             END AS epoch1,
-               CASE WHEN o.handoff THEN 0
-                    WHEN o.same THEN greatest(o.lease, o.hold_ms)
-                    ELSE greatest(o.lease, o.hold_ms, (
-                        SELECT max(p.lease_ms)::int FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
-               END AS hold1
-          FROM old o
-    ), minted AS (
-        UPDATE conch.leadership l
-           SET epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
-               -- A successor must assume our own lease as well, also when we waited for nobody.
-               hold_ms = greatest(n.hold1, n.lease),
-               released = false, process_key = my_process, takeover = my_takeover,
-               system_id = sys, timeline = tl, transfer_to = '',
-               acquired_at = clock_timestamp(), parted_at = NULL
-          FROM next n WHERE l.scope = n.scope
-        RETURNING l.scope, l.epoch, l.term, n.hold1, n.handoff,
-                  n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted
-    ), beat AS (
-        INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
-        SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
-            ON CONFLICT (scope) DO UPDATE
-           SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
-    ), past AS (
-        INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
-        SELECT h.* FROM (
-            SELECT w.scope, w.old_epoch, w.old_holder, 'lost', 'its session ended without a farewell'
-              FROM minted w WHERE w.old_epoch > 0 AND w.old_parted IS NULL
-            UNION ALL
-            SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END FROM minted w
-        ) h ORDER BY 1, 2
-    )
-    SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM minted w;
+        RETURN QUERY
+        WITH old AS (
+            SELECT l.*, b.lease,
+                   l.system_id = sys AND l.timeline = tl AND l.released AS handoff,
+                   l.system_id = sys AND l.timeline = tl AS same
+              FROM conch.leadership l JOIN unnest(scopes, leases) AS b(scope, lease) USING (scope)
+             WHERE l.scope IN (SELECT unnest(won))
+        ), next AS (
+            SELECT o.*,
+                   -- Under another history the terms after this row's may be lost with their
+                   -- epochs and leases: jump over any epoch they can have had, and wait for the
+                   -- longest lease that any candidate of the scope has registered.
+                   -- By the timelines between and not by the timeline itself: such jumps add up
+                   -- over several failovers, and a standby that lags behind them all makes one
+                   -- jump where the row that was lost had made many.
+                   o.epoch + 1 + CASE WHEN o.same THEN 0
+                                      WHEN o.system_id = sys THEN 1000000 * greatest(1, tl - o.timeline)
+                                      ELSE 1000000 * tl
+                                 END AS epoch1,
+                   CASE WHEN o.handoff THEN 0
+                        WHEN o.same THEN greatest(o.lease, o.hold_ms)
+                        ELSE greatest(o.lease, o.hold_ms, (
+                            SELECT max(p.lease_ms)::int FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
+                   END AS hold1
+              FROM old o
+        ), minted AS (
+            UPDATE conch.leadership l
+               SET epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
+                   -- A successor must assume our own lease as well, also when we waited for nobody.
+                   hold_ms = greatest(n.hold1, n.lease),
+                   released = false, process_key = my_process, takeover = my_takeover,
+                   system_id = sys, timeline = tl, transfer_to = '',
+                   acquired_at = clock_timestamp(), parted_at = NULL
+              FROM next n WHERE l.scope = n.scope
+            RETURNING l.scope, l.epoch, l.term, l.lease_ms, n.hold1, n.handoff,
+                      n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted
+        ), beat AS (
+            INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
+            SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
+                ON CONFLICT (scope) DO UPDATE
+               SET epoch = excluded.epoch, holder = excluded.holder, term = excluded.term, beat_at = excluded.beat_at
+        ), past AS (
+            INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
+            SELECT h.* FROM (
+                SELECT w.scope, w.old_epoch, w.old_holder, 'lost', 'its session ended without a farewell'
+                  FROM minted w WHERE w.lease_ms > 0 AND w.old_epoch > 0 AND w.old_parted IS NULL
+                UNION ALL
+                SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END
+                  FROM minted w WHERE w.lease_ms > 0
+            ) h ORDER BY 1, 2
+        )
+        SELECT w.scope, 'won', w.epoch, w.term, w.hold1, w.handoff, me, my_process, sys, tl, '', ended, 0::bigint FROM minted w;
+    END IF;
+    IF cardinality(won) = cardinality(scopes) THEN
+        RETURN;
+    END IF;
 
     busy := ARRAY(SELECT u.scope FROM unnest(mine) AS u(scope)
                    WHERE u.scope NOT IN (SELECT unnest(free) UNION ALL SELECT unnest(rivals) UNION ALL SELECT unnest(refused)));
@@ -304,14 +316,14 @@ BEGIN
           FROM unnest(scopes, terms, ended, reasons, actors, tos)
                AS b(scope, term, ended, reason, actor, to_id)
          WHERE l.scope = b.scope AND l.term = b.term
-        RETURNING l.scope, l.epoch, l.holder, b.ended, b.reason, b.actor, b.to_id
+        RETURNING l.scope, l.epoch, l.holder, l.lease_ms, b.ended, b.reason, b.actor, b.to_id
     ), past AS (
         INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
         SELECT g.scope, g.epoch, g.holder,
                CASE WHEN g.to_id <> '' THEN 'transferred' WHEN g.actor <> '' THEN 'drained'
                     WHEN g.ended THEN 'released' ELSE 'lost' END,
                g.reason, g.actor
-          FROM gone g ORDER BY g.scope
+          FROM gone g WHERE g.lease_ms > 0 ORDER BY g.scope
     )
     SELECT g.scope FROM gone g;
     PERFORM pg_advisory_unlock(k) FROM unnest(keys) AS k;

@@ -1,0 +1,50 @@
+package pgmint_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// A session that was opened has led nothing, holds nothing but its process key, and has
+// used no number of the history, although it has run whatever a tenure runs.
+func TestARehearsalLeavesNothing(t *testing.T) {
+	t.Parallel()
+	db, m, _, _ := setup(t)
+	conn := db.Connect(t)
+	if _, err := conn.Exec(t.Context(), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET track_functions = ''all''', current_database()); END $$`); err != nil {
+		t.Fatal(err)
+	}
+	type traces struct{ Rows, Events, Last, Processes, Locks int }
+	count := func() (all traces) {
+		t.Helper()
+		err := conn.QueryRow(t.Context(), `
+			SELECT (SELECT count(*) FROM conch.leadership), (SELECT count(*) FROM conch.leadership_history),
+			       (SELECT last_value FROM conch.leadership_history_id_seq), (SELECT count(*) FROM conch.process),
+			       (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database =
+			           (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+		).Scan(&all.Rows, &all.Events, &all.Last, &all.Processes, &all.Locks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := count()
+	candidate(t, m, "b", time.Second, election.Strict)
+	want.Processes++
+	want.Locks++
+	if got := count(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, function := range []string{"bid", "beat", "part", "announce", "guard_epoch"} {
+		pgtest.Eventually(t, 10*time.Second, "conch."+function+" to have run", func() (has bool) {
+			err := conn.QueryRow(t.Context(), `SELECT coalesce(sum(calls), 0) > 0 FROM pg_stat_user_functions WHERE schemaname = 'conch' AND funcname = $1`, function).Scan(&has)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return has
+		})
+	}
+}
