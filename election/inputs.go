@@ -289,6 +289,9 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		}
 		if in.Holder == "" && !all {
 			s.nudges, s.before = quickTries, s.process
+			if !gone {
+				s.nudges = laterTries
+			}
 		}
 		if gone {
 			s.gone, s.process = in.Process, 0

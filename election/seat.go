@@ -64,6 +64,10 @@ func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
 // that was killed lets go of one lock some time before the next.
 const quickTries = 10
 
+// laterTries are what is left of them after a farewell: that frees everything in one go,
+// so whoever is in our way is a rival who is being minted.
+const laterTries = quickTries - 3
+
 // nextTry sets when a seat that lost a bid tries again: soon after a wake, else
 // when the poll is due that repairs a missed wake.
 func (m *Machine) nextTry(s *seat, now fence.Instant) {

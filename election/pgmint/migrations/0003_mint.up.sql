@@ -56,6 +56,7 @@ DECLARE
     free    text[];   -- and the fence is ours alone
     rivals  text[];   -- and somebody else has it alone, to mint
     won     text[];
+    dead    bigint[]; -- whose terms that replaces
     busy    text[];
     refused text[];
     ended   jsonb;
@@ -135,8 +136,11 @@ BEGIN
            AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone));
     END IF;
     IF won IS NOT NULL THEN
-        PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(won) AS w(scope) USING (scope)
-                                  WHERE l.parted_at IS NULL AND l.process_key <> my_process));
+        dead := ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(won) AS w(scope) USING (scope)
+                       WHERE l.parted_at IS NULL AND l.process_key <> my_process);
+        IF dead <> '{}' THEN
+            PERFORM conch.bury(dead);
+        END IF;
 
         RETURN QUERY
         WITH old AS (
@@ -305,10 +309,15 @@ END $$;
 -- late, over another session than the one that led, buries that one.
 CREATE FUNCTION conch.part(process bigint, scopes text[], terms uuid[], ended boolean[], reasons text[], actors text[], tos text[], keys bigint[])
 RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    others bigint[];
 BEGIN
     PERFORM FROM conch.leadership l WHERE l.scope IN (SELECT unnest(scopes)) ORDER BY l.scope FOR UPDATE;
-    PERFORM conch.bury(ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(scopes, terms) AS b(scope, term) USING (scope)
-                              WHERE l.term = b.term AND l.parted_at IS NULL AND l.process_key <> process));
+    others := ARRAY(SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(scopes, terms) AS b(scope, term) USING (scope)
+                     WHERE l.term = b.term AND l.parted_at IS NULL AND l.process_key <> process);
+    IF others <> '{}' THEN
+        PERFORM conch.bury(others);
+    END IF;
     RETURN QUERY
     WITH gone AS (
         UPDATE conch.leadership l
