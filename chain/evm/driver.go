@@ -23,6 +23,7 @@ type Chain struct {
 	signers  map[chain.Account]Signer
 	memory   *chain.Memory
 	handed   handed
+	quotes   quotes
 
 	mu    sync.Mutex
 	facts *facts // what is known of the endpoint; nil until it has answered
@@ -34,6 +35,7 @@ var _ chain.Chain = (*Chain)(nil)
 type facts struct {
 	blockGas uint64
 	tagged   bool // the chain knows the tag finalized
+	lean     bool // the node gives headers alone
 	depth    uint64
 }
 
@@ -92,6 +94,7 @@ func (c *Chain) known(ctx context.Context) (facts, error) {
 func (c *Chain) learn(ctx context.Context) (facts, error) {
 	var id hexutil.Uint64
 	var latest header
+	var lean *header
 	var rules struct {
 		Current struct {
 			Precompiles map[string]string `json:"precompiles"`
@@ -102,6 +105,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &latest},
 		{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: new(header)},
 		{Method: "eth_config", Result: &rules},
+		facts{lean: true}.asked("latest", &lean),
 	}
 	if err := c.read(ctx, calls, faulty); err != nil {
 		return facts{}, err
@@ -116,7 +120,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	if uint64(id) != c.cfg.ChainID {
 		return facts{}, c.foreign(uint64(id))
 	}
-	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth}
+	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, lean: calls[4].Error == nil && lean.whole()}
 	if f.depth == 0 {
 		if f.tagged = tagged(calls[2].Error); !f.tagged {
 			f.depth = defaultDepth
@@ -180,7 +184,7 @@ func (c *Chain) finalTag(ctx context.Context, f facts) (string, error) {
 func (c *Chain) final(ctx context.Context, f facts) (chain.Block, error) {
 	if f.tagged {
 		var b *header
-		calls := []rpc.BatchElem{{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: &b}}
+		calls := []rpc.BatchElem{f.asked("finalized", &b)}
 		if err := c.batch(ctx, calls); err != nil {
 			return chain.Block{}, err
 		}

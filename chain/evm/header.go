@@ -2,6 +2,7 @@ package evm
 
 import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -22,4 +23,19 @@ func (h *header) block() chain.Block {
 		return chain.Block{}
 	}
 	return chain.Block{Number: uint64(h.Number), Hash: chain.Hash(h.Hash), Parent: chain.Hash(h.Parent)}
+}
+
+// whole says that nothing that is needed is left out.
+func (h *header) whole() bool {
+	return h != nil && len(h.Hash) > 0 && len(h.Parent) > 0 && h.BaseFee != nil
+}
+
+// asked is the request for a block by its number or a tag, without its transactions. The
+// list of the hashes of a full one costs the node and us more than all else that is asked
+// about a head, and there is a request that leaves it out, though not with every client.
+func (f facts) asked(number string, into **header) rpc.BatchElem {
+	if f.lean {
+		return rpc.BatchElem{Method: "eth_getHeaderByNumber", Args: []any{number}, Result: into}
+	}
+	return rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{number, false}, Result: into}
 }

@@ -79,9 +79,9 @@ func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, sto
 // look sees the head and the final block.
 func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.Turn, error) {
 	var head, final *header
-	calls := []rpc.BatchElem{{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head}}
+	calls := []rpc.BatchElem{f.asked("latest", &head)}
 	if f.tagged {
-		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: &final})
+		calls = append(calls, f.asked("finalized", &final))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return nil, err
@@ -92,8 +92,9 @@ func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.
 	if head == nil {
 		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
 	}
+	c.quotes.notice(head)
 	if last, following := trail.Below(0); following && uint64(head.Number) > last.Number+1 {
-		c.prefetch(ctx, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
+		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
 	turns, err := trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.header(ctx, h) })
 	if err != nil {
@@ -111,16 +112,14 @@ func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.
 
 // prefetch remembers the blocks between, so that the way back is not one request a
 // block. What it misses is asked for one by one.
-func (c *Chain) prefetch(ctx context.Context, from, to uint64) {
+func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	var between []*header
 	var calls []rpc.BatchElem
 	for n := from; n < to; n++ {
 		between = append(between, nil)
 	}
 	for i := range between {
-		calls = append(calls, rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(from + uint64(i)), false}, Result: &between[i],
-		})
+		calls = append(calls, f.asked(hexutil.EncodeUint64(from+uint64(i)), &between[i]))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return

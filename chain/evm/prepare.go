@@ -42,7 +42,7 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.ask(ctx, drafts)
+	m, err := c.ask(ctx, f, drafts)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,19 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	return prepared, nil
 }
 
-// ask finds out in one go what the drafts need to know.
-func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) {
-	var head header
+// ask finds out in one go what the drafts need to know and the head's quote does not say.
+func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
+	q := c.quotes.fresh(2 * c.cfg.Poll)
+	var head *header
 	var tip hexutil.Big
-	calls := []rpc.BatchElem{
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
-		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
+	var calls []rpc.BatchElem
+	tipAt := -1
+	if q.base == nil {
+		calls = append(calls, f.asked("latest", &head))
+	}
+	if q.tip == nil {
+		tipAt = len(calls)
+		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
 	}
 	balances := map[chain.Account]*hexutil.Big{}
 	gas := map[string]int{} // where in calls
@@ -82,7 +88,7 @@ func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) 
 		if c.signers[d.Account] == nil {
 			continue
 		}
-		if balances[d.Account] == nil {
+		if q.balances[d.Account] == nil && balances[d.Account] == nil {
 			balances[d.Account] = new(hexutil.Big)
 			calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: balances[d.Account]})
 		}
@@ -95,31 +101,42 @@ func (c *Chain) ask(ctx context.Context, drafts []chain.Draft) (*market, error) 
 	if err := c.batch(ctx, calls); err != nil {
 		return nil, err
 	}
-	m := &market{balances: map[chain.Account]*big.Int{}, gas: map[string]estimate{}}
-	estimates := map[int]bool{}
+	estimates := map[string]estimate{}
 	for key, at := range gas {
-		estimates[at] = true
 		got, _ := calls[at].Result.(*hexutil.Uint64)
-		m.gas[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
+		estimates[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
 	}
 	for at, call := range calls {
 		// Clients without a suggestion leave the tip at zero; those that have not said are
 		// not without one.
-		if call.Error != nil && !estimates[at] && (at != 1 || silent(call.Error) || throttled(call.Error)) {
+		spared := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
+		if call.Error != nil && !spared {
 			return nil, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
-	if head.BaseFee == nil {
-		return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
+	if q.base == nil {
+		if head == nil || head.BaseFee == nil {
+			return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
+		}
+		q.base = head.BaseFee.ToInt()
+	}
+	if q.tip == nil {
+		q.tip = tip.ToInt()
 	}
 	for a, b := range balances {
-		m.balances[a] = b.ToInt()
+		q.balances[a] = b.ToInt()
 	}
-	base := head.BaseFee.ToInt()
-	price := new(big.Int).Add(new(big.Int).Mul(base, big.NewInt(2)), tip.ToInt())
-	m.suggested = chain.Fee{Max: price, Tip: tip.ToInt()}
-	m.least = chain.Fee{Max: base, Tip: new(big.Int)}
-	return m, nil
+	c.quotes.learn(q)
+	return q.market(estimates), nil
+}
+
+// market bids for the next block, and for some after it should fees rise.
+func (q quote) market(gas map[string]estimate) *market {
+	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), q.tip)
+	return &market{
+		suggested: chain.Fee{Max: price, Tip: q.tip}, least: chain.Fee{Max: q.base, Tip: new(big.Int)},
+		balances: q.balances, gas: gas,
+	}
 }
 
 // refused makes sense of an estimate that failed.

@@ -17,7 +17,8 @@ import (
 // naming the block that a transaction was in before, from an index that nobody has told;
 // such a block is not in the chain, and its transaction is nowhere.
 func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
-	if _, err := c.known(ctx); err != nil {
+	f, err := c.known(ctx)
+	if err != nil {
 		return nil, err
 	}
 	type place struct {
@@ -44,7 +45,7 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 			named[seen[i].Block.Number] = ""
 		}
 	}
-	if err := c.canonical(ctx, named); err != nil {
+	if err := c.canonical(ctx, f, named); err != nil {
 		return nil, err
 	}
 	for i, s := range seen {
@@ -57,12 +58,12 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 
 // canonical fills in the hashes of the blocks at these heights of the best chain; none
 // where it does not reach.
-func (c *Chain) canonical(ctx context.Context, at map[uint64]chain.Hash) error {
+func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash) error {
 	heights := slices.Sorted(maps.Keys(at))
 	headers := make([]*header, len(heights))
 	calls := make([]rpc.BatchElem, len(heights))
 	for i, n := range heights {
-		calls[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &headers[i]}
+		calls[i] = f.asked(hexutil.EncodeUint64(n), &headers[i])
 	}
 	if err := c.all(ctx, calls); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (w *wire) count(of map[string]int, what string) int {
 // has asked for the head again: by then it has acted on it.
 func (w *wire) followed() {
 	w.t.Helper()
-	const method = "eth_getBlockByNumber"
+	const method = "eth_getHeaderByNumber"
 	before := w.count(w.calls, method)
 	until(w.t, "the head is followed", func() bool { return w.count(w.calls, method) >= before+3 })
 }
