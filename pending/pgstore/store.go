@@ -23,7 +23,7 @@ type Config struct {
 // Store keeps one chain's pending transactions. It is safe for concurrent use.
 type Store struct {
 	cfg  Config
-	pool *pgxpool.Pool
+	pool lines
 	desk desk
 }
 

@@ -16,14 +16,18 @@ import (
 // Write implements pending.Store: one round trip, one transaction, fenced at its end.
 func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
 	var batch pgx.Batch
-	batch.Queue(byIndex)
-	s.queueAccount(&batch, t, b.Account)
-	s.queueSlots(&batch, t, b)
-	s.queueAttempts(&batch, b)
-	s.queueRejects(&batch, b)
-	s.queueChanges(&batch, t, b)
+	s.queue(&batch, t, b)
 	queueFence(&batch, t)
 	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+}
+
+func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
+	batch.Queue(byIndex)
+	s.queueAccount(batch, t, b.Account)
+	s.queueSlots(batch, t, b)
+	s.queueAttempts(batch, b)
+	s.queueRejects(batch, b)
+	s.queueChanges(batch, t, b)
 }
 
 // queueFence ends a batch: what stands before it is undone if the token is stale.

@@ -81,7 +81,10 @@ func (d *desk) serve(accounts []config.Account) error {
 		d.running.Go(func() {
 			_ = db.Listen(d.over, d.wake, d.wakeAll) // it ends with the node
 		})
-		d.running.Go(func() { d.checkTables(db) })
+		d.running.Go(func() {
+			d.checkTables(db)
+			db.KeepWarm(d.over)
+		})
 	}
 	for _, a := range accounts {
 		id := a.Chain.ID()

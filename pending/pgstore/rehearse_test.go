@@ -1,0 +1,41 @@
+package pgstore_test
+
+import (
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+// A rehearsal leaves nothing behind but statements that the server knows: no row, no
+// notification.
+func TestARehearsalLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	ears := s.db.Connect(t)
+	run(t, ears, `LISTEN pending_tx_new`)
+	run(t, ears, `LISTEN pending_tx_update`)
+	run(t, ears, `LISTEN pending_intent`)
+	d, err := pgstore.Open(t.Context(), pg.Config{URL: s.db.URL, AppName: "rehearsal"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for range 2 { // the second time nothing has to be done
+		if err := d.Rehearse(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rows int
+	if err := s.conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM conch.intents) + (SELECT count(*) FROM conch.pending_accounts)
+		+ (SELECT count(*) FROM conch.pending_transactions) + (SELECT count(*) FROM conch.pending_attempts)`).Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+	if known, err := d.Known(t.Context()); err != nil || known < 10 {
+		t.Errorf("%d statements are known, %v", known, err)
+	}
+	run(t, s.conn, `NOTIFY pending_intent, 'the first'`)
+	if heard, err := ears.WaitForNotification(t.Context()); err != nil || heard.Payload != "the first" {
+		t.Errorf("heard %v, %v", heard, err)
+	}
+}
