@@ -46,7 +46,7 @@ func (e *Elector) watch(processes []int64) {
 			w.ending = nil
 			continue
 		}
-		ctx, cancel := context.WithCancel(e.ctx)
+		ctx, cancel := context.WithCancel(e.ctx) //nolint:gosec // the watch has it
 		e.watches[p] = &watch{ctx: ctx, cancel: cancel}
 		e.calls.Go(func() {
 			pause(ctx, spare)

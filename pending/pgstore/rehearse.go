@@ -18,7 +18,7 @@ import (
 )
 
 // lines are a pool, or one connection of it.
-type lines interface {
+type lines interface { //nolint:interfacebloat // what a store asks of its connections
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
