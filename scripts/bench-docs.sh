@@ -1,10 +1,12 @@
 #!/bin/sh
-# Writes the measured part of docs/benchmarks.md anew: this machine, conch bench,
-# and the peers, one after the other. It takes about half an hour; leave the
-# machine alone meanwhile.
+# Writes the measured part of docs/benchmarks.md anew: conch bench, and the peers, one
+# after the other, each with the machine as it was. It takes about half an hour; leave
+# the machine alone meanwhile. With "conch" or "peers" only that part, in half the time.
 set -eu
 cd "$(dirname "$0")/.."
 doc=docs/benchmarks.md
+part=${1:-both}
+case $part in both | conch | peers) ;; *) echo "bench-docs: what is $part? It is conch, peers, or nothing for both" >&2; exit 2 ;; esac
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -13,23 +15,33 @@ postgres=$(for dir in "${CONCH_PG_BIN:-}" /usr/lib/postgresql/*/bin; do [ -x "$d
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 system=$(. /etc/os-release && echo "$PRETTY_NAME")
 
-before=$(load)
-bin/conch bench --markdown >"$out/bench"
-between=$(load)
-bin/peers --conch bin/conch --markdown >"$out/peers"
+# measured FILE COMMAND...: where and when, and then what the command prints.
+measured() {
+	file=$1
+	shift
+	before=$(load)
+	"$@" >"$out/table"
+	{
+		echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
+		echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after: $(load)."
+		echo
+		awk '/^\| (gate|fence|election|pending) / { print "### " $2 "\n" } { print }' "$out/table"
+	} >"$file"
+}
+
+# What stands there is kept until it is measured anew.
+sed -n '/<!-- measured -->/,/^### peers$/p' "$doc" | sed '1,2d;$d' >"$out/conch"
+sed -n '/^### peers$/,/<!-- end -->/p' "$doc" | sed '1,2d;$d' >"$out/peers"
+[ "$part" = peers ] || measured "$out/conch" bin/conch bench --markdown
+[ "$part" = conch ] || measured "$out/peers" bin/peers --conch bin/conch --markdown
 {
 	sed '/<!-- measured -->/q' "$doc"
 	echo
-	echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
-	echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after \`conch bench\`: $between; after the peers: $(load)."
-	echo
-	awk '/^\| (gate|fence|election|pending) / { print "### " $2 "\n" } { print }' "$out/bench"
-	echo
-	echo "### peers"
-	echo
+	cat "$out/conch"
+	printf '\n### peers\n\n'
 	cat "$out/peers"
 	echo
 	sed -n '/<!-- end -->/,$p' "$doc"
-} >"$out/doc"
+} | cat -s >"$out/doc"
 cp "$out/doc" "$doc"
 echo "bench-docs: $doc is written"
