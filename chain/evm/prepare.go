@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"math/big"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -23,18 +20,6 @@ const (
 	// transferGas is what the cheapest transaction spends.
 	transferGas = 21_000
 )
-
-// market is what a transaction costs at present, and who can pay.
-type market struct {
-	suggested, least chain.Fee
-	balances         map[chain.Account]*big.Int
-	gas              map[string]estimate // by callKey
-}
-
-type estimate struct {
-	gas uint64
-	err error
-}
 
 // Prepare implements chain.Chain.
 func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
@@ -66,104 +51,6 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	}
 	signing.Wait()
 	return prepared, nil
-}
-
-// ask finds out in one go what the drafts need to know and the head's quote does not say.
-func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
-	q := c.quotes.fresh(2 * c.cfg.Poll)
-	var head *header
-	var tip hexutil.Big
-	var calls []rpc.BatchElem
-	tipAt := -1
-	if q.base == nil {
-		calls = append(calls, f.asked("latest", &head))
-	}
-	if q.tip == nil {
-		tipAt = len(calls)
-		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
-	}
-	balances := map[chain.Account]*hexutil.Big{}
-	gas := map[string]int{} // where in calls
-	for _, d := range drafts {
-		if c.signers[d.Account] == nil {
-			continue
-		}
-		if q.balances[d.Account] == nil && balances[d.Account] == nil {
-			balances[d.Account] = new(hexutil.Big)
-			calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: balances[d.Account]})
-		}
-		call := callOf(d)
-		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
-			gas[callKey(d.Account, call)] = len(calls)
-			calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{arguments(d.Account, call)}, Result: new(hexutil.Uint64)})
-		}
-	}
-	if err := c.batch(ctx, calls); err != nil {
-		return nil, err
-	}
-	estimates := map[string]estimate{}
-	for key, at := range gas {
-		got, _ := calls[at].Result.(*hexutil.Uint64)
-		estimates[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
-	}
-	for at, call := range calls {
-		// Clients without a suggestion leave the tip at zero; those that have not said are
-		// not without one.
-		spared := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
-		if call.Error != nil && !spared {
-			return nil, c.endpoint.fail(call.Method, call.Error)
-		}
-	}
-	if q.base == nil {
-		if head == nil || head.BaseFee == nil {
-			return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
-		}
-		q.base = head.BaseFee.ToInt()
-	}
-	if q.tip == nil {
-		q.tip = tip.ToInt()
-	}
-	for a, b := range balances {
-		q.balances[a] = b.ToInt()
-	}
-	c.quotes.learn(q)
-	return q.market(estimates), nil
-}
-
-// market bids for the next block, and for some after it should fees rise.
-func (q quote) market(gas map[string]estimate) *market {
-	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), q.tip)
-	return &market{
-		suggested: chain.Fee{Max: price, Tip: q.tip}, least: chain.Fee{Max: q.base, Tip: new(big.Int)},
-		balances: q.balances, gas: gas,
-	}
-}
-
-// refused makes sense of an estimate that failed.
-func (c *Chain) refused(call rpc.BatchElem) error {
-	if call.Error == nil {
-		return nil
-	}
-	code, text, ok := answered(call.Error)
-	if !ok {
-		return c.endpoint.fail(call.Method, call.Error)
-	}
-	said := strings.ToLower(text)
-	if strings.Contains(said, "insufficient funds") || strings.Contains(said, "outoffund") {
-		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
-	}
-	if code == 3 {
-		return fmt.Errorf("%w: %s", chain.ErrCall, text)
-	}
-	for _, never := range []string{
-		"revert", "invalid opcode", "gas required exceeds", "out of gas", "outofgas", "stack", "invalid jump", "intrinsic gas",
-		"floor data gas", "gas limit", "initcode", "contract creation", "code size", "write protection", "invalidfeopcode", "evm error",
-	} {
-		if strings.Contains(said, never) {
-			return fmt.Errorf("%w: %s", chain.ErrCall, text)
-		}
-	}
-	return c.endpoint.fail(call.Method, call.Error)
 }
 
 // draft decides what is signed.
@@ -252,23 +139,4 @@ func callOf(d chain.Draft) chain.Call {
 func cost(tx *types.DynamicFeeTx) *big.Int {
 	most := new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
 	return most.Add(most, tx.Value)
-}
-
-// callKey tells calls apart that need an estimate each: a batch of equal ones needs one.
-func callKey(a chain.Account, call chain.Call) string {
-	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", string(a), call.To, call.Value, call.Data)
-}
-
-func arguments(a chain.Account, call chain.Call) map[string]any {
-	args := map[string]any{"from": a}
-	if len(call.To) > 0 {
-		args["to"] = hexutil.Bytes(call.To)
-	}
-	if call.Value != nil && call.Value.Sign() > 0 {
-		args["value"] = (*hexutil.Big)(call.Value)
-	}
-	if len(call.Data) > 0 {
-		args["input"] = hexutil.Bytes(call.Data)
-	}
-	return args
 }
