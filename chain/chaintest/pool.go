@@ -50,6 +50,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	next := p.node.head().states[tx.account()].next
 	at := slot{tx.account(), tx.Index}
 	old := p.slots[at]
+	crowded := old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount
 	switch {
 	case p.has(signed.Hash):
 		return chain.Outcome{Verdict: chain.Known, Text: "already known"}
@@ -65,13 +66,13 @@ func (p *pool) add(raw []byte) chain.Outcome {
 		return chain.Outcome{Verdict: chain.NoFunds, Text: "insufficient funds"}
 	case old != nil && !replaces(tx, old.transaction):
 		return chain.Outcome{Verdict: chain.Underpriced, Text: "replacement underpriced"}
-	case old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount && p.last(at) == at:
+	case crowded && p.last(at) == at:
 		return chain.Outcome{Verdict: chain.Full, Text: "account limit exceeded"}
 	case old == nil && p.node.cfg.Pool > 0 && len(p.slots) >= p.node.cfg.Pool:
 		p.node.lost = append(p.node.lost, signed)
 		return chain.Outcome{Verdict: chain.Accepted} // which is a lie, as real nodes tell it
 	}
-	if old == nil && p.node.cfg.PerAccount > 0 && p.count[tx.account()] >= p.node.cfg.PerAccount {
+	if crowded {
 		p.drop(p.last(at))
 	}
 	costs := p.committed(at)
