@@ -269,9 +269,9 @@ func (m *Machine) backoff(failures int) time.Duration {
 	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
 }
 
-// settling is how long a leader that has just been minted is left alone: what others
+// leftAlone is for how long nobody asks about a leader that has just been minted: what others
 // have to look up about it can wait, its first act can not.
-const settling = 50 * time.Millisecond
+const leftAlone = 50 * time.Millisecond
 
 // woken: something may be free. A scope that somebody has just taken is only
 // looked at, to learn whose end to wait for; a free one is tried in quick
@@ -301,7 +301,7 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		case in.Holder == "":
 			at = max(at, s.restTill) // the news may be of our own farewell
 		case !all:
-			at = at.Add(settling) // only to learn whose end to wait for
+			at = at.Add(leftAlone) // only to learn whose end to wait for
 		}
 		switch {
 		case s.resting:
