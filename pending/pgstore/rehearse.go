@@ -48,8 +48,9 @@ func (d *Database) KeepWarm(ctx context.Context) {
 const rehearsed = "conch: rehearsed"
 
 // Rehearse has the connection that is used next run what a leader's first second runs,
-// for an account that nobody has, in a transaction that is taken back. The server has compiled and planned it then, which takes several times as long
-// as all else between a new leader's token and its first transaction.
+// for an account that nobody has, in a transaction that is taken back. The server has
+// compiled and planned it then, which takes several times as long as all else between a
+// new leader's token and its first transaction.
 func (d *Database) Rehearse(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmEvery)
 	defer cancel()
