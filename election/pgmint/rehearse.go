@@ -13,8 +13,7 @@ import (
 // and would come when everybody waits for it.
 //
 // It may fail: then the first bid says why. The transaction is undone, with its rows and
-// notifications; the lock on the key of a scope that has the process key in its name
-// would be in nobody's way.
+// notifications, and the lock of the scope, which would outlive it, is given back.
 func (s *session) rehearse(ctx context.Context) {
 	if len(s.who.Scopes) == 0 {
 		return
@@ -26,11 +25,11 @@ func (s *session) rehearse(ctx context.Context) {
 	}
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
 	s.keys[scope] = LockKey(scope)
-	_ = s.play(ctx, scope)
-	_ = tx.Rollback(ctx)
-	if s.locked[scope] {
-		_ = s.unlock(ctx, []string{scope})
+	if s.play(ctx, scope) != nil {
+		s.locked[scope] = s.bySession() // a bid that failed may have got that far
 	}
+	_ = tx.Rollback(ctx)
+	_ = s.unlock(ctx, []string{scope})
 	delete(s.locked, scope)
 	delete(s.minted, scope)
 	delete(s.keys, scope)

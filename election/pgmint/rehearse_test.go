@@ -48,3 +48,26 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A rehearsal that fails half-way keeps no lock, and whoever was rehearsing campaigns.
+func TestARehearsalThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	db, m, _, _ := setup(t)
+	conn := db.Connect(t)
+	if _, err := conn.Exec(t.Context(), `ALTER TABLE conch.heartbeat RENAME TO away`); err != nil {
+		t.Fatal(err)
+	}
+	locks := func() (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database =
+			(SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := locks()
+	candidate(t, m, "b", time.Second, election.Strict)
+	if after := locks(); after != before+1 {
+		t.Errorf("%d locks more, want that of its process alone", after-before)
+	}
+}
