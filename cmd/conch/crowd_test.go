@@ -23,6 +23,7 @@ type crowd struct {
 
 	mu      sync.Mutex
 	asked   map[string]string // what was acknowledged: ID and deed
+	last    time.Time         // when the latest of those requests began
 	refused map[int]int       // how often, by the HTTP status; 0: no answer
 }
 
@@ -61,7 +62,7 @@ func (c *crowd) insists(n int) {
 	defer deadline.Stop()
 	for turn := rand.Int(); ; turn++ {
 		apis := c.apis()
-		status, id := 0, ""
+		status, id, began := 0, "", time.Now()
 		if len(apis) > 0 {
 			status, id = ask(apis[turn%len(apis)], body)
 		}
@@ -71,6 +72,9 @@ func (c *crowd) insists(n int) {
 				c.t.Errorf("%s was acknowledged for two calls", id)
 			}
 			c.asked[id] = does
+			if began.After(c.last) {
+				c.last = began
+			}
 			c.mu.Unlock()
 			return
 		}
@@ -92,6 +96,13 @@ func (c *crowd) acknowledged() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.asked)
+}
+
+// asksInVain tells whether nothing that was asked for after the moment was acknowledged.
+func (c *crowd) asksInVain(since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.last.After(since)
 }
 
 // refusals counts those with the status.
