@@ -11,10 +11,12 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Manager sends one account's transactions while this process leads its scope.
+// Manager sends one account's transactions while this process leads its scope: one term
+// after the other, never two at once.
 type Manager struct {
-	cfg  Config
-	wake chan struct{}
+	cfg      Config
+	wake     chan struct{}
+	attended attended
 }
 
 // New returns a manager that does nothing yet.
@@ -51,33 +53,6 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	l.run(ctx)
 	l.work.Wait()
 	return context.Cause(ctx)
-}
-
-// describe waits for the chain: an endpoint that is down keeps nobody from leading.
-func (m *Manager) describe(ctx context.Context) (chain.Description, error) {
-	for {
-		d, err := m.cfg.Chain.Describe(ctx)
-		if err == nil || errors.Is(err, chain.ErrForeign) {
-			return d, err
-		}
-		if m.cfg.Events.Trouble != nil {
-			m.cfg.Events.Trouble(err)
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return d, err
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // loop feeds the machine and does what it says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/conchhq/conch/chain"
@@ -34,12 +35,18 @@ func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
 	}
 }
 
+// load asks the chain for both counts at once: a predecessor has died, and its
+// transactions wait for the answers.
 func (l *loop) load(ctx context.Context) (Input, error) {
-	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
-	if err != nil {
-		return nil, err
+	var final, best uint64
+	var fault, err error
+	var asking sync.WaitGroup
+	asking.Go(func() { final, fault = l.Chain.Next(ctx, l.Account, chain.Final) })
+	best, err = l.Chain.Next(ctx, l.Account, chain.Best)
+	asking.Wait()
+	if err == nil {
+		err = fault
 	}
-	best, err := l.Chain.Next(ctx, l.Account, chain.Best)
 	if err != nil {
 		return nil, err
 	}

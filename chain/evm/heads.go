@@ -27,7 +27,7 @@ func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Tur
 // follow looks at the head, again and again, until ctx ends, the endpoint is silent,
 // or nobody listens any more: then there is no error.
 func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Turn) bool) error {
-	f, err := c.learn(ctx)
+	f, err := c.known(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,6 +39,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 	for {
 		turns, err := c.look(ctx, f, trail)
 		if err != nil {
+			c.forget() // another node may answer by now, which can less
 			return err
 		}
 		for _, turn := range turns {

@@ -13,39 +13,39 @@ import (
 
 type account = chain.Account
 
-// Load implements pending.Store (S20): one snapshot of the database.
+// Load implements pending.Store (S20): one snapshot of the database, in one round trip.
 func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pending.Snapshot, err error) {
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	var batch pgx.Batch
+	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+	batch.Queue(`
+		SELECT coalesce((SELECT max(nonce) + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2), 0),
+		       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
+		          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
+		       (SELECT count(*) FROM (SELECT FROM conch.intents
+		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q)
+		  FROM conch.pending_history() h2`, s.cfg.Chain, []byte(account)).QueryRow(func(row pgx.Row) error {
 		var next int64
-		err := tx.QueryRow(ctx, `
-			SELECT coalesce((SELECT max(nonce) + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2), 0),
-			       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
-			          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
-			       (SELECT count(*) FROM (SELECT FROM conch.intents
-			         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q)
-			  FROM conch.pending_history() h2`, s.cfg.Chain, []byte(account)).Scan(&next, &snap.Strange, &snap.Queued)
-		if err != nil {
-			return err
-		}
+		err := row.Scan(&next, &snap.Strange, &snap.Queued)
 		snap.Next = uint64(next)
-		rows, err := tx.Query(ctx, `
-			SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
-			       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
-			  FROM (SELECT nonce, intent, since_block, final FROM conch.pending_transactions
-			         WHERE chain = $1 AND account = $2 AND NOT final
-			         UNION ALL
-			        SELECT nonce, intent, since_block, final FROM conch.pending_transactions
-			         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
-			  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
-			         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
-			  LEFT JOIN LATERAL (SELECT cancel FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
-			 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from))
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	batch.Queue(`
+		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
+		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+		  FROM (SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND NOT final
+		         UNION ALL
+		        SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
+		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
+		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
+		  LEFT JOIN LATERAL (SELECT cancel FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
+		 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from)).Query(func(rows pgx.Rows) (err error) {
 		snap.Slots, err = slots(rows, account)
 		return err
 	})
+	batch.Queue(`COMMIT`)
+	err = s.pool.SendBatch(ctx, &batch).Close()
 	return snap, err
 }
 

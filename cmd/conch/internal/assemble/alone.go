@@ -74,7 +74,11 @@ func (a *alone) begin(r config.Role, before <-chan struct{}) *post {
 		if before != nil {
 			<-before
 		}
-		if w := a.node.work(p.role, nil); w != nil {
+		w, beside := a.node.work(p.role, nil)
+		if beside != nil {
+			a.calls.Go(func() { beside(ctx) })
+		}
+		if w != nil {
 			a.keep(ctx, p, w)
 		}
 	})

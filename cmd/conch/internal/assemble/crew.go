@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -14,14 +15,17 @@ import (
 
 // found makes a crew for roles with equal terms.
 func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
-	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}}
+	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}, besides: map[string]*companion{}}
 	cfg := base.Elector(roles...)
 	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
 	for i, r := range roles {
 		c.roles[r.Scope] = r
-		w := n.work(r, func(why error) { n.resign(c, r.Scope, why) })
+		w, beside := n.work(r, func(why error) { n.resign(c, r.Scope, why) })
 		if w == nil {
 			continue
+		}
+		if beside != nil && !cfg.Follower && !slices.Contains(cfg.Roles[i].Never, n.id) {
+			c.besides[r.Scope] = newCompanion(n.over, beside)
 		}
 		w = resigning(n.counted(w), func(d time.Duration) { c.ballot.rest(r.Scope, d) })
 		if r.Fenced {
@@ -32,15 +36,33 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 	}
 	e, err := election.New(cfg)
 	if err != nil {
+		for _, b := range c.besides {
+			b.end()
+		}
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(n.gone)
 	c.elector, c.stop = e, cancel
 	c.run = func() error {
 		defer cancel()
+		for _, b := range c.besides {
+			n.calls.Go(b.run)
+			defer b.end()
+		}
 		return e.Run(ctx)
 	}
 	return c, nil
+}
+
+// companion is what goes on beside a role's terms, until the role is retired.
+type companion struct {
+	run func()
+	end context.CancelFunc
+}
+
+func newCompanion(ctx context.Context, beside func(context.Context)) *companion {
+	ctx, end := context.WithCancel(ctx)
+	return &companion{run: func() { beside(ctx) }, end: end}
 }
 
 // resign gives a scope up whose role has failed and can not end: the elector waits

@@ -35,6 +35,7 @@ type crew struct {
 	elector leader
 	ballot  *ballot
 	roles   map[string]config.Role
+	besides map[string]*companion // of roles, those that have one
 	stop    context.CancelFunc
 	run     func() error
 	err     error // once it has ended
@@ -92,6 +93,9 @@ func (r *roster) settle() error {
 			}
 			c.ballot.retire(scope)
 			delete(c.roles, scope)
+			if b := c.besides[scope]; b != nil {
+				b.end()
+			}
 		}
 	}
 	for _, c := range r.crews {

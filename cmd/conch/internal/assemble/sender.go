@@ -10,43 +10,91 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
 )
 
-// send is the work of an account: what waits is given a nonce, signed, stored and
-// sent, for as long as this node leads (S15, S19, S20).
-func (n *Node) send(a config.Account) work {
-	return func(ctx context.Context, l election.Leadership) error {
-		driver, hangUp, err := n.driver(a)
-		if err != nil {
-			n.log.Error("an account can not be sent from", slog.String("account", a.Name), slog.Any("error", err))
-			return err
+// sender is the work of an account: what waits is given a nonce, signed, stored and sent,
+// for as long as this node leads (S15, S19, S20). It keeps its line to the chain over all
+// terms and between them.
+type sender struct {
+	node    *Node
+	account config.Account
+
+	mu      sync.Mutex
+	users   int // of what follows, which is there while somebody uses it
+	manager *pending.Manager
+	hangUp  func()
+}
+
+// hold gives the manager, made now if nobody else holds it, until release.
+func (s *sender) hold() (m *pending.Manager, release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		if s.manager, s.hangUp, err = s.open(); err != nil {
+			return nil, nil, err
 		}
-		defer hangUp()
-		_, book, _ := n.desk.find(a.Name)
-		if book == nil {
-			return errGone
+	}
+	s.users++
+	return s.manager, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.users--; s.users == 0 {
+			s.hangUp()
 		}
-		m, err := pending.New(pending.Config{
-			Account: a.Address, Chain: driver, Store: book, Events: n.reports(a),
-			MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-			Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
-		})
-		if err != nil {
-			return err
-		}
-		leave := n.desk.take(seatOf(a), m)
-		defer leave()
-		n.log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
-			slog.Int64("epoch", l.Token.Epoch))
-		err = m.Lead(ctx, l.Gate, l.Token)
-		if ctx.Err() != nil {
-			return nil // it was told to end, and whoever told it knows why
-		}
+	}, nil
+}
+
+func (s *sender) open() (*pending.Manager, func(), error) {
+	a, n := s.account, s.node
+	driver, hangUp, err := n.driver(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, book, _ := n.desk.find(a.Name)
+	if book == nil {
+		hangUp()
+		return nil, nil, errGone
+	}
+	m, err := pending.New(pending.Config{
+		Account: a.Address, Chain: driver, Store: book, Events: n.reports(a),
+		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
+		Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
+	})
+	if err != nil {
+		hangUp()
+	}
+	return m, hangUp, err
+}
+
+func (s *sender) lead(ctx context.Context, l election.Leadership) error {
+	a, log := s.account, s.node.log
+	m, release, err := s.hold()
+	if err != nil {
+		log.Error("an account can not be sent from", slog.String("account", a.Name), slog.Any("error", err))
 		return err
 	}
+	defer release()
+	leave := s.node.desk.take(seatOf(a), m)
+	defer leave()
+	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
+		slog.Int64("epoch", l.Token.Epoch))
+	err = m.Lead(ctx, l.Gate, l.Token)
+	if ctx.Err() != nil {
+		return nil // it was told to end, and whoever told it knows why
+	}
+	return err
+}
+
+// attend holds the line to the chain while the role waits to lead.
+func (s *sender) attend(ctx context.Context) {
+	m, release, err := s.hold()
+	if err != nil {
+		return // a term tries again, and says why
+	}
+	defer release()
+	m.Attend(ctx)
 }
 
 // longest bounds one exchange: where somebody may have to confirm, what is signed for
@@ -105,55 +153,4 @@ var meaning = map[pending.Cause]string{
 	pending.Fees:    "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
 	pending.Keys:    "there is no key for the account, or its signer refuses: nothing more is signed",
 	pending.Refused: "the chain will never take a transaction's bytes: its nonce is filled",
-}
-
-// complaints are about the chain and the database, which fail at every try while
-// they fail: loud, and each not so often as to drown the log (S21).
-type complaints struct {
-	log *slog.Logger
-	now func() time.Time
-
-	mu   sync.Mutex
-	said map[string]time.Time
-}
-
-func (c *complaints) about(err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	text, why := "TRANSACTIONS CAN NOT BE KEPT, and none is sent", pgmint.Sentence(err)
-	if ofChain(err) {
-		why = err.Error()
-	}
-	switch {
-	case errors.Is(err, chain.ErrUnreachable):
-		text = "CHAIN UNREACHABLE: transactions are accepted, and none is sent"
-	case errors.Is(err, chain.ErrAnswer):
-		text = "THE CHAIN'S NODE ANSWERS WITH ERRORS: transactions are accepted, and it is asked again"
-	case errors.Is(err, chain.ErrForeign):
-		text = "THE ENDPOINT SERVES ANOTHER CHAIN: nothing is sent"
-	case errors.Is(err, fence.ErrStale):
-		text = "deposed: the database refused what was to be stored"
-	case errors.Is(err, chain.ErrThread), errors.Is(err, chain.ErrNotFound):
-		text = "the thread of the chain's blocks was lost: everything is looked up"
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if last, before := c.said[text]; before && now.Sub(last) < loudEvery {
-		return
-	}
-	c.said[text] = now
-	c.log.Error(text, slog.String("error", why))
-}
-
-// ofChain says that an error is of the chain, and so not to be told in the words for
-// databases: both have connections that break.
-func ofChain(err error) bool {
-	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrThread, chain.ErrNotFound} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
 }

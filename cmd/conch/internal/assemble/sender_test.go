@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,8 +24,8 @@ import (
 )
 
 // A life of a node with an account in this very process: an account that can not pay
-// is alarmed about, loudly, until it can; then what waited is done. Nothing is left
-// running behind it.
+// is alarmed about, loudly, until it can; then what waited is done. A second term finds
+// the line to the chain that the first one had. Nothing is left running behind it.
 func TestALifeOfAnAccount(t *testing.T) {
 	t.Parallel()
 	node := chaintest.New(chaintest.Config{Depth: 2})
@@ -33,18 +34,19 @@ func TestALifeOfAnAccount(t *testing.T) {
 	cfg := config.Config{
 		Node:     config.Node{Listen: "127.0.0.1:0"},
 		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
-		Election: election.Config{ID: "n1", Takeover: election.Strict},
+		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: election.Strict},
 		Chains:   []config.Chain{c},
 		Accounts: []config.Account{{Name: "poor", Chain: c, Scope: "pending:test", Address: poor}},
 	}
 	log := &logbook{}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, mined := make(chan error, 1), make(chan struct{})
+	var lines atomic.Int32
 	go func() { node.Run(ctx, 20*time.Millisecond); close(mined) }()
 	go func() {
 		ended <- assemble.Run(ctx, assemble.Options{
 			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)),
-			Chain: func(config.Account) (chain.Chain, error) { return node.Line(), nil },
+			Chain: func(config.Account) (chain.Chain, error) { lines.Add(1); return node.Line(), nil },
 		})
 	}()
 	log.says(t, "msg=sending", "account=poor", "address="+poor.String(), "epoch=1")
@@ -64,6 +66,11 @@ func TestALifeOfAnAccount(t *testing.T) {
 	pgtest.Eventually(t, patience, "it is done", func() bool {
 		return strings.Contains(exchange(t, http.MethodGet, api+"/"+id[1], ""), `"fate":"done"`)
 	})
+	exchange(t, http.MethodPost, strings.Replace(api, "/v1/transactions", "/v1/scopes/pending:test/drain", 1), "")
+	log.says(t, "msg=sending", "account=poor", "epoch=2")
+	if n := lines.Load(); n != 1 {
+		t.Errorf("%d lines to the chain were opened for two terms", n)
+	}
 	cancel()
 	<-mined
 	if err := <-ended; err != nil {

@@ -16,23 +16,25 @@ import (
 type work func(ctx context.Context, l election.Leadership) error
 
 // work of a role; nil when only its gate is kept. A callback that can not end gives
-// the scope up by resign, nil where nobody else could take it.
-func (n *Node) work(r config.Role, resign func(why error)) work {
+// the scope up by resign, nil where nobody else could take it. Beside it comes what is
+// done while the role waits to lead, and between its terms: nil for most.
+func (n *Node) work(r config.Role, resign func(why error)) (w work, beside func(context.Context)) {
 	door := fence.Act
 	if r.Fenced {
 		door = fence.Fenced
 	}
 	switch {
 	case r.Account != nil:
-		return n.send(*r.Account)
+		s := &sender{node: n, account: *r.Account}
+		return s.lead, s.attend
 	case r.Command != nil:
-		return n.command(r, door)
+		return n.command(r, door), nil
 	case r.HTTP != "":
-		return newCallback(n.gone, r.HTTP, n.id, door, r.DrainTimeout, resign, n.log).lead
+		return newCallback(n.gone, r.HTTP, n.id, door, r.DrainTimeout, resign, n.log).lead, nil
 	case r.Builtin == config.BuiltinLog:
-		return n.beacon(door)
+		return n.beacon(door), nil
 	}
-	return nil
+	return nil, nil
 }
 
 const (
