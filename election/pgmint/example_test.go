@@ -44,7 +44,18 @@ func Example() {
 	}
 }
 
-// A transaction that fails unless the token is the current one.
+// A transaction that is committed only if the token is the current one.
+func ExampleTransact() {
+	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
+		return pgmint.Transact(ctx, conn, token, func(tx pgmint.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE accounts SET balance = balance - 1 WHERE id = 7`)
+			return err
+		})
+	}
+	_ = pay
+}
+
+// The same in a transaction that somebody else begins and ends.
 func ExampleFence() {
 	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

@@ -24,7 +24,8 @@ const CodeStale = "CN001"
 
 // Fence makes the transaction fail with fence.ErrStale unless the token is the
 // current one, and keeps it current until the transaction ends. Call it last
-// before the commit, never inside a savepoint.
+// before the commit, never inside a savepoint. Transact does that, and without a round
+// trip of its own.
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
 	_, err := tx.Exec(ctx, FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
 	return Stale(err)

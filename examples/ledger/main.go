@@ -84,11 +84,8 @@ func pay(ctx context.Context, url string, l election.Leadership) error {
 func payOnce(ctx context.Context, conn *pgx.Conn, l election.Leadership) error {
 	return l.Gate.Do(ctx, fence.Fenced, time.Second, func(ctx context.Context, token fence.Token) error {
 		var id int64
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if err := tx.QueryRow(ctx, `INSERT INTO payments (epoch) VALUES ($1) RETURNING id`, token.Epoch).Scan(&id); err != nil {
-				return err
-			}
-			return pgmint.Fence(ctx, tx, token) // last, right before the commit
+		err := pgmint.Transact(ctx, conn, token, func(tx pgmint.Tx) error { // the fence goes with the commit
+			return tx.QueryRow(ctx, `INSERT INTO payments (epoch) VALUES ($1) RETURNING id`, token.Epoch).Scan(&id)
 		})
 		if err == nil {
 			fmt.Printf("paid %d under epoch %d\n", id, token.Epoch)

@@ -27,8 +27,8 @@ const (
 
 // Style is one way to write a row.
 type Style struct {
-	Fenced    bool // with conch.fence() as the last statement
-	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, fence, COMMIT
+	Fenced    bool // with conch.fence() as the last statement, sent with the COMMIT
+	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, COMMIT
 	Transfer  bool // two accounts are changed and the row is written, a statement each
 	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
 }
@@ -123,22 +123,24 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 		}
 		return pgmint.Stale(conn.SendBatch(ctx, &batch).Close())
 	}
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	write := func(tx pgmint.Tx) error {
 		if style.Transfer {
 			if err := move(ctx, tx, seq); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, loadInsert, session, seq, loadNote); err != nil || !style.Fenced {
-			return err
-		}
-		return pgmint.Fence(ctx, tx, *t)
-	})
+		_, err := tx.Exec(ctx, loadInsert, session, seq, loadNote)
+		return err
+	}
+	if style.Fenced {
+		return pgmint.Transact(ctx, conn, *t, write)
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return write(tx) })
 }
 
 // move takes money from one account and gives it to another, the lower number first,
 // so that no two wait for each other.
-func move(ctx context.Context, tx pgx.Tx, seq int64) error {
+func move(ctx context.Context, tx pgmint.Tx, seq int64) error {
 	a, b := seq*7919%accounts+1, seq*104729%accounts+1
 	for _, one := range []struct{ id, amount int64 }{{min(a, b), -1}, {max(a, b), 1}} {
 		var balance int64
