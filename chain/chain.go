@@ -43,6 +43,12 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
 }
 
+// Warmer is a Chain that can be asked beforehand for what Prepare will want to know for
+// an account. Optional: what it has not found out Prepare asks for.
+type Warmer interface {
+	Warm(ctx context.Context, account Account)
+}
+
 // Level says how settled an answer has to be.
 type Level uint8
 

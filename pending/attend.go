@@ -15,15 +15,16 @@ const attendEvery = 10 * time.Second
 
 // attended is what the chain said of itself while this process waited to lead.
 type attended struct {
-	mu   sync.Mutex
-	what chain.Description
-	when time.Time
+	mu    sync.Mutex
+	what  chain.Description
+	final uint64 // the account's next index as of the last finalized block
+	when  time.Time
 }
 
-func (a *attended) note(d chain.Description) {
+func (a *attended) note(d chain.Description, final uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.what, a.when = d, time.Now()
+	a.what, a.final, a.when = d, final, time.Now()
 }
 
 // lately is what it said, unless that is long ago.
@@ -33,17 +34,32 @@ func (a *attended) lately() (d chain.Description, ok bool) {
 	return a.what, !a.when.IsZero() && time.Since(a.when) < 2*attendEvery
 }
 
+// floor is the account's index below which all was final then.
+func (a *attended) floor() (index uint64, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.final, !a.when.IsZero()
+}
+
 // Attend keeps the line to the chain in use until ctx ends, so that a Lead finds it open
 // and begins with the account: whoever takes over is waited for. That a follower does
 // not reach the chain troubles nobody; it is tried again.
 func (m *Manager) Attend(ctx context.Context) {
 	for ctx.Err() == nil {
-		brief, cancel := context.WithTimeout(ctx, attendEvery)
-		if d, err := m.cfg.Chain.Describe(brief); err == nil {
-			m.attended.note(d)
-		}
-		cancel()
+		m.attend(ctx)
 		_ = pause(ctx, attendEvery)
+	}
+}
+
+func (m *Manager) attend(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, attendEvery)
+	defer cancel()
+	d, err := m.cfg.Chain.Describe(ctx)
+	if err != nil {
+		return
+	}
+	if final, err := m.cfg.Chain.Next(ctx, m.cfg.Account, chain.Final); err == nil {
+		m.attended.note(d, final)
 	}
 }
 

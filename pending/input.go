@@ -9,7 +9,7 @@ import (
 type Input interface{ input() }
 
 type (
-	// Loaded answers Load. Best and Final are what the chain says, asked before the
+	// Loaded answers Load. Best and Final are what the chain says, asked while the
 	// snapshot was taken. Blocks in between are seen by the next count of a head.
 	Loaded struct {
 		Snapshot    Snapshot
@@ -104,8 +104,8 @@ func (Tick) input()   {}
 type Action interface{ action() }
 
 type (
-	// Load asks the chain for its counts, and then the store for all slots that are not
-	// final and all, final or not, that the chain has not finalized or has taken back.
+	// Load asks the chain for its counts, and the store for all slots that are not final
+	// and all, final or not, that the chain has not finalized or has taken back.
 	Load struct{}
 	// Assign takes the oldest waiting intents, at most that many, gives them the
 	// indices from First on, signs, and stores, in one fenced transaction.

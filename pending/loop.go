@@ -47,7 +47,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan Input), wake: m.wake, end: stop,
+		inputs: make(chan Input), wake: m.wake, end: stop, floor: m.attended.floor,
 	}
 	l.machine = NewMachine(l.Settings)
 	l.run(ctx)
@@ -64,6 +64,7 @@ type loop struct {
 	inputs  chan Input
 	wake    <-chan struct{}
 	end     context.CancelCauseFunc
+	floor   func() (index uint64, known bool) // below it all was final, a moment ago
 	work    sync.WaitGroup
 	height  atomic.Uint64 // of the head, as last told
 	final   atomic.Uint64 // of the last finalized block, as last told
@@ -135,7 +136,7 @@ func (l *loop) trouble(err error) {
 // listen counts what waits, once in a while. When woken it says at once that something
 // does, and looks a little later what that was: a cancelled intent, maybe.
 func (l *loop) listen(ctx context.Context) {
-	look := time.NewTimer(0)
+	look := time.NewTimer(l.Repair) // what waits at the beginning is loaded
 	defer look.Stop()
 	soon := false
 	for {

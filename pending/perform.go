@@ -35,23 +35,33 @@ func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
 	}
 }
 
-// load asks the chain for both counts at once: a predecessor has died, and its
-// transactions wait for the answers.
+// load asks the chain and the store at once, where it is known well enough from which
+// slot on to read: a predecessor has died, and its transactions wait for the answers.
+// Nobody else writes slots under this token, so the order of the answers does not matter.
 func (l *loop) load(ctx context.Context) (Input, error) {
-	var final, best uint64
-	var fault, err error
+	var out Loaded
+	var faults [2]error
 	var asking sync.WaitGroup
-	asking.Go(func() { final, fault = l.Chain.Next(ctx, l.Account, chain.Final) })
-	best, err = l.Chain.Next(ctx, l.Account, chain.Best)
+	asking.Go(func() { out.Final, faults[0] = l.Chain.Next(ctx, l.Account, chain.Final) })
+	asking.Go(func() { out.Best, faults[1] = l.Chain.Next(ctx, l.Account, chain.Best) })
+	if w, can := l.Chain.(chain.Warmer); can {
+		asking.Go(func() { w.Warm(ctx, l.Account) })
+	}
+	floor, known := l.floor()
+	var err error
+	if known {
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, floor)
+	}
 	asking.Wait()
-	if err == nil {
-		err = fault
+	for _, fault := range faults {
+		if fault != nil {
+			return nil, fault
+		}
 	}
-	if err != nil {
-		return nil, err
+	if from := min(out.Final, out.Best); !known || from < floor {
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, from)
 	}
-	snapshot, err := l.Store.Load(ctx, l.Account, min(final, best))
-	return Loaded{Snapshot: snapshot, Best: best, Final: final}, err
+	return out, err
 }
 
 // writes numbers what is written. A term is led in one process alone, but its work there

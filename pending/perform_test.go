@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,4 +69,58 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 			t.Errorf("%d attempts are stored", n)
 		}
 	})
+}
+
+// counts is a chain that has two counts and nothing else.
+type counts struct {
+	chain.Chain
+	final, best uint64
+}
+
+func (c counts) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64, error) {
+	if at == chain.Final {
+		return c.final, nil
+	}
+	return c.best, nil
+}
+
+// from notes from which slot on it is read.
+type from struct {
+	*Memory
+	read []uint64
+}
+
+func (s *from) Load(ctx context.Context, a chain.Account, index uint64) (Snapshot, error) {
+	s.read = append(s.read, index)
+	return s.Memory.Load(ctx, a, index)
+}
+
+// What was final a moment ago says from where on to read, before the chain has answered;
+// unless the chain has taken that back (S20).
+func TestRowsAreReadFromWhatWasFinal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		floor       uint64
+		known       bool
+		final, best uint64
+		read        []uint64
+	}{
+		"not known":         {0, false, 7, 9, []uint64{7}},
+		"final before":      {5, true, 7, 9, []uint64{5}},
+		"taken back":        {8, true, 7, 9, []uint64{8, 7}},
+		"a node far behind": {8, true, 8, 2, []uint64{8, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &from{Memory: &Memory{}}
+			l := &loop{
+				Config: Config{Account: "a", Chain: counts{final: c.final, best: c.best}, Store: store, Longest: time.Second},
+				floor:  func() (uint64, bool) { return c.floor, c.known },
+			}
+			in, err := l.perform(t.Context(), Load{})
+			if loaded, is := in.(Loaded); err != nil || !is || loaded.Final != c.final || loaded.Best != c.best || !slices.Equal(store.read, c.read) {
+				t.Errorf("%+v, read from %v, want %v; %v", in, store.read, c.read, err)
+			}
+		})
+	}
 }

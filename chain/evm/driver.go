@@ -29,7 +29,10 @@ type Chain struct {
 	facts *facts // what is known of the endpoint; nil until it has answered
 }
 
-var _ chain.Chain = (*Chain)(nil)
+var (
+	_ chain.Chain  = (*Chain)(nil)
+	_ chain.Warmer = (*Chain)(nil)
+)
 
 // facts do not change while an endpoint serves the same chain.
 type facts struct {
@@ -161,12 +164,18 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 		return 0, err
 	}
 	tag := "latest"
-	if at == chain.Final {
+	var next hexutil.Uint64
+	if at == chain.Final && f.tagged {
+		calls := []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "finalized"}, Result: &next}}
+		if err := c.batch(ctx, calls); err != nil || calls[0].Error == nil {
+			return uint64(next), err
+		}
+	}
+	if at == chain.Final { // in two steps: clients differ in what they answer before a block is final
 		if tag, err = c.finalTag(ctx, f); err != nil {
 			return 0, err
 		}
 	}
-	var next hexutil.Uint64
 	err = c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}})
 	return uint64(next), err
 }

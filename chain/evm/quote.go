@@ -1,9 +1,13 @@
 package evm
 
 import (
+	"context"
 	"math/big"
 	"sync"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -52,6 +56,31 @@ func (q *quotes) fresh(lately time.Duration) quote {
 		out.balances[a] = new(big.Int).Set(b)
 	}
 	return out
+}
+
+// Warm implements chain.Warmer: what Prepare asks for once with each head.
+func (c *Chain) Warm(ctx context.Context, a chain.Account) {
+	f, err := c.known(ctx)
+	if err != nil || c.signers[a] == nil {
+		return
+	}
+	var head *header
+	var tip, balance hexutil.Big
+	calls := []rpc.BatchElem{
+		f.asked("latest", &head),
+		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
+		{Method: "eth_getBalance", Args: []any{a, "latest"}, Result: &balance},
+	}
+	if err := c.endpoint.batch(ctx, calls); err != nil || head == nil || !head.whole() {
+		return
+	}
+	for _, call := range calls {
+		if call.Error != nil {
+			return
+		}
+	}
+	c.quotes.notice(head)
+	c.quotes.learn(quote{head: chain.Hash(head.Hash), tip: tip.ToInt(), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
 }
 
 // learn adds what was asked for, unless there is another head by now.

@@ -130,3 +130,23 @@ func TestHeadersAlone(t *testing.T) {
 		}
 	}
 }
+
+// Who was warm asks for nothing more to prepare the first transaction of a term.
+func TestWarm(t *testing.T) {
+	t.Parallel()
+	n := &node{height: 5, asked: map[string]int{}}
+	own := evm.Hold(newKey(t))
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Minute})
+	c.Warm(t.Context(), own.Account())
+	c.Warm(t.Context(), "somebody else")
+	if b, tip := n.since("eth_getBalance"), n.since("eth_maxPriorityFeePerGas"); b != 1 || tip != 1 {
+		t.Errorf("to get warm, the balance was asked for %d times, the tip %d times", b, tip)
+	}
+	n.since("eth_getBlockByNumber")
+	if got, want := bid(t, c, own.Account()), big.NewInt(2*1000*6+1); got.Cmp(want) != 0 {
+		t.Errorf("it bids %v, want %v", got, want)
+	}
+	if n.since("eth_getBalance")+n.since("eth_maxPriorityFeePerGas")+n.since("eth_getBlockByNumber") != 0 {
+		t.Error("what was known was asked for again")
+	}
+}
