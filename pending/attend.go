@@ -15,16 +15,15 @@ const attendEvery = 10 * time.Second
 
 // attended is what the chain said of itself while this process waited to lead.
 type attended struct {
-	mu    sync.Mutex
-	what  chain.Description
-	final uint64 // the account's next index as of the last finalized block
-	when  time.Time
+	mu   sync.Mutex
+	what chain.Description
+	when time.Time
 }
 
-func (a *attended) note(d chain.Description, final uint64) {
+func (a *attended) note(d chain.Description) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.what, a.final, a.when = d, final, time.Now()
+	a.what, a.when = d, time.Now()
 }
 
 // lately is what it said, unless that is long ago.
@@ -32,13 +31,6 @@ func (a *attended) lately() (d chain.Description, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.what, !a.when.IsZero() && time.Since(a.when) < 2*attendEvery
-}
-
-// floor is the account's index below which all was final then.
-func (a *attended) floor() (index uint64, known bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.final, !a.when.IsZero()
 }
 
 // Attend keeps the line to the chain in use until ctx ends, so that a Lead finds it open
@@ -54,12 +46,8 @@ func (m *Manager) Attend(ctx context.Context) {
 func (m *Manager) attend(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, attendEvery)
 	defer cancel()
-	d, err := m.cfg.Chain.Describe(ctx)
-	if err != nil {
-		return
-	}
-	if final, err := m.cfg.Chain.Next(ctx, m.cfg.Account, chain.Final); err == nil {
-		m.attended.note(d, final)
+	if d, err := m.cfg.Chain.Describe(ctx); err == nil {
+		m.attended.note(d)
 	}
 }
 

@@ -26,8 +26,6 @@ func (c *told) Describe(context.Context) (chain.Description, error) {
 	return chain.Description{Depth: 7}, nil
 }
 
-func (*told) Next(context.Context, chain.Account, chain.Level) (uint64, error) { return 3, nil }
-
 // Whoever waited with a line to the chain begins its term without asking what chain it
 // is; what it heard too long ago does not count. A follower's silence troubles nobody.
 func TestWhoAttendedKnowsTheChain(t *testing.T) {

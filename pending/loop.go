@@ -47,7 +47,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan Input), wake: m.wake, end: stop, floor: m.attended.floor,
+		inputs: make(chan Input), wake: m.wake, end: stop,
 	}
 	l.machine = NewMachine(l.Settings)
 	l.run(ctx)
@@ -64,7 +64,6 @@ type loop struct {
 	inputs  chan Input
 	wake    <-chan struct{}
 	end     context.CancelCauseFunc
-	floor   func() (index uint64, known bool) // below it all was final, a moment ago
 	work    sync.WaitGroup
 	height  atomic.Uint64 // of the head, as last told
 	final   atomic.Uint64 // of the last finalized block, as last told

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -35,9 +36,10 @@ func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
 	}
 }
 
-// load asks the chain and the store at once, where it is known well enough from which
-// slot on to read: a predecessor has died, and its transactions wait for the answers.
-// Nobody else writes slots under this token, so the order of the answers does not matter.
+// load asks the chain and the store at once: a predecessor has died, and its transactions
+// wait for the answers. Nobody else writes slots under this token, so the order of the
+// answers does not matter. The store is asked for what is not final; if the chain does
+// not have all the rest as final, then again, from there on.
 func (l *loop) load(ctx context.Context) (Input, error) {
 	var out Loaded
 	var faults [2]error
@@ -47,21 +49,29 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	if w, can := l.Chain.(chain.Warmer); can {
 		asking.Go(func() { w.Warm(ctx, l.Account) })
 	}
-	floor, known := l.floor()
 	var err error
-	if known {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, floor)
-	}
+	out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
 	asking.Wait()
-	for _, fault := range faults {
+	for _, fault := range append(faults[:], err) {
 		if fault != nil {
 			return nil, fault
 		}
 	}
-	if from := min(out.Final, out.Best); !known || from < floor {
+	if from := min(out.Final, out.Best); !out.Snapshot.has(from) {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, from)
 	}
 	return out, err
+}
+
+// has tells whether every slot from an index on is in the snapshot.
+func (s Snapshot) has(from uint64) bool {
+	n := uint64(0)
+	for _, one := range s.Slots {
+		if one.Index >= from {
+			n++
+		}
+	}
+	return from+n >= s.Next
 }
 
 // writes numbers what is written. A term is led in one process alone, but its work there

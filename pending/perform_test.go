@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -84,42 +85,52 @@ func (c counts) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64
 	return c.best, nil
 }
 
-// from notes from which slot on it is read.
-type from struct {
+// rows is a store with the slots 0 to 9, of which the first so many are final.
+type rows struct {
 	*Memory
-	read []uint64
+	final uint64
+	read  []uint64
 }
 
-func (s *from) Load(ctx context.Context, a chain.Account, index uint64) (Snapshot, error) {
-	s.read = append(s.read, index)
-	return s.Memory.Load(ctx, a, index)
+func (s *rows) Load(_ context.Context, _ chain.Account, from uint64) (snap Snapshot, err error) {
+	s.read = append(s.read, from)
+	for index := range uint64(10) {
+		if final := index < s.final; !final || index >= from {
+			snap.Slots = append(snap.Slots, Slot{Index: index, Final: final})
+		}
+	}
+	snap.Next = 10
+	return snap, nil
 }
 
-// What was final a moment ago says from where on to read, before the chain has answered;
-// unless the chain has taken that back (S20).
-func TestRowsAreReadFromWhatWasFinal(t *testing.T) {
+// What is not final is read while the chain is asked, and final rows only if the chain
+// does not have them as final, or not any more (S20).
+func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		floor       uint64
-		known       bool
-		final, best uint64
-		read        []uint64
+		stored, final, best uint64
+		read                []uint64
+		lowest              uint64
 	}{
-		"not known":         {0, false, 7, 9, []uint64{7}},
-		"final before":      {5, true, 7, 9, []uint64{5}},
-		"taken back":        {8, true, 7, 9, []uint64{8, 7}},
-		"a node far behind": {8, true, 8, 2, []uint64{8, 2}},
+		"as stored":          {5, 5, 9, []uint64{math.MaxInt64}, 5},
+		"final meanwhile":    {5, 7, 9, []uint64{math.MaxInt64}, 5},
+		"all is final":       {10, 12, 12, []uint64{math.MaxInt64}, 10},
+		"taken back":         {5, 3, 9, []uint64{math.MaxInt64, 3}, 3},
+		"a node far behind":  {5, 5, 2, []uint64{math.MaxInt64, 2}, 2},
+		"a chain made anew":  {10, 0, 0, []uint64{math.MaxInt64, 0}, 0},
+		"nothing was stored": {0, 0, 0, []uint64{math.MaxInt64}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := &from{Memory: &Memory{}}
-			l := &loop{
-				Config: Config{Account: "a", Chain: counts{final: c.final, best: c.best}, Store: store, Longest: time.Second},
-				floor:  func() (uint64, bool) { return c.floor, c.known },
-			}
+			store := &rows{Memory: &Memory{}, final: c.stored}
+			l := &loop{Config: Config{Account: "a", Chain: counts{final: c.final, best: c.best}, Store: store, Longest: time.Second}}
 			in, err := l.perform(t.Context(), Load{})
-			if loaded, is := in.(Loaded); err != nil || !is || loaded.Final != c.final || loaded.Best != c.best || !slices.Equal(store.read, c.read) {
-				t.Errorf("%+v, read from %v, want %v; %v", in, store.read, c.read, err)
+			loaded, is := in.(Loaded)
+			if err != nil || !is || loaded.Final != c.final || loaded.Best != c.best || !slices.Equal(store.read, c.read) {
+				t.Fatalf("%+v, read from %v, want %v; %v", in, store.read, c.read, err)
+			}
+			if n := uint64(len(loaded.Snapshot.Slots)); n != 10-c.lowest {
+				t.Errorf("%d slots, want those from %d to 9", n, c.lowest)
 			}
 		})
 	}
