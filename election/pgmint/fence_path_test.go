@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -47,6 +49,7 @@ func TestFenceUnderAHostilePath(t *testing.T) {
 	trap("pg_control_system")
 	run(t, admin, `CREATE DOMAIN evil.text AS pg_catalog.int4`)
 	run(t, admin, `CREATE DOMAIN evil.uuid AS pg_catalog.int4`)
+	run(t, admin, `CREATE DOMAIN evil.interval AS pg_catalog.int4`)
 
 	role := "app_" + db.Name
 	run(t, admin, `CREATE ROLE `+role)
@@ -86,20 +89,22 @@ func TestFenceBoundsTheIdling(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setup(t) // its lease is a second
 	for set, want := range map[string]string{"0": "1s", "10min": "1s", "999": "999ms", "1s": "1s", "1001ms": "1s"} {
-		app := db.Connect(t)
-		run(t, app, `SELECT set_config('idle_in_transaction_session_timeout', $1, false)`, set)
-		tx, err := app.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
+			app := db.Connect(t)
+			run(t, app, `SELECT set_config('idle_in_transaction_session_timeout', $1, false)`, set)
+			tx, err := app.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			if err := tx.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&got); err != nil || got != want {
+				t.Errorf("%s: %s became %s, want %s; %v", level, set, got, want, err)
+			}
+			_ = tx.Rollback(t.Context())
 		}
-		if err := pgmint.Fence(t.Context(), tx, token); err != nil {
-			t.Fatal(err)
-		}
-		var got string
-		if err := tx.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&got); err != nil || got != want {
-			t.Errorf("%s became %s, want %s; %v", set, got, want, err)
-		}
-		_ = tx.Rollback(t.Context())
 	}
 }
 

@@ -27,46 +27,49 @@ RETURN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bi
 -- Every transaction of a service passes here, so it is written for speed. SET
 -- search_path would cost as much as all the rest: instead every name and operator says
 -- its schema, so that the caller's path resolves none. The lock is taken by an assignment
--- and not by PERFORM, which would start the executor.
+-- and not by PERFORM, which would start the executor; and all else is one query, since
+-- PL/pgSQL makes each of its expressions ready anew in each transaction.
 CREATE FUNCTION conch.fence(scope text, epoch bigint, term uuid DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
 DECLARE
     locked boolean;
     lease  integer;
-    idle   pg_catalog.text;
+    bound  pg_catalog.text;
 BEGIN
     -- First the lock, then the look: read before it, the row could be replaced
     -- between the look and the commit.
     locked := pg_catalog.pg_advisory_xact_lock_shared(conch.fence_key(fence.scope)) IS NOT NULL;
-    SELECT l.lease_ms INTO lease FROM conch.leadership l
+    -- A client that freezes from here on would hold up every successor: let the
+    -- server end it after a lease. A shorter bound of the caller's own stays.
+    SELECT l.lease_ms,
+           CASE WHEN pg_catalog.current_setting('idle_in_transaction_session_timeout') OPERATOR(pg_catalog.=) '0'
+                  OR pg_catalog.date_part('epoch', pg_catalog.current_setting('idle_in_transaction_session_timeout')::pg_catalog.interval)
+                     OPERATOR(pg_catalog.*) 1000 OPERATOR(pg_catalog.>) l.lease_ms
+                THEN pg_catalog.set_config('idle_in_transaction_session_timeout', l.lease_ms::pg_catalog.text, true) END
+      INTO lease, bound
+      FROM conch.leadership l
      WHERE l.scope OPERATOR(pg_catalog.=) fence.scope
        AND l.epoch OPERATOR(pg_catalog.=) fence.epoch
        AND (fence.term IS NULL OR l.term OPERATOR(pg_catalog.=) fence.term)
        AND l.parted_at IS NULL
        AND l.system_id OPERATOR(pg_catalog.=) conch.system_id()
-       AND l.timeline OPERATOR(pg_catalog.=) conch.timeline();
-    IF lease IS NULL OR pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
-        lease := conch.fence_closely(fence.scope, fence.epoch, fence.term);
-    END IF;
-
-    -- A client that freezes from here on would hold up every successor: let the
-    -- server end it after a lease. A shorter bound of the caller's own stays.
-    idle := pg_catalog.current_setting('idle_in_transaction_session_timeout');
-    IF idle OPERATOR(pg_catalog.=) '0'
-    OR pg_catalog.date_part('epoch', idle::interval) OPERATOR(pg_catalog.*) 1000 OPERATOR(pg_catalog.>) lease THEN
-        idle := pg_catalog.set_config('idle_in_transaction_session_timeout', lease::pg_catalog.text, true);
+       AND l.timeline OPERATOR(pg_catalog.=) conch.timeline()
+       AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'read committed';
+    IF lease IS NULL THEN
+        bound := conch.fence_closely(fence.scope, fence.epoch, fence.term);
     END IF;
 END $$;
 REVOKE ALL ON FUNCTION conch.fence(text, bigint, uuid) FROM PUBLIC;
 
 -- fence_closely is what a fence does with a token that did not pass at once, and in a
--- transaction whose snapshot may be older than the lock. It answers the lease, or says
--- what is wrong. The caller holds the lock.
-CREATE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS integer
+-- transaction whose snapshot may be older than the lock. It answers how long the
+-- transaction may idle, or says what is wrong. The caller holds the lock.
+CREATE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l         conch.leadership;
     elsewhere boolean;
+    idle      text := current_setting('idle_in_transaction_session_timeout');
 BEGIN
     IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
         SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope;
@@ -89,6 +92,9 @@ BEGIN
                           ELSE format('The current epoch is %s, term %s.', l.epoch, l.term) END,
             HINT = 'This token is over. Roll back and stop acting.';
     END IF;
-    RETURN l.lease_ms;
+    IF idle = '0' OR date_part('epoch', idle::interval) * 1000 > l.lease_ms THEN
+        RETURN set_config('idle_in_transaction_session_timeout', l.lease_ms::text, true);
+    END IF;
+    RETURN idle;
 END $$;
 REVOKE ALL ON FUNCTION conch.fence_closely(text, bigint, uuid) FROM PUBLIC;
