@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -78,13 +79,21 @@ func (s Snapshot) has(from uint64) bool {
 // may end and begin anew: the numbers go on.
 var writes atomic.Uint64
 
-// write stores a batch while the gate's fenced door is open; the store's own fence
-// refuses it after that.
+// ending is how long a write that was begun may take after the gate was shut: longer
+// than one takes, and no wait to speak of for a successor.
+const ending = 50 * time.Millisecond
+
+// write stores a batch that was begun while the gate's fenced door was open; if it
+// comes too late the store's own fence refuses it.
 func (l *loop) write(ctx context.Context, b Batch) error {
 	b.Account, b.Number = l.Account, writes.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
 	defer cancel()
-	return l.act(ctx, func(ctx context.Context) error { return l.Store.Write(ctx, l.token, b) })
+	return l.act(ctx, func(ctx context.Context) error {
+		ctx, end := fence.Outlive(ctx, ending)
+		defer end()
+		return l.Store.Write(ctx, l.token, b)
+	})
 }
 
 func (l *loop) act(ctx context.Context, do func(context.Context) error) error {

@@ -72,6 +72,48 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 	})
 }
 
+// slow is a store that takes its time over a write, and tells that it has begun.
+type slow struct {
+	*Memory
+	takes time.Duration
+	begun chan struct{}
+}
+
+func (s slow) Write(ctx context.Context, t fence.Token, b Batch) error {
+	close(s.begun)
+	timer := time.NewTimer(s.takes)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return s.Memory.Write(ctx, t, b)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A write under way is not cut off by a drain, which would leave it unknown and cost a
+// connection; one that takes too long is.
+func TestAWriteEndsAfterTheGateIsShut(t *testing.T) {
+	t.Parallel()
+	for takes, want := range map[time.Duration]bool{ending / 2: true, 2 * ending: false} {
+		synctest.Test(t, func(t *testing.T) {
+			store := slow{&Memory{}, takes, make(chan struct{})}
+			gate, latch := fence.New("s", fence.Boottime)
+			latch.Open(fence.Token{Scope: "s"}, 0, fence.Boottime().Add(time.Hour))
+			ctx, stop := context.WithCancel(t.Context())
+			l := &loop{Config: Config{Account: "a", Store: store, Longest: time.Second}, gate: gate}
+			ended := make(chan error)
+			go func() { ended <- l.write(ctx, Batch{}) }()
+			<-store.begun
+			latch.Shut(fence.ErrShut)
+			stop()
+			if err := <-ended; (err == nil) != want {
+				t.Errorf("a write of %s that was under way: %v", takes, err)
+			}
+		})
+	}
+}
+
 // counts is a chain that has two counts and nothing else.
 type counts struct {
 	chain.Chain

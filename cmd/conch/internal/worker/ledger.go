@@ -67,7 +67,7 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 // be too late, the fence refuses it.
 func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error {
 	return l.Gate.Do(ctx, fence.Fenced, rowMost, func(ctx context.Context, t fence.Token) error {
-		ctx, end := outlive(ctx, rowMost)
+		ctx, end := fence.Outlive(ctx, rowMost)
 		defer end()
 		if err := n.ledger.Append(ctx, seq, t, n.cfg.ID); err != nil {
 			return err
@@ -75,16 +75,6 @@ func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error 
 		n.rows.Add(1)
 		return n.acks.Append(evidence.Ack{Seq: seq, Epoch: t.Epoch, Term: t.Term.String(), At: fence.Boottime()})
 	})
-}
-
-// outlive derives a context that ends so long after ctx does.
-func outlive(ctx context.Context, by time.Duration) (context.Context, func()) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	unhook := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(by, cancel)
-		context.AfterFunc(longer, func() { timer.Stop() })
-	})
-	return longer, func() { unhook(); cancel() }
 }
 
 // last connects if need be and reads the highest number, for as long as it takes.
