@@ -121,6 +121,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		}
 	}
 	if uint64(id) != c.cfg.ChainID {
+		c.forget() // nobody else may go on with what was known of the other one
 		return facts{}, c.foreign(uint64(id))
 	}
 	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, lean: calls[4].Error == nil && lean.whole()}

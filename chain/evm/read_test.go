@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -136,3 +137,36 @@ func TestOnlyAClientWithoutATipGetsNone(t *testing.T) {
 }
 
 const fruitless = 5 // as in the driver
+
+// An endpoint that serves another chain by now, though its line never broke, is found out
+// by whoever asks what it is, and nobody reads from it after that.
+func TestAnEndpointThatChangesItsChain(t *testing.T) {
+	t.Parallel()
+	var foreign atomic.Bool
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if method == "eth_chainId" && foreign.Load() {
+			return "0x1"
+		}
+		switch method { // nothing is in doubt, so nothing is asked twice
+		case "eth_getTransactionCount":
+			return "0x7"
+		case "eth_config":
+			return map[string]any{}
+		case "eth_getHeaderByNumber":
+			method = "eth_getBlockByNumber"
+		}
+		return healthy(method, params)
+	})})
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	foreign.Store(true)
+	_, err := c.Describe(t.Context())
+	wraps(t, err, chain.ErrForeign)
+	_, err = c.Next(t.Context(), "a", chain.Best)
+	wraps(t, err, chain.ErrForeign)
+	foreign.Store(false)
+	if next, err := c.Next(t.Context(), "a", chain.Best); err != nil || next != 7 {
+		t.Errorf("it is back, and says %d, %v", next, err)
+	}
+}
