@@ -40,6 +40,7 @@ type Machine struct {
 
 	census census // as last counted
 
+	loads                                        bool // a Load is under way, also one whose answer is not wanted any more
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
 	wished                                       []Wish // what is signed for at present, if that is further attempts
@@ -64,7 +65,7 @@ type phase uint8
 
 const (
 	blank   phase = iota // nothing is known
-	loading              // it was asked for
+	loading              // it was asked for, and nothing has happened since that its answer may miss
 	working
 )
 
@@ -132,7 +133,14 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
 // loaded begins anew from what is stored. Everything not final is in doubt: a
 // predecessor may have sent it, and blocks have passed (S20).
+//
+// An answer is of no use if something has happened since it was asked for: rows that
+// were stored meanwhile are not in it, and would be forgotten.
 func (m *Machine) loaded(in Loaded) {
+	m.loads = false
+	if m.phase != loading {
+		return
+	}
 	m.phase = working
 	m.slots.clear()
 	for _, s := range in.Snapshot.Slots {
@@ -182,7 +190,7 @@ func (m *Machine) broke(now fence.Instant, in Broke) {
 	m.retry = now.Add(m.set.Retry)
 	switch a := in.Action.(type) {
 	case Load:
-		m.phase = blank
+		m.loads, m.phase = false, blank
 	case Assign, Replace:
 		m.signing = false
 		if in.Unsure {

@@ -15,8 +15,8 @@ func (m *Machine) pump(now fence.Instant) {
 		return
 	}
 	m.retry = 0
-	if m.phase == blank && !m.signing && !m.saving {
-		m.phase = loading
+	if m.phase == blank && !m.loads && !m.signing && !m.saving {
+		m.loads, m.phase = true, loading
 		m.do(Load{})
 	}
 	if m.phase != working {
