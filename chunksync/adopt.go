@@ -1,0 +1,94 @@
+package chunksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// adopt makes what was found the first catalog of this leader. The content comes first,
+// then its name on the own disk; until then nothing has changed.
+func (l *loop) adopt(ctx context.Context, a Adopt) Input {
+	held, err := l.adopted(ctx, a)
+	switch {
+	case err == nil:
+		l.Events.adopted(a.Peer, a.Version)
+		return Adopted{Version: held}
+	case errors.Is(err, fence.ErrStale):
+		return Deposed{}
+	case a.Peer == "":
+		l.end(err) // the own disk: another node may have a better one
+		return Deposed{}
+	}
+	if ctx.Err() == nil {
+		l.Events.trouble(a.Peer, err)
+	}
+	return Unadopted{Peer: a.Peer, Luck: luck()}
+}
+
+func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
+	found, _ := l.Store.Catalog()
+	if a.Peer != "" {
+		var err error
+		if found, err = l.client.catalog(ctx, a.Peer); err != nil {
+			return Version{}, err
+		}
+		if found.Version() != a.Version {
+			// It has promised to take nothing but from this leader or a later one.
+			return Version{}, fmt.Errorf("it holds %s, and said %s", found.Version(), a.Version)
+		}
+	}
+	var seq int64
+	if k := l.Store.Keeper(); k.Held.Epoch == l.reign.Epoch {
+		seq = k.Held.Seq + 1 // standalone, where the epoch is always 0
+	}
+	own := Catalog{Reign: l.reign, Seq: seq, Files: found.Files}
+	unpin, err := l.fetch(ctx, a.Peer, own)
+	if err != nil {
+		return Version{}, err
+	}
+	defer unpin()
+	missing, held, err := l.Store.take(own, l.ID)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
+	}
+	return held, err
+}
+
+// fetch gets what a peer has and this node has not, a few at a time. All of it is
+// pinned until unpin is called.
+func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(), err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	missing, unpin := l.Store.want(c)
+	var getting sync.WaitGroup
+	slots := make(chan struct{}, l.Parallel)
+	for _, h := range missing {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		getting.Go(func() {
+			defer func() { <-slots }()
+			chunk, err := l.client.chunk(ctx, peer, h)
+			if err == nil {
+				err = l.Store.add(h, chunk)
+			}
+			if err != nil {
+				stop(err)
+			}
+		})
+	}
+	getting.Wait()
+	if ctx.Err() != nil {
+		unpin()
+		return nil, context.Cause(ctx)
+	}
+	return unpin, nil
+}

@@ -1,0 +1,118 @@
+package chunksync
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// client speaks to peers for one leadership.
+type client struct {
+	cfg   Config
+	reign Reign
+}
+
+// errOther is a peer that is not the one that the configuration names.
+var errOther = errors.New("somebody else answers at the peer's URL")
+
+func (c *client) promise(ctx context.Context, peer string) (Version, error) {
+	var out heldAnswer
+	err := c.ask(ctx, peer, "/promise", promiseRequest{c.reign, c.cfg.ID}, &out)
+	return out.Held, err
+}
+
+func (c *client) offer(ctx context.Context, peer string, catalog []byte) (missing []Hash, held Version, err error) {
+	var out heldAnswer
+	err = c.ask(ctx, peer, "/catalog", offerRequest{c.cfg.ID, catalog}, &out)
+	return out.Missing, out.Held, err
+}
+
+func (c *client) ask(ctx context.Context, peer, path string, body any, out *heldAnswer) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	answered, err := c.exchange(ctx, http.MethodPost, peer, path, text, MaxCatalog)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answered, out); err != nil {
+		return fmt.Errorf("the answer can not be understood: %w", err)
+	}
+	// Else one node could count as two that hold a file, the leader itself among them.
+	if out.ID != peer {
+		return fmt.Errorf("%w: %.80q instead of %q", errOther, out.ID, peer)
+	}
+	return nil
+}
+
+func (c *client) send(ctx context.Context, peer string, h Hash, chunk []byte) error {
+	_, err := c.exchange(ctx, http.MethodPut, peer, "/chunks/"+h.String(), chunk, maxPromise)
+	return err
+}
+
+func (c *client) catalog(ctx context.Context, peer string) (Catalog, error) {
+	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, MaxCatalog)
+	if err != nil {
+		return Catalog{}, err
+	}
+	return parseCatalog(text)
+}
+
+// chunk fetches and verifies.
+func (c *client) chunk(ctx context.Context, peer string, h Hash) ([]byte, error) {
+	chunk, err := c.exchange(ctx, http.MethodGet, peer, "/chunks/"+h.String(), nil, ChunkSize)
+	if err == nil && HashOf(chunk) != h {
+		err = errNotThis
+	}
+	return chunk, err
+}
+
+// exchange is one request and its answer, at most so many bytes of it. A 409 is a
+// *[StaleError]: the peer hears a later leader.
+func (c *client) exchange(ctx context.Context, method, peer, path string, body []byte, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Longest)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.cfg.Peers[peer]+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if c.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set(epochHeader, strconv.FormatInt(c.reign.Epoch, 10))
+	req.Header.Set(termHeader, c.reign.Term.String())
+	res, err := c.cfg.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err = errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("the answer has more than %d bytes", most)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return nil, complaint(c.reign, res, text)
+	}
+	return text, nil
+}
+
+// complaint reads what a peer has against a request.
+func complaint(reign Reign, res *http.Response, text []byte) error {
+	var p problem
+	_ = json.Unmarshal(text, &p) // of another server than ours, perhaps
+	if res.StatusCode == http.StatusConflict && p.Type == "urn:conch:problem:stale" {
+		return &StaleError{Got: reign, Holder: p.Holder}
+	}
+	return fmt.Errorf("it answers %s: %.200q", res.Status, p.Detail)
+}

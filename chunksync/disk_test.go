@@ -1,0 +1,281 @@
+package chunksync
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var errKilled = errors.New("killed here")
+
+// killer ends a process at its n-th operation on the disk: that one and all after it
+// are not done. Before 0 it only keeps the list.
+type killer struct {
+	left int
+	seen []string
+}
+
+func (k *killer) trip(op, name string) error {
+	if k.left == 0 {
+		return errKilled
+	}
+	k.left--
+	k.seen = append(k.seen, op+" "+name)
+	return nil
+}
+
+func openWith(t *testing.T, dir string, k *killer) *Store {
+	t.Helper()
+	s, err := open(disk{dir: dir, trip: k.trip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// scene is a follower that has a catalog of epoch 1, and gets one of epoch 2 with some
+// of the same content.
+type scene struct {
+	before, after Catalog
+	old, shared   []byte
+	fresh         []byte
+}
+
+func newScene() *scene {
+	c := &scene{old: bytesOf(1, 100), shared: bytesOf(2, ChunkSize), fresh: bytesOf(3, 200)}
+	f := func(parts ...[]byte) (f File) {
+		for _, p := range parts {
+			f.Size += int64(len(p))
+			f.Chunks = append(f.Chunks, HashOf(p))
+		}
+		return f
+	}
+	c.before = Catalog{Reign: Reign{Epoch: 1}, Seq: 4, Files: map[string]File{"a": f(c.shared, c.old), "gone": f(c.old)}}
+	c.after = Catalog{Reign: Reign{Epoch: 2}, Seq: 1, Files: map[string]File{"a": f(c.shared, c.fresh), "b": f(c.fresh)}}
+	return c
+}
+
+// push is what a leader does to a follower, in the follower's process.
+func (c *scene) push(s *Store, to Catalog, contents ...[]byte) error {
+	missing, _, err := s.take(to, "leader")
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	for _, content := range contents {
+		if slices.Contains(missing, HashOf(content)) {
+			if err := s.receive(to.Reign, HashOf(content), content); err != nil {
+				return err
+			}
+		}
+	}
+	missing, _, err = s.take(to, "leader")
+	if err == nil && len(missing) > 0 {
+		return fmt.Errorf("%d are missing", len(missing))
+	}
+	return err
+}
+
+// S22: kill -9 at any instant of a push leaves the old catalog or the new one, with all
+// its content, and no promise is forgotten.
+func TestKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	for step := 0; ; step++ {
+		dir := t.TempDir()
+		s := openWith(t, dir, &killer{left: -1})
+		if err := c.push(s, c.before, c.old, c.shared); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		k := &killer{left: step}
+		s = openWith(t, dir, k)
+		err := c.push(s, c.after, c.fresh)
+		promised := s.Keeper().Promised
+		_ = s.Close()
+		c.check(t, fmt.Sprintf("killed after %q", k.seen), dir, promised, err == nil)
+		if err == nil && k.left > 0 {
+			if step < 10 {
+				t.Errorf("only %d steps: this test is blind", step)
+			}
+			return
+		}
+	}
+}
+
+func (c *scene) check(t *testing.T, when, dir string, promised Reign, done bool) {
+	t.Helper()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	defer func() { _ = s.Close() }()
+	got, _ := s.Catalog()
+	want := c.before
+	if got.Version() == c.after.Version() {
+		want = c.after
+	} else if done {
+		t.Errorf("%s: it was said to be taken, and is not", when)
+	}
+	if s.Keeper().Promised.Epoch < promised.Epoch || s.Keeper().Promised.Epoch < got.Reign.Epoch {
+		t.Errorf("%s: a promise is forgotten: %+v", when, s.Keeper())
+	}
+	if got.Version() != want.Version() || len(got.Files) != len(want.Files) || !s.Whole() {
+		t.Errorf("%s: %+v", when, got)
+	}
+	for name, f := range want.Files {
+		content, err := s.Open(name)
+		if err != nil {
+			t.Errorf("%s: %s: %v", when, name, err)
+			continue
+		}
+		var all bytes.Buffer
+		if _, err := all.ReadFrom(content); err != nil || int64(all.Len()) != f.Size {
+			t.Errorf("%s: %s: %d bytes, %v", when, name, all.Len(), err)
+		}
+		_ = content.Close()
+	}
+	if drafts, err := os.ReadDir(filepath.Join(dir, newFolder)); err != nil || len(drafts) > 0 {
+		t.Errorf("%s: %d drafts are left, %v", when, len(drafts), err)
+	}
+	if err := c.push(s, c.after, c.old, c.shared, c.fresh); err != nil || s.Keeper().Held != c.after.Version() {
+		t.Errorf("%s: it can not go on: %v", when, err)
+	}
+	if len(s.have) != 2 {
+		t.Errorf("%s: %d chunks are left after the next commit", when, len(s.have))
+	}
+}
+
+// A crash of the machine, not only of the process, needs the order: content down to
+// the disk before its name, names before the catalog, the promise before all.
+func TestTheOrderOfACommit(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	k := &killer{left: -1}
+	s := openWith(t, t.TempDir(), k)
+	defer func() { _ = s.Close() }()
+	if err := c.push(s, c.after, c.shared, c.fresh); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) []string { return []string{"create new", "write new", "sync new", "rename " + name} }
+	want := slices.Concat(
+		file(promiseFile), []string{"settle " + filepath.Base(s.disk.dir)},
+		file(HashOf(c.shared).String()), file(HashOf(c.fresh).String()), []string{"settle " + chunkFolder},
+		file(catalogFile), []string{"settle " + filepath.Base(s.disk.dir)},
+	)
+	if !slices.Equal(k.seen, want) {
+		t.Errorf("the disk was told\n%q\nwant\n%q", k.seen, want)
+	}
+}
+
+// After a rename of which nobody knows whether it lasts, the store takes nothing more
+// until it has been opened again.
+func TestADoubtIsNotBuiltOn(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	dir := t.TempDir()
+	k := &killer{left: 4} // the folder can not be settled
+	s := openWith(t, dir, k)
+	if _, err := s.hear(Reign{Epoch: 5}, "a"); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	k.left = -1
+	if _, err := s.hear(Reign{Epoch: 4}, "b"); err == nil {
+		t.Error("it promises something else on top of a doubt")
+	}
+	if err := c.push(s, c.after); err == nil {
+		t.Error("it takes a catalog on top of a doubt")
+	}
+	_ = s.Close()
+}
+
+// What stands on a disk and was never written there stops the node: to begin anew
+// would forget what was promised.
+func TestADamagedFolder(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	for name, damage := range map[string]func(dir string) error{
+		"promise": func(dir string) error { return os.WriteFile(filepath.Join(dir, promiseFile), []byte("{"), 0o600) },
+		"catalog": func(dir string) error { return os.WriteFile(filepath.Join(dir, catalogFile), []byte("[]"), 0o600) },
+		"a promise that is gone": func(dir string) error { return os.Remove(filepath.Join(dir, promiseFile)) },
+	} {
+		dir := t.TempDir()
+		s := openWith(t, dir, &killer{left: -1})
+		if err := c.push(s, c.before, c.old, c.shared); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		if err := damage(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A lost chunk is no reason not to start: the leader sends it again. But what such a
+	// node says it holds must not become everybody's.
+	dir := t.TempDir()
+	s := openWith(t, dir, &killer{left: -1})
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	if err := os.Remove(filepath.Join(dir, chunkFolder, HashOf(c.shared).String())); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir)
+	if err != nil || s.Whole() {
+		t.Fatalf("a lost chunk: %v", err)
+	}
+	if err := c.push(s, c.before, c.shared); err != nil || !s.Whole() {
+		t.Errorf("it does not come again: %v", err)
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second process: %v", err)
+	}
+	_ = s.Close()
+}
+
+// Content that is being read, written or sent is not swept.
+func TestWhatIsInUseIsNotSwept(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	s := openWith(t, t.TempDir(), &killer{left: -1})
+	defer func() { _ = s.Close() }()
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	reading, err := s.Open("gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, unpin, err := s.store(bytes.NewReader([]byte("being written")), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.push(s, c.after, c.fresh); err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	if _, err := all.ReadFrom(reading); err != nil || !bytes.Equal(all.Bytes(), c.old) {
+		t.Errorf("reading on: %v", err)
+	}
+	if _, err := s.chunk(f.Chunks[0]); err != nil {
+		t.Errorf("writing on: %v", err)
+	}
+	_ = reading.Close()
+	unpin()
+	if err := c.push(s, c.after.with("c", &f)); err == nil || len(s.have) != 3 {
+		next := c.after.with("b", nil)
+		if err := c.push(s, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.push(s, c.after.with("b", nil).with("x", nil))
+	if len(s.have) != 2 {
+		t.Errorf("%d chunks are left", len(s.have))
+	}
+}

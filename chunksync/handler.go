@@ -1,0 +1,236 @@
+package chunksync
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// What nodes say to each other. A catalog is offered again and again until nothing is
+// missing; the offer that finds nothing missing is the commit.
+type (
+	promiseRequest struct {
+		Reign  Reign  `json:"reign"`
+		Holder string `json:"holder"`
+	}
+	offerRequest struct {
+		Holder  string          `json:"holder"`
+		Catalog json.RawMessage `json:"catalog"`
+	}
+	heldAnswer struct {
+		ID      string  `json:"id"` // who answers
+		Held    Version `json:"held"`
+		Missing []Hash  `json:"missing,omitempty"`
+	}
+)
+
+const (
+	epochHeader = "Conch-Epoch"
+	termHeader  = "Conch-Term"
+	maxPromise  = 4 << 10
+	maxHolder   = 256
+)
+
+// Handler is what peers ask of this node: POST /promise, GET and POST /catalog, GET and
+// PUT /chunks/{hash}, below the URL that the peers have in their configuration. Whoever
+// may ask it may write. Errors are RFC 9457 problem documents; 409 says that the leader
+// that asks is deposed. Put it behind limits for the time of a request.
+func (m *Manager) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"POST /promise":      m.servePromise,
+		"GET /catalog":       m.serveCatalog,
+		"POST /catalog":      m.serveOffer,
+		"GET /chunks/{hash}": m.serveChunk,
+		"PUT /chunks/{hash}": m.serveReceive,
+		"/": func(http.ResponseWriter, *http.Request) error {
+			return &requestError{http.StatusNotFound, "there is nothing here for a peer"}
+		},
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := m.admit(r); err != nil {
+				refuse(w, err)
+				return
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, limitOf(r))
+			if err := serve(w, r); err != nil {
+				refuse(w, err)
+			}
+		})
+	}
+	return mux
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	p := problemOf(err)
+	answer(w, problemType, p.Status, p)
+}
+
+func limitOf(r *http.Request) int64 {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/catalog"):
+		return MaxCatalog + maxPromise
+	case strings.Contains(r.URL.Path, "/chunks/"):
+		return ChunkSize
+	}
+	return maxPromise
+}
+
+// admit lets in who has the token. Sums are compared: that takes as long whatever came.
+func (m *Manager) admit(r *http.Request) error {
+	if m.cfg.Accept != nil {
+		if m.cfg.Accept(r) {
+			return nil
+		}
+		return &requestError{http.StatusUnauthorized, "who asks is not known here"}
+	}
+	secret, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	got, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(m.cfg.Token))
+	if m.cfg.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return &requestError{http.StatusUnauthorized, "the token is missing or not known"}
+	}
+	return nil
+}
+
+func (m *Manager) servePromise(w http.ResponseWriter, r *http.Request) error {
+	var ask promiseRequest
+	if err := read(r, &ask); err != nil {
+		return err
+	}
+	if len(ask.Holder) > maxHolder {
+		return badRequest("the holder's name has more than %d bytes", maxHolder)
+	}
+	k, err := m.cfg.Store.hear(ask.Reign, ask.Holder)
+	if err != nil {
+		return m.reject(ask.Holder, err)
+	}
+	m.heard(ask.Reign)
+	if !m.cfg.Store.Whole() {
+		// What this node says it holds may become everybody's.
+		return &requestError{http.StatusServiceUnavailable, ErrDamaged.Error()}
+	}
+	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held})
+	return nil
+}
+
+func (m *Manager) serveOffer(w http.ResponseWriter, r *http.Request) error {
+	var ask offerRequest
+	if err := read(r, &ask); err != nil {
+		return err
+	}
+	c, err := parseCatalog(ask.Catalog)
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	if len(ask.Holder) > maxHolder {
+		return badRequest("the holder's name has more than %d bytes", maxHolder)
+	}
+	before := m.cfg.Store.Keeper().Held
+	missing, held, err := m.cfg.Store.take(c, ask.Holder)
+	if err != nil {
+		return m.reject(ask.Holder, err)
+	}
+	m.heard(c.Reign)
+	if held.Compare(before) > 0 {
+		m.cfg.Events.followed(ask.Holder, held)
+	}
+	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: held, Missing: missing})
+	return nil
+}
+
+func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
+	h, err := ParseHash(r.PathValue("hash"))
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	epoch, err := strconv.ParseInt(r.Header.Get(epochHeader), 10, 64)
+	if err != nil {
+		return badRequest("%s is no number", epochHeader)
+	}
+	term, err := fence.ParseTerm(r.Header.Get(termHeader))
+	if err != nil {
+		return badRequest("%s: %v", termHeader, err)
+	}
+	// Before it is read: a deposed leader has a lot to send.
+	reign := Reign{Epoch: epoch, Term: term}
+	k := m.cfg.Store.Keeper()
+	if _, err := k.Hear(reign, ""); err != nil {
+		return m.reject("", err)
+	}
+	chunk, err := io.ReadAll(r.Body)
+	if err != nil {
+		return unread(err)
+	}
+	if err := m.cfg.Store.receive(reign, h, chunk); err != nil {
+		return m.reject("", err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (m *Manager) serveCatalog(w http.ResponseWriter, _ *http.Request) error {
+	c, _ := m.cfg.Store.Catalog()
+	text, err := c.encode()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // who asked notices half of it
+	return nil
+}
+
+func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
+	h, err := ParseHash(r.PathValue("hash"))
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	chunk, err := m.cfg.Store.chunk(h)
+	if err != nil {
+		return &requestError{http.StatusNotFound, err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(len(chunk)))
+	_, _ = w.Write(chunk) // who asked verifies it
+	return nil
+}
+
+// reject tells whoever watches that a deposed leader was here, and of trouble.
+func (m *Manager) reject(holder string, err error) error {
+	switch {
+	case errors.Is(err, fence.ErrStale):
+		m.cfg.Events.rejected(holder, err)
+	case !errors.Is(err, errNotOffered) && !errors.Is(err, errNotThis):
+		m.cfg.Events.trouble("", err)
+	}
+	return err
+}
+
+// read takes one JSON document of known fields.
+func read(r *http.Request, to any) error {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return unread(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return badRequest("the body is not what is asked for here: %v", err)
+	}
+	return nil
+}
+
+// unread is a body that did not come, or too much of it.
+func unread(err error) error {
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return err
+	}
+	return badRequest("the body can not be read: %v", err)
+}

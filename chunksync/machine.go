@@ -1,0 +1,197 @@
+package chunksync
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Settings of a machine. All have to be set; [Config] knows the defaults.
+type Settings struct {
+	Peers    []string      // the other nodes, in any order, each once
+	Copies   int           // on how many of them a write is before it is acknowledged
+	Grace    time.Duration // how long a takeover waits for peers that it could do without
+	Repair   time.Duration // between offers to a peer that has everything
+	RetryMin time.Duration // after the first failure of a peer; doubled each time
+	RetryMax time.Duration
+	Parallel int // chunks under way to one peer
+}
+
+// Need is of how many peers a new leader must have heard. Whatever Copies peers and
+// the leader held, at least one of those heard and the new leader holds.
+func (s Settings) Need() int {
+	if s.Copies == 0 {
+		return 0 // nothing was promised
+	}
+	return max(0, len(s.Peers)-s.Copies)
+}
+
+type phase uint8
+
+const (
+	idle      phase = iota
+	gathering       // asks what its predecessors had followers hold
+	adopting        // makes the newest of that its own
+	leading
+	deposed
+)
+
+// Machine is one leadership over files: it decides whom to ask, what to start from,
+// and what to send to whom. It is pure: inputs and the time go in, actions come out,
+// and each action that names a peer is answered by exactly one input.
+type Machine struct {
+	set   Settings
+	phase phase
+	until fence.Instant // the grace of the takeover
+	own   Version
+	peers []*peer
+	out   []Action
+}
+
+// peer is one follower, as the leader knows it.
+type peer struct {
+	name  string
+	busy  int // exchanges under way
+	tried bool
+	voted bool // it has promised to hear this leader, and nobody before
+	vote  Version
+	held  Version // what it holds of this leader's
+	offer Version // what is being sent; zero: nothing
+	queue []Hash
+	fails int
+	due   fence.Instant // not before
+}
+
+// NewMachine returns a machine that waits for [Begin].
+func NewMachine(s Settings) *Machine {
+	m := &Machine{set: s}
+	for _, name := range s.Peers {
+		m.peers = append(m.peers, &peer{name: name})
+	}
+	return m
+}
+
+// Leading reports whether writes may be made.
+func (m *Machine) Leading() bool { return m.phase == leading }
+
+// Holders is how many peers hold the version, or a later one of this leader's.
+func (m *Machine) Holders(v Version) (n int) {
+	for _, p := range m.peers {
+		if v.Compare(p.held) <= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Held is what a peer holds of this leader's; zero if nothing.
+func (m *Machine) Held(name string) Version {
+	if p := m.find(name); p != nil {
+		return p.held
+	}
+	return Version{}
+}
+
+// Next is when the machine wants a [Tick], 0 if never.
+func (m *Machine) Next() (at fence.Instant) {
+	sooner := func(t fence.Instant) {
+		if t != 0 && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	if m.phase != gathering && m.phase != leading {
+		return 0
+	}
+	if m.phase == gathering && m.votes() >= m.set.Need() {
+		sooner(m.until)
+	}
+	for _, p := range m.peers {
+		if p.busy == 0 && (m.phase == leading || !p.voted) {
+			sooner(p.due)
+		}
+	}
+	return at
+}
+
+// Step takes one input at an instant and says what is to be done.
+func (m *Machine) Step(now fence.Instant, in Input) []Action {
+	m.out = nil
+	if m.phase != deposed {
+		m.take(now, in)
+		m.pump(now)
+	}
+	return m.out
+}
+
+func (m *Machine) take(now fence.Instant, in Input) {
+	switch in := in.(type) {
+	case Begin:
+		m.phase, m.own, m.until = gathering, in.Own, now.Add(m.set.Grace)
+	case Promised:
+		p := m.answered(in.Peer)
+		p.fails, p.tried, p.voted, p.vote = 0, true, true, in.Held
+	case Adopted:
+		m.phase, m.own = leading, in.Version
+		for _, p := range m.peers {
+			p.due = 0 // what failed before may work by now, and everybody has to hear
+		}
+	case Unadopted:
+		m.phase = gathering
+		p := m.find(in.Peer)
+		p.voted, p.tried = false, true
+		m.failed(now, p, in.Luck)
+	case Changed:
+		m.own = in.Version
+	case Missing:
+		p := m.answered(in.Peer)
+		p.fails, p.queue = 0, in.Chunks
+	case Sent:
+		p := m.answered(in.Peer)
+		p.fails = 0
+	case Took:
+		p := m.answered(in.Peer)
+		if in.Version.Compare(p.held) > 0 {
+			p.held = in.Version
+		}
+		p.fails, p.offer, p.due = 0, Version{}, now.Add(m.set.Repair)
+	case Failed:
+		p := m.answered(in.Peer)
+		p.tried = true
+		m.failed(now, p, in.Luck)
+	case Deposed:
+		m.phase = deposed
+		m.do(Resign{})
+	case Tick:
+	}
+}
+
+// answered finds the peer of an answer, which is one exchange less.
+func (m *Machine) answered(name string) *peer {
+	p := m.find(name)
+	p.busy--
+	return p
+}
+
+// find is nil for nobody's name.
+func (m *Machine) find(name string) *peer {
+	for _, p := range m.peers {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// failed waits before the peer is asked again: longer each time, and never as long as
+// another leader or another peer would.
+func (m *Machine) failed(now fence.Instant, p *peer, luck float64) {
+	pause := m.set.RetryMax
+	if p.fails < 30 {
+		pause = min(pause, m.set.RetryMin<<p.fails)
+	}
+	p.fails++
+	p.queue, p.offer = nil, Version{} // what arrived of it is there; the newest is offered next
+	p.due = now.Add(pause/2 + time.Duration(luck*float64(pause/2)))
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }

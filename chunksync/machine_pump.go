@@ -1,0 +1,76 @@
+package chunksync
+
+import "github.com/conchhq/conch/fence"
+
+// pump asks for everything that can be done now.
+func (m *Machine) pump(now fence.Instant) {
+	switch m.phase {
+	case gathering:
+		m.gather(now)
+	case leading:
+		for _, p := range m.peers {
+			m.push(now, p)
+		}
+	case idle, adopting, deposed:
+	}
+}
+
+// gather asks every peer what it holds. A peer that answers has promised to refuse all
+// leaders before this one, so what it says is the last that it had from them. Enough
+// have answered when no write that was acknowledged can have been missed; the others
+// are given a moment, since they may know of one that was not.
+func (m *Machine) gather(now fence.Instant) {
+	tried := true
+	for _, p := range m.peers {
+		if !p.voted && p.busy == 0 && now >= p.due {
+			p.busy++
+			m.do(Ask{Peer: p.name})
+		}
+		tried = tried && p.tried
+	}
+	if m.votes() < m.set.Need() || !tried && now < m.until {
+		return
+	}
+	m.phase = adopting
+	best := Adopt{Version: m.own}
+	for _, p := range m.peers {
+		if p.voted && p.vote.Compare(best.Version) > 0 {
+			best = Adopt{Peer: p.name, Version: p.vote}
+		}
+	}
+	m.do(best)
+}
+
+func (m *Machine) votes() (n int) {
+	for _, p := range m.peers {
+		if p.voted {
+			n++
+		}
+	}
+	return n
+}
+
+// push gives one peer its next piece. Peers do not know of each other here: one that
+// is slow delays nobody.
+func (m *Machine) push(now fence.Instant, p *peer) {
+	for len(p.queue) > 0 && p.busy < m.set.Parallel {
+		p.busy++
+		m.do(Send{Peer: p.name, Chunk: p.queue[0]})
+		p.queue = p.queue[1:]
+	}
+	if p.busy > 0 {
+		return
+	}
+	behind := m.own.Compare(p.held) > 0
+	switch {
+	case p.offer != Version{}: // all of a round has arrived: what is missing of it now?
+	case p.fails > 0 && now < p.due:
+		return
+	case !behind && now < p.due:
+		return
+	default:
+		p.offer = m.own
+	}
+	p.busy++
+	m.do(Offer{Peer: p.name, Version: p.offer})
+}

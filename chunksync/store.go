@@ -1,0 +1,190 @@
+package chunksync
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Store is the folder of one scope's files on one node. Whatever kills the process or
+// the machine, at any instant: the folder holds the promise and the catalog of before
+// or of after, whole. All methods are safe for concurrent use.
+type Store struct {
+	disk disk
+	lock *os.File
+
+	// writing is held while a promise or a catalog is decided on and written: nothing
+	// that was promised meanwhile can be missed.
+	writing sync.Mutex
+
+	mu      sync.RWMutex
+	keeper  Keeper
+	catalog Catalog
+	asOf    time.Time
+	have    map[Hash]struct{}
+	pins    map[Hash]int
+	offered map[Hash]struct{} // of the catalog that is on its way; nil: none is
+	dirty   bool              // chunks were placed since their folder was settled
+	broken  error
+}
+
+// Open takes a folder, which is made if it is not there. ErrInUse: another process has
+// it. ErrDamaged: what stands there is not what was written; it is left as it is, since
+// to forget a promise is worse than not to start.
+func Open(dir string) (*Store, error) { return open(disk{dir: dir}) }
+
+func open(d disk) (*Store, error) {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(d.path("lock"))
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{disk: d, lock: lock, pins: map[Hash]int{}}
+	if err := s.load(); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+type promiseJSON struct {
+	Reign  Reign  `json:"reign"`
+	Holder string `json:"holder"`
+}
+
+func (s *Store) load() error {
+	if err := s.disk.prepare(); err != nil {
+		return err
+	}
+	promise, err := s.disk.read(promiseFile)
+	if err != nil {
+		return err
+	}
+	if promise != nil {
+		var p promiseJSON
+		if err := json.Unmarshal(promise, &p); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrDamaged, promiseFile, err)
+		}
+		s.keeper.Promised, s.keeper.Holder = p.Reign, p.Holder
+	}
+	text, err := s.disk.read(catalogFile)
+	if err != nil {
+		return err
+	}
+	if text != nil {
+		if s.catalog, err = parseCatalog(text); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrDamaged, catalogFile, err)
+		}
+		if s.catalog.Reign.Epoch > s.keeper.Promised.Epoch {
+			return fmt.Errorf("%w: %s is of an epoch that was never promised", ErrDamaged, catalogFile)
+		}
+		if info, err := os.Stat(s.disk.path(catalogFile)); err == nil {
+			s.asOf = info.ModTime() // when it was last known to be the leader's
+		}
+	}
+	s.keeper.Held = s.catalog.Version()
+	s.have, err = s.disk.chunks()
+	return err
+}
+
+// Close lets another process have the folder. Reads that are under way may go on.
+func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.fail(ErrClosed)
+	return s.lock.Close()
+}
+
+// fail refuses all further writes: nobody knows what is on the disk.
+func (s *Store) fail(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil {
+		s.broken = why
+	}
+}
+
+// Keeper is what the node has promised and what it holds.
+func (s *Store) Keeper() Keeper {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.keeper
+}
+
+// Catalog is the last complete one, and when it was last known to be the leader's.
+func (s *Store) Catalog() (Catalog, time.Time) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.catalog, s.asOf
+}
+
+// Whole reports whether all content of the catalog is there.
+func (s *Store) Whole() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.missingOf(s.catalog, 1)) == 0
+}
+
+// missingOf lists chunks that are not there, at most so many, in the order of names.
+// The caller holds mu.
+func (s *Store) missingOf(c Catalog, most int) (missing []Hash) {
+	seen := map[Hash]struct{}{}
+	for _, name := range c.names() {
+		for _, h := range c.Files[name].Chunks {
+			_, there := s.have[h]
+			_, listed := seen[h]
+			if there || listed {
+				continue
+			}
+			if seen[h] = struct{}{}; len(missing) == most {
+				return missing
+			}
+			missing = append(missing, h)
+		}
+	}
+	return missing
+}
+
+// pin keeps chunks from being swept until the answer is called.
+func (s *Store) pin(chunks ...Hash) (unpin func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pinned(chunks)
+}
+
+// pinned is pin for a caller that holds mu: it has looked, and nothing is swept between.
+func (s *Store) pinned(chunks []Hash) (unpin func()) {
+	for _, h := range chunks {
+		s.pins[h]++
+	}
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, h := range chunks {
+			if s.pins[h]--; s.pins[h] == 0 {
+				delete(s.pins, h)
+			}
+		}
+	})
+}
+
+// current is the catalog, its content pinned.
+func (s *Store) current() (c Catalog, unpin func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.catalog.chunks())))
+}
+
+// want pins all content of a catalog and lists what of it is not here.
+func (s *Store) want(c Catalog) (missing []Hash, unpin func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := c.chunks()
+	return s.missingOf(c, len(all)), s.pinned(slices.Collect(maps.Keys(all)))
+}

@@ -1,0 +1,190 @@
+package chunksync
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// missingAtOnce bounds an answer to an offer: 4 GB of content.
+const missingAtOnce = 4096
+
+// hear promises to refuse all leaders before this one. It has been promised durably
+// when this returns nil; a *[StaleError] says that it can not be.
+func (s *Store) hear(r Reign, holder string) (Keeper, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.promise(r, holder)
+}
+
+func (s *Store) promise(r Reign, holder string) (Keeper, error) {
+	s.mu.RLock()
+	before, broken := s.keeper, s.broken
+	s.mu.RUnlock()
+	if broken != nil {
+		return before, broken
+	}
+	k, err := before.Hear(r, holder)
+	if err != nil || k == before {
+		return k, err
+	}
+	text, err := json.Marshal(promiseJSON{r, holder})
+	if err != nil {
+		return before, err
+	}
+	if sure, err := s.disk.replace(promiseFile, text); err != nil {
+		if !sure {
+			s.fail(err)
+		}
+		return before, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keeper = k
+	return k, nil
+}
+
+// take makes a catalog the node's own if all its content is there. Otherwise it says
+// what is missing, and keeps what is there of it from being swept. A catalog that is
+// not newer than what the node holds changes nothing.
+func (s *Store) take(c Catalog, holder string) (missing []Hash, held Version, err error) {
+	text, err := c.encode()
+	if err != nil {
+		return nil, Version{}, err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	k, err := s.promise(c.Reign, holder)
+	if err != nil {
+		return nil, k.Held, err
+	}
+	s.mu.Lock()
+	fresh := k.Fresh(c.Version())
+	if fresh {
+		s.offered = c.chunks()
+	} else {
+		c = s.catalog // of the same leader; what rotted of it is missing again
+	}
+	missing = s.missingOf(c, missingAtOnce)
+	if !fresh && len(missing) > 0 {
+		s.offered = c.chunks()
+	}
+	dirty := s.dirty
+	s.dirty = false // what is placed from here on is not of this catalog, or was there
+	s.mu.Unlock()
+	if len(missing) > 0 || !fresh {
+		s.redirty(dirty)
+		if len(missing) == 0 && c.Reign == k.Promised {
+			s.confirm()
+		}
+		return missing, k.Held, nil
+	}
+	// First the content, then the catalog that names it.
+	if dirty {
+		if err := s.disk.settle(chunkFolder); err != nil {
+			s.redirty(true)
+			return nil, k.Held, err
+		}
+	}
+	if sure, err := s.disk.replace(catalogFile, text); err != nil {
+		if !sure {
+			s.fail(err)
+		}
+		return nil, k.Held, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalog, s.keeper.Held, s.offered, s.asOf = c, c.Version(), nil, time.Now()
+	s.sweep()
+	return nil, s.keeper.Held, nil
+}
+
+func (s *Store) redirty(dirty bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dirty = s.dirty || dirty
+}
+
+// confirm notes that the catalog is the leader's now.
+func (s *Store) confirm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asOf = time.Now()
+}
+
+// sweep removes what no catalog names: neither this one, nor one that is on its way,
+// nor one that somebody reads, writes or sends. The caller holds mu. What can not be
+// removed is met again by the next sweep.
+func (s *Store) sweep() {
+	named := s.catalog.chunks()
+	for h := range s.have {
+		_, kept := named[h]
+		_, coming := s.offered[h]
+		if kept || coming || s.pins[h] > 0 {
+			continue
+		}
+		if s.disk.remove(h) == nil {
+			delete(s.have, h)
+		}
+	}
+}
+
+// add stores content that the caller has pinned, unless it is there.
+func (s *Store) add(h Hash, chunk []byte) error {
+	s.mu.RLock()
+	_, there := s.have[h]
+	broken := s.broken
+	s.mu.RUnlock()
+	if there || broken != nil {
+		return broken
+	}
+	draft, err := s.disk.draft(chunk)
+	if err != nil {
+		return err
+	}
+	// Under the lock: a sweep must not remove what another has just placed.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return s.broken
+	}
+	if err := s.disk.place(draft, chunkFolder, h.String()); err != nil {
+		return err
+	}
+	s.have[h], s.dirty = struct{}{}, true
+	return nil
+}
+
+// receive stores a chunk that a leader sends, which this node hears and whose catalog,
+// as it was offered, names the chunk.
+func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
+	defer s.pin(h)()
+	s.mu.RLock()
+	_, err := s.keeper.Hear(r, "")
+	if err == nil && r != s.keeper.Promised {
+		err = errNotOffered // it has offered nothing
+	}
+	if _, wanted := s.offered[h]; err == nil && !wanted {
+		err = errNotOffered
+	}
+	s.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	if HashOf(chunk) != h {
+		return errNotThis
+	}
+	return s.add(h, chunk)
+}
+
+// discard gives up a chunk whose bytes have changed on the disk: the leader's next
+// offer finds it missing.
+func (s *Store) discard(h Hash) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.have[h]; !there {
+		return nil
+	}
+	delete(s.have, h)
+	return errors.Join(s.disk.remove(h), s.broken)
+}

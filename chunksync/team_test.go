@@ -1,0 +1,206 @@
+package chunksync
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// patience is what a busy machine may take.
+const patience = 30 * time.Second
+
+// node is one of a team, on a real disk and a real line.
+type node struct {
+	t     *testing.T
+	id    string
+	dir   string
+	store *Store
+	m     *Manager
+	url   string
+	team  *team
+	// block, while set, is in the way of every request; tests cut and slow lines with it.
+	block  atomic.Pointer[func(w http.ResponseWriter, r *http.Request) (handled bool)]
+	chunks atomic.Int64 // that were pushed to it and taken
+	server atomic.Pointer[http.Handler]
+}
+
+// team is nodes that know each other.
+type team struct {
+	t      *testing.T
+	nodes  []*node
+	copies *int
+}
+
+func number(n int) *int { return &n }
+
+func newTeam(t *testing.T, size int, copies *int) *team {
+	t.Helper()
+	tm := &team{t: t, copies: copies}
+	for i := range size {
+		n := &node{t: t, id: fmt.Sprintf("n%d", i+1), dir: t.TempDir(), team: tm}
+		s := httptest.NewServer(http.HandlerFunc(n.serve))
+		t.Cleanup(s.Close)
+		n.url = s.URL
+		tm.nodes = append(tm.nodes, n)
+	}
+	for _, n := range tm.nodes {
+		n.start()
+		t.Cleanup(func() { _ = n.store.Close() })
+	}
+	return tm
+}
+
+func (n *node) serve(w http.ResponseWriter, r *http.Request) {
+	if block := n.block.Load(); block != nil && (*block)(w, r) {
+		return
+	}
+	if r.Method == http.MethodPut {
+		n.chunks.Add(1)
+	}
+	(*n.server.Load()).ServeHTTP(w, r)
+}
+
+// start opens the folder, as a new process does.
+func (n *node) start() {
+	n.t.Helper()
+	var err error
+	if n.store, err = Open(n.dir); err != nil {
+		n.t.Fatal(err)
+	}
+	n.m, err = New(n.config())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	h := n.m.Handler()
+	n.server.Store(&h)
+}
+
+func (n *node) config() Config {
+	peers := map[string]string{}
+	for _, other := range n.team.nodes {
+		if other != n {
+			peers[other.id] = other.url
+		}
+	}
+	return Config{
+		ID: n.id, Scope: "s", Store: n.store, Peers: peers, Copies: n.team.copies, Token: "secret",
+		Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		Grace:  300 * time.Millisecond, Repair: 50 * time.Millisecond, RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
+		Longest: 5 * time.Second,
+	}
+}
+
+// reign is a leadership under a gate that never shuts: the worst that clocks can do.
+type reign struct {
+	stop context.CancelCauseFunc
+	over chan struct{}
+	err  error
+}
+
+func tokenOf(epoch int64, holder string) fence.Token {
+	return fence.Token{Scope: "s", Holder: holder, Epoch: epoch, Term: fence.Term{byte(epoch)}}
+}
+
+func (n *node) lead(epoch int64) *reign {
+	n.t.Helper()
+	gate, latch := fence.New("s", nil)
+	token := tokenOf(epoch, n.id)
+	latch.Open(token, 0, math.MaxInt64)
+	ctx, stop := context.WithCancelCause(n.t.Context())
+	r := &reign{stop: stop, over: make(chan struct{})}
+	go func() {
+		defer close(r.over)
+		r.err = n.m.Lead(ctx, gate, token)
+	}()
+	n.t.Cleanup(func() { r.end() })
+	return r
+}
+
+var errEnough = errors.New("enough")
+
+func (r *reign) end() error {
+	r.stop(errEnough)
+	<-r.over
+	return r.err
+}
+
+func (n *node) put(name string, content []byte, copies int) error {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	defer cancel()
+	_, err := n.m.Put(ctx, name, bytes.NewReader(content), copies)
+	return err
+}
+
+func (n *node) mustPut(name string, content []byte, copies int) {
+	n.t.Helper()
+	n.until("it has begun to lead", func() bool { return n.m.lead.Load() != nil })
+	if err := n.put(name, content, copies); err != nil {
+		n.t.Fatalf("%s: put %s: %v", n.id, name, err)
+	}
+}
+
+// content is what the node answers with now.
+func (n *node) content(name string) ([]byte, error) {
+	c, err := n.m.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	return io.ReadAll(c)
+}
+
+func (n *node) has(name string, want []byte) bool {
+	got, err := n.content(name)
+	return err == nil && bytes.Equal(got, want)
+}
+
+func (n *node) until(what string, so func() bool) { eventually(n.t, n.id+": "+what, so) }
+
+// eventually waits for a condition, and fails the test when it takes too long.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+// cut takes the node off the line; the answer ends that.
+func (n *node) cut() (heal func()) {
+	block := func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	}
+	n.block.Store(&block)
+	return func() { n.block.Store(nil) }
+}
+
+// bytesOf are so many, the same for one seed.
+func bytesOf(seed uint64, size int) []byte {
+	rng := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	out := make([]byte, size)
+	_, _ = rng.Read(out)
+	return out
+}
+
+func isHex(h string) bool { return len(h) == 64 && strings.Trim(h, "0123456789abcdef") == "" }

@@ -1,0 +1,63 @@
+package chunksync
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Reign names one leadership to whoever has to refuse all others: the epoch and the
+// term of a token. The term is compared too, since two histories of a database can
+// give one epoch twice.
+type Reign struct {
+	Epoch int64
+	Term  fence.Term
+}
+
+// ReignOf is what a token is to a follower.
+func ReignOf(t fence.Token) Reign { return Reign{Epoch: t.Epoch, Term: t.Term} }
+
+func (r Reign) String() string { return fmt.Sprintf("epoch %d term %s", r.Epoch, r.Term) }
+
+type reignJSON struct {
+	Epoch int64  `json:"epoch"`
+	Term  string `json:"term"`
+}
+
+// MarshalJSON writes the term as a UUID.
+func (r Reign) MarshalJSON() ([]byte, error) {
+	return json.Marshal(reignJSON{r.Epoch, r.Term.String()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; an epoch below 0 is an error.
+func (r *Reign) UnmarshalJSON(text []byte) error {
+	var in reignJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	if in.Epoch < 0 {
+		return fmt.Errorf("the epoch %d is below 0", in.Epoch)
+	}
+	term, err := fence.ParseTerm(in.Term)
+	if err != nil {
+		return err
+	}
+	*r = Reign{Epoch: in.Epoch, Term: term}
+	return nil
+}
+
+// Version counts the states of a catalog: the epoch in which a leader made it, and how
+// many it had made before in that epoch. It only grows, on every node.
+type Version struct {
+	Epoch int64 `json:"epoch"`
+	Seq   int64 `json:"seq"`
+}
+
+// Compare is below 0 if v is older than o, 0 if they are one, above 0 if newer.
+func (v Version) Compare(o Version) int {
+	return cmp.Or(cmp.Compare(v.Epoch, o.Epoch), cmp.Compare(v.Seq, o.Seq))
+}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Epoch, v.Seq) }

@@ -1,0 +1,191 @@
+package chunksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// AsConfigured has a write wait for Config.Copies.
+const AsConfigured = -1
+
+// Receipt is what became of a write.
+type Receipt struct {
+	Version Version // the catalog that has it
+	File    File    // zero after Remove
+	Copies  int     // peers that hold it
+}
+
+// Put makes the content the file of that name, and returns once that many peers hold
+// it; [AsConfigured] means Config.Copies, and with less a successor may not find it. It
+// takes effect at once and whole, or not at all. The same content again changes nothing
+// and waits just the same.
+//
+// Errors: *[NameError], [ErrTooLarge], [ErrFull], [ErrTakingOver], whatever the reader
+// says: nothing was changed. *[fence.ShutError]: this node does not lead, nothing was
+// changed. [ErrUnconfirmed], with the cause of ctx or a *[StaleError]: it is in this
+// node's catalog, and it is not known whether a successor will have it; put it again.
+func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copies int) (Receipt, error) {
+	if err := CheckName(name); err != nil {
+		return Receipt{}, err
+	}
+	l, err := m.leader()
+	if err != nil {
+		return Receipt{}, err
+	}
+	f, unpin, err := l.Store.store(content, l.MaxFile)
+	defer unpin()
+	if err != nil {
+		return Receipt{}, err
+	}
+	return l.write(ctx, name, &f, copies)
+}
+
+// Remove removes a file, as Put puts one. One that is not there is removed.
+func (m *Manager) Remove(ctx context.Context, name string, copies int) (Receipt, error) {
+	if err := CheckName(name); err != nil {
+		return Receipt{}, err
+	}
+	l, err := m.leader()
+	if err != nil {
+		return Receipt{}, err
+	}
+	return l.write(ctx, name, nil, copies)
+}
+
+// leader is the leadership of this node, if its gate is open.
+func (m *Manager) leader() (*loop, error) {
+	l := m.lead.Load()
+	var err error = &fence.ShutError{Scope: m.cfg.Scope, Door: fence.Fenced, Holder: m.cfg.Store.Keeper().Holder}
+	if l != nil {
+		err = l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
+	}
+	if err != nil {
+		m.cfg.Events.refused(err)
+		return nil, err
+	}
+	return l, nil
+}
+
+// store cuts content into chunks and keeps them, in no catalog yet. They are pinned
+// until unpin is called, also after an error.
+func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err error) {
+	var pinned []func()
+	unpin = func() {
+		for _, u := range pinned {
+			u()
+		}
+	}
+	buffer := make([]byte, ChunkSize)
+	for {
+		n, err := fillUp(content, buffer)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return f, unpin, err
+		}
+		if n > 0 {
+			h := HashOf(buffer[:n])
+			pinned = append(pinned, s.pin(h))
+			if f.Size += int64(n); f.Size > most {
+				return f, unpin, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+			}
+			if err := s.add(h, buffer[:n]); err != nil {
+				return f, unpin, err
+			}
+			f.Chunks = append(f.Chunks, h)
+		}
+		if err != nil {
+			return f, unpin, nil
+		}
+	}
+}
+
+// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull it does
+// not confuse an end with a line that broke: half an upload is no file.
+func fillUp(from io.Reader, buffer []byte) (n int, err error) {
+	for n < len(buffer) && err == nil {
+		var more int
+		more, err = from.Read(buffer[n:])
+		n += more
+	}
+	return n, err
+}
+
+func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Receipt, error) {
+	if copies == AsConfigured {
+		copies = l.Config.copies()
+	}
+	if copies < 0 || copies > len(l.Peers) {
+		return Receipt{}, fmt.Errorf("%d copies are not between 0 and the %d peers", copies, len(l.Peers))
+	}
+	if err := l.await(ctx, (*Machine).Leading); err != nil {
+		return Receipt{}, fmt.Errorf("%w: %w", ErrTakingOver, err)
+	}
+	out := Receipt{}
+	if f != nil {
+		out.File = *f
+	}
+	err := l.gate.Do(ctx, fence.Fenced, 0, func(_ context.Context, t fence.Token) (err error) {
+		if t.Epoch != l.token.Epoch {
+			return fence.ErrStale
+		}
+		out.Version, err = l.change(name, f)
+		return err
+	})
+	if err != nil {
+		if errors.Is(err, fence.ErrStale) {
+			l.tell(l.over, Deposed{})
+		}
+		return Receipt{}, err
+	}
+	l.tell(l.over, Changed{Version: out.Version})
+	err = l.await(ctx, func(m *Machine) bool {
+		out.Copies = m.Holders(out.Version)
+		return out.Copies >= copies
+	})
+	if err != nil {
+		return out, fmt.Errorf("%w: %d of %d: %w", ErrUnconfirmed, out.Copies, copies, err)
+	}
+	return out, nil
+}
+
+// change makes the next catalog and stores it, unless the file is that already.
+func (l *loop) change(name string, f *File) (Version, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	now, _ := l.Store.Catalog()
+	old, there := now.Files[name]
+	if f == nil && !there || f != nil && there && f.same(old) {
+		return now.Version(), nil
+	}
+	if now.Reign != l.reign {
+		return Version{}, &StaleError{Got: l.reign, Promised: now.Reign} // another's has been taken here
+	}
+	missing, held, err := l.Store.take(now.with(name, f), l.ID)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
+	}
+	return held, err
+}
+
+// await waits until the machine is so, and returns why it was not: the cause of ctx, or
+// of the end of the leadership.
+func (l *loop) await(ctx context.Context, so func(*Machine) bool) error {
+	for {
+		l.mu.Lock()
+		yes, moved := so(l.machine), l.moved
+		l.mu.Unlock()
+		if yes {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-l.over.Done():
+			return context.Cause(l.over)
+		}
+	}
+}
