@@ -1,0 +1,230 @@
+package chunksync
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Every request gets an answer, and every refusal is a problem document. What is
+// refused changes nothing.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	const term = "01000000-0000-0000-0000-000000000000"
+	const reign = `"reign":{"epoch":5,"term":"` + term + `"}`
+	const other = `"reign":{"epoch":5,"term":"02000000-0000-0000-0000-000000000000"}`
+	const late = `"reign":{"epoch":4,"term":"` + term + `"}`
+	n := newTeam(t, 1, nil).nodes[0]
+	if _, err := n.store.hear(Reign{5, fence.Term{1}}, "first"); err != nil {
+		t.Fatal(err)
+	}
+	offered, unknown := HashOf([]byte("x")), HashOf([]byte("y"))
+	offer := func(reign, files string) string {
+		return `{"holder":"a","catalog":{` + reign + `,"seq":0,"files":{` + files + `}}}`
+	}
+	file := `"f":{"size":1,"chunks":["` + offered.String() + `"]}`
+	for _, c := range []struct {
+		name, ask, body, epoch string
+		status                 int
+		says                   string
+	}{
+		{"nothing there", "GET /", "", "", 404, "nothing here"},
+		{"another method", "DELETE /catalog", "", "", 404, "nothing here"},
+		{"no JSON", "POST /promise", "{", "", 400, "not what is asked for"},
+		{"an unknown field", "POST /promise", `{"rein":1}`, "", 400, "unknown field"},
+		{"no term", "POST /promise", `{"reign":{"epoch":1,"term":"x"}}`, "", 400, "not a term"},
+		{"an epoch below 0", "POST /promise", `{"reign":{"epoch":-1,"term":"` + term + `"}}`, "", 400, "below 0"},
+		{"an epoch of many digits", "POST /promise", `{"reign":{"epoch":1e99,"term":"` + term + `"}}`, "", 400, "epoch"},
+		{"a long promise", "POST /promise", strings.Repeat(" ", maxPromise+1), "", 413, "more than 4096 bytes"},
+		{"a long name", "POST /promise", `{` + reign + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
+		{"a stale promise", "POST /promise", `{` + late + `,"holder":"b"}`, "", 409, `"holder":"first"`},
+		{"another term", "POST /promise", `{` + other + `,"holder":"b"}`, "", 409, "stale"},
+		{"a promise", "POST /promise", `{` + reign + `,"holder":"first"}`, "", 200, `"id":"n1"`},
+		{"no catalog", "POST /catalog", `{"holder":"a"}`, "", 400, "no catalog"},
+		{"a list for a catalog", "POST /catalog", `{"holder":"a","catalog":[]}`, "", 400, "no catalog"},
+		{"a seq below 0", "POST /catalog", strings.Replace(offer(reign, ""), `"seq":0`, `"seq":-1`, 1), "", 400, "below 0"},
+		{"a stale offer", "POST /catalog", offer(late, ""), "", 409, "stale"},
+		{"another term's offer", "POST /catalog", offer(other, ""), "", 409, "stale"},
+		{"a name that climbs", "POST /catalog", offer(reign, `"../x":{"size":0,"chunks":[]}`), "", 400, "the name"},
+		{"an absolute name", "POST /catalog", offer(reign, `"/etc/passwd":{"size":0,"chunks":[]}`), "", 400, "the name"},
+		{"a size below 0", "POST /catalog", offer(reign, `"f":{"size":-1,"chunks":[]}`), "", 400, "-1 bytes"},
+		{"too few chunks", "POST /catalog", offer(reign, `"f":{"size":1048577,"chunks":["`+offered.String()+`"]}`), "", 400, "1 chunks"},
+		{"a chunk's name that climbs", "POST /catalog", offer(reign, `"f":{"size":1,"chunks":["../../x"]}`), "", 400, "no chunk's name"},
+		{"upper case", "POST /catalog", offer(reign, `"f":{"size":1,"chunks":["`+strings.ToUpper(offered.String())+`"]}`), "", 400, "no chunk's name"},
+		{"an offer", "POST /catalog", offer(reign, file), "", 200, `"missing":["` + offered.String() + `"]`},
+		{"no epoch", "PUT /chunks/" + offered.String(), "x", "", 400, "Conch-Epoch"},
+		{"no chunk's name", "PUT /chunks/..%2Fpromise.json", "x", "5", 400, "no chunk's name"},
+		{"a stale chunk", "PUT /chunks/" + offered.String(), "x", "4", 409, "stale"},
+		{"a chunk of a leader that offered nothing", "PUT /chunks/" + offered.String(), "x", "6", 412, "offered"},
+		{"a chunk that nobody offered", "PUT /chunks/" + unknown.String(), "y", "5", 412, "offered"},
+		{"other bytes", "PUT /chunks/" + offered.String(), "z", "5", 422, "do not have this name"},
+		{"a chunk that is too long", "PUT /chunks/" + offered.String(), strings.Repeat("x", ChunkSize+1), "5", 413, "more than 1048576"},
+		{"a chunk that is not there", "GET /chunks/" + unknown.String(), "", "", 404, "disk"},
+		{"a read of a path", "GET /chunks/..%2Fcatalog.json", "", "", 400, "no chunk's name"},
+		{"the catalog is as it was", "GET /catalog", "", "", 200, `"files":null`},
+		{"the chunk", "PUT /chunks/" + offered.String(), "x", "5", 204, ""},
+		{"the commit", "POST /catalog", offer(reign, file), "", 200, `"held":{"epoch":5,"seq":0}`},
+		{"the commit again", "POST /catalog", offer(reign, file), "", 200, `"held":{"epoch":5,"seq":0}`},
+		{"reads", "GET /chunks/" + offered.String(), "", "", 200, "x"},
+	} {
+		method, path, _ := strings.Cut(c.ask, " ")
+		r := httptest.NewRequest(method, path, strings.NewReader(c.body))
+		r.Header.Set("Authorization", "Bearer secret")
+		if c.epoch != "" {
+			r.Header.Set(epochHeader, c.epoch)
+			r.Header.Set(termHeader, term)
+		}
+		w := httptest.NewRecorder()
+		n.m.Handler().ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s\nwant %d with %q", c.name, w.Code, w.Body, c.status, c.says)
+		}
+		var p problem
+		if w.Code >= 400 && (w.Header().Get("Content-Type") != problemType || json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != w.Code || p.Title == "") {
+			t.Errorf("%s: no problem document: %s", c.name, w.Body)
+		}
+		r.Header.Set("Authorization", "Bearer wrong")
+		w = httptest.NewRecorder()
+		n.m.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized {
+			t.Errorf("%s, without the token: %d", c.name, w.Code)
+		}
+	}
+}
+
+// Whatever comes as a catalog is refused, or is one that writes itself the same.
+func FuzzCatalog(f *testing.F) {
+	f.Add([]byte(`{"reign":{"epoch":1,"term":"01000000-0000-0000-0000-000000000000"},"seq":3,"files":{"a/b":{"size":0,"chunks":[]}}}`))
+	f.Add([]byte(`{"files":{"..":{}}}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		c, err := parseCatalog(in)
+		if err != nil {
+			return
+		}
+		out, err := c.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseCatalog(out)
+		if err != nil || again.Version() != c.Version() || len(again.Files) != len(c.Files) {
+			t.Errorf("%s comes back as %s, %v", in, out, err)
+		}
+		for name := range c.Files {
+			if CheckName(name) != nil {
+				t.Errorf("%q is a name", name)
+			}
+		}
+	})
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, good := range map[string]bool{
+		"a": true, "a/b c/d.txt": true, "ü/日本": true, "...": true, strings.Repeat("x", MaxName): true, ".hidden": true,
+		"": false, "/a": false, "a/": false, "a//b": false, "..": false, "a/../b": false, ".": false, "a/./b": false,
+		"a\x00b": false, "a\nb": false, "\xff": false, `a\b`: false, strings.Repeat("x", MaxName+1): false,
+	} {
+		var bad *NameError
+		if err := CheckName(name); (err == nil) != good || err != nil && !errors.As(err, &bad) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// An upload that breaks off is no file, and neither is one that is too large; nothing
+// of it is left after the next write.
+func TestHalfAnUpload(t *testing.T) {
+	t.Parallel()
+	n := newTeam(t, 1, nil).nodes[0]
+	n.m.cfg.MaxFile = 3 * ChunkSize
+	n.lead(1)
+	n.mustPut("f", []byte("whole"), 0)
+	broken := &breaks{left: ChunkSize + 10}
+	if _, err := n.m.Put(t.Context(), "f", broken, 0); !errors.Is(err, errEnough) {
+		t.Errorf("a line that broke: %v", err)
+	}
+	if _, err := n.m.Put(t.Context(), "f", bytes.NewReader(bytesOf(4, 3*ChunkSize+1)), 0); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := n.m.Put(t.Context(), "a/../b", bytes.NewReader(nil), 0); err == nil {
+		t.Error("a name that climbs is taken")
+	}
+	if !n.has("f", []byte("whole")) {
+		t.Error("it is changed")
+	}
+	n.mustPut("g", bytesOf(5, 3*ChunkSize), 0)
+	if len(n.store.have) != 4 {
+		t.Errorf("%d chunks are left", len(n.store.have))
+	}
+	before := n.m.Status().Version
+	n.mustPut("f", []byte("whole"), 0)
+	if n.m.Status().Version != before {
+		t.Error("the same content again makes another version")
+	}
+}
+
+// breaks is a reader whose line breaks, in the way in which net/http says so.
+type breaks struct{ left int }
+
+func (b *breaks) Read(to []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errors.Join(errEnough, context.Canceled)
+	}
+	n := min(len(to), b.left)
+	b.left -= n
+	return n, nil
+}
+
+// Standalone: no peers, epoch 0; what was written is there after a restart. (S18)
+func TestStandalone(t *testing.T) {
+	t.Parallel()
+	n := newTeam(t, 1, nil).nodes[0]
+	for i := range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_ = n.m.Lead(ctx, fence.Standalone("s", "n1"), fence.Token{Scope: "s", Holder: "n1"})
+		}()
+		n.mustPut("f", []byte{byte(i)}, AsConfigured)
+		n.mustPut("g", []byte{byte(i)}, AsConfigured)
+		stop()
+		<-over
+		_ = n.store.Close()
+		n.start()
+		if !n.has("f", []byte{byte(i)}) || !n.has("g", []byte{byte(i)}) {
+			t.Errorf("round %d: it is gone", i)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	err := Config{Peers: map[string]string{"": "http://x", "a": "ftp://SECRET@x"}, Copies: number(3), Parallel: -1, Repair: -1}.Validate()
+	for _, part := range []string{"no ID", "no scope", "no store", "a peer has no ID", `peer "a"`, "3 copies", "Parallel", "durations"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v\ndoes not say %q", err, part)
+		}
+	}
+	if strings.Contains(err.Error(), "SECRET") {
+		t.Errorf("it repeats a secret: %v", err)
+	}
+	// The leader's own and so many copies are a majority; so is what a successor hears.
+	for nodes := 1; nodes <= 9; nodes++ {
+		peers := map[string]string{}
+		for i := range nodes - 1 {
+			peers[string(rune('a'+i))] = "http://x"
+		}
+		set := Config{Peers: peers}.settings()
+		if with := set.Copies + 1; 2*with <= nodes || set.Need()+1+with <= nodes {
+			t.Errorf("%d nodes: on %d, and %d are heard", nodes, with, set.Need()+1)
+		}
+	}
+}

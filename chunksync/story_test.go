@@ -1,0 +1,154 @@
+package chunksync
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
+
+// S22. The stories in testdata are read by people: a line is an input, an indented line
+// after it is an action. Chunks are named by a letter, versions by epoch.number.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tell(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(want, got) {
+				t.Errorf("told:\n%s\nwritten:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// tell runs the inputs of a story and writes what the machine does after each.
+func tell(t *testing.T, text string) []byte {
+	t.Helper()
+	set := Settings{Grace: time.Second, Repair: 10 * time.Second, RetryMin: time.Second, RetryMax: 4 * time.Second, Parallel: 2}
+	var m *Machine
+	now := fence.Instant(time.Hour)
+	var out bytes.Buffer
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		fmt.Fprintln(&out, line)
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		switch words[0] {
+		case "peers": // peers a b copies 1
+			set.Peers, set.Copies = words[1:len(words)-2], whole(t, words[len(words)-1])
+			m = NewMachine(set)
+			continue
+		case "wait":
+			d, err := time.ParseDuration(words[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(d)
+			words = []string{"tick"}
+		case "holders":
+			fmt.Fprintf(&out, "    %d\n", m.Holders(versionNamed(t, words[1])))
+			continue
+		}
+		for _, a := range m.Step(now, parseInput(t, words)) {
+			fmt.Fprintln(&out, "    "+say(a))
+		}
+	}
+	return out.Bytes()
+}
+
+func whole(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func versionNamed(t *testing.T, text string) Version {
+	t.Helper()
+	epoch, seq, _ := strings.Cut(text, ".")
+	return Version{int64(whole(t, epoch)), int64(whole(t, seq))}
+}
+
+func parseInput(t *testing.T, words []string) Input {
+	t.Helper()
+	switch words[0] {
+	case "begin":
+		return Begin{versionNamed(t, words[1])}
+	case "promised":
+		return Promised{words[1], versionNamed(t, words[2])}
+	case "adopted":
+		return Adopted{versionNamed(t, words[1])}
+	case "unadopted":
+		return Unadopted{Peer: words[1]}
+	case "changed":
+		return Changed{versionNamed(t, words[1])}
+	case "missing":
+		in := Missing{Peer: words[1]}
+		for _, name := range words[2:] {
+			in.Chunks = append(in.Chunks, Hash{name[0]})
+		}
+		return in
+	case "took":
+		return Took{words[1], versionNamed(t, words[2])}
+	case "sent":
+		return Sent{words[1]}
+	case "failed":
+		return Failed{Peer: words[1], Luck: 1}
+	case "deposed":
+		return Deposed{}
+	case "tick":
+		return Tick{}
+	}
+	t.Fatalf("%q is no input", words)
+	return nil
+}
+
+func say(a Action) string {
+	switch a := a.(type) {
+	case Ask:
+		return "ask " + a.Peer
+	case Adopt:
+		if a.Peer == "" {
+			return "adopt own " + a.Version.String()
+		}
+		return "adopt " + a.Peer + " " + a.Version.String()
+	case Offer:
+		return "offer " + a.Peer + " " + a.Version.String()
+	case Send:
+		return "send " + a.Peer + " " + string(a.Chunk[:1])
+	case Resign:
+		return "resign"
+	}
+	return fmt.Sprintf("%T", a)
+}

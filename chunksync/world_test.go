@@ -1,0 +1,260 @@
+package chunksync
+
+import (
+	"container/heap"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+var (
+	worlds = flag.Int("worlds", 2000, "how many seeds TestWorlds goes through")
+	seed   = flag.Uint64("seed", 0, "go through this seed alone")
+)
+
+// S22: thousands of small worlds with kills, partitions, lost and late and doubled
+// messages and two or more leaders at a time. After every step: a node shows only what
+// a leader made under that version, whole; versions never go back; what was
+// acknowledged is in every later leader's catalog. After healing all hold the same.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	var sum world
+	first, last := uint64(1), uint64(*worlds)
+	if *seed != 0 {
+		first, last = *seed, *seed
+	}
+	for s := first; s <= last; s++ {
+		w := newWorld(s)
+		w.run()
+		if w.fault != "" {
+			t.Fatalf("%s\nreplay: go test ./chunksync -run TestWorlds -seed %d", w.fault, s)
+		}
+		sum.acks, sum.refusals, sum.found, sum.kills = sum.acks+w.acks, sum.refusals+w.refusals, sum.found+w.found, sum.kills+w.kills
+	}
+	t.Logf("%d acknowledged, %d stale leaders refused, %d takeovers with what another had, %d kills", sum.acks, sum.refusals, sum.found, sum.kills)
+	if *seed == 0 && (sum.acks < 1000 || sum.refusals < 1000 || sum.found < 1000 || sum.kills < 1000) {
+		t.Error("too little happens: these worlds are blind")
+	}
+}
+
+type world struct {
+	rng    *rand.Rand
+	now    fence.Instant
+	queue  events
+	count  int // events so far: no two share an instant
+	copies int
+	nodes  []*dweller
+	epoch  int64
+	calm   bool
+	cut    map[[2]int]bool
+	made   map[Version]Catalog // every one that a leader made
+	begun  map[int64]Catalog   // the first of each epoch
+	acked  map[string]int64    // and in which epoch
+	gone   map[string]struct{} // may have been removed
+	names  int
+	fault  string
+
+	acks, refusals, found, kills int
+}
+
+// dweller is a node: what is durable, and what dies with the process.
+type dweller struct {
+	w       *world
+	id      int
+	keeper  Keeper
+	catalog Catalog
+	have    map[Hash]struct{}
+
+	up      bool
+	life    int
+	offered map[Hash]struct{}
+	leads   []*reigning // several, if it was elected again before it knew
+}
+
+// reigning is one leadership.
+type reigning struct {
+	n       *dweller
+	life    int
+	reign   Reign
+	m       *Machine
+	sending map[string]Catalog
+	waiting map[string]Version
+	over    bool
+}
+
+type event struct {
+	at fence.Instant
+	do func()
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	last := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return last
+}
+
+func newWorld(s uint64) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(s, 7)), cut: map[[2]int]bool{}, made: map[Version]Catalog{}, begun: map[int64]Catalog{},
+		acked: map[string]int64{}, gone: map[string]struct{}{},
+	}
+	for id := range 1 + w.rng.IntN(5) {
+		w.nodes = append(w.nodes, &dweller{w: w, id: id, have: map[Hash]struct{}{}, up: true})
+	}
+	w.copies = w.rng.IntN(len(w.nodes))
+	return w
+}
+
+func (c Catalog) sameAs(o Catalog) bool {
+	return c.Reign == o.Reign && c.Seq == o.Seq && maps.EqualFunc(c.Files, o.Files, File.same)
+}
+
+func (w *world) after(d time.Duration, do func()) {
+	w.count++
+	heap.Push(&w.queue, event{w.now.Add(d) + fence.Instant(w.count), do})
+}
+
+func (w *world) some(most time.Duration) time.Duration {
+	return time.Duration(w.rng.Int64N(int64(most))) + 1
+}
+
+func (w *world) chance(percent int) bool { return !w.calm && w.rng.IntN(100) < percent }
+
+func (w *world) wrong(format string, args ...any) {
+	if w.fault == "" {
+		w.fault = fmt.Sprintf("at %s: ", time.Duration(w.now)) + fmt.Sprintf(format, args...)
+	}
+}
+
+const (
+	stormy  = 8 * time.Second
+	healing = 10 * time.Second
+)
+
+func (w *world) run() {
+	w.after(1, w.elect)
+	w.after(w.some(time.Second), w.trouble)
+	w.after(w.some(time.Second), w.write)
+	w.after(stormy, w.heal)
+	end := fence.Instant(stormy + healing)
+	for len(w.queue) > 0 && w.fault == "" {
+		e := heap.Pop(&w.queue).(event)
+		if e.at > end {
+			break
+		}
+		w.now = e.at
+		e.do()
+	}
+	if w.fault == "" {
+		w.converged()
+	}
+}
+
+// elect makes somebody a leader; whoever was one before is not told.
+func (w *world) elect() {
+	if w.calm {
+		return
+	}
+	if n := w.nodes[w.rng.IntN(len(w.nodes))]; n.up {
+		n.lead()
+	}
+	w.after(w.some(2*time.Second), w.elect)
+}
+
+func (w *world) trouble() {
+	if w.calm {
+		return
+	}
+	n := w.nodes[w.rng.IntN(len(w.nodes))]
+	switch {
+	case !n.up:
+		n.up = true
+	case w.chance(50):
+		w.kills++
+		n.up = false
+		n.life++
+		n.offered, n.leads = nil, nil
+	default:
+		line := [2]int{n.id, w.rng.IntN(len(w.nodes))}
+		w.cut[line] = !w.cut[line]
+	}
+	w.after(w.some(600*time.Millisecond), w.trouble)
+}
+
+func (w *world) heal() {
+	w.calm = true
+	clear(w.cut)
+	for _, n := range w.nodes {
+		n.up = true
+	}
+	w.nodes[w.rng.IntN(len(w.nodes))].lead()
+}
+
+func (w *world) converged() {
+	leader := slices.MaxFunc(w.nodes, func(a, b *dweller) int { return a.keeper.Held.Compare(b.keeper.Held) })
+	for _, n := range w.nodes {
+		if n.keeper.Held != leader.keeper.Held || n.keeper.Held.Epoch != w.epoch {
+			w.wrong("healed, and node %d holds %s instead of %s of epoch %d", n.id, n.keeper.Held, leader.keeper.Held, w.epoch)
+		}
+	}
+}
+
+// write has every leader write something, also those that are deposed.
+func (w *world) write() {
+	for _, n := range w.nodes {
+		for _, r := range slices.Clone(n.leads) {
+			if !r.over && r.m.Leading() {
+				r.write()
+			}
+		}
+	}
+	if w.now < fence.Instant(stormy+healing/2) {
+		w.after(w.some(300*time.Millisecond), w.write)
+	}
+}
+
+func (r *reigning) write() {
+	w, n := r.n.w, r.n
+	w.names++
+	name := fmt.Sprint("f", w.names)
+	f := File{}
+	for i := range w.rng.IntN(4) {
+		h := HashOf([]byte{byte(i), byte(w.rng.IntN(12)), byte(w.rng.IntN(2))}) // some are of other files, too
+		f.Size += ChunkSize
+		f.Chunks = append(f.Chunks, h)
+	}
+	next := n.catalog.with(name, &f)
+	if known := slices.Sorted(maps.Keys(n.catalog.Files)); len(known) > 0 && w.chance(30) {
+		name = known[w.rng.IntN(len(known))]
+		next = n.catalog.with(name, nil)
+		w.gone[name] = struct{}{}
+	}
+	if n.catalog.Reign != r.reign {
+		r.step(Deposed{})
+		return
+	}
+	for _, h := range f.Chunks {
+		n.have[h] = struct{}{}
+	}
+	if _, held, err := n.take(next); err != nil {
+		r.step(Deposed{})
+	} else {
+		if _, there := next.Files[name]; there {
+			r.waiting[name] = held
+		}
+		r.step(Changed{held})
+	}
+}
