@@ -207,7 +207,7 @@ func TestStandalone(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	err := Config{Peers: map[string]string{"": "http://x", "a": "ftp://SECRET@x"}, Copies: number(3), Parallel: -1, Repair: -1}.Validate()
+	err := Config{Peers: map[string]string{"": "http://x", "a": "ftp://SECRET@x"}, Copies: new(3), Parallel: -1, Repair: -1}.Validate()
 	for _, part := range []string{"no ID", "no scope", "no store", "a peer has no ID", `peer "a"`, "3 copies", "Parallel", "durations"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v\ndoes not say %q", err, part)

@@ -4,7 +4,7 @@ package chunksync
 type Input interface{ input() }
 
 type (
-	// Begin: this node leads, and has promised so to itself.
+	// Begin says: this node leads, and has promised so to itself.
 	Begin struct{ Own Version }
 	// Promised answers Ask: the peer hears this leader from now on, and nobody before.
 	Promised struct {
@@ -18,7 +18,7 @@ type (
 		Peer string
 		Luck float64
 	}
-	// Changed: a write has made another catalog.
+	// Changed says: a write has made another catalog.
 	Changed struct{ Version Version }
 	// Missing answers Offer: the peer lacks these, and maybe more.
 	Missing struct {
@@ -38,9 +38,9 @@ type (
 		Peer string
 		Luck float64
 	}
-	// Deposed: somebody has promised to hear a later leader. It is not an answer.
+	// Deposed says: somebody has promised to hear a later leader. It is not an answer.
 	Deposed struct{}
-	// Tick: time has passed.
+	// Tick says: time has passed.
 	Tick struct{}
 )
 
@@ -78,7 +78,7 @@ type (
 		Peer  string
 		Chunk Hash
 	}
-	// Resign: this leadership is over, and nothing more is asked for.
+	// Resign says: this leadership is over, and nothing more is asked for.
 	Resign struct{}
 )
 

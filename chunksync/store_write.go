@@ -158,7 +158,8 @@ func (s *Store) add(h Hash, chunk []byte) error {
 // receive stores a chunk that a leader sends, which this node hears and whose catalog,
 // as it was offered, names the chunk.
 func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
-	defer s.pin(h)()
+	unpin := s.pin(h)
+	defer unpin()
 	s.mu.RLock()
 	_, err := s.keeper.Hear(r, "")
 	if err == nil && r != s.keeper.Promised {

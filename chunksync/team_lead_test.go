@@ -16,7 +16,7 @@ import (
 // S22: followers hold the leader's file data, of any size, byte for byte.
 func TestFollowersHoldTheLeadersFiles(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 3, number(2))
+	tm := newTeam(t, 3, new(2))
 	one := tm.nodes[0]
 	one.lead(1)
 	contents := map[string][]byte{
@@ -120,7 +120,7 @@ func TestATakeoverHearsEnough(t *testing.T) {
 // and learns that it is deposed.
 func TestADeposedLeaderIsRefused(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 3, number(1))
+	tm := newTeam(t, 3, new(1))
 	one, two, three := tm.nodes[0], tm.nodes[1], tm.nodes[2]
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), 2)
@@ -148,7 +148,7 @@ func TestADeposedLeaderIsRefused(t *testing.T) {
 // hears one.
 func TestTwoTermsOfOneEpoch(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 2, number(0))
+	tm := newTeam(t, 2, new(0))
 	one := tm.nodes[0]
 	if _, err := one.store.hear(Reign{3, fence.Term{1}}, "a"); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestAFollowersWrite(t *testing.T) {
 // A shut gate stops a leader that does not know yet.
 func TestAShutGateSendsNothing(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 2, number(0))
+	tm := newTeam(t, 2, new(0))
 	one, two := tm.nodes[0], tm.nodes[1]
 	gate, latch := fence.New("s", nil)
 	latch.Open(tokenOf(1, "n1"), 0, fence.Boottime()) // late from the first instant
@@ -206,7 +206,7 @@ func TestAShutGateSendsNothing(t *testing.T) {
 func TestAPushGoesOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	const pieces = 24
-	tm := newTeam(t, 2, number(0))
+	tm := newTeam(t, 2, new(0))
 	one, two := tm.nodes[0], tm.nodes[1]
 	one.lead(1)
 	two.until("it is followed", func() bool { return two.store.Keeper().Promised.Epoch == 1 })
@@ -241,7 +241,7 @@ func TestAPushGoesOnWhereItStopped(t *testing.T) {
 // One follower that does not answer delays neither another nor a writer.
 func TestASlowFollowerDelaysNobody(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 3, number(1))
+	tm := newTeam(t, 3, new(1))
 	one, two, three := tm.nodes[0], tm.nodes[1], tm.nodes[2]
 	hang := make(chan struct{})
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {
@@ -270,7 +270,7 @@ func TestASlowFollowerDelaysNobody(t *testing.T) {
 // What rots on a follower's disk is noticed when it is read, never served, and pushed again.
 func TestRotIsRepaired(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 2, number(1))
+	tm := newTeam(t, 2, new(1))
 	one, two := tm.nodes[0], tm.nodes[1]
 	one.lead(1)
 	big := bytesOf(5, 2*ChunkSize)
@@ -289,7 +289,7 @@ func TestRotIsRepaired(t *testing.T) {
 // is named twice would be two copies.
 func TestAPeerIsWhoItSays(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 2, number(1))
+	tm := newTeam(t, 2, new(1))
 	one, two := tm.nodes[0], tm.nodes[1]
 	cfg := two.config()
 	cfg.ID = "n3"

@@ -43,8 +43,6 @@ type team struct {
 	copies *int
 }
 
-func number(n int) *int { return &n }
-
 func newTeam(t *testing.T, size int, copies *int) *team {
 	t.Helper()
 	tm := &team{t: t, copies: copies}
@@ -124,7 +122,7 @@ func (n *node) lead(epoch int64) *reign {
 		defer close(r.over)
 		r.err = n.m.Lead(ctx, gate, token)
 	}()
-	n.t.Cleanup(func() { r.end() })
+	n.t.Cleanup(func() { _ = r.end() })
 	return r
 }
 

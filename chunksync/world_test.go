@@ -95,10 +95,10 @@ type event struct {
 
 type events []event
 
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Len() int           { return len(*e) }
+func (e *events) Less(i, j int) bool { return (*e)[i].at < (*e)[j].at }
+func (e *events) Swap(i, j int)      { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
+func (e *events) Push(x any)         { *e = append(*e, x.(event)) }
 func (e *events) Pop() any {
 	old := *e
 	last := old[len(old)-1]

@@ -82,7 +82,8 @@ func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err 
 	buffer := make([]byte, ChunkSize)
 	for {
 		n, err := fillUp(content, buffer)
-		if err != nil && !errors.Is(err, io.EOF) {
+		over := errors.Is(err, io.EOF)
+		if err != nil && !over {
 			return f, unpin, err
 		}
 		if n > 0 {
@@ -96,7 +97,7 @@ func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err 
 			}
 			f.Chunks = append(f.Chunks, h)
 		}
-		if err != nil {
+		if over {
 			return f, unpin, nil
 		}
 	}
