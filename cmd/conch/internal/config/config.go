@@ -21,6 +21,7 @@ type Config struct {
 	Roles    []Role
 	Chains   []Chain
 	Accounts []Account // each of them is a role, too
+	Files    []Files   // and so is each of these
 }
 
 // Node is [node].
@@ -51,6 +52,7 @@ type Role struct {
 	Builtin string   // BuiltinLog
 	Fenced  bool     // starts behind the fenced door instead of the act door
 	Account *Account // it sends this account's transactions, and does nothing else
+	Files   *Files   // it pushes these to followers, and does nothing else
 
 	Preferred    []string
 	Never        []string
@@ -86,7 +88,7 @@ func (r Role) Terms() Terms {
 // Settled are the roles with what they leave to [election] filled in: two that are
 // equal need nothing done when the file is read again.
 func (c Config) Settled() []Role {
-	roles := make([]Role, 0, len(c.Roles)+len(c.Accounts))
+	roles := make([]Role, 0, len(c.Roles)+len(c.Accounts)+len(c.Files))
 	e := c.Election
 	for _, r := range c.all() {
 		r.Lease, r.LateThreshold = or(r.Lease, e.Lease), or(r.LateThreshold, e.LateThreshold)
@@ -98,12 +100,17 @@ func (c Config) Settled() []Role {
 	return roles
 }
 
-// all are the roles, and after them those that the accounts are. What an account's
-// role sends is refused by the chain and the database when stale: it needs no clock.
+// all are the roles, and after them those that the accounts and the files are. What an
+// account's role sends is refused by the chain and the database when stale, and what one
+// of files pushes by each follower, which has promised to hear no earlier epoch: neither
+// needs a clock, so both stand behind the fenced door.
 func (c Config) all() []Role {
 	roles := slices.Clone(c.Roles)
 	for _, a := range c.Accounts {
 		roles = append(roles, Role{Name: a.Name, Scope: a.Scope, Fenced: true, Account: &a})
+	}
+	for _, f := range c.Files {
+		roles = append(roles, Role{Name: f.Scope, Scope: f.Scope, Fenced: true, Files: &f})
 	}
 	return roles
 }
@@ -129,7 +136,7 @@ func (c Config) Elector(roles ...Role) election.Config {
 
 // Scopes lists what the roles are about.
 func (c Config) Scopes() []string {
-	scopes := make([]string, 0, len(c.Roles)+len(c.Accounts))
+	scopes := make([]string, 0, len(c.Roles)+len(c.Accounts)+len(c.Files))
 	for _, r := range c.all() {
 		scopes = append(scopes, r.Scope)
 	}

@@ -22,6 +22,7 @@ func (d *decoder) sections(c *Config) map[string]setter {
 		"roles":    func(place string, v any) { d.roles(place, v, c) },
 		"chains":   func(place string, v any) { d.chains(place, v, c) },
 		"accounts": func(place string, v any) { d.accounts(place, v, c) },
+		"files":    func(place string, v any) { d.files(place, v, c) },
 	}
 	for _, name := range later {
 		all[name] = func(place string, _ any) {

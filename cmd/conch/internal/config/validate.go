@@ -13,17 +13,18 @@ import (
 // validate looks for what each key alone does not show.
 func (d *decoder) validate(c Config) {
 	d.validateNode(c)
-	if len(c.Roles)+len(c.Accounts) == 0 {
+	if len(c.Roles)+len(c.Accounts)+len(c.Files) == 0 {
 		d.fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
 	d.validateChains(c)
 	d.validateAccounts(c)
+	d.validateFiles(c)
 	names, scopes := map[string]int{}, map[string]int{}
 	for i, r := range c.Settled() {
 		place := c.place(i)
-		if r.Account != nil {
+		if r.Account != nil || r.Files != nil {
 			if r.Scope == "" {
-				continue // it has no address, which was said
+				continue // it has no address, or no scope, which was said
 			}
 			if first, taken := scopes[r.Scope]; taken {
 				d.fault(place, "%q is the scope of %s already", r.Scope, c.place(first))
@@ -53,7 +54,10 @@ func (c Config) place(i int) string {
 	if i < len(c.Roles) {
 		return fmt.Sprintf("roles[%d]", i)
 	}
-	return fmt.Sprintf("accounts[%d]", i-len(c.Roles))
+	if i -= len(c.Roles); i < len(c.Accounts) {
+		return fmt.Sprintf("accounts[%d]", i)
+	}
+	return fmt.Sprintf("files[%d]", i-len(c.Accounts))
 }
 
 func (d *decoder) validateNode(c Config) {

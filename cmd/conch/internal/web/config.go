@@ -49,6 +49,8 @@ type Config struct {
 	Metrics http.Handler
 	// Transactions of the node's accounts; nil if it has none.
 	Transactions Transactions
+	// Files of the node; nil if it has none.
+	Files Files
 	// Tokens say who may do what. Nil, or none in it: everybody who reaches the
 	// listener may do everything, which CheckListen allows on loopback only.
 	Tokens *Tokens

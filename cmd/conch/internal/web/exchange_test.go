@@ -109,7 +109,7 @@ func (x exchange) run(t *testing.T, s *spec) {
 // given once, and no answer is undocumented.
 func TestAnswers(t *testing.T) {
 	s := readSpec(t)
-	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, transactionAnswers, otherAnswers) {
+	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, transactionAnswers, fileAnswers, otherAnswers) {
 		t.Run(x.ask+" "+x.name, func(t *testing.T) { x.run(t, s) })
 	}
 	s.seen["GET /v1/events 200"] = true // the tests of streams give it, and verify it

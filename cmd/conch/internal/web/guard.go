@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -68,8 +69,12 @@ func (s *Site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// limitFor is how large a body may be: only a call is ever large.
+// limitFor is how large a body may be: only a call is ever large, and a file, which the
+// files themselves bound.
 func limitFor(r *http.Request) int64 {
+	if strings.HasPrefix(r.URL.Path, pathFiles) || strings.HasPrefix(r.URL.Path, pathPeers) {
+		return math.MaxInt64
+	}
 	if r.URL.Path == pathTransactions {
 		return maxCall
 	}

@@ -43,6 +43,10 @@ func (s *Site) routes() []route {
 		get("/v1/transactions", s.getTransactions),
 		get("/v1/transactions/{id}", s.getTransaction),
 		{method: http.MethodPost, path: "/v1/transactions/{id}/cancel", needs: toOperate, serve: s.cancelTransaction},
+		get("/v1/files/{scope}", s.getCatalog),
+		get("/v1/files/{scope}/{name...}", s.getFile),
+		{method: http.MethodPut, path: "/v1/files/{scope}/{name...}", needs: toOperate, serve: s.putFile},
+		{method: http.MethodDelete, path: "/v1/files/{scope}/{name...}", needs: toOperate, serve: s.deleteFile},
 		get("/v1/openapi.yaml", getOpenAPI),
 		ops("/healthz", s.getHealth),
 		ops("/readyz", s.getReady),
@@ -55,7 +59,9 @@ func (s *Site) routes() []route {
 
 // API serves everything, to whoever has a token.
 func (s *Site) API() http.Handler {
-	return s.handler(s.routes(), "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit)
+	mux := s.mux(s.routes(), "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit)
+	mux.HandleFunc(pathPeers+"{scope}/{rest...}", s.servePeers)
+	return s.guard(mux)
 }
 
 // Ops serves only what looks after the process: its health, readiness and
@@ -67,14 +73,14 @@ func (s *Site) Ops() http.Handler {
 			some = append(some, rt)
 		}
 	}
-	return s.handler(some, "there is nothing here: this address serves /healthz, /readyz and /metrics, the API has another",
-		func(*http.Request, access) (string, error) { return "", nil })
+	return s.guard(s.mux(some, "there is nothing here: this address serves /healthz, /readyz and /metrics, the API has another",
+		func(*http.Request, access) (string, error) { return "", nil }))
 }
 
 // admission says under which name a caller may do something, or why not.
 type admission func(r *http.Request, needs access) (name string, err error)
 
-func (s *Site) handler(routes []route, nothing string, admit admission) http.Handler {
+func (s *Site) mux(routes []route, nothing string, admit admission) *http.ServeMux {
 	mux := http.NewServeMux()
 	allow := map[string][]string{}
 	for _, rt := range routes {
@@ -112,5 +118,5 @@ func (s *Site) handler(routes []route, nothing string, admit admission) http.Han
 	refuse("/", func(*http.Request) *problem {
 		return failf(http.StatusNotFound, "%s", nothing)
 	})
-	return s.guard(mux)
+	return mux
 }

@@ -63,7 +63,8 @@ func (s *spec) operations() (all []string) {
 	for path, item := range paths {
 		for method := range item.(object) {
 			if slices.Contains(methods, method) {
-				all = append(all, strings.ToUpper(method)+" "+path)
+				// Go has a word for a parameter with slashes in it, and OpenAPI has none.
+				all = append(all, strings.ToUpper(method)+" "+strings.ReplaceAll(path, "{name}", "{name...}"))
 			}
 		}
 	}
@@ -74,6 +75,7 @@ func (s *spec) operations() (all []string) {
 // responses are those of one operation, by status or default.
 func (s *spec) responses(operation string) object {
 	method, path, _ := strings.Cut(operation, " ")
+	path = strings.ReplaceAll(path, "{name...}", "{name}")
 	found, _ := s.at(s.root, "paths", path, strings.ToLower(method), "responses").(object)
 	return found
 }

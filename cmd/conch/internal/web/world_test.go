@@ -29,13 +29,14 @@ const (
 type world struct {
 	*electors
 	*database
-	cfg  web.Config
-	desk *desk
-	logs *safeBuffer
+	cfg   web.Config
+	desk  *desk
+	files *cabinet
+	logs  *safeBuffer
 }
 
 func newWorld() *world {
-	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}, desk: newDesk()}
+	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}, desk: newDesk(), files: newCabinet()}
 	w.cfg = web.Config{
 		ID: "node-1", Version: "v1.2.3", Electors: w.electors,
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
@@ -52,7 +53,7 @@ func newWorld() *world {
 		}),
 		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
-	w.cfg.Transactions = w.desk
+	w.cfg.Transactions, w.cfg.Files = w.desk, w.files
 	return w
 }
 

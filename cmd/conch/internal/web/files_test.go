@@ -1,0 +1,163 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+)
+
+// cabinet is file data, made up.
+type cabinet struct {
+	catalog web.FileCatalog
+	broken  error // of reads, after so much of the content
+	err     error // of writes
+	copies  []int
+	wrote   string
+}
+
+func newCabinet() *cabinet {
+	return &cabinet{catalog: web.FileCatalog{
+		Version: web.FileVersion{Epoch: 7, Seq: 3}, Leading: true, Holder: "node-1", AsOf: time.Unix(9, 0),
+		Files: []web.FileEntry{{Name: "b", Size: 2}, {Name: "a/c", Size: 5}}, Peers: map[string]web.FileVersion{"node-2": {Epoch: 7, Seq: 2}},
+	}}
+}
+
+func (c *cabinet) Scope(scope string) web.FileScope {
+	if scope != "data" {
+		return nil
+	}
+	return c
+}
+
+func (c *cabinet) Peers(string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "peer "+r.URL.Path) })
+}
+
+func (c *cabinet) Catalog() web.FileCatalog { return c.catalog }
+
+func (c *cabinet) Open(name string) (*web.FileContent, error) {
+	switch name {
+	case "a/c":
+		return &web.FileContent{ReadCloser: io.NopCloser(c.reader("hello")), Size: 5, Version: c.catalog.Version, AsOf: c.catalog.AsOf}, nil
+	case "bad\x01name":
+		return nil, &web.FieldError{Field: "name", Text: "has a control character"}
+	}
+	return nil, web.ErrUnknownFile
+}
+
+func (c *cabinet) reader(text string) io.Reader {
+	if c.broken != nil {
+		return io.MultiReader(strings.NewReader(text[:0]), failing{c.broken})
+	}
+	return strings.NewReader(text)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func (c *cabinet) Write(_ context.Context, name string, content io.Reader, copies int) (web.Written, error) {
+	if name == "bad\x01name" {
+		return web.Written{}, &web.FieldError{Field: "name", Text: "has a control character"}
+	}
+	c.copies = append(c.copies, copies)
+	written := web.Written{Version: c.catalog.Version, Copies: 1}
+	if content != nil {
+		text, err := io.ReadAll(content)
+		if err != nil {
+			return written, err
+		}
+		c.wrote, written.Size = string(text), int64(len(text))
+	}
+	return written, c.err
+}
+
+func refuses(err error) func(*world) { return func(w *world) { w.files.err = err } }
+
+var fileAnswers = []exchange{
+	{name: "all", ask: "GET /v1/files/data", status: 200, want: `{"version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","files":[{"name":"a/c","size":5},{"name":"b","size":2}],"peers":{"node-2":{"epoch":7,"seq":2}}}`},
+	{name: "when", ask: "GET /v1/files/data", status: 200, want: `"as_of":"1970-01-01T00:00:09Z"`},
+	{name: "unknown scope", ask: "GET /v1/files/other", status: 404, want: "no-files"},
+	{name: "content", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-Version: 7.3"},
+	{name: "how old", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-As-Of: 1970-01-01T00:00:09Z"},
+	{name: "unknown file", ask: "GET /v1/files/data/x", status: 404, want: "unknown-file"},
+	{name: "of an unknown scope", ask: "GET /v1/files/other/x", status: 404, want: "no-files"},
+	{name: "no name", ask: "GET /v1/files/data/bad%01name", status: 400, want: `"field":"name"`},
+	{name: "rotten", given: func(w *world) { w.files.broken = errAway }, ask: "GET /v1/files/data/a/c", status: 500, want: errAway.Error()},
+	{name: "put", ask: "PUT /v1/files/data/x/y", body: "text", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":4,"copies":1}`},
+	{name: "no name", ask: "PUT /v1/files/data/bad%01name", body: "x", status: 400, want: `"field":"name"`},
+	{name: "copies", ask: "PUT /v1/files/data/x?copies=some", body: "x", status: 400, want: "copies"},
+	{name: "unknown scope", ask: "PUT /v1/files/other/x", body: "x", status: 404, want: "no-files"},
+	{name: "a follower", given: refuses(&web.NotLeadingError{Holder: "node-2"}), ask: "PUT /v1/files/data/x", body: "x", status: 409, want: `"holder":"node-2"`},
+	{name: "too large", given: refuses(web.ErrFileTooLarge), ask: "PUT /v1/files/data/x", body: "x", status: 413, want: "no room"},
+	{name: "a full disk", given: refuses(errors.New("no space left")), ask: "PUT /v1/files/data/x", body: "x", status: 500, want: "no space left"},
+	{name: "taking over", given: refuses(web.ErrTakingOver), ask: "PUT /v1/files/data/x", body: "x", status: 503, want: "taking-over", sends: "Retry-After: 1"},
+	{name: "unconfirmed", given: refuses(web.ErrUnconfirmed), ask: "PUT /v1/files/data/x", body: "x", status: 504, want: "may or may not survive"},
+	{name: "remove", ask: "DELETE /v1/files/data/b", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":0,"copies":1}`},
+	{name: "copies", ask: "DELETE /v1/files/data/b?copies=-1", status: 400, want: "copies"},
+	{name: "unknown scope", ask: "DELETE /v1/files/other/x", status: 404, want: "no-files"},
+	{name: "a follower", given: refuses(&web.NotLeadingError{Holder: "node-2"}), ask: "DELETE /v1/files/data/b", status: 409, want: "not-leading"},
+	{name: "taking over", given: refuses(web.ErrTakingOver), ask: "DELETE /v1/files/data/b", status: 503, want: "taking-over"},
+	{name: "unconfirmed", given: refuses(web.ErrUnconfirmed), ask: "DELETE /v1/files/data/b", status: 504, want: "unconfirmed"},
+}
+
+// S22: who may read may not write, and what nodes ask of each other is writing.
+func TestFilesAndTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.protect(t)
+	api := w.site(t).API()
+	for _, c := range []struct {
+		ask, secret string
+		status      int
+		want        string
+	}{
+		{"PUT /v1/files/data/x", readSecret, 403, ""}, {"PUT /v1/files/data/x", "", 401, ""}, {"DELETE /v1/files/data/x", readSecret, 403, ""},
+		{"GET /v1/files/data/a/c", readSecret, 200, "hello"}, {"GET /v1/files/data/a/c", "", 401, ""},
+		{"POST /v1/sync/data/promise", "", 401, ""}, {"POST /v1/sync/data/promise", readSecret, 403, ""}, {"GET /v1/sync/data/catalog", readSecret, 403, ""},
+		{"POST /v1/sync/data/promise", operateSecret, 200, "peer /promise"}, {"PUT /v1/sync/data/chunks/ab", operateSecret, 200, "peer /chunks/ab"},
+		{"POST /v1/sync/other/promise", operateSecret, 404, "no-files"},
+	} {
+		r, out := exchange{ask: c.ask, header: "Authorization: Bearer " + c.secret}.request(), httptest.NewRecorder()
+		api.ServeHTTP(out, r)
+		if out.Code != c.status || !strings.Contains(out.Body.String(), c.want) {
+			t.Errorf("%s with %.4q: %d %s", c.ask, c.secret, out.Code, out.Body)
+		}
+	}
+}
+
+// A file may be larger than any other body, and how many followers are to hold it is passed on.
+func TestALargeFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	server := httptest.NewServer(w.site(t).API())
+	defer server.Close()
+	large := bytes.Repeat([]byte("x"), 3<<20)
+	for _, query := range []string{"", "?copies=0"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/v1/files/data/x"+query, bytes.NewReader(large))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Close = true
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK || w.files.wrote != string(large) {
+			t.Errorf("%d, %d bytes", res.StatusCode, len(w.files.wrote))
+		}
+	}
+	if !slices.Equal(w.files.copies, []int{-1, 0}) {
+		t.Errorf("copies %v", w.files.copies)
+	}
+}
