@@ -119,7 +119,7 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		copies = l.Config.copies()
 	}
 	if copies < 0 || copies > len(l.Peers) {
-		return Receipt{}, fmt.Errorf("%d copies are not between 0 and the %d peers", copies, len(l.Peers))
+		return Receipt{}, fmt.Errorf("%w: %d is not between 0 and %d", ErrCopies, copies, len(l.Peers))
 	}
 	if err := l.await(ctx, (*Machine).Leading); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrTakingOver, err)

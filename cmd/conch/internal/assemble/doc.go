@@ -8,6 +8,7 @@
 //	roster     electors, one for each set of roles with equal terms, over one mint
 //	work       what a role does while it leads: a command, a callback, a log line
 //	obey       drains and transfers that operators ask for in the database
+//	cabinet    the files of every scope, led here or followed
 //	site       the API, and the ops handler
 //	metric     what every scope did and does, for /metrics
 //	health     says loudly that the database can not be asked
@@ -30,5 +31,5 @@
 // A file with a fault changes nothing. What can not change while the process lives
 // is named in the answer and in the log.
 //
-// Requirements S17–S21, S27–S33, F1–F7, F10.
+// Requirements S17–S22, S27–S33, F1–F7, F10.
 package assemble

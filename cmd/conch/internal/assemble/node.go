@@ -31,19 +31,20 @@ type Options struct {
 
 // Node is a running node.
 type Node struct {
-	opts   Options
-	cfg    config.Config // that it began with
-	latest config.Config // that it was told last; of the goroutine of live
-	id     string
-	log    *slog.Logger
-	staff  staff
-	meters *metric.Collector
-	health *health
-	tokens *web.Tokens
-	cert   *web.Certificate
-	dir    *datadir.Dir
-	mint   *pgmint.Mint
-	desk   *desk
+	opts    Options
+	cfg     config.Config // that it began with
+	latest  config.Config // that it was told last; of the goroutine of live
+	id      string
+	log     *slog.Logger
+	staff   staff
+	meters  *metric.Collector
+	health  *health
+	tokens  *web.Tokens
+	cert    *web.Certificate
+	dir     *datadir.Dir
+	mint    *pgmint.Mint
+	desk    *desk
+	cabinet *cabinet
 
 	over    context.Context // ends with the node
 	gone    context.Context // ends when all electors have: no role's end is promised to anybody any more
@@ -103,7 +104,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	n.desk = n.newDesk()
 	defer n.desk.close()
-	if err := n.admit(ctx, n.cfg.Accounts); err != nil {
+	n.cabinet = n.newCabinet()
+	defer n.cabinet.close()
+	if err := n.admit(ctx, n.cfg); err != nil {
 		return err
 	}
 	closeSite, failed, err := n.serve(ctx)
@@ -147,15 +150,19 @@ func (n *Node) hire() error {
 	return nil
 }
 
-// admit makes accounts ready to be accepted for and sent from. An error has changed
-// nothing.
-func (n *Node) admit(ctx context.Context, accounts []config.Account) error {
+// admit makes accounts ready to be accepted for and sent from, and files to be held. An
+// error has changed nothing that counts.
+func (n *Node) admit(ctx context.Context, c config.Config) error {
+	accounts := c.Accounts
 	if n.opts.Chain == nil {
 		if err := n.desk.keyring.openAll(accounts); err != nil {
 			return err
 		}
 	}
 	if err := n.compareChains(ctx, accounts); err != nil {
+		return err
+	}
+	if err := n.cabinet.keep(c.Files); err != nil {
 		return err
 	}
 	return n.desk.serve(accounts)

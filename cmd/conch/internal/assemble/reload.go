@@ -51,7 +51,7 @@ func (n *Node) reread() Outcome {
 	if err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
-	if err := n.admit(n.over, fresh.Accounts); err != nil {
+	if err := n.admit(n.over, fresh); err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
 	out := compare(n.latest, fresh)

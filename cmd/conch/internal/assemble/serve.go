@@ -55,6 +55,12 @@ func Check(c config.Config) error {
 			fault(fmt.Sprintf("accounts[%d].password_file", i), checkPassword(a.PasswordFile))
 		}
 	}
+	for i, f := range c.Files {
+		_, err := firstToken(f.TokenFile)
+		fault(fmt.Sprintf("files[%d].token_file", i), err)
+		_, err = rootsOf(f.CAFile)
+		fault(fmt.Sprintf("files[%d].ca_file", i), err)
+	}
 	if len(faults) > 0 {
 		return &config.FaultsError{List: faults}
 	}
@@ -74,7 +80,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	}
 	site, err := web.New(web.Config{
 		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
-		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog, n.desk.alarms)), Transactions: n.desk, Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog, n.desk.alarms)), Transactions: n.desk, Files: n.cabinet, Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err

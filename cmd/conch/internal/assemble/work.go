@@ -27,6 +27,8 @@ func (n *Node) work(r config.Role, resign func(why error)) (w work, beside func(
 	case r.Account != nil:
 		s := &sender{node: n, account: *r.Account}
 		return s.lead, s.attend
+	case r.Files != nil:
+		return n.lead(*r.Files), nil
 	case r.Command != nil:
 		return n.command(r, door), nil
 	case r.HTTP != "":

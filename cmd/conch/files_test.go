@@ -1,0 +1,284 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// filer is a node that has files, behind a line that the test can hold.
+type filer struct {
+	*daemon
+	line *httptest.Server
+	api  atomic.Pointer[url.URL]
+
+	mu    sync.Mutex
+	held  chan struct{} // while set, chunks wait here after they have left the leader
+	sent  int           // chunks that came since it was set
+	after int           // so many pass
+}
+
+// holds lets so many more chunks through to this node, and no other until release.
+func (f *filer) holds(after int) (release func()) {
+	held := make(chan struct{})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held, f.sent, f.after = held, 0, after
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(held)
+		f.held = nil
+	})
+}
+
+func (f *filer) seen() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sent
+}
+
+func (f *filer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPut {
+		body, err := io.ReadAll(r.Body) // it has left the leader, whatever becomes of that
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		f.mu.Lock()
+		f.sent++
+		held := f.held
+		if f.sent <= f.after {
+			held = nil
+		}
+		f.mu.Unlock()
+		if held != nil {
+			select {
+			case <-held:
+			case <-f.over: // the receiver's process
+			}
+		}
+	}
+	to := f.api.Load()
+	if to == nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to) }, ErrorLog: nil, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+		w.WriteHeader(http.StatusBadGateway)
+	}}
+	proxy.ServeHTTP(w, r)
+}
+
+// begin starts the node's process, for the first time or again.
+func (f *filer) begin() {
+	f.t.Helper()
+	before := 0
+	if f.cmd != nil {
+		before = f.count("node started")
+	}
+	f.start()
+	pgtest.Eventually(f.t, patience, f.id+" has started", func() bool { return f.count("node started") > before })
+	to, err := url.Parse("http://" + f.value("serving the API", "address"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.api.Store(to)
+}
+
+// filers are three nodes with files of the scope "data".
+func filers(t *testing.T) []*filer {
+	t.Helper()
+	db := migrated(t)
+	all := make([]*filer, 3)
+	peers := make([]string, len(all))
+	for i := range all {
+		all[i] = &filer{}
+		all[i].line = httptest.NewServer(all[i])
+		t.Cleanup(all[i].line.Close)
+		peers[i] = fmt.Sprintf("n%d = %q", i+1, all[i].line.URL)
+	}
+	for i, f := range all {
+		f.daemon = prepareDaemon(t, fmt.Sprintf("n%d", i+1), db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+
+			"[[files]]\nscope = \"data\"\ndir = \"files\"\nrepair_interval = \"300ms\"\npeers = { "+strings.Join(peers, ", ")+" }\n")
+		f.begin()
+	}
+	return all
+}
+
+type listing struct {
+	Version struct{ Epoch, Seq int64 }
+	Leading bool
+	Holder  string
+	AsOf    string `json:"as_of"`
+}
+
+// lists is zero while the node does not answer.
+func (f *filer) lists() (out listing) {
+	f.ask(http.MethodGet, "", nil, func(res *http.Response) { _ = json.NewDecoder(res.Body).Decode(&out) })
+	return out
+}
+
+// ask returns the status, 0 for no answer.
+func (f *filer) ask(method, name string, body []byte, read func(*http.Response)) int {
+	req, err := http.NewRequestWithContext(f.t.Context(), method, f.api.Load().String()+"/v1/files/data"+name, bytes.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = res.Body.Close() }()
+	if read != nil {
+		read(res)
+	}
+	return res.StatusCode
+}
+
+// content is nil while there is none.
+func (f *filer) content(name string) (content []byte) {
+	f.ask(http.MethodGet, name, nil, func(res *http.Response) {
+		if text, err := io.ReadAll(res.Body); err == nil && res.StatusCode == http.StatusOK && res.Header.Get("Conch-As-Of") != "" {
+			content = text
+		}
+	})
+	return content
+}
+
+func (f *filer) comesToHave(name string, want []byte) {
+	f.t.Helper()
+	pgtest.Eventually(f.t, patience, f.id+" has "+name, func() bool { return bytes.Equal(f.content(name), want) })
+}
+
+// leaderOf waits until one of them takes writes.
+func leaderOf(t *testing.T, all ...*filer) (leader *filer, others []*filer) {
+	t.Helper()
+	pgtest.Eventually(t, patience, "one of them leads the files", func() bool {
+		for i, f := range all {
+			if f.lists().Leading {
+				leader, others = f, append(append([]*filer{}, all[:i]...), all[i+1:]...)
+				return true
+			}
+		}
+		return false
+	})
+	return leader, others
+}
+
+func (f *filer) puts(name string, content []byte) {
+	f.t.Helper()
+	pgtest.Eventually(f.t, patience, f.id+" takes "+name, func() bool { return f.ask(http.MethodPut, name, content, nil) == http.StatusOK })
+}
+
+func fileOfBytes(seed byte, size int) []byte {
+	out := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(out)
+	return out
+}
+
+// S22: the leader is killed in the middle of a push. Whoever reads, anywhere, at any
+// time, gets the old file or the new one, whole; the successor goes on, and the old
+// leader, which alone had the new one, comes back and follows.
+func TestTheLeaderOfFilesIsKilled(t *testing.T) {
+	t.Parallel()
+	all := filers(t)
+	leader, others := leaderOf(t, all...)
+	old, large := fileOfBytes(1, 3<<20+17), fileOfBytes(2, 12<<20+5)
+	leader.puts("/a/big", old)
+	for _, f := range all {
+		f.comesToHave("/a/big", old)
+	}
+	follower := others[0]
+	follower.ask(http.MethodPut, "/a/big", []byte("x"), func(res *http.Response) {
+		text, _ := io.ReadAll(res.Body)
+		if res.StatusCode != http.StatusConflict || !strings.Contains(string(text), `"holder":"`+leader.id+`"`) {
+			t.Errorf("a follower's write: %d %s", res.StatusCode, text)
+		}
+	})
+	release, releaseToo := others[0].holds(5), others[1].holds(3)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if code := leader.ask(http.MethodPut, "/a/big", large, nil); code == http.StatusOK {
+			t.Error("acknowledged, and nobody else has it")
+		}
+	})
+	pgtest.Eventually(t, patience, "the push is half done", func() bool { return others[0].seen() > 5 && others[1].seen() > 3 })
+	pgtest.Eventually(t, patience, "the leader shows it", func() bool { return bytes.Equal(leader.content("/a/big"), large) })
+	leader.stop(syscall.SIGKILL)
+	writer.Wait()
+	for _, f := range others {
+		if !bytes.Equal(f.content("/a/big"), old) {
+			t.Errorf("%s shows half a push", f.id)
+		}
+	}
+	release()
+	releaseToo()
+	successor, rest := leaderOf(t, others...)
+	if got := successor.content("/a/big"); !bytes.Equal(got, old) && !bytes.Equal(got, large) {
+		t.Errorf("the successor serves %d bytes of neither", len(got))
+	}
+	newest := fileOfBytes(3, 2<<20)
+	successor.puts("/a/big", newest)
+	rest[0].comesToHave("/a/big", newest)
+	leader.begin()
+	leader.comesToHave("/a/big", newest)
+	now := successor.lists()
+	if mine := leader.lists(); mine.Version != now.Version || mine.Leading || mine.Holder != successor.id || mine.AsOf == "" {
+		t.Errorf("it came back with %+v, the leader has %+v", mine, now)
+	}
+}
+
+// S22, S15: the leader is stopped while it pushes; when it wakes its successor has gone
+// on. What it still sends is refused by those who get it, and it follows.
+func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
+	t.Parallel()
+	all := filers(t)
+	leader, others := leaderOf(t, all...)
+	leader.puts("/f", []byte("first"))
+	for _, f := range all {
+		f.comesToHave("/f", []byte("first"))
+	}
+	release, releaseToo := others[0].holds(1), others[1].holds(1)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if code := leader.ask(http.MethodPut, "/f", fileOfBytes(4, 8<<20), nil); code == http.StatusOK {
+			t.Error("a deposed leader's write is acknowledged")
+		}
+	})
+	pgtest.Eventually(t, patience, "it pushes", func() bool { return others[0].seen() > 1 && others[1].seen() > 1 })
+	if err := leader.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	successor, rest := leaderOf(t, others...)
+	release() // what was on its way arrives now, of an epoch that is over
+	releaseToo()
+	successor.puts("/f", []byte("second"))
+	rest[0].comesToHave("/f", []byte("second"))
+	pgtest.Eventually(t, patience, "what is stale is refused", func() bool {
+		return others[0].count("a deposed leader's files are refused") > 0 && others[1].count("a deposed leader's files are refused") > 0
+	})
+	if err := leader.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	writer.Wait()
+	for _, f := range all {
+		f.comesToHave("/f", []byte("second"))
+	}
+}
