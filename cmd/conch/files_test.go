@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -114,11 +116,22 @@ func filers(t *testing.T) []*filer {
 		peers[i] = fmt.Sprintf("n%d = %q", i+1, all[i].line.URL)
 	}
 	for i, f := range all {
-		f.daemon = prepareDaemon(t, fmt.Sprintf("n%d", i+1), db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+
-			"[[files]]\nscope = \"data\"\ndir = \"files\"\nrepair_interval = \"300ms\"\npeers = { "+strings.Join(peers, ", ")+" }\n")
+		f.daemon = prepareDaemon(t, fmt.Sprintf("n%d", i+1), db.URL, "listen = \"127.0.0.1:0\"\ntoken_file = \"token\"\n[election]\nlease = \"1s\"\n"+
+			"[[files]]\nscope = \"data\"\ndir = \"files\"\ntoken_file = \"token\"\nrepair_interval = \"300ms\"\npeers = { "+strings.Join(peers, ", ")+" }\n")
+		f.hides()
 		f.begin()
 	}
 	return all
+}
+
+const filesSecret = "files-0123456789abcdef-0123456789abcdef"
+
+// hides puts the token into the node's folder.
+func (f *filer) hides() {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, "token"), []byte("# of the nodes\nnodes "+filesSecret+"\n"), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 type listing struct {
@@ -141,6 +154,7 @@ func (f *filer) ask(method, name string, body []byte, read func(*http.Response))
 		return 0
 	}
 	req.Close = true
+	req.Header.Set("Authorization", "Bearer "+filesSecret)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0
@@ -212,6 +226,11 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 			t.Errorf("a follower's write: %d %s", res.StatusCode, text)
 		}
 	})
+	for _, path := range []string{"/v1/files/data", "/v1/files/data/a/big", "/v1/sync/data/catalog"} {
+		if code := status(t, follower.api.Load().String()+path, ""); code != http.StatusUnauthorized {
+			t.Errorf("%s without a token: %d", path, code)
+		}
+	}
 	release, releaseToo := others[0].holds(5), others[1].holds(3)
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -281,4 +300,45 @@ func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 	for _, f := range all {
 		f.comesToHave("/f", []byte("second"))
 	}
+}
+
+// S18, S22: a node alone keeps files, also over a restart; and a reload adds a scope,
+// and moves none.
+func TestFilesOfANodeAlone(t *testing.T) {
+	t.Parallel()
+	const alone = "[node]\nstandalone = true\nlisten = \"127.0.0.1:0\"\ndata_dir = \"data\"\ntoken_file = \"token\"\n"
+	const some = "[[files]]\nscope = \"data\"\ndir = \"files\"\n"
+	f := &filer{daemon: prepareDaemon(t, "n1", "", "")}
+	f.write(alone + some)
+	f.hides()
+	f.begin()
+	f.puts("/f", []byte("first"))
+	f.comesToHave("/f", []byte("first"))
+	f.stop(syscall.SIGKILL)
+	f.begin()
+	f.comesToHave("/f", []byte("first"))
+	f.puts("/f", []byte("second"))
+	f.comesToHave("/f", []byte("second"))
+
+	f.write(alone + some + "[[files]]\nscope = \"more\"\ndir = \"more\"\n")
+	conch(t, "reload", "--config", f.file).done(t)
+	f.says("leading files", "scope", "more")
+	more := f.api.Load().String() + "/v1/files/more"
+	if code := status(t, more, filesSecret); code != http.StatusOK {
+		t.Errorf("a scope that was added: %d", code)
+	}
+	f.write(alone + some)
+	conch(t, "reload", "--config", f.file).done(t)
+	if code := status(t, more, filesSecret); code != http.StatusNotFound {
+		t.Errorf("a scope that was taken out: %d", code)
+	}
+	f.write(alone + strings.Replace(some, "\"files\"", "\"elsewhere\"", 1))
+	conch(t, "reload", "--config", f.file).refused(t, 1, "can not move")
+	f.comesToHave("/f", []byte("second"))
+	if code := f.ask(http.MethodDelete, "/f", nil, nil); code != http.StatusOK || f.content("/f") != nil {
+		t.Errorf("removing: %d", code)
+	}
+	second := prepareDaemon(t, "n2", "", "")
+	second.write("[node]\nstandalone = true\nlisten = \"off\"\n" + strings.Replace(some, "\"files\"", "\""+f.dir+"/files\"", 1))
+	conch(t, "node", "--config", second.file, "--log-level", "error").refused(t, 1, "used by another process")
 }
