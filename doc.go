@@ -34,6 +34,8 @@
 //     thin loop, for one or many scopes; drain and transfer.
 //   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and the
 //     SQL function conch.fence for your own transactions.
+//   - [github.com/conchhq/conch/chunksync]: file data that followers hold too, ready
+//     to take over.
 //
 // Planned, and not there yet: do not look for them in this version.
 //
@@ -44,7 +46,6 @@
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate
-//   - chunksync: file data from the leader to its followers
 //
 // # The binary
 //
