@@ -271,7 +271,30 @@ func TestWhatIsInUseIsNotSwept(t *testing.T) {
 	}
 	_ = reading.Close()
 	unpin()
-	if err := c.push(s, c.after.with("b", nil)); err != nil || len(s.have) != 2 {
-		t.Errorf("%d chunks are left, %v", len(s.have), err)
+	if len(s.have) != 2 {
+		t.Errorf("%d chunks are left when nothing is in use any more", len(s.have))
+	}
+}
+
+// An offer that comes late, of the same leader, asks for nothing back that a later one
+// has removed.
+func TestALateOffer(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	s := openWith(t, t.TempDir(), &killer{left: -1})
+	defer func() { _ = s.Close() }()
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	later := c.before.with("gone", nil).with("a", nil)
+	if err := c.push(s, later); err != nil || len(s.have) != 0 {
+		t.Fatalf("%d chunks are left, %v", len(s.have), err)
+	}
+	missing, held, err := s.take(c.before, "leader")
+	if err != nil || len(missing) != 0 || held != later.Version() {
+		t.Errorf("it lacks %d, holds %s: %v", len(missing), held, err)
+	}
+	if err := s.receive(c.before.Reign, HashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
+		t.Errorf("what nobody needs is taken: %v", err)
 	}
 }

@@ -28,6 +28,7 @@ type Store struct {
 	have    map[Hash]struct{}
 	pins    map[Hash]int
 	offered map[Hash]struct{} // of the catalog that is on its way; nil: none is
+	waiting bool              // something was not swept because it was in use
 	dirty   bool              // chunks were placed since their folder was settled
 	broken  error
 }
@@ -159,6 +160,7 @@ func (s *Store) pin(chunks ...Hash) (unpin func()) {
 }
 
 // pinned is pin for a caller that holds mu: it has looked, and nothing is swept between.
+// What a sweep left behind because of the pins goes with them.
 func (s *Store) pinned(chunks []Hash) (unpin func()) {
 	for _, h := range chunks {
 		s.pins[h]++
@@ -170,6 +172,9 @@ func (s *Store) pinned(chunks []Hash) (unpin func()) {
 			if s.pins[h]--; s.pins[h] == 0 {
 				delete(s.pins, h)
 			}
+		}
+		if s.waiting && s.broken == nil {
+			s.sweep()
 		}
 	})
 }

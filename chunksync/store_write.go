@@ -2,7 +2,6 @@ package chunksync
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 )
 
@@ -117,13 +116,15 @@ func (s *Store) confirm() {
 // removed is met again by the next sweep.
 func (s *Store) sweep() {
 	named := s.catalog.chunks()
+	s.waiting = false
 	for h := range s.have {
 		_, kept := named[h]
 		_, coming := s.offered[h]
-		if kept || coming || s.pins[h] > 0 {
-			continue
-		}
-		if s.disk.remove(h) == nil {
+		switch {
+		case kept || coming:
+		case s.pins[h] > 0:
+			s.waiting = true
+		case s.disk.remove(h) == nil:
 			delete(s.have, h)
 		}
 	}
@@ -183,9 +184,9 @@ func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
 func (s *Store) discard(h Hash) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, there := s.have[h]; !there {
-		return nil
+	if _, there := s.have[h]; !there || s.broken != nil {
+		return s.broken // the folder may be another process's by now
 	}
 	delete(s.have, h)
-	return errors.Join(s.disk.remove(h), s.broken)
+	return s.disk.remove(h)
 }

@@ -38,14 +38,20 @@ type node struct {
 
 // team is nodes that know each other.
 type team struct {
-	t      *testing.T
-	nodes  []*node
-	copies *int
+	t       *testing.T
+	nodes   []*node
+	copies  *int
+	longest time.Duration // of one exchange
 }
 
 func newTeam(t *testing.T, size int, copies *int) *team {
 	t.Helper()
-	tm := &team{t: t, copies: copies}
+	return newPatientTeam(t, size, copies, 5*time.Second)
+}
+
+func newPatientTeam(t *testing.T, size int, copies *int, longest time.Duration) *team {
+	t.Helper()
+	tm := &team{t: t, copies: copies, longest: longest}
 	for i := range size {
 		n := &node{t: t, id: fmt.Sprintf("n%d", i+1), dir: t.TempDir(), team: tm}
 		s := httptest.NewServer(http.HandlerFunc(n.serve))
@@ -96,7 +102,7 @@ func (n *node) config() Config {
 		ID: n.id, Scope: "s", Store: n.store, Peers: peers, Copies: n.team.copies, Token: "secret",
 		Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Grace:  300 * time.Millisecond, Repair: 50 * time.Millisecond, RetryMin: 5 * time.Millisecond, RetryMax: 50 * time.Millisecond,
-		Longest: 5 * time.Second,
+		Longest: n.team.longest,
 	}
 }
 

@@ -145,11 +145,10 @@ func (n *Node) lead(f config.Files) work {
 			return err
 		}
 		n.log.Info("leading files", slog.String("scope", f.Scope), slog.Int64("epoch", l.Token.Epoch))
-		err = m.Lead(ctx, l.Gate, l.Token)
-		if ctx.Err() != nil {
-			return nil // it was told to end, and whoever told it knows why
+		if err := m.Lead(ctx, l.Gate, l.Token); ctx.Err() == nil {
+			return err
 		}
-		return err
+		return nil // it was told to end, and whoever told it knows why
 	}
 }
 

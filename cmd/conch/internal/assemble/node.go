@@ -102,11 +102,9 @@ func Run(ctx context.Context, o Options) error {
 	if n.mint != nil {
 		defer n.mint.Close()
 	}
-	n.desk = n.newDesk()
-	defer n.desk.close()
-	n.cabinet = n.newCabinet()
-	defer n.cabinet.close()
-	if err := n.admit(ctx, n.cfg); err != nil {
+	putAway, err := n.furnish(ctx)
+	defer putAway()
+	if err != nil {
 		return err
 	}
 	closeSite, failed, err := n.serve(ctx)
@@ -148,6 +146,12 @@ func (n *Node) hire() error {
 	n.staff = &roster{found: n.found, want: map[string]config.Role{}}
 	n.health = &health{log: n.log, scopes: n.staff.Scopes, now: time.Now}
 	return nil
+}
+
+// furnish makes the places of accounts and files, to be put away also after an error.
+func (n *Node) furnish(ctx context.Context) (putAway func(), err error) {
+	n.desk, n.cabinet = n.newDesk(), n.newCabinet()
+	return func() { n.cabinet.close(); n.desk.close() }, n.admit(ctx, n.cfg)
 }
 
 // admit makes accounts ready to be accepted for and sent from, and files to be held. An

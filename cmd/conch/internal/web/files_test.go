@@ -15,6 +15,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
+const pathFiles = "/v1/files/"
+
 // cabinet is file data, made up.
 type cabinet struct {
 	catalog web.FileCatalog

@@ -32,9 +32,9 @@ func TestTokens(t *testing.T) {
 		{"bearer  " + operateSecret, 200, 200, ""},
 	} {
 		for _, route := range site.Routes() {
-			x := exchange{ask: strings.NewReplacer("{scope}", "payments", "{id}", secondID).Replace(route), header: "Authorization: " + c.authorization}
+			x := exchange{ask: strings.NewReplacer(pathFiles+"{scope}", pathFiles+"data", "{name...}", "a/c", "{scope}", "payments", "{id}", secondID).Replace(route), header: "Authorization: " + c.authorization}
 			want := c.read
-			if strings.HasPrefix(route, "POST ") {
+			if !strings.HasPrefix(route, "GET ") {
 				want = c.operate
 			}
 			if want == 200 && strings.HasPrefix(route, "POST "+toTX) {
