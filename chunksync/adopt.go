@@ -51,7 +51,7 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 		return Version{}, err
 	}
 	defer unpin()
-	missing, held, err := l.Store.take(own, l.ID)
+	missing, held, err := l.Store.take(own, l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
 	}
@@ -64,6 +64,9 @@ func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(),
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	missing, unpin := l.Store.want(c)
+	if peer == "" {
+		return unpin, nil // what is not here is nowhere
+	}
 	var getting sync.WaitGroup
 	slots := make(chan struct{}, l.Parallel)
 	for _, h := range missing {

@@ -61,7 +61,7 @@ func newScene() *scene {
 
 // push is what a leader does to a follower, in the follower's process.
 func (c *scene) push(s *Store, to Catalog, contents ...[]byte) error {
-	missing, _, err := s.take(to, "leader")
+	missing, _, err := s.take(to, "leader", false)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *scene) push(s *Store, to Catalog, contents ...[]byte) error {
 			}
 		}
 	}
-	missing, _, err = s.take(to, "leader")
+	missing, _, err = s.take(to, "leader", false)
 	if err == nil && len(missing) > 0 {
 		return fmt.Errorf("%d are missing", len(missing))
 	}
@@ -290,11 +290,41 @@ func TestALateOffer(t *testing.T) {
 	if err := c.push(s, later); err != nil || len(s.have) != 0 {
 		t.Fatalf("%d chunks are left, %v", len(s.have), err)
 	}
-	missing, held, err := s.take(c.before, "leader")
+	missing, held, err := s.take(c.before, "leader", false)
 	if err != nil || len(missing) != 0 || held != later.Version() {
 		t.Errorf("it lacks %d, holds %s: %v", len(missing), held, err)
 	}
 	if err := s.receive(c.before.Reign, HashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
 		t.Errorf("what nobody needs is taken: %v", err)
+	}
+}
+
+// What has arrived of an offer stays, though something else is swept meanwhile.
+func TestAnOfferOutlivesASweep(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	s := openWith(t, t.TempDir(), &killer{left: -1})
+	defer func() { _ = s.Close() }()
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	reading, err := s.Open("gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.push(s, c.after, c.fresh); err != nil {
+		t.Fatal(err)
+	}
+	half, rest := []byte("half"), []byte("rest")
+	next := c.after.with("c", &File{Size: ChunkSize + 4, Chunks: []Hash{HashOf(half), HashOf(rest)}})
+	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 2 {
+		t.Fatalf("%d are missing, %v", len(missing), err)
+	}
+	if err := s.receive(next.Reign, HashOf(half), half); err != nil {
+		t.Fatal(err)
+	}
+	_ = reading.Close() // and what it read goes
+	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 1 || len(s.have) != 3 {
+		t.Errorf("%d are missing, %d are there, %v", len(missing), len(s.have), err)
 	}
 }

@@ -76,8 +76,8 @@
 //	the leader is stopped          its successor goes on; when it wakes it is refused and follows
 //	too few can be heard           nobody writes, reads go on: ErrTakingOver
 //	a disk is full                 that node stays behind, the leader tries again
-//	a chunk rots                   it is noticed when it is read, never served, and pushed again
-//	a chunk of the leader rots     the file can not be read there; a restart has another node lead
+//	a follower's chunk rots        it is noticed when it is read, never served, and pushed again
+//	a chunk of the leader rots     once that is noticed it resigns, and is made whole by its successor
 //	the folder has other files     Open refuses: to begin anew would forget a promise
 //	two terms of one epoch         each follower hears the one that came first
 //

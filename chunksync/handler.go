@@ -134,7 +134,7 @@ func (m *Manager) serveOffer(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("the holder's name has more than %d bytes", maxHolder)
 	}
 	before := m.cfg.Store.Keeper().Held
-	missing, held, err := m.cfg.Store.take(c, ask.Holder)
+	missing, held, err := m.cfg.Store.take(c, ask.Holder, false)
 	if err != nil {
 		return m.reject(ask.Holder, err)
 	}

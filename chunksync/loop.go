@@ -3,6 +3,7 @@ package chunksync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -86,6 +87,9 @@ func (l *loop) tell(ctx context.Context, in Input) {
 	}
 }
 
+// alone tells a node that nobody could make whole again.
+func (l *loop) alone() bool { return len(l.Peers) == 0 }
+
 // look adds what only the leader knows.
 func (l *loop) look(s *Status) {
 	l.mu.Lock()
@@ -132,6 +136,10 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 		return in
 	}
 	l.drop(peer)
+	if errors.Is(err, ErrDamaged) {
+		l.end(err) // a follower is whole, and will have this node made whole again
+		return Deposed{}
+	}
 	if errors.Is(err, fence.ErrStale) {
 		return Deposed{}
 	}
@@ -160,6 +168,8 @@ func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {
 		return nil, err
 	case len(missing) > 0:
 		return Missing{Peer: a.Peer, Chunks: missing}, nil
+	case held.Compare(a.Version) < 0: // offered again at once, it would say so again
+		return nil, fmt.Errorf("it lacks nothing of %s, and holds %s", a.Version, held)
 	}
 	l.drop(a.Peer)
 	l.mu.Lock()
@@ -182,6 +192,9 @@ func (l *loop) carry(a Offer) (sending, error) {
 	l.drop(a.Peer)
 	c, unpin := l.Store.current()
 	text, err := c.encode()
+	if err == nil && !l.Store.Whole() {
+		err = ErrDamaged
+	}
 	if err != nil || c.Reign != l.reign {
 		unpin()
 		if err == nil {

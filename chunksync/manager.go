@@ -60,7 +60,7 @@ func (m *Manager) Open(name string) (*Content, error) {
 }
 
 // Lead takes over and pushes until ctx ends or somebody has promised to hear a later
-// leader; the error is the cause, or a *[StaleError]. All that leaves passes the gate's
+// leader; the error is the cause, a *[StaleError], or [ErrDamaged]: a follower can do better. All that leaves passes the gate's
 // fenced door: a follower refuses whoever is deposed. One Lead runs at a time.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
 	reign := ReignOf(token)
@@ -68,7 +68,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	if err != nil {
 		return m.reject(token.Holder, err)
 	}
-	if !m.cfg.Store.Whole() {
+	if len(m.cfg.Peers) > 0 && !m.cfg.Store.Whole() {
 		return ErrDamaged // another node has what this one lost
 	}
 	ctx, stop := context.WithCancelCause(ctx)

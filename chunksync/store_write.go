@@ -45,8 +45,9 @@ func (s *Store) promise(r Reign, holder string) (Keeper, error) {
 
 // take makes a catalog the node's own if all its content is there. Otherwise it says
 // what is missing, and keeps what is there of it from being swept. A catalog that is
-// not newer than what the node holds changes nothing.
-func (s *Store) take(c Catalog, holder string) (missing []Hash, held Version, err error) {
+// not newer than what the node holds changes nothing. Partial takes it all the same: it
+// is for a node that has nobody to get from what has rotted.
+func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
 	text, err := c.encode()
 	if err != nil {
 		return nil, Version{}, err
@@ -64,7 +65,9 @@ func (s *Store) take(c Catalog, holder string) (missing []Hash, held Version, er
 	} else {
 		c = s.catalog // of the same leader; what rotted of it is missing again
 	}
-	missing = s.missingOf(c, missingAtOnce)
+	if !partial {
+		missing = s.missingOf(c, missingAtOnce)
+	}
 	if !fresh && len(missing) > 0 {
 		s.offered = c.chunks()
 	}

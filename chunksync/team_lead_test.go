@@ -351,3 +351,44 @@ func TestARefusalReadsNothing(t *testing.T) {
 	stop()
 	<-over
 }
+
+// A leader whose disk has lost something resigns, and its successor makes it whole.
+func TestARottenLeaderResigns(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(1))
+	one, two := tm.nodes[0], tm.nodes[1]
+	first := one.lead(1)
+	big := bytesOf(5, 2*ChunkSize)
+	one.mustPut("f", big, 1)
+	if err := os.WriteFile(filepath.Join(one.dir, chunkFolder, HashOf(big[:ChunkSize]).String()), []byte("rotten"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.content("f"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a rotten chunk: %v", err)
+	}
+	<-first.over
+	if !errors.Is(first.err, ErrDamaged) {
+		t.Errorf("it ended with %v", first.err)
+	}
+	two.lead(2)
+	one.until("it is whole again", func() bool { return one.has("f", big) })
+}
+
+// A node alone has nobody to get anything from: it goes on without what has rotted.
+func TestARottenNodeAlone(t *testing.T) {
+	t.Parallel()
+	n := newTeam(t, 1, nil).nodes[0]
+	first := n.lead(1)
+	n.mustPut("f", []byte("1"), 0)
+	n.mustPut("g", []byte("2"), 0)
+	if err := n.store.discard(HashOf([]byte("1"))); err != nil {
+		t.Fatal(err)
+	}
+	n.mustPut("h", []byte("3"), 0)
+	_ = first.end()
+	n.lead(2)
+	n.mustPut("i", []byte("4"), 0)
+	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || !n.has("g", []byte("2")) || !n.store.Whole() {
+		t.Errorf("removing what has rotted: %v", err)
+	}
+}

@@ -136,8 +136,11 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		return err
 	})
 	if err != nil {
-		if errors.Is(err, fence.ErrStale) {
+		switch {
+		case errors.Is(err, fence.ErrStale):
 			l.tell(l.over, Deposed{})
+		case errors.Is(err, ErrDamaged):
+			l.end(err)
 		}
 		return Receipt{}, err
 	}
@@ -164,7 +167,7 @@ func (l *loop) change(name string, f *File) (Version, error) {
 	if now.Reign != l.reign {
 		return Version{}, &StaleError{Got: l.reign, Promised: now.Reign} // another's has been taken here
 	}
-	missing, held, err := l.Store.take(now.with(name, f), l.ID)
+	missing, held, err := l.Store.take(now.with(name, f), l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
 	}
