@@ -228,3 +228,31 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// Whom a node hears, after whom.
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	r := func(epoch int64, term byte) Reign { return Reign{epoch, fence.Term{term}} }
+	for _, c := range []struct {
+		promised, asks Reign
+		heard          bool
+	}{
+		{Reign{}, Reign{}, true}, {Reign{}, r(0, 1), true}, {Reign{}, r(1, 1), true},
+		{r(5, 1), r(5, 1), true}, {r(5, 1), r(6, 1), true}, {r(5, 1), r(6, 2), true},
+		{r(5, 1), r(5, 2), false}, {r(5, 2), r(5, 1), false}, {r(5, 1), r(4, 1), false}, {r(5, 1), Reign{}, false}, {r(0, 1), Reign{}, false},
+	} {
+		k, err := Keeper{Promised: c.promised, Holder: "a", Held: Version{3, 3}}.Hear(c.asks, "b")
+		want := Keeper{Promised: c.promised, Holder: "a", Held: Version{3, 3}}
+		if c.heard {
+			want.Promised, want.Holder = c.asks, "b"
+		}
+		if (err == nil) != c.heard || err != nil && !errors.Is(err, fence.ErrStale) || k != want {
+			t.Errorf("%v asks after %v: %+v, %v", c.asks, c.promised, k, err)
+		}
+	}
+	for v, fresh := range map[Version]bool{{5, 3}: false, {5, 2}: false, {4, 9}: false, {5, 4}: true, {6, 0}: true} {
+		if (Keeper{Held: Version{5, 3}}).Fresh(v) != fresh {
+			t.Errorf("%s after 5.3 is fresh: %v", v, !fresh)
+		}
+	}
+}

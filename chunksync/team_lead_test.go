@@ -132,7 +132,7 @@ func TestADeposedLeaderIsRefused(t *testing.T) {
 	if err := one.put("f", []byte("stale"), 1); !errors.Is(err, ErrUnconfirmed) && !errors.Is(err, fence.ErrShut) && !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the deposed leader's write: %v", err)
 	}
-	<-first.over
+	first.ends(t)
 	if !errors.Is(first.err, fence.ErrStale) {
 		t.Errorf("the deposed leader ended with %v", first.err)
 	}
@@ -366,7 +366,7 @@ func TestARottenLeaderResigns(t *testing.T) {
 	if _, err := one.content("f"); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a rotten chunk: %v", err)
 	}
-	<-first.over
+	first.ends(t)
 	if !errors.Is(first.err, ErrDamaged) {
 		t.Errorf("it ended with %v", first.err)
 	}

@@ -140,6 +140,19 @@ func (r *reign) end() error {
 	return r.err
 }
 
+// ends waits until the leadership is over by itself.
+func (r *reign) ends(t *testing.T) {
+	t.Helper()
+	eventually(t, "the leadership ends", func() bool {
+		select {
+		case <-r.over:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 func (n *node) put(name string, content []byte, copies int) error {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), patience)

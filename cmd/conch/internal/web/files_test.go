@@ -20,7 +20,8 @@ const pathFiles = "/v1/files/"
 // cabinet is file data, made up.
 type cabinet struct {
 	catalog web.FileCatalog
-	broken  error // of reads, after so much of the content
+	broken  error // of reads, before anything was read
+	half    bool  // they fail after some
 	err     error // of writes
 	copies  []int
 	wrote   string
@@ -58,7 +59,10 @@ func (c *cabinet) Open(name string) (*web.FileContent, error) {
 
 func (c *cabinet) reader(text string) io.Reader {
 	if c.broken != nil {
-		return io.MultiReader(strings.NewReader(text[:0]), failing{c.broken})
+		return failing{c.broken}
+	}
+	if c.half {
+		return io.MultiReader(strings.NewReader(text[:2]), failing{errAway})
 	}
 	return strings.NewReader(text)
 }
@@ -161,5 +165,70 @@ func TestALargeFile(t *testing.T) {
 	}
 	if !slices.Equal(w.files.copies, []int{-1, 0}) {
 		t.Errorf("copies %v", w.files.copies)
+	}
+}
+
+// drip gives a byte now and then, for longer than a server would wait for all of them.
+type drip struct {
+	left int
+	tick *time.Ticker
+}
+
+func (d *drip) Read(to []byte) (int, error) {
+	if d.left == 0 {
+		return 0, io.EOF
+	}
+	<-d.tick.C
+	d.left--
+	to[0] = 'x'
+	return 1, nil
+}
+
+// An upload may take as long as it goes on: the limit of a request is for a silence.
+func TestASlowUpload(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	server := httptest.NewUnstartedServer(w.site(t).API())
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	server.Start()
+	defer server.Close()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/v1/files/data/x", &drip{left: 12, tick: tick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK || w.files.wrote != strings.Repeat("x", 12) {
+		t.Errorf("%d, %q", res.StatusCode, w.files.wrote)
+	}
+}
+
+// Content that turns out to be damaged on the way cuts the line: what was sent must not
+// look like a whole answer.
+func TestHalfAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.files.half = true
+	server := httptest.NewServer(w.site(t).API())
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/files/data/a/c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return // cut so early that not even the head came
+	}
+	text, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err == nil {
+		t.Errorf("%d, %q, and nothing is wrong", res.StatusCode, text)
 	}
 }
