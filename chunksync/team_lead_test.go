@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -390,5 +392,39 @@ func TestARottenNodeAlone(t *testing.T) {
 	n.mustPut("i", []byte("4"), 0)
 	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || !n.has("g", []byte("2")) || !n.store.Whole() {
 		t.Errorf("removing what has rotted: %v", err)
+	}
+}
+
+// A peer that lacks nothing and takes nothing is left alone for a while, as one that fails.
+func TestAPeerThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	var offers atomic.Int64
+	stubborn := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost && r.URL.Path == "/catalog" {
+			offers.Add(1)
+			answer(w, "application/json", http.StatusOK, heldAnswer{ID: two.id})
+			return true
+		}
+		return false
+	}
+	two.block.Store(&stubborn)
+	trouble := make(chan error, 1)
+	one.m.cfg.Events.Trouble = func(_ string, err error) {
+		select {
+		case trouble <- err:
+		default:
+		}
+	}
+	one.lead(1)
+	one.mustPut("f", []byte("1"), 0)
+	select {
+	case err := <-trouble:
+		if !strings.Contains(err.Error(), "lacks nothing") {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Errorf("nothing is said after %d offers", offers.Load())
 	}
 }
