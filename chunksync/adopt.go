@@ -41,11 +41,8 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 			return Version{}, fmt.Errorf("it holds %s, and said %s", found.Version(), a.Version)
 		}
 	}
-	var seq int64
-	if k := l.Store.Keeper(); k.Held.Epoch == l.reign.Epoch {
-		seq = k.Held.Seq + 1 // standalone, where the epoch is always 0
-	}
-	own := Catalog{Reign: l.reign, Seq: seq, Files: found.Files}
+	// Alone the epoch is always 0, and what is held stays as it is, under its own number.
+	own := Catalog{Reign: l.reign, Files: found.Files}
 	unpin, err := l.fetch(ctx, a.Peer, own)
 	if err != nil {
 		return Version{}, err

@@ -428,3 +428,22 @@ func TestAPeerThatTakesNothing(t *testing.T) {
 		t.Errorf("nothing is said after %d offers", offers.Load())
 	}
 }
+
+// A leader that is asked to hear a later one knows at once that it is none any more.
+func TestWhoHearsALaterLeaderEnds(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	one.m.cfg.Repair = time.Hour // it would else find out by itself
+	first := one.lead(1)
+	one.mustPut("f", nil, 1)
+	one.mustPut("g", nil, 1)
+	later := client{cfg: two.m.cfg, reign: Reign{9, fence.Term{9}}}
+	if held, err := later.promise(t.Context(), one.id); err != nil || held != (Version{1, 2}) {
+		t.Errorf("it holds %s, %v", held, err)
+	}
+	first.ends(t)
+	if stale, ok := errors.AsType[*StaleError](first.err); !ok || stale.Holder != two.id {
+		t.Errorf("it ended with %v", first.err)
+	}
+}
