@@ -53,7 +53,12 @@ func (d disk) prepare() error {
 			return err
 		}
 	}
-	return errors.Join(syncFolder(d.dir), syncFolder(filepath.Dir(d.dir)))
+	// The folder's own name is in one that somebody else may have made, for others to read.
+	parent := syncFolder(filepath.Dir(d.dir))
+	if errors.Is(parent, fs.ErrPermission) {
+		parent = nil
+	}
+	return errors.Join(syncFolder(d.dir), parent)
 }
 
 // draft writes a file that has no place yet, down to the disk itself.
