@@ -1,10 +1,8 @@
 package chunksync
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,31 +10,6 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/fence"
-)
-
-// What nodes say to each other. A catalog is offered again and again until nothing is
-// missing; the offer that finds nothing missing is the commit.
-type (
-	promiseRequest struct {
-		Reign  Reign  `json:"reign"`
-		Holder string `json:"holder"`
-	}
-	offerRequest struct {
-		Holder  string          `json:"holder"`
-		Catalog json.RawMessage `json:"catalog"`
-	}
-	heldAnswer struct {
-		ID      string  `json:"id"` // who answers
-		Held    Version `json:"held"`
-		Missing []Hash  `json:"missing,omitempty"`
-	}
-)
-
-const (
-	epochHeader = "Conch-Epoch"
-	termHeader  = "Conch-Term"
-	maxPromise  = 4 << 10
-	maxHolder   = 256
 )
 
 // Handler is what peers ask of this node: POST /promise, GET and POST /catalog, GET and
@@ -72,16 +45,6 @@ func (m *Manager) Handler() http.Handler {
 func refuse(w http.ResponseWriter, err error) {
 	p := problemOf(err)
 	answer(w, problemType, p.Status, p)
-}
-
-func limitOf(r *http.Request) int64 {
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/catalog"):
-		return MaxCatalog + maxPromise
-	case strings.Contains(r.URL.Path, "/chunks/"):
-		return ChunkSize
-	}
-	return maxPromise
 }
 
 // admit lets in who has the token. Sums are compared: that takes as long whatever came.
@@ -211,26 +174,4 @@ func (m *Manager) reject(holder string, err error) error {
 		m.cfg.Events.trouble("", err)
 	}
 	return err
-}
-
-// read takes one JSON document of known fields.
-func read(r *http.Request, to any) error {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return unread(err)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return badRequest("the body is not what is asked for here: %v", err)
-	}
-	return nil
-}
-
-// unread is a body that did not come, or too much of it.
-func unread(err error) error {
-	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return err
-	}
-	return badRequest("the body can not be read: %v", err)
 }

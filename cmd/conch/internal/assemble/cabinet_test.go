@@ -64,7 +64,7 @@ func TestFilesOverTLS(t *testing.T) {
 		name, ca string
 		works    bool
 	}{{"its certificate", trusted, true}, {"the system's roots", "", false}} {
-		t.Run(c.name, func(t *testing.T) {
+		func() {
 			f := config.Files{Scope: scope, Dir: t.TempDir(), Nodes: map[string]string{"n1": "http://127.0.0.1:1", "n2": server.URL + "/base/"}, TokenFile: token, CAFile: c.ca}
 			leader := cabinetOf(t, "n1", io.Discard, f)
 			m, err := leader.begin(f)
@@ -81,7 +81,7 @@ func TestFilesOverTLS(t *testing.T) {
 			pgtest.Eventually(t, 20*time.Second, "it leads", func() bool { return leader.Scope(scope).Catalog().Leading || !c.works && ctx.Err() != nil })
 			written, err := leader.Scope(scope).Write(ctx, "a/b", strings.NewReader("hello"), -1)
 			if c.works && (err != nil || written.Copies != 1) || !c.works && err == nil {
-				t.Errorf("%+v, %v", written, err)
+				t.Errorf("%s: %+v, %v", c.name, written, err)
 			}
 			if got, err := follower.Scope(scope).Open("a/b"); err == nil {
 				text, _ := io.ReadAll(got)
@@ -94,7 +94,7 @@ func TestFilesOverTLS(t *testing.T) {
 			}
 			stop()
 			<-over
-		})
+		}()
 	}
 	_, err := follower.Scope(scope).Write(t.Context(), "x", bytes.NewReader(nil), 0)
 	if other, ok := errors.AsType[*web.NotLeadingError](err); !ok || other.Holder != "n1" {

@@ -1,0 +1,140 @@
+package chunksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// perform does one action and says what came of it. The gate is asked right before
+// anything leaves (S15).
+func (l *loop) perform(ctx context.Context, a Action) Input {
+	var in Input
+	var peer string
+	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
+	if err != nil {
+		l.Events.refused(err)
+	}
+	switch a := a.(type) {
+	case Ask:
+		peer = a.Peer
+		if err == nil {
+			in, err = l.ask(ctx, peer)
+		}
+	case Adopt:
+		return l.adopt(ctx, a) // begins again if the gate is shut
+	case Offer:
+		peer = a.Peer
+		if err == nil {
+			in, err = l.offer(ctx, a)
+		}
+	case Send:
+		peer = a.Peer
+		if err == nil {
+			in, err = l.send(ctx, a)
+		}
+	case Resign:
+	}
+	if err == nil {
+		return in
+	}
+	l.drop(peer)
+	if errors.Is(err, ErrDamaged) {
+		l.end(err) // a follower is whole, and will have this node made whole again
+		return Deposed{}
+	}
+	if errors.Is(err, fence.ErrStale) {
+		return Deposed{}
+	}
+	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
+		l.Events.trouble(peer, err)
+	}
+	return Failed{Peer: peer, Luck: luck()}
+}
+
+// luck keeps nodes that failed together from coming back together.
+func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no secret
+
+func (l *loop) ask(ctx context.Context, peer string) (Input, error) {
+	held, err := l.client.promise(ctx, peer)
+	return Promised{Peer: peer, Held: held}, err
+}
+
+func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {
+	s, err := l.carry(a)
+	if err != nil {
+		return nil, err
+	}
+	missing, held, err := l.client.offer(ctx, a.Peer, s.text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(missing) > 0:
+		return Missing{Peer: a.Peer, Chunks: missing}, nil
+	case held.Compare(a.Version) < 0: // offered again at once, it would say so again
+		return nil, fmt.Errorf("it lacks nothing of %s, and holds %s", a.Version, held)
+	}
+	l.drop(a.Peer)
+	l.mu.Lock()
+	before := l.machine.Held(a.Peer)
+	l.mu.Unlock()
+	if held.Compare(before) > 0 {
+		l.Events.took(a.Peer, held)
+	}
+	return Took{Peer: a.Peer, Version: held}, nil
+}
+
+// carry is what is on its way to the peer, or now begins to be.
+func (l *loop) carry(a Offer) (sending, error) {
+	l.mu.Lock()
+	s, under := l.sending[a.Peer]
+	l.mu.Unlock()
+	if under && s.asked == a.Version {
+		return s, nil
+	}
+	l.drop(a.Peer)
+	c, unpin := l.Store.current()
+	text, err := c.encode()
+	if err == nil && !l.Store.Whole() {
+		err = ErrDamaged
+	}
+	if err != nil || c.Reign != l.reign {
+		unpin()
+		if err == nil {
+			err = &StaleError{Got: l.reign, Promised: c.Reign} // another's has been taken here
+		}
+		return s, err
+	}
+	s = sending{asked: a.Version, text: text, drop: unpin}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sending[a.Peer] = s
+	return s, nil
+}
+
+func (l *loop) drop(peer string) {
+	l.mu.Lock()
+	s, under := l.sending[peer]
+	delete(l.sending, peer)
+	l.mu.Unlock()
+	if under {
+		s.drop()
+	}
+}
+
+func (l *loop) dropAll() {
+	for peer := range l.Peers {
+		l.drop(peer)
+	}
+}
+
+func (l *loop) send(ctx context.Context, a Send) (Input, error) {
+	chunk, err := l.Store.chunk(a.Chunk)
+	if err != nil {
+		return nil, err
+	}
+	return Sent{Peer: a.Peer}, l.client.send(ctx, a.Peer, a.Chunk, chunk)
+}

@@ -1,0 +1,90 @@
+package chunksync
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What is on its way to a follower is finished, though the leader has gone on meanwhile
+// and names it no more: else the follower of a busy leader would never have anything.
+func TestARoundIsFinished(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	var mu sync.Mutex
+	var shown []Version
+	two.m.cfg.Events.Followed = func(_ string, v Version) {
+		mu.Lock()
+		defer mu.Unlock()
+		shown = append(shown, v)
+	}
+	one.lead(1)
+	two.until("it is followed", func() bool { return two.store.Keeper().Held == Version{1, 0} })
+	held := make(chan struct{})
+	slow := func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			select {
+			case <-held:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	}
+	two.block.Store(&slow)
+	one.mustPut("big", bytesOf(1, 6*ChunkSize), 0)
+	one.until("it is on its way", func() bool {
+		one.m.lead.Load().mu.Lock()
+		defer one.m.lead.Load().mu.Unlock()
+		return len(one.m.lead.Load().sending) > 0
+	})
+	if _, err := one.m.Remove(t.Context(), "big", 0); err != nil {
+		t.Fatal(err)
+	}
+	one.mustPut("small", []byte("1"), 0)
+	close(held)
+	two.until("it has the newest", func() bool { return two.has("small", []byte("1")) })
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(shown, []Version{{1, 0}, {1, 1}, {1, 3}}) {
+		t.Errorf("it showed %v", shown)
+	}
+	one.until("what was on its way is swept", func() bool {
+		one.store.mu.RLock()
+		defer one.store.mu.RUnlock()
+		return len(one.store.have) == 1
+	})
+}
+
+// A peer whose catalog is not what it said is not begun with.
+func TestAPeerThatSaysSomethingElse(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(1))
+	one, two := tm.nodes[0], tm.nodes[1]
+	boast := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/promise" {
+			answer(w, "application/json", http.StatusOK, heldAnswer{ID: two.id, Held: Version{1, 9}})
+		}
+		return r.URL.Path == "/promise"
+	}
+	two.block.Store(&boast)
+	trouble := make(chan error, 100)
+	one.m.cfg.Events.Trouble = func(_ string, err error) {
+		select {
+		case trouble <- err:
+		default:
+		}
+	}
+	one.lead(2)
+	select {
+	case err := <-trouble:
+		if !strings.Contains(err.Error(), "it holds 0.0, and said 1.9") {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("it is believed")
+	}
+}
