@@ -47,11 +47,11 @@ func TestARoundIsFinished(t *testing.T) {
 	one.mustPut("small", []byte("1"), 0)
 	close(held)
 	two.until("it has the newest", func() bool { return two.has("small", []byte("1")) })
-	mu.Lock()
-	defer mu.Unlock()
-	if !slices.Equal(shown, []Version{{1, 0}, {1, 1}, {1, 3}}) {
-		t.Errorf("it showed %v", shown)
-	}
+	two.until("it has shown each", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Equal(shown, []Version{{1, 0}, {1, 1}, {1, 3}})
+	})
 	one.until("what was on its way is swept", func() bool {
 		one.store.mu.RLock()
 		defer one.store.mu.RUnlock()
