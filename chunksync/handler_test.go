@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -253,6 +254,42 @@ func TestKeeper(t *testing.T) {
 	for v, fresh := range map[Version]bool{{5, 3}: false, {5, 2}: false, {4, 9}: false, {5, 4}: true, {6, 0}: true} {
 		if (Keeper{Held: Version{5, 3}}).Fresh(v) != fresh {
 			t.Errorf("%s after 5.3 is fresh: %v", v, !fresh)
+		}
+	}
+}
+
+// Pauses double up to the longest, and no two nodes have the same.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	set := Settings{Peers: []string{"a"}, RetryMin: time.Second, RetryMax: 5 * time.Second}
+	for luck, want := range map[float64][]time.Duration{
+		0:   {500 * time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond},
+		0.5: {750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 3750 * time.Millisecond},
+		1:   {time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
+	} {
+		m := NewMachine(set)
+		now := fence.Instant(time.Hour)
+		m.Step(now, Begin{})
+		m.Step(now, Adopted{Version{1, 0}})
+		for i, pause := range want {
+			m.Step(now, Failed{Peer: "a", Luck: luck})
+			if got := m.Next().Sub(now); got != pause {
+				t.Errorf("luck %v, failure %d: %s, want %s", luck, i+1, got, pause)
+			}
+			if early := m.Step(now.Add(pause-1), Tick{}); len(early) != 0 {
+				t.Errorf("luck %v: %v before its time", luck, early)
+			}
+			if now = now.Add(pause); len(m.Step(now, Tick{})) != 1 {
+				t.Errorf("luck %v, failure %d: it is not tried again", luck, i+1)
+			}
+		}
+		for range 100 { // and no number of failures is too many
+			m.Step(now, Failed{Peer: "a", Luck: luck})
+			if got := m.Next().Sub(now); got > set.RetryMax || got < set.RetryMax/2 {
+				t.Fatalf("luck %v: %s", luck, got)
+			}
+			now = m.Next()
+			m.Step(now, Tick{})
 		}
 	}
 }

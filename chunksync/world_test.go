@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ func TestWorlds(t *testing.T) {
 	t.Parallel()
 	var sum world
 	first, last := uint64(1), uint64(*worlds)
+	if os.Getenv("CONCH_NIGHTLY") == "1" {
+		last *= 10
+	}
 	if *seed != 0 {
 		first, last = *seed, *seed
 	}
