@@ -209,7 +209,7 @@ func TestAShutGateSendsNothing(t *testing.T) {
 func TestAPushGoesOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	const pieces = 24
-	tm := newTeam(t, 2, new(0))
+	tm := newPatientTeam(t, 2, new(0), 2*patience) // what takes too long would be sent again
 	one, two := tm.nodes[0], tm.nodes[1]
 	one.lead(1)
 	two.until("it is followed", func() bool { return two.store.Keeper().Promised.Epoch == 1 })

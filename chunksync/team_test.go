@@ -19,7 +19,7 @@ import (
 )
 
 // patience is what a busy machine may take.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // node is one of a team, on a real disk and a real line.
 type node struct {
