@@ -80,6 +80,9 @@ func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report
 }
 
 func slice(ctx context.Context, load *pgraw.Load, style pgraw.Style, long time.Duration) (float64, error) {
+	if err := load.Prepare(ctx, style); err != nil {
+		return 0, err
+	}
 	inner, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	perSecond, err := load.Run(inner, style)
@@ -159,11 +162,15 @@ func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (time.D
 		return 0, err
 	}
 	load.Use(token)
+	style := pgraw.Style{Fenced: true, Pipelined: true}
+	if err := load.Prepare(ctx, style); err != nil {
+		return 0, err
+	}
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	before, ended := load.Written(), make(chan error, 1)
 	go func() {
-		_, err := load.Run(running, pgraw.Style{Fenced: true, Pipelined: true})
+		_, err := load.Run(running, style)
 		ended <- err
 	}()
 	err = until(ctx, "the load writes", func() (bool, error) { return load.Written() > before+10*sessions, nil })

@@ -81,19 +81,24 @@ func (l *Load) Use(t fence.Token) { l.token.Store(&t) }
 // Written is how many transactions were committed so far.
 func (l *Load) Written() int64 { return l.done.Load() }
 
+// Prepare sets the sessions to a style, before the time of a Run is counted.
+func (l *Load) Prepare(ctx context.Context, style Style) error {
+	mode := "on"
+	if style.Async {
+		mode = "off"
+	}
+	for _, conn := range l.sessions {
+		if _, err := conn.Exec(ctx, "SET synchronous_commit = "+mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Run writes until ctx ends and returns the transactions per second. A session
 // whose row is refused stops: its token is over. The error is then
 // [fence.ErrStale].
 func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err error) {
-	for _, conn := range l.sessions {
-		mode := "on"
-		if style.Async {
-			mode = "off"
-		}
-		if _, err := conn.Exec(ctx, "SET synchronous_commit = "+mode); err != nil {
-			return 0, err
-		}
-	}
 	before, began := l.done.Load(), time.Now()
 	var crew sync.WaitGroup
 	faults := make([]error, len(l.sessions))
