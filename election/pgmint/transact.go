@@ -27,7 +27,8 @@ const undoing = 5 * time.Second
 // Transact runs f in a transaction of the connection and commits it under the token: the
 // fence is the last statement, and goes to the server together with the COMMIT. So the
 // fence costs no round trip, and the mint waits for no client between the two. Of a pool,
-// take a connection and give its Conn().
+// take a connection and give its Conn(). With an idle_in_transaction_session_timeout of
+// its own, not above the lease, a connection saves the fence setting one.
 //
 // The error is f's own, wraps fence.ErrStale if the token is over, or is the database's.
 // After any but the last nothing is committed. When the connection breaks during the last

@@ -22,6 +22,8 @@ const (
 		INSERT INTO account SELECT g, 1000000 FROM generate_series(1, 10000) g`
 	loadMove = `UPDATE account SET balance = balance + $2 WHERE id = $1 RETURNING balance`
 	accounts = 10000
+	// As docs/operations.md has it: a fence need not bound what is bound.
+	loadIdle = "2s"
 	loadNote = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
 )
 
@@ -48,9 +50,14 @@ func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 			return nil, err
 		}
 	}
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.RuntimeParams["idle_in_transaction_session_timeout"] = loadIdle
 	l := &Load{}
 	for range sessions {
-		conn, err := pgx.Connect(ctx, url)
+		conn, err := pgx.ConnectConfig(ctx, cfg)
 		if err != nil {
 			l.Close()
 			return nil, err
