@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -25,8 +26,10 @@ func TestARoundIsFinished(t *testing.T) {
 	one.lead(1)
 	two.until("it is followed", func() bool { return two.store.Keeper().Held == Version{1, 0} })
 	held := make(chan struct{})
+	var coming atomic.Bool
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut {
+			coming.Store(true)
 			select {
 			case <-held:
 			case <-r.Context().Done():
@@ -36,11 +39,7 @@ func TestARoundIsFinished(t *testing.T) {
 	}
 	two.block.Store(&slow)
 	one.mustPut("big", bytesOf(1, 6*ChunkSize), 0)
-	one.until("it is on its way", func() bool {
-		one.m.lead.Load().mu.Lock()
-		defer one.m.lead.Load().mu.Unlock()
-		return len(one.m.lead.Load().sending) > 0
-	})
+	one.until("it is on its way", coming.Load) // not by what is being sent: that may be the catalog before
 	if _, err := one.m.Remove(t.Context(), "big", 0); err != nil {
 		t.Fatal(err)
 	}
