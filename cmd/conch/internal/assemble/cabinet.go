@@ -1,7 +1,6 @@
 package assemble
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/conchhq/conch/chunksync"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 )
 
@@ -78,7 +78,7 @@ func (c *cabinet) manage(f config.Files, store *chunksync.Store) (*chunksync.Man
 	for id, api := range f.Peers(c.id) {
 		peers[id] = strings.TrimSuffix(api, "/") + "/v1/sync/" + url.PathEscape(f.Scope)
 	}
-	token, err := firstToken(f.TokenFile)
+	token, err := web.FirstToken(f.TokenFile)
 	if err != nil {
 		return nil, err
 	}
@@ -98,24 +98,6 @@ func (c *cabinet) manage(f config.Files, store *chunksync.Store) (*chunksync.Man
 		},
 		Events: c.events(f.Scope),
 	})
-}
-
-// firstToken is what a node presents to others: the first of a file of tokens.
-func firstToken(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	text, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = text.Close() }()
-	for lines := bufio.NewScanner(text); lines.Scan(); {
-		if words := strings.Fields(lines.Text()); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
-			return words[len(words)-1], nil
-		}
-	}
-	return "", fmt.Errorf("%s holds no token", file)
 }
 
 // rootsOf is nil, the system's, for no file.

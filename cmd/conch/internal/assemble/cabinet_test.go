@@ -51,7 +51,7 @@ func TestFilesOverTLS(t *testing.T) {
 	follower := cabinetOf(t, "n2", io.Discard, config.Files{Scope: scope, Dir: t.TempDir()})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ours := strings.CutPrefix(r.URL.EscapedPath(), "/base/v1/sync/data%2Fof%20x")
-		if !ours || r.Header.Get("Authorization") != "Bearer secret-of-the-nodes" {
+		if !ours || r.Header.Get("Authorization") != "Bearer the-secret-of-all-the-nodes" {
 			t.Errorf("%s with %q", r.URL.EscapedPath(), r.Header.Get("Authorization"))
 		}
 		r.URL.Path, r.URL.RawPath = path, ""
@@ -59,7 +59,7 @@ func TestFilesOverTLS(t *testing.T) {
 	}))
 	defer server.Close()
 	trusted := textFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	token := textFile(t, "# first\nnodes secret-of-the-nodes\nold another\n")
+	token := textFile(t, "# first\nnodes the-secret-of-all-the-nodes\nold another-one-of-before-that\n")
 	for _, c := range []struct {
 		name, ca string
 		works    bool

@@ -56,7 +56,7 @@ func Check(c config.Config) error {
 		}
 	}
 	for i, f := range c.Files {
-		_, err := firstToken(f.TokenFile)
+		_, err := web.FirstToken(f.TokenFile)
 		fault(fmt.Sprintf("files[%d].token_file", i), err)
 		_, err = rootsOf(f.CAFile)
 		fault(fmt.Sprintf("files[%d].ca_file", i), err)

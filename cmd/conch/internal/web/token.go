@@ -3,11 +3,13 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"strings"
@@ -67,33 +69,61 @@ func (t *Tokens) Reload() error {
 	return nil
 }
 
+// FirstToken is what this process presents to another that has the same file; empty if
+// there is no file.
+func FirstToken(file string) (string, error) {
+	lines, err := tokenLines(file)
+	if err != nil || len(lines) == 0 {
+		return "", err
+	}
+	return lines[0].secret, nil
+}
+
 func readTokens(file, role string, may access) ([]token, error) {
+	lines, err := tokenLines(file)
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		return nil, fmt.Errorf("the %s tokens can not be read: %w", role, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []token
+	for _, l := range lines {
+		found = append(found, token{name: cmp.Or(l.name, role), may: may, sum: sha256.Sum256([]byte(l.secret))})
+	}
+	return found, nil
+}
+
+type tokenLine struct{ name, secret string }
+
+// tokenLines reads a file of tokens; none if there is no file.
+func tokenLines(file string) ([]tokenLine, error) {
 	if file == "" {
 		return nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the %s tokens can not be read: %w", role, err)
+		return nil, err
 	}
-	var found []token
+	var found []tokenLine
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		name, secret := role, words[len(words)-1]
+		l := tokenLine{secret: words[len(words)-1]}
 		if len(words) == 2 {
-			name = words[0]
+			l.name = words[0]
 		}
 		// What stands there is never repeated: it may be the secret.
-		if len(words) > 2 || len(name) > 64 {
+		if len(words) > 2 || len(l.name) > 64 {
 			return nil, fmt.Errorf("%s:%d is neither a token nor a name of up to 64 bytes and a token", file, n)
 		}
-		if len(secret) < minSecret {
-			return nil, fmt.Errorf("%s:%d has a token of %d characters, at least %d are needed: openssl rand -hex 32 makes a good one", file, n, len(secret), minSecret)
+		if len(l.secret) < minSecret {
+			return nil, fmt.Errorf("%s:%d has a token of %d characters, at least %d are needed: openssl rand -hex 32 makes a good one", file, n, len(l.secret), minSecret)
 		}
-		found = append(found, token{name: name, may: may, sum: sha256.Sum256([]byte(secret))})
+		found = append(found, l)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
