@@ -46,13 +46,10 @@ type Config struct {
 	Clock  fence.Clock // default fence.Boottime
 }
 
-// Majority is how many copies beside the leader's make a majority of so many nodes.
-func Majority(nodes int) int { return nodes / 2 }
-
-// copies after the default.
+// copies after the default, which with the leader's makes a majority of all nodes.
 func (c Config) copies() int {
 	if c.Copies == nil {
-		return Majority(len(c.Peers) + 1)
+		return (len(c.Peers) + 1) / 2
 	}
 	return *c.Copies
 }
