@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
 	"sync"
 	"testing"
@@ -148,5 +149,31 @@ func TestWarm(t *testing.T) {
 	}
 	if n.since("eth_getBalance")+n.since("eth_maxPriorityFeePerGas")+n.since("eth_getBlockByNumber") != 0 {
 		t.Error("what was known was asked for again")
+	}
+}
+
+// A node that answers in the place of another may give no headers alone: that answer ends
+// the sequence, and the next one asks for blocks.
+func TestANodeThatCanLess(t *testing.T) {
+	t.Parallel()
+	n := &node{height: 5, asked: map[string]int{}, lean: true}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Poll: 20 * time.Millisecond})
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.mu.Lock()
+	n.lean = false
+	n.mu.Unlock()
+	first := func() (turn chain.Turn, err error) {
+		for turn, err = range c.Heads(t.Context(), chain.Block{}) {
+			break
+		}
+		return turn, err
+	}
+	if _, err := first(); !errors.Is(err, chain.ErrAnswer) {
+		t.Fatalf("it was not found out: %v", err)
+	}
+	if turn, err := first(); err != nil || turn.Block.Number != 5 {
+		t.Errorf("%+v, %v", turn, err)
 	}
 }
