@@ -47,7 +47,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan Input), wake: m.wake, end: stop,
+		inputs: make(chan Input), wake: m.wake, end: stop, headed: make(chan struct{}),
 	}
 	l.machine = NewMachine(l.Settings)
 	l.run(ctx)
@@ -66,6 +66,8 @@ type loop struct {
 	end     context.CancelCauseFunc
 	work    sync.WaitGroup
 	height  atomic.Uint64 // of the head, as last told
+	headed  chan struct{} // closed once one was
+	first   sync.Once     // that closes it
 	final   atomic.Uint64 // of the last finalized block, as last told
 }
 
@@ -193,6 +195,7 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in Turned, err erro
 	switch turn.Kind {
 	case chain.Applied:
 		l.height.Store(turn.Block.Number)
+		l.first.Do(func() { close(l.headed) })
 		if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
 			return in, err
 		}

@@ -52,8 +52,9 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		}
 		l := &loop{
 			Config: Config{Account: "a", Chain: slowSigner{}, Store: store, Longest: time.Second},
-			gate:   fence.Standalone("s", "h"),
+			gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 		}
+		close(l.headed)
 		in, err := l.perform(t.Context(), Assign{First: 0, Most: 3})
 		stored, is := in.(Stored)
 		if err != nil || !is || len(stored.Slots) != 1 || !errors.Is(stored.Hold, chain.ErrKey) || stored.Left != 2 {
@@ -70,6 +71,62 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 			t.Errorf("%d attempts are stored", n)
 		}
 	})
+}
+
+// heard is a chain that signs anything, and has nothing in its blocks.
+type heard struct{ chain.Chain }
+
+func (heard) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	return make([]chain.Prepared, len(drafts)), nil
+}
+
+func (heard) Inclusions(context.Context, chain.Block, []chain.Account) ([]chain.Inclusion, error) {
+	return nil, nil
+}
+
+func (heard) Next(context.Context, chain.Account, chain.Level) (uint64, error) { return 0, nil }
+
+// What is signed before the first head was seen would be said to be as old as the chain,
+// and who used its slot up would be searched for from the first block on.
+func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
+	t.Parallel()
+	for name, action := range map[string]Action{
+		"assign": Assign{Most: 1}, "replace": Replace{Wishes: []Wish{{Filler: true, New: true}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &Memory{}
+			if _, err := store.Accept(t.Context(), Intent{Account: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			l := &loop{
+				Config: Config{Account: "a", Chain: heard{}, Store: store, Longest: time.Second},
+				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
+			}
+			if in, err := l.perform(t.Context(), action); err == nil {
+				t.Errorf("%s without a head: %+v", name, in)
+			}
+			answer := make(chan Input)
+			go func() {
+				in, err := l.perform(t.Context(), action)
+				if err != nil {
+					t.Error(err)
+				}
+				answer <- in
+			}()
+			tell := func(height uint64) {
+				turn := chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: height}}
+				if _, err := l.turned(t.Context(), turn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tell(500)
+			stored, is := (<-answer).(Stored)
+			if !is || len(stored.Slots) != 1 || stored.Slots[0].Since != 500 {
+				t.Errorf("%s: %+v", name, stored)
+			}
+			tell(501)
+		})
+	}
 }
 
 // slow is a store that takes its time over a write, and tells that it has begun.
