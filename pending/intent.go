@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// ID names an intent: a random UUID.
+// ID names an intent: a UUID.
 type ID [16]byte
 
 // Intent is a wish to have one call done once. It never changes. It is done when a

@@ -46,7 +46,7 @@ const (
 // once share a commit. When ctx ends before the answer, the intent may be stored.
 func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
 	if in.ID == (pending.ID{}) {
-		in.ID = newID()
+		in.ID = newID(time.Now())
 	}
 	for {
 		a := &asked{in: in, end: make(chan struct{})}

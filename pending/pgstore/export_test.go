@@ -14,3 +14,6 @@ func (d *Database) Known(ctx context.Context) (n int, err error) {
 	err = d.pool.QueryRow(ctx, `SELECT count(*) FROM pg_prepared_statements`).Scan(&n)
 	return n, err
 }
+
+// NewID is how intents are named.
+var NewID = newID

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Commits is how many transactions that wrote something this server has begun so far:
@@ -18,10 +20,10 @@ var finished = []string{
 	`ALTER TABLE conch.intents DISABLE TRIGGER USER`,
 	`ALTER TABLE conch.pending_transactions DISABLE TRIGGER USER`,
 	`INSERT INTO conch.intents (id, chain, account, idempotency_key, to_account, value, data, gas, creator, nonce, fate)
-	 SELECT md5(g::text)::uuid, 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), 'key ' || g, '', 0, '', 21000, 'bench', g / 100, 'done'
+	 SELECT (lpad(to_hex(1700000000000 + g), 12, '0') || '7' || substr(md5(g::text), 1, 19))::uuid, 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), 'key ' || g, '', 0, '', 21000, 'bench', g / 100, 'done'
 	   FROM generate_series(1, %d) g`,
 	`INSERT INTO conch.pending_transactions (chain, account, nonce, intent, hash, watched, state, block_hash, block_number, final, since_block, creator)
-	 SELECT 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), g / 100, md5(g::text)::uuid, sha256(g::text::bytea), false, 'finalized',
+	 SELECT 'evm:1337', decode(lpad(to_hex(g %% 100), 40, '0'), 'hex'), g / 100, (lpad(to_hex(1700000000000 + g), 12, '0') || '7' || substr(md5(g::text), 1, 19))::uuid, sha256(g::text::bytea), false, 'finalized',
 	        sha256('block'), 1, true, 1, 'bench'
 	   FROM generate_series(1, %d) g`,
 	`INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler)
@@ -49,7 +51,14 @@ func (d *Desk) Finish(ctx context.Context, many int) error {
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	_, err = d.conn.Exec(ctx, `VACUUM (ANALYZE) conch.intents, conch.pending_transactions, conch.pending_attempts`)
+	if _, err = d.conn.Exec(ctx, `VACUUM (ANALYZE) conch.intents, conch.pending_transactions, conch.pending_attempts`); err != nil {
+		return err
+	}
+	// Nobody finishes a million at once: that they are written out is no part of what follows.
+	_, err = d.conn.Exec(ctx, `CHECKPOINT`)
+	if pg.Code(err) == "42501" { // on a server of somebody else's it is written out when that does it
+		return nil
+	}
 	return err
 }
 
