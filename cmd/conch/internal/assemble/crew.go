@@ -15,17 +15,20 @@ import (
 
 // found makes a crew for roles with equal terms.
 func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
-	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}, besides: map[string]*companion{}}
+	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}, besides: map[string]context.CancelFunc{}}
 	cfg := base.Elector(roles...)
 	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
+	var beside []func()
 	for i, r := range roles {
 		c.roles[r.Scope] = r
-		w, beside := n.work(r, func(why error) { n.resign(c, r.Scope, why) })
+		w, attend := n.work(r, func(why error) { n.resign(c, r.Scope, why) })
 		if w == nil {
 			continue
 		}
-		if beside != nil && !cfg.Follower && !slices.Contains(cfg.Roles[i].Never, n.id) {
-			c.besides[r.Scope] = newCompanion(n.over, beside)
+		if attend != nil && !cfg.Follower && !slices.Contains(cfg.Roles[i].Never, n.id) {
+			ctx, end := context.WithCancel(n.over)
+			c.besides[r.Scope] = end
+			beside = append(beside, func() { attend(ctx) })
 		}
 		w = resigning(n.counted(w), func(d time.Duration) { c.ballot.rest(r.Scope, d) })
 		if r.Fenced {
@@ -36,33 +39,27 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 	}
 	e, err := election.New(cfg)
 	if err != nil {
-		for _, b := range c.besides {
-			b.end()
-		}
+		c.alone()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(n.gone)
 	c.elector, c.stop = e, cancel
 	c.run = func() error {
 		defer cancel()
-		for _, b := range c.besides {
-			n.calls.Go(b.run)
-			defer b.end()
+		defer c.alone()
+		for _, attend := range beside {
+			n.calls.Go(attend)
 		}
 		return e.Run(ctx)
 	}
 	return c, nil
 }
 
-// companion is what goes on beside a role's terms, until the role is retired.
-type companion struct {
-	run func()
-	end context.CancelFunc
-}
-
-func newCompanion(ctx context.Context, beside func(context.Context)) *companion {
-	ctx, end := context.WithCancel(ctx)
-	return &companion{run: func() { beside(ctx) }, end: end}
+// alone ends what goes on beside the terms.
+func (c *crew) alone() {
+	for _, end := range c.besides {
+		end()
+	}
 }
 
 // resign gives a scope up whose role has failed and can not end: the elector waits

@@ -88,7 +88,7 @@ func (k *keyring) openAll(accounts []config.Account) error {
 func (n *Node) driver(a config.Account) (chain.Chain, func(), error) {
 	if n.opts.Chain != nil {
 		c, err := n.opts.Chain(a)
-		return c, func() {}, err
+		return c, func() { hangUp(c) }, err
 	}
 	signer, err := n.desk.keyring.open(a)
 	if err != nil {
@@ -105,10 +105,10 @@ func evmConfig(c config.Chain, signers ...evm.Signer) evm.Config {
 	return evm.Config{URL: c.URL, ChainID: uint64(c.ChainID), Depth: uint64(c.Finality), Signers: signers}
 }
 
-// hangUp drops the connections of a signer that has some.
-func hangUp(signer evm.Signer) {
-	if s, ok := signer.(interface{ Close() }); ok {
-		s.Close()
+// hangUp drops the connections of whom has some.
+func hangUp(whom any) {
+	if line, ok := whom.(interface{ Close() }); ok {
+		line.Close()
 	}
 }
 

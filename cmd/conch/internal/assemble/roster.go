@@ -35,7 +35,7 @@ type crew struct {
 	elector leader
 	ballot  *ballot
 	roles   map[string]config.Role
-	besides map[string]*companion // of roles, those that have one
+	besides map[string]context.CancelFunc // ends what goes on beside a role's terms, for roles that have such a thing
 	stop    context.CancelFunc
 	run     func() error
 	err     error // once it has ended
@@ -93,8 +93,8 @@ func (r *roster) settle() error {
 			}
 			c.ballot.retire(scope)
 			delete(c.roles, scope)
-			if b := c.besides[scope]; b != nil {
-				b.end()
+			if end := c.besides[scope]; end != nil {
+				end()
 			}
 		}
 	}
