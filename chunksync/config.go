@@ -1,6 +1,8 @@
 package chunksync
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,7 +34,8 @@ type Config struct {
 	Token string
 	// Accept decides instead who may ask the handler, for who knows several tokens.
 	Accept func(r *http.Request) bool
-	Client *http.Client // to reach peers; default one with sane limits
+	Client *http.Client   // to reach peers; default one with sane limits
+	Roots  *x509.CertPool // who may vouch for peers that are reached over TLS; default whom the system trusts. Not with a Client
 
 	MaxFile  int64         // bytes of one file; default 16 GiB
 	Longest  time.Duration // of one exchange with a peer, a chunk both ways; default 15 s
@@ -65,7 +68,7 @@ func (c Config) withDefaults() Config {
 	if c.Client == nil {
 		c.Client = &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 			MaxIdleConnsPerHost: c.Parallel, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: c.Longest,
-			TLSHandshakeTimeout: c.Longest, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: c.Longest, TLSClientConfig: &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
 		}}
 	}
 	if c.Clock == nil {

@@ -2,7 +2,6 @@ package assemble
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -89,13 +88,7 @@ func (c *cabinet) manage(f config.Files, store *chunksync.Store) (*chunksync.Man
 	return chunksync.New(chunksync.Config{
 		ID: c.id, Scope: f.Scope, Store: store, Peers: peers, Copies: f.Copies, Repair: f.Repair, Token: token,
 		Accept: func(*http.Request) bool { return true }, // the API has asked for a token
-		Client: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
-				MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: 15 * time.Second,
-			},
-		},
+		Roots:  roots,
 		Events: c.events(f.Scope),
 	})
 }
