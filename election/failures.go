@@ -1,0 +1,114 @@
+package election
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+func (m *Machine) parted(now fence.Instant, in Parted) {
+	m.asking = nothing
+	m.leaveAt = now.Add(m.set.Linger)
+	for i, s := range m.asked {
+		said := s.saying
+		s.saying = nil
+		if said == nil || s.farewell != said {
+			continue // the acts ended meanwhile: the promise that they have is still to be said
+		}
+		s.farewell = nil
+		if s.asked && i < len(in.Current) && !in.Current[i] {
+			m.deposed(s)
+		}
+		if s.state == waiting && s.asked {
+			s.asked = false
+			m.report(Fact{Kind: Released, Scope: s.Scope, Token: said.Token, Handoff: said.Released})
+		}
+		if s.state == waiting {
+			m.rest(s, now)
+		}
+	}
+}
+
+// rest lets others bid first for a scope that was just given up.
+func (m *Machine) rest(s *seat, now fence.Instant) {
+	s.try(now)
+	if s.resting {
+		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
+		s.resting, s.restTill = false, s.tryAt
+	}
+}
+
+func (m *Machine) failed(now fence.Instant, in Failed) {
+	what := m.asking
+	m.asking = nothing
+	if in.Lost || what == connecting {
+		m.lost(now, in)
+		return
+	}
+	m.draws = draws{}
+	for _, s := range m.asked {
+		switch what {
+		case beating:
+			// Whether it took is unknown; the gate waits for one that surely did.
+			if s.state == leading && !s.late {
+				s.late = true
+				m.do(Suspend{Scope: s.Scope})
+				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: in.Err})
+			}
+		case trying:
+			s.failures++
+			s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(s.failures) })))
+			m.pollAt = max(m.pollAt, s.tryAt)
+			m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: in.Err, After: s.tryAt.Sub(now)})
+		case parting:
+			// Whether it was said is unknown: say it again, or, when stopping, let
+			// the end of the session say the rest.
+			m.partAt = now.Add(m.set.BackoffMin)
+			if m.stop {
+				s.farewell = nil
+			}
+		}
+	}
+}
+
+// lost: the session is gone and every scope with it. Whatever the mint thinks by
+// now, nothing is done in its name any more.
+func (m *Machine) lost(now fence.Instant, in Failed) {
+	m.link.up = false
+	m.link.failures++
+	m.link.retryAt = now.Add(m.backoff(m.link.failures))
+	kind := Retrying
+	if errors.Is(in.Err, ErrBarred) { // as it would be the next time
+		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
+	}
+	for _, s := range m.seats {
+		s.busySince, s.process, s.nudges = 0, 0, 0
+		switch s.state {
+		case leading:
+			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
+			m.shut(s, in.Err, Farewell{Token: s.token, Reason: "session lost"})
+		case closing:
+			s.draining = false
+			if s.farewell != nil && !s.farewell.Released {
+				s.farewell = nil // it would only have unlocked
+			}
+		case waiting:
+		}
+	}
+	m.report(Fact{Kind: kind, Err: in.Err, After: m.link.retryAt.Sub(now)})
+	m.watch()
+}
+
+// maxDoublings bounds the exponent of a back-off.
+const maxDoublings = 10
+
+// backoff is exponential with jitter, capped (S5).
+func (m *Machine) backoff(failures int) time.Duration {
+	d := m.set.BackoffMin << min(failures-1, maxDoublings)
+	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
+}
+
+// leftAlone is for how long nobody asks about a leader that has just been minted: what others
+// have to look up about it can wait, its first act can not.
+const leftAlone = 50 * time.Millisecond
