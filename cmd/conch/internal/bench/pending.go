@@ -72,13 +72,23 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	many, rounds := a.cfg.amounts().intents, a.cfg.amounts().sendings
 	a.cfg.Say("pending: %d rounds of %d transactions, queued, accepted meanwhile, and raw …", rounds, many)
 	var queued, whole, raw, accepted, plain, commits, allowed []float64
+	var ours, theirs efforts
 	for i := range rounds {
 		for half := range 2 {
 			if half == i%2 { // ABBA: neither is always the one that comes second
+				before, err := a.effort(ctx)
+				if err != nil {
+					return err
+				}
 				perSecond, err := a.payer.Raw(ctx, many)
 				if err != nil {
 					return err
 				}
+				after, err := a.effort(ctx)
+				if err != nil {
+					return err
+				}
+				theirs.add(after.since(before), many)
 				inserts, err := slice(ctx, a.load, pgraw.Style{Pipelined: true}, a.cfg.amounts().slice)
 				if err != nil {
 					return err
@@ -96,6 +106,7 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 				return err
 			}
 			queued = append(queued, one.perSecond)
+			ours.add(one.effort, many)
 			commits, allowed = append(commits, one.commits), append(allowed, one.allowed)
 			if one, err = a.send(ctx, many, true); err != nil {
 				return err
@@ -107,11 +118,15 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	r.beside("submit_to_mined", median(whole), median(raw), "tx/s")
 	r.beside("accept", median(accepted), median(plain), "tx/s")
 	r.beside("commits", median(commits), median(allowed), "commits")
+	ours.report(r, theirs)
 	return nil
 }
 
 // sent is one run.
-type sent struct{ perSecond, commits, allowed float64 }
+type sent struct {
+	perSecond, commits, allowed float64
+	effort                      effort // until all were mined
+}
 
 // send measures until so many are mined: what waits already, or what is accepted from
 // the beginning on. It returns once all of it is final.
@@ -121,6 +136,10 @@ func (a *account) send(ctx context.Context, many int, accept bool) (out sent, er
 		return out, err
 	}
 	before, err := a.site.desk.Commits(ctx)
+	if err != nil {
+		return out, err
+	}
+	idle, err := a.effort(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -139,6 +158,11 @@ func (a *account) send(ctx context.Context, many int, accept bool) (out sent, er
 		return out, err
 	}
 	out.perSecond = perSecond(many, began)
+	busy, err := a.effort(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.effort = busy.since(idle)
 	if err := a.payer.Until(ctx, "finalized", first+uint64(many), payer.Pace); err != nil {
 		return out, err
 	}

@@ -113,6 +113,9 @@ func (n *Node) hear(line []byte) error {
 // Gone is closed when it has ended, asked or not.
 func (n *Node) Gone() <-chan struct{} { return n.gone }
 
+// PID is its process.
+func (n *Node) PID() int { return n.cmd.Process.Pid }
+
 // LastWords is the last line that it wrote to stderr.
 func (n *Node) LastWords() string { return n.words.String() }
 

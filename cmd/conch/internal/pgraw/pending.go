@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -13,6 +15,15 @@ import (
 func (d *Desk) Commits(ctx context.Context) (n int64, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&n)
 	return n, err
+}
+
+// Processes are the server's: those that serve sessions, and those that do so for all.
+func (d *Desk) Processes(ctx context.Context) ([]int, error) {
+	rows, err := d.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int])
 }
 
 // finished are intents of a hundred accounts with their transactions, all final.
