@@ -113,7 +113,7 @@ func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Tok
 		_ = elector.Run(running) // its end is ours; a term that is lost shows as a refusal
 	}()
 	stop = func() { cancel(); <-ended; mint.Close() }
-	waiting, give := context.WithTimeout(ctx, patience)
+	waiting, give := context.WithTimeoutCause(ctx, patience, errNever)
 	defer give()
 	gate = elector.Gate(scope)
 	if t, err = gate.Wait(waiting, fence.Fenced); err != nil {

@@ -22,6 +22,8 @@ const nodes = 3
 
 const patience = 2 * time.Minute // for anything that must come
 
+var errNever = fmt.Errorf("it has not come in %s", patience)
+
 // squad is nodes that compete for one scope, and what they report.
 type squad struct {
 	cfg      Config
@@ -133,7 +135,7 @@ func (n *node) hear(news fleet.News) {
 
 // await waits until the condition, asked under the lock after each report, holds.
 func (q *squad) await(ctx context.Context, what string, cond func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -188,7 +190,7 @@ func (q *squad) ready(ctx context.Context) error {
 
 // until asks again and again.
 func until(ctx context.Context, what string, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

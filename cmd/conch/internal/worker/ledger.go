@@ -40,7 +40,7 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 			last++
 			if !begun {
 				begun = true
-				n.say(Report{Kind: Acted, Epoch: l.Token.Epoch, Term: l.Token.Term.String()})
+				n.acted(l.Token)
 			}
 		case errors.Is(err, fence.ErrShut): // late: it may open again in this term
 		case errors.Is(err, fence.ErrStale):

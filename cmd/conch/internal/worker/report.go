@@ -36,8 +36,14 @@ const (
 
 // say hands a report on without ever blocking: the elector's own goroutine comes
 // here, and a watcher that is stuck must not cost anybody the leadership.
-func (n *node) say(r Report) {
+func (n *node) say(r Report) { n.hand(n.signed(r)) }
+
+func (n *node) signed(r Report) Report {
 	r.At, r.Node = fence.Boottime(), n.cfg.ID
+	return r
+}
+
+func (n *node) hand(r Report) {
 	select {
 	case n.reports <- r:
 	default:
@@ -52,7 +58,29 @@ func (n *node) fact(f election.Fact) {
 	if f.Err != nil {
 		r.Error = f.Err.Error()
 	}
+	n.order.Lock()
+	defer n.order.Unlock()
 	n.say(r)
+	if f.Kind != election.Acquired {
+		return
+	}
+	n.begun = r.Epoch
+	if n.early.Epoch == r.Epoch {
+		n.hand(n.early)
+	}
+}
+
+// acted says that the first row of a term is committed, after it was said that there is
+// such a term: the role begins while the elector is still about to say so.
+func (n *node) acted(t fence.Token) {
+	n.order.Lock()
+	defer n.order.Unlock()
+	r := n.signed(Report{Kind: Acted, Epoch: t.Epoch, Term: t.Term.String()})
+	if n.begun < t.Epoch {
+		n.early = r
+		return
+	}
+	n.hand(r)
 }
 
 // relay passes reports on, with a pulse in between, until done is closed and

@@ -21,6 +21,10 @@ type node struct {
 	outside *evidence.Lines
 	reports chan Report
 
+	order sync.Mutex // of reports
+	begun int64      // the epoch that was last said to have begun
+	early Report     // said as soon as its epoch is
+
 	// One term writes at a time: the role of a new term waits for that of the
 	// last one to have noticed.
 	writing sync.Mutex
