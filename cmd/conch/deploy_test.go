@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 func deployed(t *testing.T, name string) string {
@@ -203,21 +204,18 @@ func TestAlerts(t *testing.T) {
 	}
 	list, _ := at(rules, "groups", 0, "rules").([]any)
 	d := prepareDaemon(t, "one", "", "")
-	d.write(fileOf(migrated(t).URL, "ops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")))
+	d.write(fileOf(migrated(t).URL, "ops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
+		"[[files]]\nscope = \"data\"\ndir = \"files\"\npeers = { two = \"http://127.0.0.1:1\" }\n"))
 	d.start().says("serving health and metrics")
-	answer, err := http.Get("http://" + d.value("serving health and metrics", "address") + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close(); http.DefaultClient.CloseIdleConnections() }()
-	page, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url, text := "http://"+d.value("serving health and metrics", "address")+"/metrics", ""
+	pgtest.Eventually(t, patience, "it leads its files", func() bool {
+		_, text = page(t, url)
+		return strings.Contains(text, "conch_files_behind")
+	})
 	for i, rule := range list {
 		expr, _ := at(rule, "expr").(string)
 		for _, metric := range regexp.MustCompile(`conch_\w+`).FindAllString(expr, -1) {
-			if !bytes.Contains(page, []byte("\n"+metric+`{scope="payments"`)) && !bytes.Contains(page, []byte("\n"+metric+`{account="payer"`)) {
+			if !regexp.MustCompile(`(?m)^` + metric + `{(scope="payments"|account="payer"|peer="two")`).MatchString(text) {
 				t.Errorf("%v asks for %s, which is not exported", at(rule, "alert"), metric)
 			}
 		}

@@ -124,6 +124,8 @@ func filers(t *testing.T) []*filer {
 	return all
 }
 
+const filesAPI = "/v1/files/data"
+
 const filesSecret = "files-0123456789abcdef-0123456789abcdef"
 
 // hides puts the token into the node's folder.
@@ -132,6 +134,15 @@ func (f *filer) hides() {
 	if err := os.WriteFile(filepath.Join(f.dir, "token"), []byte("# of the nodes\nnodes "+filesSecret+"\n"), 0o600); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// metrics is empty while the node does not answer.
+func (f *filer) metrics() (text string) {
+	f.ask(http.MethodGet, "/metrics", nil, func(res *http.Response) {
+		all, _ := io.ReadAll(res.Body)
+		text = string(all)
+	})
+	return text
 }
 
 type listing struct {
@@ -143,13 +154,13 @@ type listing struct {
 
 // lists is zero while the node does not answer.
 func (f *filer) lists() (out listing) {
-	f.ask(http.MethodGet, "", nil, func(res *http.Response) { _ = json.NewDecoder(res.Body).Decode(&out) })
+	f.ask(http.MethodGet, filesAPI, nil, func(res *http.Response) { _ = json.NewDecoder(res.Body).Decode(&out) })
 	return out
 }
 
 // ask returns the status, 0 for no answer.
-func (f *filer) ask(method, name string, body []byte, read func(*http.Response)) int {
-	req, err := http.NewRequestWithContext(f.t.Context(), method, f.api.Load().String()+"/v1/files/data"+name, bytes.NewReader(body))
+func (f *filer) ask(method, path string, body []byte, read func(*http.Response)) int {
+	req, err := http.NewRequestWithContext(f.t.Context(), method, f.api.Load().String()+path, bytes.NewReader(body))
 	if err != nil {
 		return 0
 	}
@@ -168,7 +179,7 @@ func (f *filer) ask(method, name string, body []byte, read func(*http.Response))
 
 // content is nil while there is none.
 func (f *filer) content(name string) (content []byte) {
-	f.ask(http.MethodGet, name, nil, func(res *http.Response) {
+	f.ask(http.MethodGet, filesAPI+name, nil, func(res *http.Response) {
 		if text, err := io.ReadAll(res.Body); err == nil && res.StatusCode == http.StatusOK && res.Header.Get("Conch-As-Of") != "" {
 			content = text
 		}
@@ -198,7 +209,7 @@ func leaderOf(t *testing.T, all ...*filer) (leader *filer, others []*filer) {
 
 func (f *filer) puts(name string, content []byte) {
 	f.t.Helper()
-	pgtest.Eventually(f.t, patience, f.id+" takes "+name, func() bool { return f.ask(http.MethodPut, name, content, nil) == http.StatusOK })
+	pgtest.Eventually(f.t, patience, f.id+" takes "+name, func() bool { return f.ask(http.MethodPut, filesAPI+name, content, nil) == http.StatusOK })
 }
 
 func fileOfBytes(seed byte, size int) []byte {
@@ -220,7 +231,7 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 		f.comesToHave("/a/big", old)
 	}
 	follower := others[0]
-	follower.ask(http.MethodPut, "/a/big", []byte("x"), func(res *http.Response) {
+	follower.ask(http.MethodPut, filesAPI+"/a/big", []byte("x"), func(res *http.Response) {
 		text, _ := io.ReadAll(res.Body)
 		if res.StatusCode != http.StatusConflict || !strings.Contains(string(text), `"holder":"`+leader.id+`"`) {
 			t.Errorf("a follower's write: %d %s", res.StatusCode, text)
@@ -234,7 +245,7 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	release, releaseToo := others[0].holds(5), others[1].holds(3)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		if code := leader.ask(http.MethodPut, "/a/big", large, nil); code == http.StatusOK {
+		if code := leader.ask(http.MethodPut, filesAPI+"/a/big", large, nil); code == http.StatusOK {
 			t.Error("acknowledged, and nobody else has it")
 		}
 	})
@@ -255,9 +266,14 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	}
 	newest := fileOfBytes(3, 2<<20)
 	successor.puts("/a/big", newest)
+	lags := fmt.Sprintf("conch_files_behind{peer=%q,scope=%q} ", leader.id, "data")
+	if text := successor.metrics(); !strings.Contains(text, lags+"1\n") {
+		t.Errorf("that the dead one lags is not among the metrics: %s", text)
+	}
 	rest[0].comesToHave("/a/big", newest)
 	leader.begin()
 	leader.comesToHave("/a/big", newest)
+	pgtest.Eventually(t, patience, "it lags no more", func() bool { return strings.Contains(successor.metrics(), lags+"0\n") })
 	now := successor.lists()
 	if mine := leader.lists(); mine.Version != now.Version || mine.Leading || mine.Holder != successor.id || mine.AsOf == "" {
 		t.Errorf("it came back with %+v, the leader has %+v", mine, now)
@@ -277,7 +293,7 @@ func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 	release, releaseToo := others[0].holds(1), others[1].holds(1)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		if code := leader.ask(http.MethodPut, "/f", fileOfBytes(4, 8<<20), nil); code == http.StatusOK {
+		if code := leader.ask(http.MethodPut, filesAPI+"/f", fileOfBytes(4, 8<<20), nil); code == http.StatusOK {
 			t.Error("a deposed leader's write is acknowledged")
 		}
 	})
@@ -335,7 +351,7 @@ func TestFilesOfANodeAlone(t *testing.T) {
 	f.write(alone + strings.Replace(some, "\"files\"", "\"elsewhere\"", 1))
 	conch(t, "reload", "--config", f.file).refused(t, 1, "can not move")
 	f.comesToHave("/f", []byte("second"))
-	if code := f.ask(http.MethodDelete, "/f", nil, nil); code != http.StatusOK || f.content("/f") != nil {
+	if code := f.ask(http.MethodDelete, filesAPI+"/f", nil, nil); code != http.StatusOK || f.content("/f") != nil {
 		t.Errorf("removing: %d", code)
 	}
 	second := prepareDaemon(t, "n2", "", "")

@@ -12,12 +12,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/chunksync"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -82,6 +84,16 @@ func TestFilesOverTLS(t *testing.T) {
 			written, err := leader.Scope(scope).Write(ctx, "a/b", strings.NewReader("hello"), -1)
 			if c.works && (err != nil || written.Copies != 1) || !c.works && err == nil {
 				t.Errorf("%s: %+v, %v", c.name, written, err)
+			}
+			if c.works {
+				want := metric.Shelf{Scope: scope, Files: 1, Bytes: 5, Behind: map[string]bool{"n2": false}}
+				pgtest.Eventually(t, 20*time.Second, "the leader's shelf has what the follower's has", func() bool {
+					return reflect.DeepEqual(leader.shelves(), []metric.Shelf{want})
+				})
+				want.Behind = map[string]bool{} // not for a follower to say
+				if got := follower.shelves(); !reflect.DeepEqual(got, []metric.Shelf{want}) {
+					t.Errorf("the follower's shelf: %+v", got)
+				}
 			}
 			if got, err := follower.Scope(scope).Open("a/b"); err == nil {
 				text, _ := io.ReadAll(got)

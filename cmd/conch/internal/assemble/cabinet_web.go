@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/conchhq/conch/chunksync"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/fence"
 )
 
-// What a cabinet is to the API.
+// What a cabinet is to the API, and to the page of metrics.
 
 var _ web.Files = (*cabinet)(nil)
 
@@ -77,6 +78,31 @@ func (f files) Write(ctx context.Context, name string, content io.Reader, copies
 		receipt, err = f.m.Put(ctx, name, content, copies)
 	}
 	return web.Written{Version: versionOf(receipt.Version), Size: receipt.File.Size, Copies: receipt.Copies}, inTheirWords(err)
+}
+
+// shelves are what there is to measure.
+func (c *cabinet) shelves() []metric.Shelf {
+	c.mu.Lock()
+	managers := map[string]*chunksync.Manager{}
+	for scope, d := range c.drawers {
+		if d.wanted {
+			managers[scope] = d.manager
+		}
+	}
+	c.mu.Unlock()
+	var all []metric.Shelf
+	for scope, m := range managers {
+		s := m.Status()
+		one := metric.Shelf{Scope: scope, Files: len(s.Files), Behind: map[string]bool{}}
+		for _, f := range s.Files {
+			one.Bytes += f.Size
+		}
+		for peer, held := range s.Peers {
+			one.Behind[peer] = held != s.Version
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // inTheirWords says in the words of the API what the wing has said.

@@ -80,7 +80,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	}
 	site, err := web.New(web.Config{
 		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
-		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog, n.desk.alarms)), Transactions: n.desk, Files: n.cabinet, Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog, n.desk.alarms), metric.NewFiles(n.cabinet.shelves)), Transactions: n.desk, Files: n.cabinet, Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err
