@@ -72,13 +72,13 @@ GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_account
                 conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel) ON conch.intents TO :"node";
-GRANT SELECT, INSERT, UPDATE (system_id, timeline) ON conch.pending_accounts TO :"node";
+GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
 -- It reads the archive, and what it moves there a function moves, which can take nothing else away.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
-GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text),
+GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
     conch.pending_archive(text, bytea, interval, int) TO :"node";
 \endif
 

@@ -69,6 +69,7 @@ type loop struct {
 	headed  chan struct{} // closed once one was
 	first   sync.Once     // that closes it
 	final   atomic.Uint64 // of the last finalized block, as last told
+	unsure  atomic.Bool   // a write has no answer
 }
 
 // lull is how soon after a notification it is.

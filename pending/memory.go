@@ -26,7 +26,18 @@ type Memory struct {
 	intents []*Record // in the order in which they were accepted
 	byID    map[ID]*Record
 	slots   map[chain.Account]map[uint64]*memorySlot
+	floors  map[chain.Account]floor
 	commits int
+}
+
+// floor is below which of a leader's writes none counts any more.
+type floor struct {
+	epoch int64
+	write uint64
+}
+
+func (f floor) above(t fence.Token, number uint64) bool {
+	return f.epoch > t.Epoch || f.epoch == t.Epoch && f.write > number
 }
 
 type memorySlot struct {
@@ -222,6 +233,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			return err
 		}
 	}
+	if s.floors[b.Account].above(t, b.Number) {
+		return fmt.Errorf("write %d comes too late: it was given up", b.Number)
+	}
 	for i, add := range b.New {
 		taken := slices.ContainsFunc(b.New[:i], func(other Slot) bool { return other.Index == add.Index })
 		if taken || s.slots[b.Account][add.Index] != nil {
@@ -260,6 +274,22 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	for _, c := range b.Changes {
 		s.change(t, b, c)
 	}
+	return nil
+}
+
+// Settle implements Store.
+func (s *Memory) Settle(_ context.Context, t fence.Token, account chain.Account, number uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Fence != nil {
+		if err := s.Fence(t); err != nil {
+			return err
+		}
+	}
+	if s.floors == nil {
+		s.floors = map[chain.Account]floor{}
+	}
+	s.floors[account] = floor{t.Epoch, number}
 	return nil
 }
 

@@ -40,7 +40,8 @@ func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
 // load asks the chain and the store at once: a predecessor has died, and its transactions
 // wait for the answers. Nobody else writes slots under this token, so the order of the
 // answers does not matter. The store is asked for what is not final; if the chain does
-// not have all the rest as final, then again, from there on.
+// not have all the rest as final, then again, from there on. What is in doubt is settled
+// first.
 func (l *loop) load(ctx context.Context) (Input, error) {
 	var out Loaded
 	var faults [2]error
@@ -50,8 +51,10 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	if w, can := l.Chain.(chain.Warmer); can {
 		asking.Go(func() { w.Warm(ctx, l.Account) })
 	}
-	var err error
-	out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
+	err := l.settle(ctx)
+	if err == nil {
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
+	}
 	asking.Wait()
 	for _, fault := range append(faults[:], err) {
 		if fault != nil {
@@ -92,8 +95,25 @@ func (l *loop) write(ctx context.Context, b Batch) error {
 	return l.act(ctx, func(ctx context.Context) error {
 		ctx, end := fence.Outlive(ctx, ending)
 		defer end()
-		return l.Store.Write(ctx, l.token, b)
+		err := l.Store.Write(ctx, l.token, b)
+		if err != nil {
+			l.unsure.Store(true) // whatever it says: to settle what was refused costs little
+		}
+		return err
 	})
+}
+
+// settle makes sure that a write without an answer has happened or never will, before
+// anybody looks at the rows to know: the server may still be about to carry it out.
+func (l *loop) settle(ctx context.Context) error {
+	if !l.unsure.Load() {
+		return nil
+	}
+	err := l.act(ctx, func(ctx context.Context) error { return l.Store.Settle(ctx, l.token, l.Account, writes.Add(1)) })
+	if err == nil {
+		l.unsure.Store(false) // nothing is written meanwhile
+	}
+	return err
 }
 
 func (l *loop) act(ctx context.Context, do func(context.Context) error) error {

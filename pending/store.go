@@ -26,6 +26,9 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error)
 	// Write stores a batch in one transaction that the token fences.
 	Write(ctx context.Context, t fence.Token, b Batch) error
+	// Settle ends all doubt about the token's writes with lower numbers: once it returns
+	// they have happened, or they never will.
+	Settle(ctx context.Context, t fence.Token, account chain.Account, number uint64) error
 }
 
 // Archiver is a store that can move what is finished out of the way.

@@ -38,6 +38,26 @@ func (s *faultyStore) lose(part float64) {
 
 var errLine = errors.New("the line to the database broke")
 
+// Load: the server carries out what nobody waits for after the rows were read, too.
+func (s *faultyStore) Load(ctx context.Context, a chain.Account, from uint64) (pending.Snapshot, error) {
+	snap, err := s.Memory.Load(ctx, a, from)
+	s.carryOut()
+	return snap, err
+}
+
+// carryOut does some of what nobody waits for.
+func (s *faultyStore) carryOut() {
+	s.mu.Lock()
+	var late []func()
+	if s.rand.IntN(2) == 0 {
+		late, s.late = s.late, nil
+	}
+	s.mu.Unlock()
+	for _, write := range late {
+		write()
+	}
+}
+
 func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
 	s.mu.Lock()
 	before, after := s.rand.Float64() < s.part/2, s.rand.Float64() < s.part/2

@@ -27,7 +27,7 @@ func TestDoctorLooksAtAccounts(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if _, err := openBooks(t, db.URL).conn.Exec(t.Context(), `SELECT conch.pending_claim('evm:1337', decode($1, 'hex'), 'theirs')`, strings.TrimPrefix(fundedAddress, "0x")); err != nil {
+	if _, err := openBooks(t, db.URL).conn.Exec(t.Context(), `SELECT conch.pending_claim('evm:1337', decode($1, 'hex'), 'theirs', 1, 1)`, strings.TrimPrefix(fundedAddress, "0x")); err != nil {
 		t.Fatal(err)
 	}
 	found, said := look("http://127.0.0.1:1/HIDDEN")

@@ -84,6 +84,31 @@ func lateAttempts(t *testing.T, f Fixture) {
 	f.wantAttempts(t, "[0a false 0c false]")
 }
 
+// A write whose answer was lost comes after its leader has looked at the rows: what is
+// not in them then never is, or the leader would not know of its slot.
+func whatWasGivenUpIsRefused(t *testing.T, f Fixture) {
+	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
+	late := pending.Batch{Account: Account, Number: writes.Add(1), New: []pending.Slot{slot(0, &in.ID)}}
+	if err := f.Store.Settle(t.Context(), f.Stale, Account, writes.Add(1)); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("a stale leader settles: %v", err)
+	}
+	if err := f.Store.Settle(t.Context(), f.Current, Account, writes.Add(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Store.Write(t.Context(), f.Current, late); err == nil || errors.Is(err, fence.ErrStale) || errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("a write that was given up: %v", err)
+	}
+	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 2 {
+		t.Errorf("it was stored: %+v", snap)
+	}
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &other.ID)}}) // later ones are not
+	next := f.Current
+	next.Epoch++
+	if err := f.Store.Write(t.Context(), next, pending.Batch{Account: Account, Number: 1}); err != nil && !errors.Is(err, fence.ErrStale) {
+		t.Errorf("the numbers of a successor begin anew: %v", err)
+	}
+}
+
 // A write that nobody waits for any more comes after the next one of the same leader:
 // what it says of a slot was true once, and neither the slot nor its intent hears it.
 func aLateSaveSaysNothing(t *testing.T, f Fixture) {

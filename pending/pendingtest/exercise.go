@@ -57,6 +57,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"Cancelling":                  cancelling,
 		"Rejecting":                   rejecting,
 		"StaleWritesNothing":          staleWritesNothing,
+		"WhatWasGivenUpIsRefused":     whatWasGivenUpIsRefused,
 		"ASlotIsTakenOnce":            aSlotIsTakenOnce,
 		"GapsAreFilled":               gapsAreFilled,
 		"AFinalOneCanReopen":          aFinalOneCanReopen,

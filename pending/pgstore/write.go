@@ -23,7 +23,7 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 
 func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	batch.Queue(byIndex)
-	s.queueAccount(batch, t, b.Account)
+	s.queueAccount(batch, t, b.Account, b.Number)
 	s.queueSlots(batch, t, b)
 	s.queueAttempts(batch, b)
 	s.queueRejects(batch, b)
@@ -45,8 +45,19 @@ const byIndex = `SELECT set_config('enable_seqscan', 'off', true), set_config('e
 
 // queueAccount claims the account for the token's scope. That rows may have been lost
 // is forgotten only with the first slot assigned in the new history.
-func (s *Store) queueAccount(batch *pgx.Batch, t fence.Token, account chain.Account) {
-	batch.Queue(`SELECT conch.pending_claim($1, $2, $3)`, s.cfg.Chain, []byte(account), t.Scope)
+func (s *Store) queueAccount(batch *pgx.Batch, t fence.Token, account chain.Account, number uint64) {
+	batch.Queue(`SELECT conch.pending_claim($1, $2, $3, $4, $5)`, s.cfg.Chain, []byte(account), t.Scope, t.Epoch, int64(number))
+}
+
+// Settle implements pending.Store: the update waits for the lock that each write has on
+// the row of its account, and whatever comes after it is refused.
+func (s *Store) Settle(ctx context.Context, t fence.Token, account chain.Account, number uint64) error {
+	var batch pgx.Batch
+	s.queueAccount(&batch, t, account, number)
+	batch.Queue(`UPDATE conch.pending_accounts SET epoch = $3, write = $4 WHERE chain = $1 AND account = $2`,
+		s.cfg.Chain, []byte(account), t.Epoch, int64(number))
+	queueFence(&batch, t)
+	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
 }
 
 func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {

@@ -9,3 +9,38 @@ ALTER TABLE conch.pending_transactions
 -- server's control file costs otherwise. It is: the timeline changes at the end of a
 -- recovery only, before which this fails, and no plan outlives the server.
 ALTER FUNCTION conch.pending_history() IMMUTABLE;
+
+-- Below which of a leader's writes none counts any more. Whoever has no answer to a write
+-- raises it before it looks at the rows: the write is then in them, or never will be.
+ALTER TABLE conch.pending_accounts
+    ADD COLUMN epoch bigint NOT NULL DEFAULT 0,
+    ADD COLUMN write bigint NOT NULL DEFAULT 0;
+
+-- The lock is shared by writes, and keeps whoever raises the number waiting until they
+-- have ended.
+DROP FUNCTION conch.pending_claim(text, bytea, text);
+CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    held conch.pending_accounts;
+BEGIN
+    SELECT * INTO held FROM conch.pending_accounts a
+     WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account FOR SHARE;
+    IF NOT FOUND THEN
+        INSERT INTO conch.pending_accounts AS a (chain, account, scope, system_id, timeline)
+        SELECT pending_claim.chain, pending_claim.account, pending_claim.scope, h.system_id, h.timeline FROM conch.pending_history() h
+            ON CONFLICT DO NOTHING;
+        SELECT * INTO held FROM conch.pending_accounts a
+         WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account FOR SHARE;
+    END IF;
+    IF held.scope <> pending_claim.scope THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN002',
+            MESSAGE = format('account 0x%s on %s is sent from under the scope %L, not %L: two scopes would both sign its nonces',
+                             encode(account, 'hex'), chain, held.scope, pending_claim.scope),
+            HINT = 'Name the same scope, or, once nothing of it is pending, delete its row of conch.pending_accounts.';
+    END IF;
+    IF (held.epoch, held.write) > (pending_claim.epoch, pending_claim.write) THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN003',
+            MESSAGE = format('write %s of epoch %s comes too late: its leader has given it up and looked at the rows since',
+                             pending_claim.write, pending_claim.epoch);
+    END IF;
+END $$;

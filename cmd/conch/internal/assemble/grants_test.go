@@ -154,6 +154,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	attempt := func(n byte) pending.Attempt {
 		return pending.Attempt{Signed: chain.Signed{Account: account, Hash: chain.Hash(string(account[:4]) + string(n)), Bytes: []byte{n}}}
 	}
+	try("settle", store.Settle(ctx, token, account, 0))
 	try("claim", store.Write(ctx, token, pending.Batch{Account: account}))
 	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt(1)}}}}))
 	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []pending.Attempt{attempt(2)}}}}))
@@ -175,25 +176,27 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 // needs names, for every grant on pending transactions, an operation that fails without it. The
 // columns that a change writes come on top.
 var needs = map[string]string{
-	"node: SELECT ON conch.pending_schema_version":                                                             "check",
-	"node: SELECT ON conch.intents":                                                                            "get",
-	"node: INSERT ON conch.intents":                                                                            "accept",
-	"node: UPDATE (nonce) ON conch.intents":                                                                    "assign",
-	"node: UPDATE (fate) ON conch.intents":                                                                     "reject",
-	"node: UPDATE (why) ON conch.intents":                                                                      "reject",
-	"node: UPDATE (cancel) ON conch.intents":                                                                   "cancel",
-	"node: SELECT ON conch.pending_accounts":                                                                   "claim",
-	"node: INSERT ON conch.pending_accounts":                                                                   "claim",
-	"node: UPDATE (system_id) ON conch.pending_accounts":                                                       "assign",
-	"node: UPDATE (timeline) ON conch.pending_accounts":                                                        "assign",
-	"node: SELECT ON conch.pending_transactions":                                                               "load",
-	"node: INSERT ON conch.pending_transactions":                                                               "assign",
-	"node: UPDATE (hash) ON conch.pending_transactions":                                                        "raise",
-	"node: UPDATE (updated_at) ON conch.pending_transactions":                                                  "raise",
-	"node: SELECT ON conch.pending_attempts":                                                                   "load",
-	"node: INSERT ON conch.pending_attempts":                                                                   "assign",
-	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)":               "load",
-	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text)":                     "claim",
+	"node: SELECT ON conch.pending_schema_version":                                               "check",
+	"node: SELECT ON conch.intents":                                                              "get",
+	"node: INSERT ON conch.intents":                                                              "accept",
+	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
+	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
+	"node: UPDATE (why) ON conch.intents":                                                        "reject",
+	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
+	"node: SELECT ON conch.pending_accounts":                                                     "claim",
+	"node: INSERT ON conch.pending_accounts":                                                     "claim",
+	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
+	"node: UPDATE (timeline) ON conch.pending_accounts":                                          "assign",
+	"node: UPDATE (epoch) ON conch.pending_accounts":                                             "settle",
+	"node: UPDATE (write) ON conch.pending_accounts":                                             "settle",
+	"node: SELECT ON conch.pending_transactions":                                                 "load",
+	"node: INSERT ON conch.pending_transactions":                                                 "assign",
+	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
+	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
+	"node: SELECT ON conch.pending_attempts":                                                     "load",
+	"node: INSERT ON conch.pending_attempts":                                                     "assign",
+	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
+	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
 	"node: SELECT ON conch.archived_intents":                                                                   "accept",
 	"node: SELECT ON conch.archived_transactions":                                                              "get",
 	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)": "archive",
@@ -248,7 +251,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	for role, statements := range map[string][]string{
 		c.observer: {
 			`SELECT signed FROM conch.pending_attempts`, `UPDATE conch.intents SET cancel = true`,
-			`SELECT conch.pending_claim('a', 'b', 'c')`, `INSERT INTO conch.pending_attempts DEFAULT VALUES`,
+			`SELECT conch.pending_claim('a', 'b', 'c', 1, 1)`, `INSERT INTO conch.pending_attempts DEFAULT VALUES`,
 		},
 		c.fence: {`SELECT FROM conch.intents`, `SELECT FROM conch.pending_transactions`, `SELECT FROM conch.pending_attempts`},
 		c.node: {
