@@ -19,10 +19,13 @@ const (
 	Keys
 	// Refused: the chain will never take a transaction's bytes; its slot is filled.
 	Refused
+	// Unsignable: the chain would never take what has to be signed anew for a slot, which
+	// waits with what it has.
+	Unsignable
 )
 
 func (c Cause) String() string {
-	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused"}[c]
+	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable"}[c]
 }
 
 // alarm raises or ends an alarm, once.
@@ -41,16 +44,17 @@ func (m *Machine) alarm(a Alarm, raised bool) {
 
 // calm ends what was raised about one slot: it is final.
 func (m *Machine) calm(index uint64) {
-	for _, c := range []Cause{Rewound, Fees, Refused} {
+	for _, c := range []Cause{Rewound, Fees, Refused, Unsignable} {
 		m.alarm(Alarm{Cause: c, Index: index}, false)
 	}
 }
 
-// calmGone ends what was raised about slots that were not loaded again: they are final.
+// calmGone ends what was raised about slots that are in the chain and not known, or not
+// any more: they are final, or a gap that was closed by somebody else.
 func (m *Machine) calmGone() {
 	var gone []uint64
 	for a, raised := range m.alarms {
-		if raised && !a.Whole && m.slots.get(a.Index) == nil {
+		if raised && !a.Whole && a.Index < m.best && m.slots.get(a.Index) == nil {
 			gone = append(gone, a.Index)
 		}
 	}

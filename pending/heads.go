@@ -40,6 +40,7 @@ func (m *Machine) applied(in Turned) {
 		m.phase = blank // what was final may be to be sent again
 		return
 	}
+	m.calmGone()
 	for _, s := range m.slots.all() {
 		if s.Index >= m.best {
 			break

@@ -23,6 +23,8 @@ type (
 		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey of chain, or
 		// what the endpoint said.
 		Hold error
+		// Unsigned are the wishes that came to nothing; only Replace has some.
+		Unsigned []Unsigned
 	}
 	// Sent answers Submit.
 	Sent struct {
@@ -66,6 +68,12 @@ type (
 	// Tick says that the time named by Next has come.
 	Tick struct{}
 )
+
+// Unsigned is a wish that came to nothing: one of the errors that Hold has, or ErrCall.
+type Unsigned struct {
+	Index uint64
+	Why   error
+}
 
 // Try is an attempt that was handed to the node, and its answer.
 type Try struct {

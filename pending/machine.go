@@ -147,10 +147,10 @@ func (m *Machine) loaded(in Loaded) {
 		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 	}
-	m.calmGone()
 	m.floor, m.fixed = in.Best, max(m.fixed, min(in.Final, in.Best))
 	m.next = max(m.next, in.Snapshot.Next)
 	m.counted(in.Best)
+	m.calmGone()
 	m.queued = in.Snapshot.Queued
 	m.paused, m.cursor, m.looked = 0, 0, 0
 	m.strange = in.Snapshot.Strange

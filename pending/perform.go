@@ -143,13 +143,26 @@ func (l *loop) submit(ctx context.Context, a Submit) Input {
 	if err != nil && l.Events.Refused != nil {
 		l.Events.Refused(err)
 	}
-	for _, try := range out.Tries { // one will do: a node has a reason for a batch
-		if try.Verdict == chain.Refused || try.Verdict == chain.Full {
-			l.trouble(fmt.Errorf("%w: it does not take slot %d now: %s", chain.ErrAnswer, try.Index, try.Text))
-			break
-		}
+	if !errors.Is(ctx.Err(), context.Canceled) { // else it was we who hung up
+		l.complain(out.Tries)
 	}
 	return out
+}
+
+// complain names one of those that the node has not taken: it has a reason for a batch.
+// An endpoint that answers everything but this would else be asked in silence for ever.
+func (l *loop) complain(tries []Try) {
+	for _, try := range tries {
+		switch {
+		case try.Verdict == chain.Refused, try.Verdict == chain.Full:
+			l.trouble(fmt.Errorf("%w: it does not take slot %d now: %s", chain.ErrAnswer, try.Index, try.Text))
+		case try.Verdict == chain.Unknown && try.Text != "":
+			l.trouble(fmt.Errorf("%w: whether it has taken slot %d nobody knows: %s", chain.ErrAnswer, try.Index, try.Text))
+		default:
+			continue
+		}
+		return
+	}
 }
 
 func (l *loop) probe(ctx context.Context, a Probe) (Input, error) {

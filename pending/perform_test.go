@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,21 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 			t.Errorf("%d attempts are stored", n)
 		}
 	})
+}
+
+// An endpoint that answers whatever is asked, and takes nothing, is named.
+func TestWhatIsNotTakenIsSaid(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[chain.Verdict]bool{
+		chain.Unknown: true, chain.Refused: true, chain.Full: true, chain.Accepted: false, chain.Known: false, chain.NoFunds: false,
+	} {
+		var heard error
+		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
+		l.complain([]Try{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
+		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "slot 7") && strings.Contains(heard.Error(), "no such method"); said != want {
+			t.Errorf("verdict %d: %v", verdict, heard)
+		}
+	}
 }
 
 // heard is a chain that signs anything, and has nothing in its blocks.

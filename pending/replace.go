@@ -97,8 +97,8 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 		s.tries = append(s.tries, make([]try, len(add.Attempts))...)
 		s.raise = false
 	}
-	if is(in.Hold, chain.ErrFee) {
-		m.capped(in.Slots, in.Hold.Error())
+	for _, u := range in.Unsigned {
+		m.unsignable(u)
 	}
 	m.held(now, in.Hold)
 }
@@ -109,16 +109,22 @@ func (m *Machine) overtook(index uint64) bool {
 	return slices.ContainsFunc(m.wished, func(w Wish) bool { return w.Index == index && !w.New })
 }
 
-// capped: what was wished and not signed may not pay more. The same bytes have to do,
-// which a node may have dropped and may want again when fees have fallen.
-func (m *Machine) capped(signed []Slot, why string) {
-	for _, w := range m.wished {
-		s := m.slots.get(w.Index)
-		if s != nil && !slices.ContainsFunc(signed, func(one Slot) bool { return one.Index == w.Index }) {
-			s.raise = false
-			m.alarm(Alarm{Cause: Fees, Index: w.Index, Why: why}, true)
-		}
+// unsignable: a further attempt may not pay more, or the chain would not take it. The same
+// bytes have to do, which a node may have dropped and may want again; else what waits for
+// a slot would wait for one that is never signed. Somebody is told.
+func (m *Machine) unsignable(u Unsigned) {
+	cause := Fees
+	switch {
+	case is(u.Why, chain.ErrFee):
+	case is(u.Why, chain.ErrCall):
+		cause = Unsignable
+	default:
+		return // it holds for the account, and passes
 	}
+	if s := m.slots.get(u.Index); s != nil {
+		s.raise = false
+	}
+	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
 }
 
 // held says why no more is signed. It is tried again with the next block.

@@ -90,12 +90,13 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	var out Stored
 	var batch Batch
 	for i, p := range prepared {
+		w := a.Wishes[i]
 		if p.Err != nil {
 			l.puzzled(p.Err)
 			out.Hold = p.Err
+			out.Unsigned = append(out.Unsigned, Unsigned{Index: w.Index, Why: p.Err})
 			continue
 		}
-		w := a.Wishes[i]
 		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: w.Filler}}, Before: w.Before, Since: since}
 		if out.Slots = append(out.Slots, s); w.New {
 			batch.New = append(batch.New, s)

@@ -107,6 +107,11 @@ func parse(t *testing.T, words []string) Input {
 			in.Slots = append(in.Slots, slotNamed(name))
 		}
 		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
+		for _, name := range args.list("unsigned") {
+			at, why, _ := strings.Cut(name, ":")
+			u := Unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall}[why]}
+			in.Unsigned, in.Hold = append(in.Unsigned, u), u.Why
+		}
 		return in
 	case "sent":
 		var in Sent

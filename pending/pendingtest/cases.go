@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -209,6 +210,11 @@ func cancelling(t *testing.T, f Fixture) {
 func rejecting(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: in.ID, Why: "it reverts"}}})
+	odd := f.accept(t, "odd", 2)
+	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: odd.ID, Why: "reverted: no\x00\x00\xff" + strings.Repeat("é", 5000)}}})
+	if r := f.record(t, odd.ID); r.Fate != pending.Rejected || !strings.HasPrefix(r.Why, "reverted: no") {
+		t.Errorf("rejected with what a contract has said, which is no text: %+v", r)
+	}
 	if r := f.record(t, in.ID); r.Fate != pending.Rejected || r.Why != "it reverts" || r.Index != nil {
 		t.Errorf("%+v", r)
 	}

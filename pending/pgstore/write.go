@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -134,8 +135,18 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 	for _, r := range b.Rejects {
 		batch.Queue(`UPDATE conch.intents SET fate = 'rejected', why = $2 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,
-			uuid(&r.Intent), r.Why)
+			uuid(&r.Intent), words(r.Why))
 	}
+}
+
+// words are what this database can keep of what a contract says, which need be no text
+// and may be long. Refused, the same would be refused again for ever.
+func words(why string) string {
+	const most = 2000
+	if len(why) > most {
+		why = why[:most] + "…"
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(why, "\x00", ""), "\uFFFD")
 }
 
 // queueChanges stores what became of slots, and of their intents where that is decided,

@@ -147,10 +147,11 @@ func (n *Node) alarm(a config.Account, alarm pending.Alarm) {
 
 // meaning tells a person what holds, in the words of docs/operations.md.
 var meaning = map[pending.Cause]string{
-	pending.Strange: "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
-	pending.Rewound: "the chain has taken back what was final",
-	pending.Funds:   "the account can not pay: nothing more is sent until it can",
-	pending.Fees:    "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
-	pending.Keys:    "there is no key for the account, or its signer refuses: nothing more is signed",
-	pending.Refused: "the chain will never take a transaction's bytes: its nonce is filled",
+	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
+	pending.Rewound:    "the chain has taken back what was final",
+	pending.Funds:      "the account can not pay: nothing more is sent until it can",
+	pending.Fees:       "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
+	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
+	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is filled",
+	pending.Unsignable: "the chain would not take what has to be signed anew for a nonce: it waits with the bytes that it has",
 }
