@@ -104,7 +104,7 @@ func (m *Machine) sign(now fence.Instant) {
 	if m.strange || m.queued == 0 || room <= 0 {
 		return
 	}
-	m.signing, m.wished = true, nil
+	m.signing, m.wished, m.heard = true, nil, 0
 	m.do(Assign{First: m.next, Most: room})
 }
 

@@ -78,7 +78,7 @@ func (m *Machine) gaps() (missing []uint64) {
 func (m *Machine) stored(now fence.Instant, in Stored) {
 	m.signing = false
 	if m.wished == nil {
-		m.queued = in.Left // else nobody has counted
+		m.queued = max(in.Left, m.heard) // else nobody has counted
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)

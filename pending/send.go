@@ -113,6 +113,9 @@ func (m *Machine) weigh(s *slot, where chain.Where, final uint64) {
 	switch {
 	case where == chain.Included:
 		s.raise = false
+	case s.in != nil && !s.own() && s.settled: // that ours are nowhere is no news
+	case s.in != nil && !s.own():
+		s.spent = s.Index < final
 	case s.in != nil && !s.streamed:
 		m.retract(s)
 	case where == chain.Nowhere && s.Index < final:
@@ -134,9 +137,12 @@ func (m *Machine) found(now fence.Instant, in Found) {
 	}
 	s.spent = false
 	if in.In != nil {
-		s.in, s.streamed = in.In, false
+		s.in, s.streamed, s.doubt = in.In, false, false
 		s.settled = in.In.Block.Number <= m.final
 		return
+	}
+	if s.in != nil {
+		m.retract(s)
 	}
 	s.Since -= min(s.Since, reach) // a chain that was rewound may have taken it lower down
 	s.doubt = true
