@@ -70,6 +70,7 @@ type loop struct {
 	first   sync.Once     // that closes it
 	final   atomic.Uint64 // of the last finalized block, as last told
 	unsure  atomic.Bool   // a write has no answer
+	best    atomic.Uint64 // the account's count, as last told
 }
 
 // lull is how soon after a notification it is.
@@ -200,11 +201,27 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in Turned, err erro
 		if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
 			return in, err
 		}
-		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Best)
+		in.Count, err = l.count(ctx)
 	case chain.Finalized:
 		l.final.Store(turn.Block.Number)
 		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Final)
 	case chain.Reverted:
 	}
 	return in, err
+}
+
+// count is the account's next index at the head. One that is far above the last is asked
+// for again, and the lower answer counts: indices that are given away from there would
+// wait for ever for those below.
+func (l *loop) count(ctx context.Context) (uint64, error) {
+	n, err := l.Chain.Next(ctx, l.Account, chain.Best)
+	if err == nil && n > l.best.Load()+uint64(l.Settings.MaxInFlight) {
+		var again uint64
+		again, err = l.Chain.Next(ctx, l.Account, chain.Best)
+		n = min(n, again)
+	}
+	if err == nil {
+		l.best.Store(n)
+	}
+	return n, err
 }

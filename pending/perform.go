@@ -47,7 +47,7 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	var faults [2]error
 	var asking sync.WaitGroup
 	asking.Go(func() { out.Final, faults[0] = l.Chain.Next(ctx, l.Account, chain.Final) })
-	asking.Go(func() { out.Best, faults[1] = l.Chain.Next(ctx, l.Account, chain.Best) })
+	asking.Go(func() { out.Best, faults[1] = l.count(ctx) })
 	if w, can := l.Chain.(chain.Warmer); can {
 		asking.Go(func() { w.Warm(ctx, l.Account) })
 	}

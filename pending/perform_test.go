@@ -200,6 +200,31 @@ func (c counts) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64
 	return c.best, nil
 }
 
+// liar is a chain whose first count is nonsense.
+type liar struct {
+	chain.Chain
+	asked int
+}
+
+func (c *liar) Next(context.Context, chain.Account, chain.Level) (uint64, error) {
+	if c.asked++; c.asked == 1 {
+		return 1 << 40, nil
+	}
+	return 7, nil
+}
+
+// T11: indices from a false count on would be stored, and wait for ever.
+func TestOneFalseCountIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	node := &liar{}
+	l := &loop{Config: Config{Chain: node, Settings: Settings{MaxInFlight: 4}}}
+	for asked := 2; asked < 4; asked++ { // what has been heard before is not asked for twice
+		if n, err := l.count(t.Context()); err != nil || n != 7 || node.asked != asked {
+			t.Errorf("%d after %d questions, %v", n, node.asked, err)
+		}
+	}
+}
+
 // rows is a store with the slots 0 to 9, of which the first so many are final.
 type rows struct {
 	*Memory

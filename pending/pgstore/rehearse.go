@@ -108,6 +108,10 @@ func play(ctx context.Context, conn lines) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
+	// It holds locks of tables: a node that is frozen here is not to hold up everybody.
+	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '2s'`); err != nil {
+		return err
+	}
 	for _, b := range []pending.Batch{
 		{Account: account, Number: 1, New: []pending.Slot{{Intent: &id, Attempts: []pending.Attempt{one}}}},
 		{Account: account, Number: 2, Changes: []pending.Change{{Hash: one.Hash, Status: pending.InBlock, Block: chain.Block{Number: 1, Hash: one.Hash}}}},

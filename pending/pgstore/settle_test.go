@@ -1,13 +1,16 @@
 package pgstore_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -54,5 +57,21 @@ func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 	if err := <-settled; err != nil {
 		t.Error(err)
+	}
+}
+
+// What the tables can not hold is not taken for an intent that waits no more, which would
+// be tried again in silence.
+func TestAnIndexThatNoTableHolds(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	in, err := store.Accept(t.Context(), pending.Intent{Account: pendingtest.Account})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := pending.Slot{Index: 1 << 63, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{Hash: "h", Bytes: []byte("b")}}}}
+	err = store.Write(t.Context(), fence.Token{Scope: "s", Epoch: 2}, pending.Batch{Account: pendingtest.Account, New: []pending.Slot{one}})
+	if err == nil || errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("stored, or overtaken: %v", err)
 	}
 }

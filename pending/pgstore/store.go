@@ -44,8 +44,10 @@ func (c Config) stale(err error) error {
 	switch refused.Code {
 	case "CN001":
 		return fmt.Errorf("%w: %w", fence.ErrStale, err)
-	case "23514": // the check of an intent's fate
-		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
+	case "23514":
+		if refused.ConstraintName == "intents_fate_check" {
+			return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
+		}
 	case "CN002":
 		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
 	}

@@ -151,6 +151,13 @@ func (d *desk) take(s seat, m *pending.Manager) (leave func()) {
 	}
 }
 
+// book is where a chain's transactions are kept, nil if none ever was.
+func (d *desk) book(c config.Chain) ledger {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ledgers[c.ID()]
+}
+
 // find looks for an account by its name, or by an address that only one has.
 func (d *desk) find(name string) (found config.Account, book ledger, known bool) {
 	d.mu.Lock()

@@ -52,7 +52,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	_, book, _ := n.desk.find(a.Name)
+	book := n.desk.book(a.Chain) // and not by its name, which a reload may have given to another
 	if book == nil {
 		hangUp()
 		return nil, nil, errGone
