@@ -57,7 +57,7 @@ func (m *Machine) count() {
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 	}
-	if m.best != m.front {
+	if m.best != m.front || c.flying == 0 { // at rest nothing has waited, however long
 		m.front, m.since = m.best, m.head.Number
 	}
 }
