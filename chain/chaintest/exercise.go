@@ -75,6 +75,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"HeadsResume", resume},
 		{"HeadsLostThread", lostThread},
 		{"HeadsFinal", finality},
+		{"HeadsFinalAtOnce", finalAtOnce},
 		{"Unreachable", unreachable},
 	} {
 		t.Run(part.name, func(t *testing.T) {

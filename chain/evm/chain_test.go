@@ -84,6 +84,18 @@ func TestFinalByDepth(t *testing.T) {
 	if b := <-final; b.Number != 2 {
 		t.Errorf("block 2 never became final, but %v", b)
 	}
+	// Whoever begins now, as a successor does, has it at once.
+	for turn, err := range open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Depth: 2}).Heads(ctx, chain.Block{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Finalized {
+			if turn.Block.Number != 2 {
+				t.Errorf("final is %v, want block 2", turn.Block)
+			}
+			break
+		}
+	}
 }
 
 func TestTimedBlocks(t *testing.T) {
