@@ -98,10 +98,11 @@ func TestFinalByDepth(t *testing.T) {
 	}
 }
 
+// A subscription says when to look, long before the poll would.
 func TestTimedBlocks(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--block-time", "50ms")
-	c := open(t, evm.Config{URL: n.WS, ChainID: n.ChainID})
+	c := open(t, evm.Config{URL: n.WS, ChainID: n.ChainID, Poll: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	blocks := 0

@@ -2,10 +2,8 @@ package evm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -63,24 +61,6 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 		case <-news:
 		}
 	}
-}
-
-// subscribe wakes whoever follows, if the endpoint can. It is no more than that: a
-// subscription that ends or never was is replaced by the poll.
-func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, stop func()) {
-	if !strings.HasPrefix(c.cfg.URL, "ws") {
-		return nil, func() {}
-	}
-	client, err := c.endpoint.dial(ctx)
-	if err != nil {
-		return nil, func() {}
-	}
-	heads := make(chan json.RawMessage, 64)
-	sub, err := client.EthSubscribe(ctx, heads, "newHeads")
-	if err != nil {
-		return nil, func() {}
-	}
-	return heads, sub.Unsubscribe
 }
 
 // look sees the head and the final block.
