@@ -127,6 +127,9 @@ func (w Where) String() string { return [...]string{"nowhere", "pooled", "includ
 type Sighting struct {
 	Where Where
 	Block Block // Included: in which, without its parent
+	// Failed says of an included one what it says of an Inclusion. It goes with Block: in
+	// another one the same call may have its effect.
+	Failed bool
 }
 
 // Inclusion is a transaction of one of our accounts in a block.

@@ -65,6 +65,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitWorthless", worthless},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},
+		{"ProbeFailed", probeFailed},
 		{"ProbeDropped", dropped},
 		{"Inclusions", inclusions},
 		{"InclusionsOfSubmitted", inclusionsOfSubmitted},

@@ -116,6 +116,27 @@ func probe(t *trial) {
 	}
 }
 
+// probeFailed: who learns of a transaction by a probe alone has to hear that it did nothing.
+func probeFailed(t *trial) {
+	bad := t.Bad
+	bad.Gas = t.BadGas
+	first := t.next(chain.Best)
+	attempts := t.prepare(
+		chain.Draft{Account: t.Funded, Index: first, Call: t.call()},
+		chain.Draft{Account: t.Funded, Index: first + 1, Call: bad},
+	)
+	t.submit(chain.Accepted, attempts...)
+	for _, s := range t.seen(chain.Pooled, attempts...) {
+		if s.Failed {
+			t.Error("it failed before it was in a block")
+		}
+	}
+	t.Mine()
+	if seen := t.seen(chain.Included, attempts...); seen[0].Failed || !seen[1].Failed {
+		t.Errorf("%+v, want the second to have failed", seen)
+	}
+}
+
 func dropped(t *trial) {
 	t.need(t.Drop != nil, "drop a transaction")
 	ours := t.attempts(1)[0]

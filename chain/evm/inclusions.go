@@ -159,6 +159,7 @@ func (r rawTransaction) sender() (common.Address, error) {
 
 type receipt struct {
 	Hash   common.Hash     `json:"transactionHash"`
+	Block  *common.Hash    `json:"blockHash"`
 	From   *common.Address `json:"from"`
 	Status *hexutil.Uint64 `json:"status"`
 }
