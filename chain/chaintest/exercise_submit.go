@@ -60,8 +60,8 @@ func gap(t *trial) {
 func worthless(t *trial) {
 	at := t.next(chain.Best)
 	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
-	if t.Elsewhere != nil {
-		t.submit(chain.Invalid, t.Elsewhere(at))
+	if t.Elsewhere != nil { // which says that the node is of another chain
+		t.submit(chain.Refused, t.Elsewhere(at))
 	}
 	if t.Broke != nil {
 		t.submit(chain.NoFunds, t.Broke())
