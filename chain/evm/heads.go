@@ -79,6 +79,9 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if head == nil {
 		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
 	}
+	if _, err := c.count("head", head.Number); err != nil {
+		return nil, err
+	}
 	c.quotes.notice(head)
 	if last, following := p.trail.Below(0); following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))

@@ -41,8 +41,12 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		case p.Block == nil || p.Number == nil:
 			seen[i].Where = chain.Pooled
 		default:
-			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: uint64(*p.Number), Hash: chain.Hash(*p.Block)}}
-			named[seen[i].Block.Number] = ""
+			number, err := c.count("block", *p.Number)
+			if err != nil {
+				return nil, err
+			}
+			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: number, Hash: chain.Hash(*p.Block)}}
+			named[number] = ""
 		}
 	}
 	if err := c.canonical(ctx, f, named); err != nil {
