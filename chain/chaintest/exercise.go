@@ -57,6 +57,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"NextFinalLagsBehind", nextFinal},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
+		{"PrepareFillerOfTooMuch", spacious},
 		{"PrepareRaises", raise},
 		{"SubmitBatch", batchOf},
 		{"SubmitTwice", twice},
