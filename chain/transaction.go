@@ -91,7 +91,8 @@ const (
 	// Invalid: the chain will never take these bytes.
 	Invalid
 	// Refused by this node for a reason of its own: a rate limit, a fee above what it was
-	// told to pass on, a gap that it does not queue. It is not in its pool; another node
+	// told to pass on, a gap that it does not queue, or that the bytes are for another chain,
+	// since it is not of the one they were signed for. It is not in its pool; another node
 	// may take it.
 	Refused
 )
@@ -127,6 +128,9 @@ func (w Where) String() string { return [...]string{"nowhere", "pooled", "includ
 type Sighting struct {
 	Where Where
 	Block Block // Included: in which, without its parent
+	// Failed says of an included one what it says of an Inclusion. It goes with Block: in
+	// another one the same call may have its effect.
+	Failed bool
 }
 
 // Inclusion is a transaction of one of our accounts in a block.

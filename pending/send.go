@@ -89,7 +89,7 @@ func (m *Machine) sighted(in Seen) {
 		switch sight.Where {
 		case chain.Included:
 			if s.in == nil || !s.streamed {
-				s.in = &Inclusion{Hash: a.Hash, Block: sight.Block}
+				s.in = &Inclusion{Hash: a.Hash, Block: sight.Block, Failed: sight.Failed}
 				s.retracted = false
 			}
 			// Not by the height alone: a node that has gone back may name a block that it had.

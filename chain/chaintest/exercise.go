@@ -57,6 +57,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"NextFinalLagsBehind", nextFinal},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
+		{"PrepareFillerOfTooMuch", spacious},
 		{"PrepareRaises", raise},
 		{"SubmitBatch", batchOf},
 		{"SubmitTwice", twice},
@@ -65,6 +66,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"SubmitWorthless", worthless},
 		{"ForeignOnOurIndex", foreignIndex},
 		{"Probe", probe},
+		{"ProbeFailed", probeFailed},
 		{"ProbeDropped", dropped},
 		{"Inclusions", inclusions},
 		{"InclusionsOfSubmitted", inclusionsOfSubmitted},
@@ -75,6 +77,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"HeadsResume", resume},
 		{"HeadsLostThread", lostThread},
 		{"HeadsFinal", finality},
+		{"HeadsFinalAtOnce", finalAtOnce},
 		{"Unreachable", unreachable},
 	} {
 		t.Run(part.name, func(t *testing.T) {

@@ -154,6 +154,26 @@ func finality(t *trial) {
 	}
 }
 
+// finalAtOnce: what is final already is told to whoever begins, before another block comes.
+func finalAtOnce(t *trial) {
+	t.need(t.Final != nil, "finalize")
+	turn, stop := t.heads(chain.Block{})
+	t.expect(turn, "+")
+	t.Mine()
+	b := t.expect(turn, "+")[0]
+	stop()
+	t.Final()
+	turn, stop = t.heads(chain.Block{})
+	defer stop()
+	now := turn()
+	for now.Kind != chain.Finalized {
+		now = turn()
+	}
+	if now.Block.Number != b.Number || now.Block.Hash != b.Hash {
+		t.Errorf("final is %v, want %v", now.Block, b)
+	}
+}
+
 func unreachable(t *trial) {
 	down := t.Down
 	_, err := down.Describe(t.ctx)

@@ -118,6 +118,21 @@ func refuse(t *trial) {
 	}
 }
 
+// spacious: what a slot was given to spend may be above what a block has today. Then
+// only a filler can use the slot up, and it must not ask for as much.
+func spacious(t *trial) {
+	d, err := t.Chain.Describe(t.ctx)
+	t.ok(err)
+	t.need(d.BlockGas > 0, "run out of gas")
+	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(chain.Best), Filler: true, Call: chain.Call{Gas: d.BlockGas + 1}})[0]
+	if s.Gas == 0 || s.Gas > d.BlockGas {
+		t.Errorf("a filler may spend %d gas, a block has %d", s.Gas, d.BlockGas)
+	}
+	t.submit(chain.Accepted, s)
+	t.Mine()
+	t.seen(chain.Included, s)
+}
+
 func raise(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)

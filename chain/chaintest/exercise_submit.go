@@ -60,8 +60,8 @@ func gap(t *trial) {
 func worthless(t *trial) {
 	at := t.next(chain.Best)
 	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
-	if t.Elsewhere != nil {
-		t.submit(chain.Invalid, t.Elsewhere(at))
+	if t.Elsewhere != nil { // which says that the node is of another chain
+		t.submit(chain.Refused, t.Elsewhere(at))
 	}
 	if t.Broke != nil {
 		t.submit(chain.NoFunds, t.Broke())
@@ -113,6 +113,27 @@ func probe(t *trial) {
 	none, err := t.Chain.Probe(t.ctx, nil)
 	if err != nil || len(none) != 0 {
 		t.Errorf("nothing probed: %v, %v", none, err)
+	}
+}
+
+// probeFailed: who learns of a transaction by a probe alone has to hear that it did nothing.
+func probeFailed(t *trial) {
+	bad := t.Bad
+	bad.Gas = t.BadGas
+	first := t.next(chain.Best)
+	attempts := t.prepare(
+		chain.Draft{Account: t.Funded, Index: first, Call: t.call()},
+		chain.Draft{Account: t.Funded, Index: first + 1, Call: bad},
+	)
+	t.submit(chain.Accepted, attempts...)
+	for _, s := range t.seen(chain.Pooled, attempts...) {
+		if s.Failed {
+			t.Error("it failed before it was in a block")
+		}
+	}
+	t.Mine()
+	if seen := t.seen(chain.Included, attempts...); seen[0].Failed || !seen[1].Failed {
+		t.Errorf("%+v, want the second to have failed", seen)
 	}
 }
 

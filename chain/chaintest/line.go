@@ -150,7 +150,7 @@ func (l *Line) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting
 	err := l.pass(ctx, "Probe", func() {
 		for i, h := range hashes {
 			if b := l.node.mined[h]; b != nil {
-				seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: b.Number, Hash: b.Hash}}
+				seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: b.Number, Hash: b.Hash}, Failed: b.failed(h)}
 			} else if l.node.pool.has(h) {
 				seen[i].Where = chain.Pooled
 			}
@@ -193,6 +193,11 @@ func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.
 		err = fmt.Errorf("%w: block %v", chain.ErrNotFound, at.Hash)
 	}
 	return ours, err
+}
+
+// failed says that one of its transactions had no effect.
+func (b *block) failed(h chain.Hash) bool {
+	return slices.ContainsFunc(b.txs, func(tx included) bool { return tx.failed && tx.signed.Hash == h })
 }
 
 // of lists the transactions that the accounts sent.

@@ -55,7 +55,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	case p.has(signed.Hash):
 		return chain.Outcome{Verdict: chain.Known, Text: "already known"}
 	case tx.Chain != p.node.cfg.ID:
-		return chain.Outcome{Verdict: chain.Invalid, Text: "invalid chain id"}
+		return chain.Outcome{Verdict: chain.Refused, Text: "invalid chain id"}
 	case tx.Gas > p.node.cfg.BlockGas || tx.Gas < tx.needs():
 		return chain.Outcome{Verdict: chain.Invalid, Text: "gas out of range"}
 	case tx.Tip.Cmp(big.NewInt(p.node.cfg.MinTip)) < 0:

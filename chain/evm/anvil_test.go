@@ -147,7 +147,7 @@ func TestAnvilTexts(t *testing.T) {
 	say("little gas", chain.Invalid, sign(func(tx *types.DynamicFeeTx) { tx.Nonce, tx.Gas = 1, 1 }))
 	say("value", chain.NoFunds, sign(func(tx *types.DynamicFeeTx) { tx.Nonce, tx.Value = 1, gwei(1<<60) }))
 	say("tip above the price", chain.Invalid, sign(func(tx *types.DynamicFeeTx) { tx.Nonce, tx.GasTipCap = 1, gwei(100) }))
-	say("another chain", chain.Invalid, sign(func(tx *types.DynamicFeeTx) { tx.Nonce, tx.ChainID = 1, gwei(1) }))
+	say("another chain", chain.Refused, sign(func(tx *types.DynamicFeeTx) { tx.Nonce, tx.ChainID = 1, gwei(1) }))
 	say("nonsense", chain.Invalid, []byte{2, 3})
 }
 

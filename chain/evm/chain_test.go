@@ -84,12 +84,25 @@ func TestFinalByDepth(t *testing.T) {
 	if b := <-final; b.Number != 2 {
 		t.Errorf("block 2 never became final, but %v", b)
 	}
+	// Whoever begins now, as a successor does, has it at once.
+	for turn, err := range open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Depth: 2}).Heads(ctx, chain.Block{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Finalized {
+			if turn.Block.Number != 2 {
+				t.Errorf("final is %v, want block 2", turn.Block)
+			}
+			break
+		}
+	}
 }
 
+// A subscription says when to look, long before the poll would.
 func TestTimedBlocks(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--block-time", "50ms")
-	c := open(t, evm.Config{URL: n.WS, ChainID: n.ChainID})
+	c := open(t, evm.Config{URL: n.WS, ChainID: n.ChainID, Poll: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	blocks := 0

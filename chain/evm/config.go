@@ -29,7 +29,7 @@ type Config struct {
 	// Signers sign, each for one account.
 	Signers []Signer
 	// Depth below the head at which a block is final; 0: as the chain says, or 64
-	// blocks if it says nothing.
+	// blocks if it says nothing. Less than 4096, which is as many as are remembered.
 	Depth uint64
 	// Timeout of one request; 10 s unless given.
 	Timeout time.Duration
@@ -67,6 +67,9 @@ func (c Config) Validate() error {
 		} else {
 			seen[a] = true
 		}
+	}
+	if c.Depth >= remembered {
+		faults = append(faults, fmt.Errorf("final %d blocks below the head: only %d are remembered, use a smaller depth", c.Depth, remembered))
 	}
 	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxPending < 0 {
 		faults = append(faults, errors.New("a time or a limit is below zero"))

@@ -168,8 +168,11 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 	var next hexutil.Uint64
 	if at == chain.Final && f.tagged {
 		calls := []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "finalized"}, Result: &next}}
-		if err := c.batch(ctx, calls); err != nil || calls[0].Error == nil {
-			return uint64(next), err
+		if err := c.batch(ctx, calls); err != nil {
+			return 0, err
+		}
+		if calls[0].Error == nil {
+			return c.count("next index", next)
 		}
 	}
 	if at == chain.Final { // in two steps: clients differ in what they answer before a block is final
@@ -177,8 +180,10 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 			return 0, err
 		}
 	}
-	err = c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}})
-	return uint64(next), err
+	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}}); err != nil {
+		return 0, err
+	}
+	return c.count("next index", next)
 }
 
 // finalTag names the last final block as calls want it; before there is one, that is

@@ -2,10 +2,8 @@ package evm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -13,6 +11,12 @@ import (
 
 	"github.com/conchhq/conch/chain"
 )
+
+// path is where one who follows has got to.
+type path struct {
+	trail *chain.Trail
+	asked chain.Hash // the head for which the node has said what is final by depth
+}
 
 // Heads implements chain.Chain.
 func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
@@ -31,13 +35,13 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 	if err != nil {
 		return err
 	}
-	trail := chain.NewTrail(remembered, c.memory.Thread(from)...)
+	p := &path{trail: chain.NewTrail(remembered, c.memory.Thread(from)...)}
 	news, stop := c.subscribe(ctx)
 	defer stop()
 	poll := time.NewTicker(c.cfg.Poll)
 	defer poll.Stop()
 	for {
-		turns, err := c.look(ctx, f, trail)
+		turns, err := c.look(ctx, f, p)
 		if err != nil {
 			c.forget() // another node may answer by now, which can less
 			return err
@@ -59,26 +63,8 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 	}
 }
 
-// subscribe wakes whoever follows, if the endpoint can. It is no more than that: a
-// subscription that ends or never was is replaced by the poll.
-func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, stop func()) {
-	if !strings.HasPrefix(c.cfg.URL, "ws") {
-		return nil, func() {}
-	}
-	client, err := c.endpoint.dial(ctx)
-	if err != nil {
-		return nil, func() {}
-	}
-	heads := make(chan json.RawMessage, 64)
-	sub, err := client.EthSubscribe(ctx, heads, "newHeads")
-	if err != nil {
-		return nil, func() {}
-	}
-	return heads, sub.Unsubscribe
-}
-
 // look sees the head and the final block.
-func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.Turn, error) {
+func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error) {
 	var head, final *header
 	calls := []rpc.BatchElem{f.asked("latest", &head)}
 	if f.tagged {
@@ -93,22 +79,50 @@ func (c *Chain) look(ctx context.Context, f facts, trail *chain.Trail) ([]chain.
 	if head == nil {
 		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
 	}
+	if _, err := c.count("head", head.Number); err != nil {
+		return nil, err
+	}
 	c.quotes.notice(head)
-	if last, following := trail.Below(0); following && uint64(head.Number) > last.Number+1 {
+	if last, following := p.trail.Below(0); following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
-	turns, err := trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.header(ctx, h) })
+	turns, err := p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.header(ctx, h) })
 	if err != nil {
 		return nil, err
 	}
 	named := final.block()
 	if !f.tagged {
-		named, _ = trail.Below(f.depth)
+		if named, err = c.deep(ctx, f, p, head.block()); err != nil {
+			return nil, err
+		}
 	}
 	if named.Hash == "" {
 		return turns, nil
 	}
-	return append(turns, trail.Final(named)...), nil
+	return append(turns, p.trail.Final(named)...), nil
+}
+
+// deep is the block that is final by its depth. The heads seen reach down to it only
+// after as many blocks as that, and a line may break more often; until then it is asked
+// for by its number, once with each head: in the best chain, and as deep as that, it is
+// as final as one that was followed. A node that does not give it is asked again.
+func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (chain.Block, error) {
+	if b, reached := p.trail.Below(f.depth); reached {
+		return b, nil
+	}
+	if head.Number < f.depth || p.asked == head.Hash {
+		return chain.Block{}, nil
+	}
+	var b *header
+	calls := []rpc.BatchElem{f.asked(hexutil.EncodeUint64(head.Number-f.depth), &b)}
+	if err := c.batch(ctx, calls); err != nil {
+		return chain.Block{}, err
+	}
+	if b == nil || uint64(b.Number) != head.Number-f.depth {
+		return chain.Block{}, nil
+	}
+	p.asked = head.Hash
+	return b.block(), nil
 }
 
 // prefetch remembers the blocks between, so that the way back is not one request a

@@ -94,7 +94,11 @@ func (c *Chain) number(ctx context.Context, ours []chain.Inclusion, which []int)
 		if found[i] == nil {
 			return fmt.Errorf("%w: transaction %v, though its receipt is there", chain.ErrNotFound, ours[w].Hash)
 		}
-		ours[w].Index = uint64(found[i].Nonce)
+		index, err := c.count("index", found[i].Nonce)
+		if err != nil {
+			return err
+		}
+		ours[w].Index = index
 	}
 	return nil
 }
@@ -111,6 +115,9 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	if b == nil {
 		return chain.Block{}, nil, fmt.Errorf("%w: block %v", chain.ErrNotFound, name)
 	}
+	if _, err := c.count("block", b.Number); err != nil {
+		return chain.Block{}, nil, err
+	}
 	wanted := map[chain.Account]bool{}
 	for _, a := range accounts {
 		wanted[a] = true
@@ -121,9 +128,15 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 		if err != nil {
 			return chain.Block{}, nil, fmt.Errorf("block %v: %w", name, err)
 		}
-		if a := chain.Account(from[:]); wanted[a] {
-			ours = append(ours, chain.Inclusion{Account: a, Index: uint64(raw.tx.Nonce), Hash: chain.Hash(raw.tx.Hash[:])})
+		a := chain.Account(from[:])
+		if !wanted[a] {
+			continue
 		}
+		index, err := c.count("index", raw.tx.Nonce)
+		if err != nil {
+			return chain.Block{}, nil, err
+		}
+		ours = append(ours, chain.Inclusion{Account: a, Index: index, Hash: chain.Hash(raw.tx.Hash[:])})
 	}
 	return b.block(), ours, nil
 }
@@ -159,6 +172,7 @@ func (r rawTransaction) sender() (common.Address, error) {
 
 type receipt struct {
 	Hash   common.Hash     `json:"transactionHash"`
+	Block  *common.Hash    `json:"blockHash"`
 	From   *common.Address `json:"from"`
 	Status *hexutil.Uint64 `json:"status"`
 }

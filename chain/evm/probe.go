@@ -41,8 +41,12 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		case p.Block == nil || p.Number == nil:
 			seen[i].Where = chain.Pooled
 		default:
-			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: uint64(*p.Number), Hash: chain.Hash(*p.Block)}}
-			named[seen[i].Block.Number] = ""
+			number, err := c.count("block", *p.Number)
+			if err != nil {
+				return nil, err
+			}
+			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: number, Hash: chain.Hash(*p.Block)}}
+			named[number] = ""
 		}
 	}
 	if err := c.canonical(ctx, f, named); err != nil {
@@ -53,7 +57,35 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 			seen[i] = chain.Sighting{}
 		}
 	}
+	if err := c.effects(ctx, hashes, seen); err != nil {
+		return nil, err
+	}
 	return seen, nil
+}
+
+// effects fills in which of the transactions that were found in a block had none. Only a
+// receipt says so, and one of another block says it of that block: then the chain has
+// changed meanwhile, and all has to be asked for again.
+func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.Sighting) error {
+	var at []int
+	var in []chain.Inclusion
+	for i, s := range seen {
+		if s.Where == chain.Included {
+			at, in = append(at, i), append(in, chain.Inclusion{Hash: hashes[i]})
+		}
+	}
+	receipts, err := c.receipts(ctx, in)
+	if err != nil {
+		return err
+	}
+	for i, r := range receipts {
+		s := &seen[at[i]]
+		if r == nil || r.Status == nil || r.Block == nil || chain.Hash(r.Block[:]) != s.Block.Hash {
+			return fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in[i].Hash, s.Block.Hash)
+		}
+		s.Failed = *r.Status == 0
+	}
+	return nil
 }
 
 // canonical fills in the hashes of the blocks at these heights of the best chain; none

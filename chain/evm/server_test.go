@@ -119,6 +119,36 @@ func TestSubmitWithHoles(t *testing.T) {
 	}
 }
 
+// What is signed carries the chain ID that is configured, so who calls it wrong is a node
+// of another chain: nothing is concluded about the transaction, and nobody goes on
+// with what was known of the endpoint.
+func TestSubmitToAnotherChain(t *testing.T) {
+	t.Parallel()
+	asked, sent, other := 0, 0, false
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		switch {
+		case method == "eth_sendRawTransaction" && !other:
+			return hexutil.Bytes("h")
+		case method == "eth_sendRawTransaction":
+			sent++
+			return errors.New("invalid sender: invalid chain id for signer: have 1337 want 1")
+		case method == "eth_chainId":
+			if asked++; other {
+				return "0x1"
+			}
+		}
+		return healthy(method, params)
+	})})
+	send(t, c, []chain.Signed{{Hash: "h"}}, chain.Accepted)
+	other, asked = true, 0
+	for range 2 {
+		send(t, c, []chain.Signed{{Hash: "h"}}, chain.Refused)
+	}
+	if sent != 1 || asked == 0 {
+		t.Errorf("sent %d times to another chain, asked %d times which it is", sent, asked)
+	}
+}
+
 // A node that takes the bytes and says nothing in time has maybe taken them.
 func TestTimeoutIsUnknown(t *testing.T) {
 	t.Parallel()
@@ -198,8 +228,8 @@ func TestSubmitInParts(t *testing.T) {
 func TestConfigFaults(t *testing.T) {
 	t.Parallel()
 	k := evm.Hold(newKey(t))
-	_, err := evm.New(evm.Config{URL: "ftp://user:hunter2@127.0.0.1/" + secretPath, Signers: []evm.Signer{k, k}, Poll: -1})
-	for _, says := range []string{`scheme is "ftp"`, "chain ID is missing", "two signers for", "below zero"} {
+	_, err := evm.New(evm.Config{URL: "ftp://user:hunter2@127.0.0.1/" + secretPath, Signers: []evm.Signer{k, k}, Poll: -1, Depth: 4096})
+	for _, says := range []string{`scheme is "ftp"`, "chain ID is missing", "two signers for", "below zero", "4096 blocks below the head"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v does not say %q", err, says)
 		}

@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // empties its cache.)
 func TestABlockThatIsNotInTheChain(t *testing.T) {
 	t.Parallel()
-	right, gone := hexutil.Bytes(make([]byte, 32)), hexutil.Bytes(strings.Repeat("x", 32))
+	right, gone := make(hexutil.Bytes, 32), hexutil.Bytes(strings.Repeat("x", 32))
 	placed := func(hash hexutil.Bytes, number string) any {
 		return map[string]any{"blockHash": hash, "blockNumber": number}
 	}
@@ -29,6 +30,8 @@ func TestABlockThatIsNotInTheChain(t *testing.T) {
 				"in": placed(right, "0x0"), "gone": placed(gone, "0x0"), "ahead": placed(gone, "0x9"),
 				"pooled": map[string]any{"blockHash": nil, "blockNumber": nil}, "nowhere": nil,
 			}[string(hash)]
+		case method == "eth_getTransactionReceipt" && string(params[0]) == `"0x696e"`: // in
+			return map[string]any{"transactionHash": make(hexutil.Bytes, 32), "blockHash": right, "status": "0x0"}
 		case method == "eth_getBlockByNumber" && string(params[0]) == `"0x9"`:
 			return nil
 		}
@@ -40,8 +43,40 @@ func TestABlockThatIsNotInTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []chain.Where{chain.Included, chain.Nowhere, chain.Nowhere, chain.Pooled, chain.Nowhere} {
-		if seen[i].Where != want || want == chain.Nowhere && seen[i].Block.Hash != "" {
+		if seen[i].Where != want || want == chain.Nowhere && seen[i].Block.Hash != "" || seen[i].Failed != (want == chain.Included) {
 			t.Errorf("%s: %+v, want %v", hashes[i], seen[i], want)
+		}
+	}
+}
+
+// Whether a call had an effect is said by the receipt of that block alone; while there is
+// none, nothing is said of the transaction at all.
+func TestAReceiptOfAnotherBlock(t *testing.T) {
+	t.Parallel()
+	right, other := make(hexutil.Bytes, 32), hexutil.Bytes(strings.Repeat("x", 32))
+	for name, c := range map[string]struct {
+		receipt any
+		want    error
+	}{
+		"of that block":    {map[string]any{"transactionHash": right, "blockHash": right, "status": "0x1"}, nil},
+		"of another block": {map[string]any{"transactionHash": right, "blockHash": other, "status": "0x1"}, chain.ErrNotFound},
+		"of no block":      {map[string]any{"transactionHash": right, "blockHash": nil, "status": "0x1"}, chain.ErrNotFound},
+		"without a status": {map[string]any{"transactionHash": right, "blockHash": right, "root": right}, chain.ErrNotFound},
+		"none":             {nil, chain.ErrNotFound},
+		"no answer":        {errHush, chain.ErrUnreachable},
+	} {
+		driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+			switch method {
+			case "eth_getTransactionByHash":
+				return map[string]any{"blockHash": right, "blockNumber": "0x0"}
+			case "eth_getTransactionReceipt":
+				return c.receipt
+			}
+			return healthy(method, params)
+		})})
+		seen, err := driver.Probe(t.Context(), []chain.Hash{chain.Hash(right)})
+		if !errors.Is(err, c.want) || (err == nil) != (len(seen) == 1) {
+			t.Errorf("%s: %+v, %v, want %v", name, seen, err, c.want)
 		}
 	}
 }

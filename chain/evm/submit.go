@@ -71,6 +71,9 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		switch {
 		case ok:
 			outcomes[i] = chain.Outcome{Verdict: judge(code, text), Text: text}
+			if outcomes[i].Verdict == chain.Refused && foreign(text) {
+				c.forget() // whoever asks next is told which chain it is
+			}
 		case call.Error != nil:
 			outcomes[i].Text = c.endpoint.fail(call.Method, call.Error).Error()
 		case !bytes.Equal(*hash, []byte(attempts[i].Hash)):

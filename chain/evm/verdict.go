@@ -77,12 +77,20 @@ var sayings = []saying{
 	{"insufficient balance", chain.NoFunds},
 	{"exceeds account balance", chain.NoFunds},
 	{"doesn't have enough funds", chain.NoFunds},
-	// Never.
+}
+
+// elsewhere is what a node of another chain says. What is signed here carries the chain
+// ID that is configured, whoever signed it, so it says nothing of the transaction. They
+// come before never: to go-ethereum it is the sender that is invalid then.
+var elsewhere = []saying{
+	{"chain id", chain.Refused},
+	{"chainid", chain.Refused},
+	{"signed for another chain", chain.Refused},
+}
+
+// never is what no time and no other node changes.
+var never = []saying{
 	{"invalid sender", chain.Invalid},
-	{"invalid chain id", chain.Invalid},
-	{"chain id", chain.Invalid},
-	{"chainid", chain.Invalid},
-	{"signed for another chain", chain.Invalid},
 	{"only replay-protected", chain.Invalid},
 	{"exceeds block gas limit", chain.Invalid},
 	{"gas limit too high", chain.Invalid},
@@ -106,14 +114,30 @@ var sayings = []saying{
 // judge reads what a node said to an attempt. What it does not know is Unknown, which
 // costs a second look and never a transaction.
 func judge(code int, text string) chain.Verdict {
-	said := strings.ToLower(text)
-	for _, s := range sayings {
-		if strings.Contains(said, s.words) {
-			return s.verdict
-		}
+	if v, known := find(text, sayings, elsewhere, never); known {
+		return v
 	}
 	if code == -32005 || code == 429 { // limit exceeded, in EIP-1474 and among providers
 		return chain.Refused
 	}
 	return chain.Unknown
+}
+
+// foreign tells whether a node refused for being of another chain.
+func foreign(text string) bool {
+	_, is := find(text, elsewhere)
+	return is
+}
+
+// find looks for the first saying that is part of a text.
+func find(text string, tables ...[]saying) (v chain.Verdict, known bool) {
+	text = strings.ToLower(text)
+	for _, table := range tables {
+		for _, s := range table {
+			if strings.Contains(text, s.words) {
+				return s.verdict, true
+			}
+		}
+	}
+	return chain.Unknown, false
 }

@@ -1,0 +1,99 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// counter is a node whose every count is the same; it has one block with one transaction
+// of that index.
+type counter struct {
+	count    string
+	untagged bool // says nothing of what is final
+}
+
+var (
+	counted = make(hexutil.Bytes, 32) // the hash of all that it has
+	sender  = make(hexutil.Bytes, 20)
+)
+
+func (n counter) say(method string, params []json.RawMessage) any {
+	tx := map[string]any{"hash": counted, "from": sender, "nonce": n.count, "blockHash": counted, "blockNumber": n.count}
+	switch {
+	case method == "eth_getTransactionCount":
+		return n.count
+	case method == "eth_blockNumber":
+		return "0x9"
+	case method == "eth_getTransactionByHash":
+		return tx
+	case method == "eth_sendRawTransaction":
+		return hexutil.Bytes("h")
+	case method == "eth_getTransactionReceipt":
+		return map[string]any{"transactionHash": counted, "from": sender, "blockHash": counted, "status": "0x1"}
+	case method == "eth_getBlockReceipts":
+		return []any{n.say("eth_getTransactionReceipt", nil)}
+	case method == "eth_getBlockByNumber" && string(params[0]) == `"finalized"` && n.untagged:
+		return errors.New("no such tag")
+	case method == "eth_getBlockByNumber", method == "eth_getBlockByHash":
+		block, _ := healthy("eth_getBlockByNumber", nil).(map[string]any)
+		block["number"], block["transactions"] = n.count, []any{tx}
+		return block
+	}
+	return healthy(method, params)
+}
+
+// A count that no chain has is no answer: stored it would be below zero, and the machine
+// gives no index away below the highest that it was ever told.
+func TestAbsurdCounts(t *testing.T) {
+	t.Parallel()
+	block, a := chain.Block{Hash: chain.Hash(counted)}, chain.Account(sender)
+	for name, ask := range map[string]func(tagged, untagged *evm.Chain) error{
+		"next": func(c, _ *evm.Chain) error {
+			_, err := c.Next(t.Context(), a, chain.Best)
+			return err
+		},
+		"next, final by tag": func(c, _ *evm.Chain) error {
+			_, err := c.Next(t.Context(), a, chain.Final)
+			return err
+		},
+		"next, final by depth": func(_, c *evm.Chain) error {
+			_, err := c.Next(t.Context(), a, chain.Final)
+			return err
+		},
+		"an index in a block": func(c, _ *evm.Chain) error {
+			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
+			return err
+		},
+		"an index beside a receipt": func(c, _ *evm.Chain) error {
+			c.Submit(t.Context(), []chain.Signed{{Hash: "h"}})
+			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
+			return err
+		},
+		"the block of a probe": func(c, _ *evm.Chain) error {
+			_, err := c.Probe(t.Context(), []chain.Hash{chain.Hash(counted)})
+			return err
+		},
+		"a head": func(c, _ *evm.Chain) error {
+			for _, err := range c.Heads(t.Context(), chain.Block{}) {
+				return err
+			}
+			return nil
+		},
+	} {
+		for count, want := range map[string]error{
+			"0x7fffffffffffffff": nil, "0x8000000000000000": chain.ErrAnswer, "0xffffffffffffffff": chain.ErrAnswer,
+		} {
+			tagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count}.say)})
+			untagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count, untagged: true}.say), Depth: 1})
+			if err := ask(tagged, untagged); !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("%s: of %s it says %v, want %v", name, count, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package evm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// tower is a chain that says nothing of what is final. Each of its heads is there for
+// some looks, then comes the next.
+type tower struct {
+	mu    sync.Mutex
+	heads []head
+	hides uint64 // the number of a block that it does not give
+	looks int
+	asked map[uint64]int // how often for a block by its number
+}
+
+// head is a height, and the height from which on the blocks are others; 0: none.
+type head struct{ height, fork uint64 }
+
+// stay is how many looks a head is there for: more than one, so that it is seen that
+// nothing is asked twice.
+const stay = 5
+
+func (w *tower) head() head { return w.heads[min(w.looks/stay, len(w.heads)-1)] }
+
+func (w *tower) say(method string, params []json.RawMessage) any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.head()
+	switch {
+	case method == "eth_getBlockByHash":
+		var hash hexutil.Bytes
+		_ = json.Unmarshal(params[0], &hash)
+		if n := new(big.Int).SetBytes(hash[1:]).Uint64() - 1; hash[0] == 0 {
+			return block(n, head{height: now.height})
+		}
+		return nil // nobody goes back on the other branch
+	case method != "eth_getBlockByNumber":
+		return healthy(method, params)
+	case string(params[0]) == `"latest"`:
+		w.looks++
+		return block(now.height, now)
+	}
+	var n hexutil.Uint64
+	if json.Unmarshal(params[0], &n) != nil {
+		return fmt.Errorf("invalid block tag %s", params[0])
+	}
+	if w.asked[uint64(n)]++; uint64(n) > now.height || uint64(n) == w.hides {
+		return nil
+	}
+	return block(uint64(n), now)
+}
+
+func block(n uint64, on head) map[string]any {
+	hash := func(height uint64) hexutil.Bytes {
+		h := new(big.Int).SetUint64(height + 1).FillBytes(make([]byte, 32))
+		if on.fork > 0 && height >= on.fork {
+			h[0] = 1
+		}
+		return h
+	}
+	return map[string]any{
+		"number": hexutil.Uint64(n), "hash": hash(n), "parentHash": hash(n - 1), "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7",
+	}
+}
+
+// Who begins to follow a chain that is final by depth need not first see as many blocks
+// as that is deep: a line that breaks more often than that would never see one final.
+func TestFinalByDepthFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		heads []head
+		hides uint64
+		want  string
+	}{
+		"at once":                   {heads: []head{{height: 1000}}, want: "+1000 =988"},
+		"with each head":            {heads: []head{{height: 1000}, {height: 1001}, {height: 1002}}, want: "+1000 =988 +1001 =989 +1002 =990"},
+		"and then as it was":        {heads: []head{{height: 1000}, {height: 1013}}, want: "+1000 =988 " + rising(1001, 1013) + "=1001"},
+		"a sibling of the head":     {heads: []head{{height: 1000}, {1000, 1000}, {1001, 1000}}, want: "+1000 =988 -1000 +1000' +1001' =989"},
+		"the head goes back":        {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, want: "+1000 =988 -1000 +1000 +1001 =989"},
+		"not as high as it is deep": {heads: []head{{height: 11}, {height: 13}}, want: "+11 +12 +13 =1"},
+		"a block that is not known": {heads: []head{{height: 1000}, {height: 1001}}, hides: 988, want: "+1000 +1001 =989"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &tower{heads: c.heads, hides: c.hides, asked: map[uint64]int{}}
+			got := turns(t, open(t, evm.Config{ChainID: 1337, Depth: 12, URL: serve(t, w.say)}), len(strings.Fields(c.want)))
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for n, times := range w.asked {
+				if times > len(c.heads) && n != c.hides {
+					t.Errorf("block %d was asked for %d times under %d heads", n, times, len(c.heads))
+				}
+			}
+		})
+	}
+}
+
+func rising(from, to int) (said string) {
+	for n := from; n <= to; n++ {
+		said += fmt.Sprintf("+%d ", n)
+	}
+	return said
+}
+
+// turns writes so many of them; a block of another branch has a dash.
+func turns(t *testing.T, c *evm.Chain, count int) string {
+	t.Helper()
+	var said []string
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for turn, err := range c.Heads(ctx, chain.Block{}) {
+		if err != nil {
+			t.Fatalf("%v after %s", err, strings.Join(said, " "))
+		}
+		one := fmt.Sprintf("%s%d", map[chain.TurnKind]string{chain.Applied: "+", chain.Reverted: "-", chain.Finalized: "="}[turn.Kind], turn.Block.Number)
+		if turn.Block.Hash[0] == 1 {
+			one += "'"
+		}
+		if said = append(said, one); len(said) == count {
+			break
+		}
+	}
+	return strings.Join(said, " ")
+}

@@ -1,0 +1,34 @@
+package pending
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// A successor learns of what was mined while nobody led by a look alone: that the call
+// had no effect has to be stored then, since no turn of the chain will say it again.
+func TestSightedFailure(t *testing.T) {
+	t.Parallel()
+	now := fence.Instant(time.Hour)
+	m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, Retry: time.Second, Patience: time.Hour})
+	m.Step(now, Tick{})
+	m.Step(now, Loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
+	block := chain.Block{Number: 3, Hash: "3"}
+	saw := func(name string, failed bool) Sight {
+		return Sight{Index: index(name), Hash: chain.Hash(name), Sighting: chain.Sighting{Where: chain.Included, Block: block, Failed: failed}}
+	}
+	stored := map[chain.Hash]bool{}
+	for _, a := range m.Step(now, Seen{Sights: []Sight{saw("0a", true), saw("1a", false)}}) {
+		if save, is := a.(Save); is {
+			for _, c := range save.Changes {
+				stored[c.Hash] = c.Failed
+			}
+		}
+	}
+	if len(stored) != 2 || !stored["0a"] || stored["1a"] {
+		t.Errorf("stored %v, want both, and that 0a failed", stored)
+	}
+}
