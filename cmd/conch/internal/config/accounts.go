@@ -54,6 +54,9 @@ type Account struct {
 // DefaultSignerMethod is how web3signer and clef's relatives are asked.
 const DefaultSignerMethod = "eth_signTransaction"
 
+// mostFinality is less than the number of blocks that a driver remembers.
+const mostFinality = 4095
+
 // addressBytes is how long an address of an EVM chain is.
 const addressBytes = 20
 
@@ -196,6 +199,9 @@ func (d *decoder) validateChains(c Config) {
 		// A URL may hold a secret and is never repeated.
 		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
 			d.fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
+		}
+		if one.Finality > mostFinality {
+			d.fault(place+".finality", "%d blocks are more than are remembered: write %d at most", one.Finality, mostFinality)
 		}
 		if one.ChainID == 0 {
 			d.fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")

@@ -78,6 +78,7 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"a chain twice", db + mainnet + mainnet + payer, kept, []string{`chains[1].name: "main" is the name of chains[0]`}},
 		{"a chain without a name", db + strings.Replace(mainnet, "name = \"main\"\n", "", 1) + payer, kept, []string{"chains[0]: has no name"}},
 		{"no URL", db + strings.Replace(mainnet, "https://", "htps://", 1) + payer, kept, []string{"chains[0].url: is not a URL"}},
+		{"finality", db + mainnet + "finality = 4096\n" + payer, kept, []string{"chains[0].finality: 4096", "4095 at most"}},
 		{"finality", db + mainnet + "finality = -1\n" + payer, kept, []string{"chains[0].finality: -1"}},
 		{"unknown key", db + mainnet + payer + "key_store = \"x\"\n", kept, []string{"line 13, accounts[0].key_store", `"keystore"`}},
 		{"nothing to sign with", db + mainnet + "[[accounts]]\nname = \"x\"\nchain = \"main\"\n", kept, []string{"line 8, accounts[0]: has nothing to sign with"}},
