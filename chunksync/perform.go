@@ -41,7 +41,9 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 	if err == nil {
 		return in
 	}
-	l.drop(peer)
+	if _, offered := a.(Offer); offered {
+		l.drop(peer) // nothing else is under way to it; of a Send that failed others still are
+	}
 	if errors.Is(err, ErrDamaged) {
 		l.end(err) // a follower is whole, and will have this node made whole again
 		return Deposed{}
