@@ -2,9 +2,12 @@ package chunksync
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // disk is the folder of one store:
@@ -136,6 +139,34 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	return all, nil
 }
 
+// chunk reads and verifies. ErrDamaged: it is gone, can not be read or has other bytes.
+// Another error says nothing of the chunk: too many files are open, say.
+func (d disk) chunk(h Hash) ([]byte, error) {
+	damaged := func(why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }
+	f, err := os.Open(d.path(chunkFolder, h.String()))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) {
+		return nil, damaged(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, ChunkSize+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, damaged(err)
+	}
+	if HashOf(data) != h {
+		return nil, damaged(errNotThis)
+	}
+	return data, nil
+}
+
+// remove is done also if there was nothing.
 func (d disk) remove(h Hash) error {
-	return d.do("remove", h.String(), func() error { return os.Remove(d.path(chunkFolder, h.String())) })
+	return d.do("remove", h.String(), func() error {
+		err := os.Remove(d.path(chunkFolder, h.String()))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
 }

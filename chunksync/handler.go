@@ -156,8 +156,11 @@ func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("%v", err)
 	}
 	chunk, err := m.cfg.Store.chunk(h)
-	if err != nil {
+	if errors.Is(err, ErrDamaged) {
 		return &requestError{http.StatusNotFound, err.Error()}
+	}
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(chunk)))

@@ -181,15 +181,3 @@ func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
 	}
 	return s.add(h, chunk)
 }
-
-// discard gives up a chunk whose bytes have changed on the disk: the leader's next
-// offer finds it missing.
-func (s *Store) discard(h Hash) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, there := s.have[h]; !there || s.broken != nil {
-		return s.broken // the folder may be another process's by now
-	}
-	delete(s.have, h)
-	return s.disk.remove(h)
-}
