@@ -42,8 +42,9 @@
 //     bytes have that name.
 //   - Content is down on the disk before its name, names before the catalog, the promise
 //     before both. Then kill -9, at any instant, leaves the old catalog or the new one.
-//   - What no catalog names is swept after each commit, but not what is being read,
-//     written or pushed.
+//   - What no catalog names is swept after each commit and before the content of the next
+//     is asked for, and what an upload leaves that broke off at once; but nothing that is
+//     being read, written or pushed.
 //   - Names are keys in the catalog and nothing on the disk.
 //
 // # What a write promises
@@ -75,7 +76,7 @@
 //	the leader dies in a push      the successor shows the complete old or the complete new file
 //	the leader is stopped          its successor goes on; when it wakes it is refused and follows
 //	too few can be heard           nobody writes, reads go on: ErrTakingOver
-//	a disk is full                 that node stays behind, the leader tries again
+//	a disk is full                 that node stays behind, the leader tries again; what is not named makes room
 //	a follower's chunk rots        it is noticed when it is read, never served, and pushed again
 //	a chunk of the leader rots     once that is noticed it resigns, and is made whole by its successor
 //	the folder has other files     Open refuses: to begin anew would forget a promise

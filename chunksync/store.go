@@ -3,9 +3,7 @@ package chunksync
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"time"
 )
@@ -26,9 +24,9 @@ type Store struct {
 	catalog Catalog
 	asOf    time.Time
 	have    map[Hash]struct{}
-	pins    map[Hash]int
-	offered map[Hash]struct{} // of the catalog that is on its way; nil: none is
-	waiting bool              // something was not swept because it was in use
+	named   map[Hash]struct{} // by the catalog
+	offered map[Hash]struct{} // by the one that is on its way; nil: none is
+	pins    map[Hash]int      // of what is read, written or sent
 	dirty   bool              // chunks were placed since their folder was settled
 	broken  error
 }
@@ -89,7 +87,7 @@ func (s *Store) load() error {
 			s.asOf = info.ModTime() // when it was last known to be the leader's
 		}
 	}
-	s.keeper.Held = s.catalog.Version()
+	s.keeper.Held, s.named = s.catalog.Version(), s.catalog.chunks()
 	s.have, err = s.disk.chunks()
 	return err
 }
@@ -150,46 +148,4 @@ func (s *Store) missingOf(c Catalog, most int) (missing []Hash) {
 		}
 	}
 	return missing
-}
-
-// pin keeps chunks from being swept until the answer is called.
-func (s *Store) pin(chunks ...Hash) (unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pinned(chunks)
-}
-
-// pinned is pin for a caller that holds mu: it has looked, and nothing is swept between.
-// What a sweep left behind because of the pins goes with them.
-func (s *Store) pinned(chunks []Hash) (unpin func()) {
-	for _, h := range chunks {
-		s.pins[h]++
-	}
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, h := range chunks {
-			if s.pins[h]--; s.pins[h] == 0 {
-				delete(s.pins, h)
-			}
-		}
-		if s.waiting && s.broken == nil {
-			s.sweep()
-		}
-	})
-}
-
-// current is the catalog, its content pinned.
-func (s *Store) current() (c Catalog, unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.catalog.chunks())))
-}
-
-// want pins all content of a catalog and lists what of it is not here.
-func (s *Store) want(c Catalog) (missing []Hash, unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := c.chunks()
-	return s.missingOf(c, len(all)), s.pinned(slices.Collect(maps.Keys(all)))
 }
