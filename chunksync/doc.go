@@ -38,6 +38,8 @@
 //   - A new leader asks the others for that promise and for what they hold, and begins
 //     with the newest it finds, under (its epoch, 0). It has asked enough of them when
 //     no acknowledged write can have been missed: len(Peers) − Copies.
+//   - A node that has lost some of what it holds does not lead and is not begun with. It
+//     says what it held all the same, and counts as heard if a whole one holds as much.
 //   - A chunk is taken only if the leader's catalog, as it was offered, names it, and its
 //     bytes have that name.
 //   - Content is down on the disk before its name, names before the catalog, the promise

@@ -76,11 +76,7 @@ func (m *Manager) servePromise(w http.ResponseWriter, r *http.Request) error {
 		return m.reject(ask.Holder, err)
 	}
 	m.heard(ask.Reign)
-	if !m.cfg.Store.Whole() {
-		// What this node says it holds may become everybody's.
-		return &requestError{http.StatusServiceUnavailable, ErrDamaged.Error()}
-	}
-	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held})
+	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held, Damaged: !m.cfg.Store.Whole()})
 	return nil
 }
 

@@ -61,8 +61,8 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no secret
 
 func (l *loop) ask(ctx context.Context, peer string) (Input, error) {
-	held, err := l.client.promise(ctx, peer)
-	return Promised{Peer: peer, Held: held}, err
+	held, damaged, err := l.client.promise(ctx, peer)
+	return Promised{Peer: peer, Held: held, Damaged: damaged}, err
 }
 
 func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {

@@ -61,29 +61,56 @@ func TestRotIsRepaired(t *testing.T) {
 	}
 }
 
-// A follower that has lost some of what it holds does not say what it holds: what it
-// says could become everybody's.
-func TestADamagedFollowerHasNoVote(t *testing.T) {
+// A follower that has lost some of what it holds says only what there was: nobody begins
+// with less while too few others are heard, and nobody begins with what it has.
+func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
 	one, two, three := tm.nodes[0], tm.nodes[1], tm.nodes[2]
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), 2)
+	healThree := three.cut()
+	one.mustPut("f", []byte("2"), 1) // on two, and not on three
 	_ = first.end()
-	one.cut()
-	if err := two.lose([]byte("1")); err != nil {
+	healOne := one.cut()
+	healThree()
+	if err := two.lose([]byte("2")); err != nil {
 		t.Fatal(err)
 	}
-	three.lead(2)
-	two.until("it is asked", func() bool { return two.store.Keeper().Promised.Epoch == 2 })
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errEnough)
 	defer cancel()
+	if err := two.m.Lead(ctx, fence.Standalone("s", "n2"), tokenOf(2, "n2")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a damaged node leads: %v", err)
+	}
+	three.lead(3)
+	two.until("it is asked", func() bool { return two.store.Keeper().Promised.Epoch == 3 })
+	three.until("it has begun", func() bool { return three.m.lead.Load() != nil })
 	if _, err := three.m.Put(ctx, "g", bytes.NewReader(nil), 0); !errors.Is(err, ErrTakingOver) {
 		t.Errorf("with a damaged follower alone: %v", err)
 	}
-	if err := two.m.Lead(ctx, fence.Standalone("s", "n2"), tokenOf(3, "n2")); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a damaged node leads: %v", err)
+	healOne()
+	three.until("it begins with what was acknowledged", func() bool { return three.m.Status().Leading && three.has("f", []byte("2")) })
+	two.until("it is whole again", func() bool { return two.has("f", []byte("2")) })
+}
+
+// One whole node that lacks nothing makes all others whole, however many have lost
+// something.
+func TestOneWholeNodeIsEnough(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 3, nil)
+	one, two, three := tm.nodes[0], tm.nodes[1], tm.nodes[2]
+	first := one.lead(1)
+	one.mustPut("f", []byte("1"), 2)
+	one.mustPut("g", []byte("2"), 2)
+	_ = first.end()
+	if err := errors.Join(one.lose([]byte("1")), three.lose([]byte("2"))); err != nil {
+		t.Fatal(err)
 	}
+	two.lead(2)
+	for _, n := range tm.nodes {
+		n.until("it is whole", func() bool { return n.store.Whole() && n.has("f", []byte("1")) && n.has("g", []byte("2")) })
+	}
+	two.mustPut("h", []byte("3"), AsConfigured)
 }
 
 // A leader whose disk has lost something resigns, and its successor makes it whole.

@@ -23,6 +23,7 @@ type (
 	heldAnswer struct {
 		ID      string  `json:"id"` // who answers
 		Held    Version `json:"held"`
+		Damaged bool    `json:"damaged,omitempty"` // not all content of it is there
 		Missing []Hash  `json:"missing,omitempty"`
 	}
 )
