@@ -19,8 +19,8 @@ func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 		return Adopted{Version: held}
 	case errors.Is(err, fence.ErrStale):
 		return Deposed{}
-	case a.Peer == "":
-		l.end(err) // the own disk: another node may have a better one
+	case a.Peer == "" || isOwn(err):
+		l.end(err) // another node may have a better disk
 		return Deposed{}
 	}
 	if ctx.Err() == nil {
@@ -49,10 +49,23 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 	}
 	defer unpin()
 	missing, held, err := l.Store.take(own, l.ID, l.alone())
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
+	if err != nil {
+		return held, &ownError{err}
+	}
+	if len(missing) > 0 {
+		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0]) // a peer can be asked for it again
 	}
 	return held, err
+}
+
+// ownError is of this node's disk, where it could be taken for the peer's.
+type ownError struct{ error }
+
+func (e *ownError) Unwrap() error { return e.error }
+
+func isOwn(err error) bool {
+	_, own := errors.AsType[*ownError](err)
+	return own
 }
 
 // fetch gets what a peer has and this node has not, a few at a time. All of it is
@@ -77,11 +90,10 @@ func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(),
 		getting.Go(func() {
 			defer func() { <-slots }()
 			chunk, err := l.client.chunk(ctx, peer, h)
-			if err == nil {
-				err = l.Store.add(h, chunk)
-			}
 			if err != nil {
 				stop(err)
+			} else if err := l.Store.add(h, chunk); err != nil {
+				stop(&ownError{err})
 			}
 		})
 	}

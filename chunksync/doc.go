@@ -81,6 +81,7 @@
 //	a disk is full                 that node stays behind, the leader tries again; what is not named makes room
 //	a follower's chunk rots        it is noticed when it is read, never served, and pushed again
 //	a chunk of the leader rots     once that is noticed it resigns, and is made whole by its successor
+//	a disk is in doubt             after an error that leaves open what is on it: that node takes nothing more until it is opened again; a leader resigns
 //	the folder has other files     Open refuses: to begin anew would forget a promise
 //	two terms of one epoch         each follower hears the one that came first
 //

@@ -164,8 +164,12 @@ func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reject tells whoever watches that a deposed leader was here, and of trouble.
+// reject tells whoever watches that a deposed leader was here, and of trouble. After an
+// error that leaves the own disk in doubt nobody can lead here.
 func (m *Manager) reject(holder string, err error) error {
+	if l := m.lead.Load(); l != nil && m.cfg.Store.doubt() != nil {
+		l.end(err)
+	}
 	switch {
 	case errors.Is(err, fence.ErrStale):
 		m.cfg.Events.rejected(holder, err)

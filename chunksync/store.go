@@ -109,6 +109,13 @@ func (s *Store) fail(why error) {
 	}
 }
 
+// doubt is why the store takes nothing more, until it is opened again; nil: it does.
+func (s *Store) doubt() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.broken
+}
+
 // Keeper is what the node has promised and what it holds.
 func (s *Store) Keeper() Keeper {
 	s.mu.RLock()

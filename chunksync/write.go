@@ -148,8 +148,8 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		switch {
 		case errors.Is(err, fence.ErrStale):
 			l.tell(l.over, Deposed{})
-		case errors.Is(err, ErrDamaged):
-			l.end(err)
+		case errors.Is(err, ErrDamaged) || l.Store.doubt() != nil:
+			l.end(err) // another can go on
 		}
 		return Receipt{}, err
 	}
