@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -16,7 +17,7 @@ import (
 //	promise.json  whom this node hears
 //	catalog.json  the last complete catalog
 //	chunks/HASH   content
-//	new/          what is being written; emptied when the folder is opened
+//	new/draft-*   what is being written; cleared away when the folder is opened
 //
 // trip is called before each operation and may refuse it: in tests, where the process
 // ends there.
@@ -26,10 +27,12 @@ type disk struct {
 }
 
 const (
+	lockFile    = "lock"
 	promiseFile = "promise.json"
 	catalogFile = "catalog.json"
 	chunkFolder = "chunks"
 	newFolder   = "new"
+	draftName   = "draft-" // and a number
 )
 
 func (d disk) path(parts ...string) string {
@@ -46,10 +49,37 @@ func (d disk) do(op, name string, step func() error) error {
 	return step()
 }
 
+// own refuses a folder with anything that is no part of a store: what it writes and
+// clears away there could be somebody else's.
+func (d disk) own() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case lockFile, promiseFile, catalogFile, chunkFolder, newFolder:
+		case "lost+found": // the folder is a disk
+		default:
+			return &FolderError{Dir: d.dir, Entry: e.Name()}
+		}
+	}
+	return nil
+}
+
 // prepare makes the folders, and clears away what was never finished.
 func (d disk) prepare() error {
-	if err := os.RemoveAll(d.path(newFolder)); err != nil {
+	begun, err := os.ReadDir(d.path(newFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	for _, e := range begun {
+		if !strings.HasPrefix(e.Name(), draftName) {
+			continue
+		}
+		if err := os.Remove(d.path(newFolder, e.Name())); err != nil {
+			return err
+		}
 	}
 	for _, folder := range []string{chunkFolder, newFolder} {
 		if err := os.MkdirAll(d.path(folder), 0o700); err != nil {
@@ -68,7 +98,7 @@ func (d disk) prepare() error {
 func (d disk) draft(data []byte) (path string, err error) {
 	var f *os.File
 	err = d.do("create", newFolder, func() error {
-		f, err = os.CreateTemp(d.path(newFolder), "draft-*")
+		f, err = os.CreateTemp(d.path(newFolder), draftName+"*")
 		return err
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ type Store struct {
 }
 
 // Open takes a folder, which is made if it is not there. ErrInUse: another process has
-// it. ErrDamaged: what stands there is not what was written; it is left as it is, since
+// it. A *[FolderError]: it is none of a store. ErrDamaged: what stands there is not what was written; it is left as it is, since
 // to forget a promise is worse than not to start.
 func Open(dir string) (*Store, error) { return open(disk{dir: dir}) }
 
@@ -40,7 +40,10 @@ func open(d disk) (*Store, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockFolder(d.path("lock"))
+	if err := d.own(); err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(d.path(lockFile))
 	if err != nil {
 		return nil, err
 	}
