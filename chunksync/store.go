@@ -92,6 +92,7 @@ func (s *Store) load() error {
 	}
 	s.keeper.Held, s.named = s.catalog.Version(), s.catalog.chunks()
 	s.have, err = s.disk.chunks()
+	s.dirty = len(s.have) > 0 // whoever placed them may have been killed right after
 	return err
 }
 
