@@ -138,8 +138,8 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		out.File = *f
 	}
 	err := l.gate.Do(ctx, fence.Fenced, 0, func(_ context.Context, t fence.Token) (err error) {
-		if t.Epoch != l.token.Epoch {
-			return fence.ErrStale
+		if t.Epoch != l.token.Epoch { // this node's next term: the content came in the one before
+			return &StaleError{Got: l.reign, Promised: ReignOf(t), Holder: t.Holder}
 		}
 		out.Version, err = l.change(name, f)
 		return err
