@@ -10,7 +10,8 @@ import (
 )
 
 // adopt makes what was found the first catalog of this leader. The content comes first,
-// then its name on the own disk; until then nothing has changed.
+// then its name on the own disk; until then nothing has changed. The gate is asked before
+// each exchange, and not for what is here: of that nothing leaves.
 func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 	held, err := l.adopted(ctx, a)
 	switch {
@@ -23,7 +24,7 @@ func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 		l.end(err) // another node may have a better disk
 		return Deposed{}
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(a.Peer, err)
 	}
 	return Unadopted{Peer: a.Peer, Luck: luck()}
@@ -32,7 +33,10 @@ func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 	found, _ := l.Store.Catalog()
 	if a.Peer != "" {
-		var err error
+		err := l.pass()
+		if err != nil {
+			return Version{}, err
+		}
 		if found, err = l.client.catalog(ctx, a.Peer); err != nil {
 			return Version{}, err
 		}
@@ -56,6 +60,20 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0]) // a peer can be asked for it again
 	}
 	return held, err
+}
+
+func (l *loop) get(ctx context.Context, peer string, h Hash) error {
+	if err := l.pass(); err != nil {
+		return err
+	}
+	chunk, err := l.client.chunk(ctx, peer, h)
+	if err != nil {
+		return err
+	}
+	if err := l.Store.add(h, chunk); err != nil {
+		return &ownError{err}
+	}
+	return nil
 }
 
 // ownError is of this node's disk, where it could be taken for the peer's.
@@ -89,11 +107,8 @@ func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(),
 		}
 		getting.Go(func() {
 			defer func() { <-slots }()
-			chunk, err := l.client.chunk(ctx, peer, h)
-			if err != nil {
+			if err := l.get(ctx, peer, h); err != nil {
 				stop(err)
-			} else if err := l.Store.add(h, chunk); err != nil {
-				stop(&ownError{err})
 			}
 		})
 	}

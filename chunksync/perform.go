@@ -12,20 +12,18 @@ import (
 // perform does one action and says what came of it. The gate is asked right before
 // anything leaves (S15).
 func (l *loop) perform(ctx context.Context, a Action) Input {
+	if a, adopts := a.(Adopt); adopts {
+		return l.adopt(ctx, a)
+	}
 	var in Input
 	var peer string
-	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
-	if err != nil {
-		l.Events.refused(err)
-	}
+	err := l.pass()
 	switch a := a.(type) {
 	case Ask:
 		peer = a.Peer
 		if err == nil {
 			in, err = l.ask(ctx, peer)
 		}
-	case Adopt:
-		return l.adopt(ctx, a) // begins again if the gate is shut
 	case Offer:
 		peer = a.Peer
 		if err == nil {
@@ -36,7 +34,7 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 		if err == nil {
 			in, err = l.send(ctx, a)
 		}
-	case Resign:
+	case Adopt, Resign:
 	}
 	if err == nil {
 		return in
@@ -55,6 +53,15 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 		l.Events.trouble(peer, err)
 	}
 	return Failed{Peer: peer, Luck: luck()}
+}
+
+// pass asks the gate.
+func (l *loop) pass() error {
+	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
+	if err != nil {
+		l.Events.refused(err)
+	}
+	return err
 }
 
 // luck keeps nodes that failed together from coming back together.

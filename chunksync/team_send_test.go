@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/conchhq/conch/fence"
@@ -72,5 +73,44 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	// The next offer is of what there is now, and lets go of what it was.
 	if in, ok := l.perform(t.Context(), Offer{two.id, Version{1, 2}}).(Took); !ok {
 		t.Errorf("offered anew: %+v", in)
+	}
+}
+
+// A gate that shuts before or while what a peer holds is fetched stops that too: nothing
+// leaves, and no peer is blamed.
+func TestAShutGateAdoptsNothing(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]int64{"before": 0, "meanwhile": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := newTeam(t, 2, new(1))
+			one, two := tm.nodes[0], tm.nodes[1]
+			h := HashOf([]byte("1"))
+			held := Catalog{Reign: Reign{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
+			if err := two.store.add(h, []byte("1")); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := two.store.take(held, two.id, false); err != nil {
+				t.Fatal(err)
+			}
+			l, latch := one.loopOf(2)
+			l.Events.Trouble = func(peer string, err error) { t.Errorf("%s is blamed: %v", peer, err) }
+			var asked, refused atomic.Int64
+			l.Events.Refused = func(error) { refused.Add(1) }
+			count := func(http.ResponseWriter, *http.Request) bool {
+				if asked.Add(1) == after {
+					latch.Suspend()
+				}
+				return false
+			}
+			two.block.Store(&count)
+			if after == 0 {
+				latch.Suspend()
+			}
+			in, again := l.perform(t.Context(), Adopt{Peer: two.id, Version: held.Version()}).(Unadopted)
+			if !again || in.Peer != two.id || asked.Load() != after || refused.Load() != 1 {
+				t.Errorf("%+v after %d requests, %d refused", in, asked.Load(), refused.Load())
+			}
+		})
 	}
 }
