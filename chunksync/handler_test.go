@@ -45,6 +45,8 @@ func TestAnswers(t *testing.T) {
 		{"an epoch of many digits", "POST /promise", `{"reign":{"epoch":1e99,"term":"` + term + `"}}`, "", 400, "epoch"},
 		{"a long promise", "POST /promise", strings.Repeat(" ", maxPromise+1), "", 413, "more than 4096 bytes"},
 		{"a long name", "POST /promise", `{` + reign + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
+		{"two promises", "POST /promise", `{` + reign + `,"holder":"first"}{}`, "", 400, "something follows"},
+		{"half a promise more", "POST /promise", `{` + reign + `,"holder":"first"}}`, "", 400, "something follows"},
 		{"a stale promise", "POST /promise", `{` + late + `,"holder":"b"}`, "", 409, `"holder":"first"`},
 		{"another term", "POST /promise", `{` + other + `,"holder":"b"}`, "", 409, "stale"},
 		{"a promise", "POST /promise", `{` + reign + `,"holder":"first"}`, "", 200, `"id":"n1"`},
@@ -96,6 +98,20 @@ func TestAnswers(t *testing.T) {
 		n.m.Handler().ServeHTTP(w, r)
 		if w.Code != http.StatusUnauthorized {
 			t.Errorf("%s, without the token: %d", c.name, w.Code)
+		}
+	}
+}
+
+// What follows a catalog was never written by us, whether it is JSON or not.
+func TestWhatFollowsACatalog(t *testing.T) {
+	t.Parallel()
+	text, err := Catalog{Reign: Reign{1, fence.Term{1}}, Seq: 3}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tail, good := range map[string]bool{"": true, "\n": true, " \t\r\n": true, "x": false, "}": false, "]": false, "\x00\x00": false, "{}": false, ",": false} {
+		if _, err := parseCatalog([]byte(string(text) + tail)); (err == nil) != good {
+			t.Errorf("%q: %v", tail, err)
 		}
 	}
 }
