@@ -69,6 +69,9 @@ func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no se
 
 func (l *loop) ask(ctx context.Context, peer string) (Input, error) {
 	held, damaged, err := l.client.promise(ctx, peer)
+	if err == nil && damaged {
+		l.Events.trouble(peer, fmt.Errorf("%w: not all of %s is there", ErrDamaged, held))
+	}
 	return Promised{Peer: peer, Held: held, Damaged: damaged}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,8 +83,14 @@ func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	if err := two.m.Lead(ctx, fence.Standalone("s", "n2"), tokenOf(2, "n2")); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a damaged node leads: %v", err)
 	}
+	var said atomic.Bool
+	three.m.cfg.Events.Trouble = func(peer string, err error) {
+		if peer == two.id && errors.Is(err, ErrDamaged) {
+			said.Store(true)
+		}
+	}
 	three.lead(3)
-	two.until("it is asked", func() bool { return two.store.Keeper().Promised.Epoch == 3 })
+	three.until("it is told so", said.Load)
 	three.until("it has begun", func() bool { return three.m.lead.Load() != nil })
 	if _, err := three.m.Put(ctx, "g", bytes.NewReader(nil), 0); !errors.Is(err, ErrTakingOver) {
 		t.Errorf("with a damaged follower alone: %v", err)
