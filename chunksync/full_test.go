@@ -12,22 +12,21 @@ import (
 )
 
 // small makes the node's disk one of so many bytes.
-func (n *node) small(bytes int64) {
+func (n *node) small(room int64) {
 	n.store.disk.trip = func(op, _ string) error {
 		if op != "write" {
 			return nil
 		}
 		var used int64
 		_ = filepath.WalkDir(n.dir, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return nil
-			}
-			if info, err := d.Info(); err == nil { // else it is gone by now
-				used += info.Size()
+			if err == nil && !d.IsDir() {
+				if info, err := d.Info(); err == nil { // else it is gone by now
+					used += info.Size()
+				}
 			}
 			return nil
 		})
-		if used+ChunkSize > bytes {
+		if used+ChunkSize > room {
 			return syscall.ENOSPC
 		}
 		return nil

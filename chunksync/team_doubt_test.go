@@ -9,16 +9,17 @@ import (
 	"testing"
 )
 
-// doubt lets nobody know from now on what is on the node's disk after a write.
-func (n *node) doubt() {
-	n.store.writing.Lock()
-	defer n.store.writing.Unlock()
+// doubtful is a node of which, once the answer is called, nobody knows what is on its
+// disk after a write.
+func (n *node) doubtful() (doubt func()) {
+	var bad atomic.Bool
 	n.store.disk.trip = func(op, name string) error {
-		if op == "settle" && name == filepath.Base(n.dir) {
+		if bad.Load() && op == "settle" && name == filepath.Base(n.dir) {
 			return syscall.EIO
 		}
 		return nil
 	}
+	return func() { bad.Store(true) }
 }
 
 // A leader that does not know what is on its own disk can write nothing more until it is
@@ -27,9 +28,10 @@ func TestALeaderInDoubtResigns(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
 	one, two := tm.nodes[0], tm.nodes[1]
+	doubt := one.doubtful()
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), AsConfigured)
-	one.doubt()
+	doubt()
 	if err := one.put("f", []byte("2"), AsConfigured); !errors.Is(err, syscall.EIO) {
 		t.Errorf("put: %v", err)
 	}
@@ -46,9 +48,10 @@ func TestALeaderInDoubtOfAPromiseResigns(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
 	one, two := tm.nodes[0], tm.nodes[1]
+	doubt := one.doubtful()
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), AsConfigured)
-	one.doubt()
+	doubt()
 	later := client{cfg: two.m.cfg, reign: ReignOf(tokenOf(2, two.id))}
 	if _, _, err := later.promise(t.Context(), one.id); err == nil {
 		t.Error("it has promised")

@@ -35,7 +35,7 @@ func (n *dweller) lead() {
 		return
 	}
 	n.keeper = k
-	if len(n.missing(n.catalog)) > 0 {
+	if !n.whole(n.catalog) {
 		return
 	}
 	n.leads = append(n.leads, r)
@@ -87,6 +87,17 @@ func (n *dweller) missing(c Catalog) (missing []Hash) {
 		}
 	}
 	return missing
+}
+
+func (n *dweller) whole(c Catalog) bool {
+	for _, f := range c.Files {
+		for _, h := range f.Chunks {
+			if _, there := n.have[h]; !there {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // rot takes a chunk away, which is noticed at once. A node alone goes on without it,
@@ -185,7 +196,7 @@ func (r *reigning) do(a Action) {
 				return Deposed{}
 			}
 			n.keeper = k
-			return Promised{a.Peer, k.Held, len(n.missing(n.catalog)) > 0}
+			return Promised{a.Peer, k.Held, !n.whole(n.catalog)}
 		})
 	case Adopt:
 		r.adopt(a)
@@ -197,7 +208,7 @@ func (r *reigning) do(a Action) {
 				w.after(1, func() { r.step(Deposed{}) })
 				return
 			}
-			if len(r.n.missing(c)) > 0 {
+			if !r.n.whole(c) {
 				r.over = true // it resigns
 				return
 			}
@@ -271,8 +282,7 @@ func (r *reigning) call(peer string, whole bool, handle func(*dweller) Input) {
 			return
 		}
 		w.after(back, func() {
-			switch in.(type) {
-			case Took:
+			if _, took := in.(Took); took {
 				delete(r.sending, peer)
 			}
 			r.step(in)
@@ -304,7 +314,7 @@ func (r *reigning) adopt(a Adopt) {
 	id, _ := strconv.Atoi(a.Peer)
 	n := w.nodes[id]
 	w.after(w.some(200*time.Millisecond), func() {
-		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version || len(n.missing(n.catalog)) > 0 {
+		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version || !n.whole(n.catalog) {
 			r.step(Unadopted{a.Peer, w.rng.Float64()})
 			return
 		}
