@@ -10,7 +10,8 @@ import (
 )
 
 // adopt makes what was found the first catalog of this leader. The content comes first,
-// then its name on the own disk; until then nothing has changed.
+// then its name on the own disk; until then nothing has changed. The gate is asked before
+// each exchange, and not for what is here: of that nothing leaves.
 func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 	held, err := l.adopted(ctx, a)
 	switch {
@@ -19,11 +20,11 @@ func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 		return Adopted{Version: held}
 	case errors.Is(err, fence.ErrStale):
 		return Deposed{}
-	case a.Peer == "":
-		l.end(err) // the own disk: another node may have a better one
+	case a.Peer == "" || isOwn(err):
+		l.end(err) // another node may have a better disk
 		return Deposed{}
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(a.Peer, err)
 	}
 	return Unadopted{Peer: a.Peer, Luck: luck()}
@@ -32,7 +33,10 @@ func (l *loop) adopt(ctx context.Context, a Adopt) Input {
 func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 	found, _ := l.Store.Catalog()
 	if a.Peer != "" {
-		var err error
+		err := l.pass()
+		if err != nil {
+			return Version{}, err
+		}
 		if found, err = l.client.catalog(ctx, a.Peer); err != nil {
 			return Version{}, err
 		}
@@ -49,10 +53,37 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 	}
 	defer unpin()
 	missing, held, err := l.Store.take(own, l.ID, l.alone())
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
+	if err != nil {
+		return held, &ownError{err}
+	}
+	if len(missing) > 0 {
+		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0]) // a peer can be asked for it again
 	}
 	return held, err
+}
+
+func (l *loop) get(ctx context.Context, peer string, h Hash) error {
+	if err := l.pass(); err != nil {
+		return err
+	}
+	chunk, err := l.client.chunk(ctx, peer, h)
+	if err != nil {
+		return err
+	}
+	if err := l.Store.add(h, chunk); err != nil {
+		return &ownError{err}
+	}
+	return nil
+}
+
+// ownError is of this node's disk, where it could be taken for the peer's.
+type ownError struct{ error }
+
+func (e *ownError) Unwrap() error { return e.error }
+
+func isOwn(err error) bool {
+	_, own := errors.AsType[*ownError](err)
+	return own
 }
 
 // fetch gets what a peer has and this node has not, a few at a time. All of it is
@@ -76,11 +107,7 @@ func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(),
 		}
 		getting.Go(func() {
 			defer func() { <-slots }()
-			chunk, err := l.client.chunk(ctx, peer, h)
-			if err == nil {
-				err = l.Store.add(h, chunk)
-			}
-			if err != nil {
+			if err := l.get(ctx, peer, h); err != nil {
 				stop(err)
 			}
 		})

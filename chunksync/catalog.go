@@ -1,11 +1,9 @@
 package chunksync
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,13 +124,8 @@ func (c Catalog) encode() ([]byte, error) {
 // parseCatalog reads what encode writes, and believes nothing of it.
 func parseCatalog(text []byte) (Catalog, error) {
 	var in catalogJSON
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	if err := decode(text, &in); err != nil {
 		return Catalog{}, fmt.Errorf("this is no catalog: %w", err)
-	}
-	if _, err := d.Token(); err == nil {
-		return Catalog{}, errors.New("this is no catalog: something follows it")
 	}
 	c := Catalog(in)
 	if c.Seq < 0 {

@@ -20,10 +20,10 @@ type client struct {
 // errOther is a peer that is not the one that the configuration names.
 var errOther = errors.New("somebody else answers at the peer's URL")
 
-func (c *client) promise(ctx context.Context, peer string) (Version, error) {
+func (c *client) promise(ctx context.Context, peer string) (held Version, damaged bool, err error) {
 	var out heldAnswer
-	err := c.ask(ctx, peer, "/promise", promiseRequest{c.reign, c.cfg.ID}, &out)
-	return out.Held, err
+	err = c.ask(ctx, peer, "/promise", promiseRequest{c.reign, c.cfg.ID}, &out)
+	return out.Held, out.Damaged, err
 }
 
 func (c *client) offer(ctx context.Context, peer string, catalog []byte) (missing []Hash, held Version, err error) {

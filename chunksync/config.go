@@ -69,6 +69,8 @@ func (c Config) withDefaults() Config {
 		c.Client = &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 			MaxIdleConnsPerHost: c.Parallel, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: c.Longest,
 			TLSHandshakeTimeout: c.Longest, TLSClientConfig: &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+			// Else a connection that went silent would be used for ever: requests share it, and none that fails ends it.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: c.Longest, PingTimeout: c.Longest},
 		}}
 	}
 	if c.Clock == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -64,18 +63,28 @@ func (c *Content) Close() error {
 	return nil
 }
 
-// chunk reads and verifies. What has rotted is given up, so that it can come again.
+// chunk reads and verifies. What is damaged is given up, so that it can come again.
 func (s *Store) chunk(h Hash) ([]byte, error) {
-	f, err := os.Open(s.disk.path(chunkFolder, h.String()))
-	if err != nil {
-		return nil, fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, err)
+	data, err := s.disk.chunk(h)
+	if errors.Is(err, ErrDamaged) {
+		return s.giveUp(h)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, ChunkSize+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
+	return data, err
+}
+
+// giveUp removes a damaged chunk: whoever leads finds it missing at its next offer, or
+// resigns if that is this node. It looks again first, where nothing is placed: another
+// reader may have given it up long ago, and a good one may have come.
+func (s *Store) giveUp(h Hash) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, err := s.disk.chunk(h)
+	if !errors.Is(err, ErrDamaged) {
+		return data, err
 	}
-	if HashOf(data) != h {
-		return nil, errors.Join(fmt.Errorf("%w: chunk %s has other bytes", ErrDamaged, h), s.discard(h))
+	if s.broken != nil {
+		return nil, errors.Join(err, s.broken) // the folder may be another process's by now
 	}
-	return data, nil
+	delete(s.have, h)
+	return nil, errors.Join(err, s.disk.remove(h))
 }

@@ -2,9 +2,12 @@ package chunksync
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // disk is the folder of one store:
@@ -13,7 +16,7 @@ import (
 //	promise.json  whom this node hears
 //	catalog.json  the last complete catalog
 //	chunks/HASH   content
-//	new/          what is being written; emptied when the folder is opened
+//	new/draft-*   what is being written; cleared away when the folder is opened
 //
 // trip is called before each operation and may refuse it: in tests, where the process
 // ends there.
@@ -23,10 +26,12 @@ type disk struct {
 }
 
 const (
+	lockFile    = "lock"
 	promiseFile = "promise.json"
 	catalogFile = "catalog.json"
 	chunkFolder = "chunks"
 	newFolder   = "new"
+	draftName   = "draft-" // and a number
 )
 
 func (d disk) path(parts ...string) string {
@@ -43,29 +48,11 @@ func (d disk) do(op, name string, step func() error) error {
 	return step()
 }
 
-// prepare makes the folders, and clears away what was never finished.
-func (d disk) prepare() error {
-	if err := os.RemoveAll(d.path(newFolder)); err != nil {
-		return err
-	}
-	for _, folder := range []string{chunkFolder, newFolder} {
-		if err := os.MkdirAll(d.path(folder), 0o700); err != nil {
-			return err
-		}
-	}
-	// The folder's own name is in one that somebody else may have made, for others to read.
-	parent := syncFolder(filepath.Dir(d.dir))
-	if errors.Is(parent, fs.ErrPermission) {
-		parent = nil
-	}
-	return errors.Join(syncFolder(d.dir), parent)
-}
-
 // draft writes a file that has no place yet, down to the disk itself.
 func (d disk) draft(data []byte) (path string, err error) {
 	var f *os.File
 	err = d.do("create", newFolder, func() error {
-		f, err = os.CreateTemp(d.path(newFolder), "draft-*")
+		f, err = os.CreateTemp(d.path(newFolder), draftName+"*")
 		return err
 	})
 	if err != nil {
@@ -136,6 +123,34 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	return all, nil
 }
 
+// chunk reads and verifies. ErrDamaged: it is gone, can not be read or has other bytes.
+// Another error says nothing of the chunk: too many files are open, say.
+func (d disk) chunk(h Hash) ([]byte, error) {
+	damaged := func(why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }
+	f, err := os.Open(d.path(chunkFolder, h.String()))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) {
+		return nil, damaged(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, ChunkSize+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, damaged(err)
+	}
+	if HashOf(data) != h {
+		return nil, damaged(errNotThis)
+	}
+	return data, nil
+}
+
+// remove is done also if there was nothing.
 func (d disk) remove(h Hash) error {
-	return d.do("remove", h.String(), func() error { return os.Remove(d.path(chunkFolder, h.String())) })
+	return d.do("remove", h.String(), func() error {
+		err := os.Remove(d.path(chunkFolder, h.String()))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
 }

@@ -171,6 +171,33 @@ func TestTheOrderOfACommit(t *testing.T) {
 	}
 }
 
+// What a process placed that was killed then has to last, too, before a catalog names it.
+func TestTheOrderAfterARestart(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	dir := t.TempDir()
+	s := openWith(t, dir, &killer{left: -1})
+	if _, _, err := s.take(c.after, "leader", false); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range [][]byte{c.shared, c.fresh} {
+		if err := s.receive(c.after.Reign, HashOf(content), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.Close() // killed here
+	k := &killer{left: -1}
+	s = openWith(t, dir, k)
+	defer func() { _ = s.Close() }()
+	if missing, _, err := s.take(c.after, "leader", false); err != nil || len(missing) > 0 {
+		t.Fatalf("%d are missing, %v", len(missing), err)
+	}
+	want := []string{"settle " + chunkFolder, "create new", "write new", "sync new", "rename " + catalogFile, "settle " + filepath.Base(dir)}
+	if !slices.Equal(k.seen, want) {
+		t.Errorf("the disk was told\n%q\nwant\n%q", k.seen, want)
+	}
+}
+
 // After a rename of which nobody knows whether it lasts, the store takes nothing more
 // until it has been opened again.
 func TestADoubtIsNotBuiltOn(t *testing.T) {

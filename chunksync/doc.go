@@ -38,12 +38,15 @@
 //   - A new leader asks the others for that promise and for what they hold, and begins
 //     with the newest it finds, under (its epoch, 0). It has asked enough of them when
 //     no acknowledged write can have been missed: len(Peers) − Copies.
+//   - A node that has lost some of what it holds does not lead and is not begun with. It
+//     says what it held all the same, and counts as heard if a whole one holds as much.
 //   - A chunk is taken only if the leader's catalog, as it was offered, names it, and its
 //     bytes have that name.
 //   - Content is down on the disk before its name, names before the catalog, the promise
 //     before both. Then kill -9, at any instant, leaves the old catalog or the new one.
-//   - What no catalog names is swept after each commit, but not what is being read,
-//     written or pushed.
+//   - What no catalog names is swept after each commit and before the content of the next
+//     is asked for, and what an upload leaves that broke off at once; but nothing that is
+//     being read, written or pushed.
 //   - Names are keys in the catalog and nothing on the disk.
 //
 // # What a write promises
@@ -75,9 +78,10 @@
 //	the leader dies in a push      the successor shows the complete old or the complete new file
 //	the leader is stopped          its successor goes on; when it wakes it is refused and follows
 //	too few can be heard           nobody writes, reads go on: ErrTakingOver
-//	a disk is full                 that node stays behind, the leader tries again
+//	a disk is full                 that node stays behind, the leader tries again; what is not named makes room
 //	a follower's chunk rots        it is noticed when it is read, never served, and pushed again
 //	a chunk of the leader rots     once that is noticed it resigns, and is made whole by its successor
+//	a disk is in doubt             after an error that leaves open what is on it: that node takes nothing more until it is opened again; a leader resigns
 //	the folder has other files     Open refuses: to begin anew would forget a promise
 //	two terms of one epoch         each follower hears the one that came first
 //

@@ -41,6 +41,14 @@ type NameError struct{ Name, Why string }
 
 func (e *NameError) Error() string { return fmt.Sprintf("the name %.80q %s", e.Name, e.Why) }
 
+// FolderError says that a folder has something that no store has made. It is left as
+// it is.
+type FolderError struct{ Dir, Entry string }
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("%s has %q in it, which is no part of a store of files: name a folder that is empty or not there, for one scope alone, or move that away", e.Dir, e.Entry)
+}
+
 // StaleError is how a follower refuses a leader: it has promised to hear a later one.
 // errors.Is(err, fence.ErrStale) holds for it.
 type StaleError struct {

@@ -76,11 +76,7 @@ func (m *Manager) servePromise(w http.ResponseWriter, r *http.Request) error {
 		return m.reject(ask.Holder, err)
 	}
 	m.heard(ask.Reign)
-	if !m.cfg.Store.Whole() {
-		// What this node says it holds may become everybody's.
-		return &requestError{http.StatusServiceUnavailable, ErrDamaged.Error()}
-	}
-	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held})
+	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held, Damaged: !m.cfg.Store.Whole()})
 	return nil
 }
 
@@ -156,8 +152,11 @@ func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("%v", err)
 	}
 	chunk, err := m.cfg.Store.chunk(h)
-	if err != nil {
+	if errors.Is(err, ErrDamaged) {
 		return &requestError{http.StatusNotFound, err.Error()}
+	}
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(chunk)))
@@ -165,8 +164,12 @@ func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reject tells whoever watches that a deposed leader was here, and of trouble.
+// reject tells whoever watches that a deposed leader was here, and of trouble. After an
+// error that leaves the own disk in doubt nobody can lead here.
 func (m *Manager) reject(holder string, err error) error {
+	if l := m.lead.Load(); l != nil && m.cfg.Store.doubt() != nil {
+		l.end(err)
+	}
 	switch {
 	case errors.Is(err, fence.ErrStale):
 		m.cfg.Events.rejected(holder, err)

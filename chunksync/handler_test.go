@@ -45,6 +45,8 @@ func TestAnswers(t *testing.T) {
 		{"an epoch of many digits", "POST /promise", `{"reign":{"epoch":1e99,"term":"` + term + `"}}`, "", 400, "epoch"},
 		{"a long promise", "POST /promise", strings.Repeat(" ", maxPromise+1), "", 413, "more than 4096 bytes"},
 		{"a long name", "POST /promise", `{` + reign + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
+		{"two promises", "POST /promise", `{` + reign + `,"holder":"first"}{}`, "", 400, "something follows"},
+		{"half a promise more", "POST /promise", `{` + reign + `,"holder":"first"}}`, "", 400, "something follows"},
 		{"a stale promise", "POST /promise", `{` + late + `,"holder":"b"}`, "", 409, `"holder":"first"`},
 		{"another term", "POST /promise", `{` + other + `,"holder":"b"}`, "", 409, "stale"},
 		{"a promise", "POST /promise", `{` + reign + `,"holder":"first"}`, "", 200, `"id":"n1"`},
@@ -100,6 +102,20 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// What follows a catalog was never written by us, whether it is JSON or not.
+func TestWhatFollowsACatalog(t *testing.T) {
+	t.Parallel()
+	text, err := Catalog{Reign: Reign{1, fence.Term{1}}, Seq: 3}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tail, good := range map[string]bool{"": true, "\n": true, " \t\r\n": true, "x": false, "}": false, "]": false, "\x00\x00": false, "{}": false, ",": false} {
+		if _, err := parseCatalog([]byte(string(text) + tail)); (err == nil) != good {
+			t.Errorf("%q: %v", tail, err)
+		}
+	}
+}
+
 // Whatever comes as a catalog is refused, or is one that writes itself the same.
 func FuzzCatalog(f *testing.F) {
 	f.Add([]byte(`{"reign":{"epoch":1,"term":"01000000-0000-0000-0000-000000000000"},"seq":3,"files":{"a/b":{"size":0,"chunks":[]}}}`))
@@ -140,7 +156,7 @@ func TestNames(t *testing.T) {
 }
 
 // An upload that breaks off is no file, and neither is one that is too large; nothing
-// of it is left after the next write.
+// of it is left.
 func TestHalfAnUpload(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -157,8 +173,8 @@ func TestHalfAnUpload(t *testing.T) {
 	if _, err := n.m.Put(t.Context(), "a/../b", bytes.NewReader(nil), 0); err == nil {
 		t.Error("a name that climbs is taken")
 	}
-	if !n.has("f", []byte("whole")) {
-		t.Error("it is changed")
+	if !n.has("f", []byte("whole")) || n.held() != 1 {
+		t.Errorf("it is changed, or %d chunks are left", n.held())
 	}
 	n.mustPut("g", bytesOf(5, 3*ChunkSize), 0)
 	if len(n.store.have) != 4 {

@@ -8,8 +8,9 @@ type (
 	Begin struct{ Own Version }
 	// Promised answers Ask: the peer hears this leader from now on, and nobody before.
 	Promised struct {
-		Peer string
-		Held Version
+		Peer    string
+		Held    Version
+		Damaged bool // not all content of it is there any more
 	}
 	// Adopted answers Adopt: what was found is this leader's first catalog.
 	Adopted struct{ Version Version }

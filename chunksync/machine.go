@@ -55,6 +55,7 @@ type peer struct {
 	tried bool
 	voted bool // it has promised to hear this leader, and nobody before
 	vote  Version
+	hurt  bool    // of its vote it has not all content any more
 	held  Version // what it holds of this leader's
 	offer Version // what is being sent; zero: nothing
 	queue []Hash
@@ -102,11 +103,13 @@ func (m *Machine) Next() (at fence.Instant) {
 	if m.phase != gathering && m.phase != leading {
 		return 0
 	}
-	if m.phase == gathering && m.votes() >= m.set.Need() {
-		sooner(m.until)
+	if m.phase == gathering {
+		if _, sure := m.best(); sure {
+			sooner(m.until)
+		}
 	}
 	for _, p := range m.peers {
-		if p.busy == 0 && (m.phase == leading || !p.voted) {
+		if p.busy == 0 && (m.phase == leading || p.unheard()) {
 			sooner(p.due)
 		}
 	}
@@ -129,7 +132,10 @@ func (m *Machine) take(now fence.Instant, in Input) {
 		m.phase, m.own, m.until = gathering, in.Own, now.Add(m.set.Grace)
 	case Promised:
 		p := m.answered(in.Peer)
-		p.fails, p.tried, p.voted, p.vote = 0, true, true, in.Held
+		p.fails, p.tried, p.voted, p.vote, p.hurt = 0, true, true, in.Held, in.Damaged
+		if p.hurt && m.phase == gathering {
+			p.due = now.Add(m.set.RetryMax) // somebody may give back what it has lost
+		}
 	case Adopted:
 		m.phase, m.own = leading, in.Version
 		for _, p := range m.peers {

@@ -22,32 +22,46 @@ func (m *Machine) pump(now fence.Instant) {
 func (m *Machine) gather(now fence.Instant) {
 	tried := true
 	for _, p := range m.peers {
-		if !p.voted && p.busy == 0 && now >= p.due {
+		if p.unheard() && p.busy == 0 && now >= p.due {
 			p.busy++
 			m.do(Ask{Peer: p.name})
 		}
 		tried = tried && p.tried
 	}
-	if m.votes() < m.set.Need() || !tried && now < m.until {
+	best, sure := m.best()
+	if !sure || !tried && now < m.until {
 		return
 	}
 	m.phase = adopting
-	best := Adopt{Version: m.own}
-	for _, p := range m.peers {
-		if p.voted && p.vote.Compare(best.Version) > 0 {
-			best = Adopt{Peer: p.name, Version: p.vote}
-		}
-	}
 	m.do(best)
 }
 
-func (m *Machine) votes() (n int) {
+// unheard is who may still say something new.
+func (p *peer) unheard() bool { return !p.voted || p.hurt }
+
+// best is the newest that this node or a whole peer holds, and whether no write that was
+// acknowledged can be missed by it. Who is damaged has nothing to give, but it has heard
+// what there was. So it counts as heard where that is no newer than the best; and it is
+// not needed where enough others are heard.
+func (m *Machine) best() (best Adopt, sure bool) {
+	best = Adopt{Version: m.own}
+	votes, whole, damaged := 0, 0, Version{}
 	for _, p := range m.peers {
-		if p.voted {
-			n++
+		switch {
+		case !p.voted:
+			continue
+		case !p.hurt:
+			whole++
+			if p.vote.Compare(best.Version) > 0 {
+				best = Adopt{Peer: p.name, Version: p.vote}
+			}
+		case p.vote.Compare(damaged) > 0:
+			damaged = p.vote
 		}
+		votes++
 	}
-	return n
+	need := m.set.Need()
+	return best, whole >= need || votes >= need && damaged.Compare(best.Version) <= 0
 }
 
 // push gives one peer its next piece. Peers do not know of each other here: one that

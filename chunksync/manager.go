@@ -60,8 +60,9 @@ func (m *Manager) Open(name string) (*Content, error) {
 }
 
 // Lead takes over and pushes until ctx ends or somebody has promised to hear a later
-// leader; the error is the cause, a *[StaleError], or [ErrDamaged]: a follower can do better. All that leaves passes the gate's
-// fenced door: a follower refuses whoever is deposed. One Lead runs at a time.
+// leader. The error is the cause, a *[StaleError], or what the own disk has: [ErrDamaged],
+// say, where a follower can do better. All that leaves passes the gate's fenced door: a
+// follower refuses whoever is deposed. One Lead runs at a time.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
 	reign := ReignOf(token)
 	k, err := m.cfg.Store.hear(reign, m.cfg.ID)

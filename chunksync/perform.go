@@ -12,20 +12,18 @@ import (
 // perform does one action and says what came of it. The gate is asked right before
 // anything leaves (S15).
 func (l *loop) perform(ctx context.Context, a Action) Input {
+	if a, adopts := a.(Adopt); adopts {
+		return l.adopt(ctx, a)
+	}
 	var in Input
 	var peer string
-	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
-	if err != nil {
-		l.Events.refused(err)
-	}
+	err := l.pass()
 	switch a := a.(type) {
 	case Ask:
 		peer = a.Peer
 		if err == nil {
 			in, err = l.ask(ctx, peer)
 		}
-	case Adopt:
-		return l.adopt(ctx, a) // begins again if the gate is shut
 	case Offer:
 		peer = a.Peer
 		if err == nil {
@@ -36,12 +34,14 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 		if err == nil {
 			in, err = l.send(ctx, a)
 		}
-	case Resign:
+	case Adopt, Resign:
 	}
 	if err == nil {
 		return in
 	}
-	l.drop(peer)
+	if _, offered := a.(Offer); offered {
+		l.drop(peer) // nothing else is under way to it; of a Send that failed others still are
+	}
 	if errors.Is(err, ErrDamaged) {
 		l.end(err) // a follower is whole, and will have this node made whole again
 		return Deposed{}
@@ -55,12 +55,24 @@ func (l *loop) perform(ctx context.Context, a Action) Input {
 	return Failed{Peer: peer, Luck: luck()}
 }
 
+// pass asks the gate.
+func (l *loop) pass() error {
+	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
+	if err != nil {
+		l.Events.refused(err)
+	}
+	return err
+}
+
 // luck keeps nodes that failed together from coming back together.
 func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no secret
 
 func (l *loop) ask(ctx context.Context, peer string) (Input, error) {
-	held, err := l.client.promise(ctx, peer)
-	return Promised{Peer: peer, Held: held}, err
+	held, damaged, err := l.client.promise(ctx, peer)
+	if err == nil && damaged {
+		l.Events.trouble(peer, fmt.Errorf("%w: not all of %s is there", ErrDamaged, held))
+	}
+	return Promised{Peer: peer, Held: held, Damaged: damaged}, err
 }
 
 func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {

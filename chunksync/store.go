@@ -3,9 +3,7 @@ package chunksync
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"time"
 )
@@ -26,15 +24,15 @@ type Store struct {
 	catalog Catalog
 	asOf    time.Time
 	have    map[Hash]struct{}
-	pins    map[Hash]int
-	offered map[Hash]struct{} // of the catalog that is on its way; nil: none is
-	waiting bool              // something was not swept because it was in use
+	named   map[Hash]struct{} // by the catalog
+	offered map[Hash]struct{} // by the one that is on its way; nil: none is
+	pins    map[Hash]int      // of what is read, written or sent
 	dirty   bool              // chunks were placed since their folder was settled
 	broken  error
 }
 
 // Open takes a folder, which is made if it is not there. ErrInUse: another process has
-// it. ErrDamaged: what stands there is not what was written; it is left as it is, since
+// it. A *[FolderError]: it is none of a store. ErrDamaged: what stands there is not what was written; it is left as it is, since
 // to forget a promise is worse than not to start.
 func Open(dir string) (*Store, error) { return open(disk{dir: dir}) }
 
@@ -42,7 +40,10 @@ func open(d disk) (*Store, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockFolder(d.path("lock"))
+	if err := d.own(); err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(d.path(lockFile))
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,9 @@ func (s *Store) load() error {
 			s.asOf = info.ModTime() // when it was last known to be the leader's
 		}
 	}
-	s.keeper.Held = s.catalog.Version()
+	s.keeper.Held, s.named = s.catalog.Version(), s.catalog.chunks()
 	s.have, err = s.disk.chunks()
+	s.dirty = len(s.have) > 0 // whoever placed them may have been killed right after
 	return err
 }
 
@@ -109,6 +111,13 @@ func (s *Store) fail(why error) {
 	if s.broken == nil {
 		s.broken = why
 	}
+}
+
+// doubt is why the store takes nothing more, until it is opened again; nil: it does.
+func (s *Store) doubt() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.broken
 }
 
 // Keeper is what the node has promised and what it holds.
@@ -150,46 +159,4 @@ func (s *Store) missingOf(c Catalog, most int) (missing []Hash) {
 		}
 	}
 	return missing
-}
-
-// pin keeps chunks from being swept until the answer is called.
-func (s *Store) pin(chunks ...Hash) (unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pinned(chunks)
-}
-
-// pinned is pin for a caller that holds mu: it has looked, and nothing is swept between.
-// What a sweep left behind because of the pins goes with them.
-func (s *Store) pinned(chunks []Hash) (unpin func()) {
-	for _, h := range chunks {
-		s.pins[h]++
-	}
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, h := range chunks {
-			if s.pins[h]--; s.pins[h] == 0 {
-				delete(s.pins, h)
-			}
-		}
-		if s.waiting && s.broken == nil {
-			s.sweep()
-		}
-	})
-}
-
-// current is the catalog, its content pinned.
-func (s *Store) current() (c Catalog, unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.catalog.chunks())))
-}
-
-// want pins all content of a catalog and lists what of it is not here.
-func (s *Store) want(c Catalog) (missing []Hash, unpin func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := c.chunks()
-	return s.missingOf(c, len(all)), s.pinned(slices.Collect(maps.Keys(all)))
 }

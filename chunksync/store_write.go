@@ -31,7 +31,11 @@ func (s *Store) promise(r Reign, holder string) (Keeper, error) {
 	if err != nil {
 		return before, err
 	}
-	if sure, err := s.disk.replace(promiseFile, text); err != nil {
+	sure, err := s.disk.replace(promiseFile, text)
+	if sure && s.clear(err) {
+		sure, err = s.disk.replace(promiseFile, text)
+	}
+	if err != nil {
 		if !sure {
 			s.fail(err)
 		}
@@ -59,9 +63,9 @@ func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, he
 		return nil, k.Held, err
 	}
 	s.mu.Lock()
-	fresh := k.Fresh(c.Version())
+	fresh, all := k.Fresh(c.Version()), c.chunks()
 	if fresh {
-		s.offered = c.chunks()
+		s.expect(all)
 	} else {
 		c = s.catalog // of the same leader; what rotted of it is missing again
 	}
@@ -69,7 +73,7 @@ func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, he
 		missing = s.missingOf(c, missingAtOnce)
 	}
 	if !fresh && len(missing) > 0 {
-		s.offered = c.chunks()
+		s.expect(s.named)
 	}
 	dirty := s.dirty
 	s.dirty = false // what is placed from here on is not of this catalog, or was there
@@ -96,7 +100,7 @@ func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, he
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.catalog, s.keeper.Held, s.offered, s.asOf = c, c.Version(), nil, time.Now()
+	s.catalog, s.named, s.keeper.Held, s.offered, s.asOf = c, all, c.Version(), nil, time.Now()
 	s.sweep()
 	return nil, s.keeper.Held, nil
 }
@@ -112,25 +116,6 @@ func (s *Store) confirm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asOf = time.Now()
-}
-
-// sweep removes what no catalog names: neither this one, nor one that is on its way,
-// nor one that somebody reads, writes or sends. The caller holds mu. What can not be
-// removed is met again by the next sweep.
-func (s *Store) sweep() {
-	named := s.catalog.chunks()
-	s.waiting = false
-	for h := range s.have {
-		_, kept := named[h]
-		_, coming := s.offered[h]
-		switch {
-		case kept || coming:
-		case s.pins[h] > 0:
-			s.waiting = true
-		case s.disk.remove(h) == nil:
-			delete(s.have, h)
-		}
-	}
 }
 
 // add stores content that the caller has pinned, unless it is there.
@@ -180,16 +165,4 @@ func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
 		return errNotThis
 	}
 	return s.add(h, chunk)
-}
-
-// discard gives up a chunk whose bytes have changed on the disk: the leader's next
-// offer finds it missing.
-func (s *Store) discard(h Hash) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, there := s.have[h]; !there || s.broken != nil {
-		return s.broken // the folder may be another process's by now
-	}
-	delete(s.have, h)
-	return s.disk.remove(h)
 }

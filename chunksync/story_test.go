@@ -106,7 +106,9 @@ func parseInput(t *testing.T, words []string) Input {
 	case "begin":
 		return Begin{versionNamed(t, words[1])}
 	case "promised":
-		return Promised{words[1], versionNamed(t, words[2])}
+		return Promised{Peer: words[1], Held: versionNamed(t, words[2])}
+	case "damaged":
+		return Promised{Peer: words[1], Held: versionNamed(t, words[2]), Damaged: true}
 	case "adopted":
 		return Adopted{versionNamed(t, words[1])}
 	case "unadopted":

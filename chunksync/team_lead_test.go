@@ -211,7 +211,7 @@ func TestWhoHearsALaterLeaderEnds(t *testing.T) {
 	one.mustPut("f", nil, 1)
 	one.mustPut("g", nil, 1)
 	later := client{cfg: two.m.cfg, reign: Reign{9, fence.Term{9}}}
-	if held, err := later.promise(t.Context(), one.id); err != nil || held != (Version{1, 2}) {
+	if held, _, err := later.promise(t.Context(), one.id); err != nil || held != (Version{1, 2}) {
 		t.Errorf("it holds %s, %v", held, err)
 	}
 	first.ends(t)

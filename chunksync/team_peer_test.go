@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"strings"
@@ -118,6 +119,41 @@ func TestARefusalReadsNothing(t *testing.T) {
 	}
 	stop()
 	<-over
+}
+
+// An upload that lasts from one term of this node into its next is none of the next: it
+// is refused as any of a deposed leader is, with the name of who leads.
+func TestAnUploadAcrossTerms(t *testing.T) {
+	t.Parallel()
+	n := newTeam(t, 1, nil).nodes[0]
+	gate, latch := fence.New("s", nil)
+	lead := func(epoch int64) (stop func()) {
+		latch.Open(tokenOf(epoch, "n1"), 0, math.MaxInt64)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { defer close(over); _ = n.m.Lead(ctx, gate, tokenOf(epoch, "n1")) }()
+		n.until("it leads", func() bool { return n.m.Status().Leading })
+		return func() { cancel(); <-over }
+	}
+	stop := lead(1)
+	body, uploader := io.Pipe()
+	put := make(chan error)
+	go func() { _, err := n.m.Put(t.Context(), "f", body, 0); put <- err }()
+	if _, err := uploader.Write([]byte("half")); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	latch.Shut(nil)
+	stop = lead(2)
+	_ = uploader.Close()
+	err := <-put
+	if stale, ok := errors.AsType[*StaleError](err); !ok || stale.Holder != "n1" || stale.Promised.Epoch != 2 {
+		t.Errorf("put: %v", err)
+	}
+	if !n.m.Status().Leading {
+		t.Error("the next term ends with it")
+	}
+	stop()
 }
 
 // A peer that lacks nothing and takes nothing is left alone for a while, as one that fails.

@@ -23,6 +23,7 @@ type (
 	heldAnswer struct {
 		ID      string  `json:"id"` // who answers
 		Held    Version `json:"held"`
+		Damaged bool    `json:"damaged,omitempty"` // not all content of it is there
 		Missing []Hash  `json:"missing,omitempty"`
 	}
 )
@@ -45,16 +46,27 @@ func limitOf(r *http.Request) int64 {
 	return maxPromise
 }
 
-// read takes one JSON document of known fields.
+// read takes a body.
 func read(r *http.Request, to any) error {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return unread(err)
 	}
+	if err := decode(text, to); err != nil {
+		return badRequest("the body is not what is asked for here: %v", err)
+	}
+	return nil
+}
+
+// decode takes one JSON document of known fields, and nothing more.
+func decode(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return badRequest("the body is not what is asked for here: %v", err)
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
 	}
 	return nil
 }

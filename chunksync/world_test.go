@@ -20,7 +20,7 @@ var (
 )
 
 // S22: thousands of small worlds with kills, partitions, lost and late and doubled
-// messages and two or more leaders at a time. After every step: a node shows only what
+// messages, chunks that rot, and two or more leaders at a time. After every step: a node shows only what
 // a leader made under that version, whole; versions never go back; what was
 // acknowledged is in every later leader's catalog. After healing all hold the same.
 func TestWorlds(t *testing.T) {
@@ -40,9 +40,12 @@ func TestWorlds(t *testing.T) {
 			t.Fatalf("%s\nreplay: go test ./chunksync -run TestWorlds -seed %d", w.fault, s)
 		}
 		sum.acks, sum.refusals, sum.found, sum.kills = sum.acks+w.acks, sum.refusals+w.refusals, sum.found+w.found, sum.kills+w.kills
+		sum.counted, sum.repairs, sum.hopeless = sum.counted+w.counted, sum.repairs+w.repairs, sum.hopeless+w.hopeless
 	}
 	t.Logf("%d acknowledged, %d stale leaders refused, %d takeovers with what another had, %d kills", sum.acks, sum.refusals, sum.found, sum.kills)
-	if *seed == 0 && min(sum.acks, sum.refusals, sum.found, sum.kills) < *worlds/2 {
+	t.Logf("%d chunks repaired, %d takeovers that damaged nodes counted for, %d worlds that nobody can lead any more", sum.repairs, sum.counted, sum.hopeless)
+	few := int(last) / 50
+	if *seed == 0 && (min(sum.acks, sum.refusals, sum.found, sum.kills, sum.repairs) < 25*few || sum.counted < few || sum.hopeless > 5*few) {
 		t.Error("too little happens: these worlds are blind")
 	}
 }
@@ -65,6 +68,7 @@ type world struct {
 	fault  string
 
 	acks, refusals, found, kills int
+	counted, repairs, hopeless   int
 }
 
 // dweller is a node: what is durable, and what dies with the process.
@@ -74,6 +78,7 @@ type dweller struct {
 	keeper  Keeper
 	catalog Catalog
 	have    map[Hash]struct{}
+	rotten  map[Hash]struct{} // ever
 
 	up      bool
 	life    int
@@ -116,7 +121,7 @@ func newWorld(s uint64) *world {
 		acked: map[string]int64{}, gone: map[string]struct{}{},
 	}
 	for id := range 1 + w.rng.IntN(5) {
-		w.nodes = append(w.nodes, &dweller{w: w, id: id, have: map[Hash]struct{}{}, up: true})
+		w.nodes = append(w.nodes, &dweller{w: w, id: id, have: map[Hash]struct{}{}, rotten: map[Hash]struct{}{}, up: true})
 	}
 	w.copies = w.rng.IntN(len(w.nodes))
 	return w
@@ -162,7 +167,7 @@ func (w *world) run() {
 		w.now = e.at
 		e.do()
 	}
-	if w.fault == "" {
+	if w.fault == "" && w.hopeless == 0 {
 		w.converged()
 	}
 }
@@ -191,6 +196,8 @@ func (w *world) trouble() {
 		n.up = false
 		n.life++
 		n.offered, n.leads = nil, nil
+	case w.chance(20):
+		n.rot()
 	default:
 		line := [2]int{n.id, w.rng.IntN(len(w.nodes))}
 		w.cut[line] = !w.cut[line]
@@ -204,7 +211,31 @@ func (w *world) heal() {
 	for _, n := range w.nodes {
 		n.up = true
 	}
-	w.nodes[w.rng.IntN(len(w.nodes))].lead()
+	if able := w.able(); len(able) > 0 {
+		able[w.rng.IntN(len(able))].lead()
+	} else {
+		w.hopeless = 1
+	}
+}
+
+// able is who can lead once all hear each other: whoever is whole, if enough others are
+// or if what is newest of all is whole somewhere.
+func (w *world) able() (whole []*dweller) {
+	var newest, damaged Version
+	for _, n := range w.nodes {
+		at := &damaged
+		if n.whole(n.catalog) {
+			whole, at = append(whole, n), &newest
+		}
+		if n.keeper.Held.Compare(*at) > 0 {
+			*at = n.keeper.Held
+		}
+	}
+	need := Settings{Peers: make([]string, len(w.nodes)-1), Copies: w.copies}.Need()
+	if len(whole)-1 < need && damaged.Compare(newest) > 0 {
+		return nil
+	}
+	return whole
 }
 
 func (w *world) converged() {
@@ -212,6 +243,9 @@ func (w *world) converged() {
 	for _, n := range w.nodes {
 		if n.keeper.Held != leader.keeper.Held || n.keeper.Held.Epoch != w.epoch {
 			w.wrong("healed, and node %d holds %s instead of %s of epoch %d", n.id, n.keeper.Held, leader.keeper.Held, w.epoch)
+		}
+		if !n.whole(n.catalog) {
+			w.wrong("healed, and node %d lacks some of what it holds", n.id)
 		}
 	}
 }
@@ -253,9 +287,12 @@ func (r *reigning) write() {
 	for _, h := range f.Chunks {
 		n.have[h] = struct{}{}
 	}
-	if _, held, err := n.take(next); err != nil {
+	switch missing, held, err := n.take(next); {
+	case err != nil:
 		r.step(Deposed{})
-	} else {
+	case len(missing) > 0:
+		r.over = true // it resigns
+	default:
 		if _, there := next.Files[name]; there {
 			r.waiting[name] = held
 		}

@@ -1,6 +1,7 @@
 package chunksync
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,8 +35,24 @@ func (n *dweller) lead() {
 		return
 	}
 	n.keeper = k
+	if !n.whole(n.catalog) {
+		return
+	}
 	n.leads = append(n.leads, r)
 	r.step(Begin{n.keeper.Held})
+}
+
+// counted notes a takeover that only damaged peers made possible.
+func (r *reigning) counted() {
+	whole := 0
+	for _, p := range r.m.peers {
+		if p.voted && !p.hurt {
+			whole++
+		}
+	}
+	if whole < r.m.set.Need() {
+		r.n.w.counted++
+	}
 }
 
 // take is Store.take in memory.
@@ -46,9 +63,22 @@ func (n *dweller) take(c Catalog) (missing []Hash, held Version, err error) {
 		return nil, k.Held, err
 	}
 	n.keeper = k
-	if !k.Fresh(c.Version()) {
-		return nil, k.Held, nil
+	fresh := k.Fresh(c.Version())
+	if !fresh {
+		c = n.catalog // what rotted of it is missing again
 	}
+	missing = n.missing(c)
+	if len(missing) > 0 {
+		n.offered = c.chunks()
+		return missing[:min(len(missing), 3)], k.Held, nil
+	}
+	if fresh {
+		n.commit(c)
+	}
+	return nil, n.keeper.Held, nil
+}
+
+func (n *dweller) missing(c Catalog) (missing []Hash) {
 	for _, name := range c.names() {
 		for _, h := range c.Files[name].Chunks {
 			if _, there := n.have[h]; !there && !slices.Contains(missing, h) {
@@ -56,12 +86,30 @@ func (n *dweller) take(c Catalog) (missing []Hash, held Version, err error) {
 			}
 		}
 	}
-	if len(missing) > 0 {
-		n.offered = c.chunks()
-		return missing[:min(len(missing), 3)], k.Held, nil
+	return missing
+}
+
+func (n *dweller) whole(c Catalog) bool {
+	for _, f := range c.Files {
+		for _, h := range f.Chunks {
+			if _, there := n.have[h]; !there {
+				return false
+			}
+		}
 	}
-	n.commit(c)
-	return nil, n.keeper.Held, nil
+	return true
+}
+
+// rot takes a chunk away, which is noticed at once. A node alone goes on without it,
+// and is another story.
+func (n *dweller) rot() {
+	chunks := slices.SortedFunc(maps.Keys(n.catalog.chunks()), func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
+	if len(chunks) == 0 || len(n.w.nodes) == 1 {
+		return
+	}
+	h := chunks[n.w.rng.IntN(len(chunks))]
+	delete(n.have, h)
+	n.rotten[h] = struct{}{}
 }
 
 func (n *dweller) commit(c Catalog) {
@@ -141,14 +189,14 @@ func (r *reigning) do(a Action) {
 	w := r.n.w
 	switch a := a.(type) {
 	case Ask:
-		r.call(a.Peer, func(n *dweller) Input {
+		r.call(a.Peer, true, func(n *dweller) Input {
 			k, err := n.keeper.Hear(r.reign, "")
 			if err != nil {
 				w.refusals++
 				return Deposed{}
 			}
 			n.keeper = k
-			return Promised{a.Peer, k.Held}
+			return Promised{a.Peer, k.Held, !n.whole(n.catalog)}
 		})
 	case Adopt:
 		r.adopt(a)
@@ -160,9 +208,13 @@ func (r *reigning) do(a Action) {
 				w.after(1, func() { r.step(Deposed{}) })
 				return
 			}
+			if !r.n.whole(c) {
+				r.over = true // it resigns
+				return
+			}
 			r.sending[a.Peer] = c
 		}
-		r.call(a.Peer, func(n *dweller) Input {
+		r.call(a.Peer, true, func(n *dweller) Input {
 			missing, held, err := n.take(c)
 			switch {
 			case err != nil:
@@ -173,13 +225,22 @@ func (r *reigning) do(a Action) {
 			return Took{a.Peer, held}
 		})
 	case Send:
-		_, there := r.n.have[a.Chunk]
-		r.call(a.Peer, func(n *dweller) Input {
+		if _, there := r.n.have[a.Chunk]; !there {
+			if _, rotten := r.n.rotten[a.Chunk]; !rotten {
+				w.wrong("node %d has swept what it sends", r.n.id)
+			}
+			r.over = true // it resigns
+			return
+		}
+		r.call(a.Peer, false, func(n *dweller) Input {
 			if _, err := n.keeper.Hear(r.reign, ""); err != nil {
 				return Deposed{}
 			}
-			if _, wanted := n.offered[a.Chunk]; !wanted || !there {
+			if _, wanted := n.offered[a.Chunk]; !wanted {
 				return Failed{a.Peer, w.rng.Float64()}
+			}
+			if _, rotten := n.rotten[a.Chunk]; rotten {
+				w.repairs++
 			}
 			n.have[a.Chunk] = struct{}{}
 			return Sent{a.Peer}
@@ -190,13 +251,16 @@ func (r *reigning) do(a Action) {
 }
 
 // call is one exchange: it may be lost on the way there or back, or come twice, late.
-func (r *reigning) call(peer string, handle func(*dweller) Input) {
+// Whole says that nothing else is under way to that peer.
+func (r *reigning) call(peer string, whole bool, handle func(*dweller) Input) {
 	w := r.n.w
 	id, _ := strconv.Atoi(peer)
 	n, there, back := w.nodes[id], w.some(40*time.Millisecond), w.some(40*time.Millisecond)
 	failed := func() {
 		w.after(150*time.Millisecond, func() {
-			delete(r.sending, peer)
+			if whole {
+				delete(r.sending, peer)
+			}
 			r.step(Failed{peer, w.rng.Float64()})
 		})
 	}
@@ -218,8 +282,7 @@ func (r *reigning) call(peer string, handle func(*dweller) Input) {
 			return
 		}
 		w.after(back, func() {
-			switch in.(type) {
-			case Took, Failed:
+			if _, took := in.(Took); took {
 				delete(r.sending, peer)
 			}
 			r.step(in)
@@ -234,9 +297,13 @@ func (r *reigning) adopt(a Adopt) {
 			return
 		}
 		maps.Copy(r.n.have, have)
-		if _, held, err := r.n.take(Catalog{Reign: r.reign, Files: files}); err != nil {
+		switch missing, held, err := r.n.take(Catalog{Reign: r.reign, Files: files}); {
+		case err != nil:
 			r.step(Deposed{})
-		} else {
+		case len(missing) > 0:
+			r.over = true // it resigns
+		default:
+			r.counted()
 			r.step(Adopted{held})
 		}
 	}
@@ -247,7 +314,7 @@ func (r *reigning) adopt(a Adopt) {
 	id, _ := strconv.Atoi(a.Peer)
 	n := w.nodes[id]
 	w.after(w.some(200*time.Millisecond), func() {
-		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version {
+		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version || !n.whole(n.catalog) {
 			r.step(Unadopted{a.Peer, w.rng.Float64()})
 			return
 		}

@@ -24,7 +24,7 @@ type Receipt struct {
 // takes effect at once and whole, or not at all. The same content again changes nothing
 // and waits just the same.
 //
-// Errors: *[NameError], [ErrTooLarge], [ErrFull], [ErrTakingOver], whatever the reader
+// Errors: *[NameError], [ErrCopies], [ErrTooLarge], [ErrFull], [ErrTakingOver], whatever the reader
 // says: nothing was changed. *[fence.ShutError]: this node does not lead, nothing was
 // changed. [ErrUnconfirmed], with the cause of ctx or a *[StaleError]: it is in this
 // node's catalog, and it is not known whether a successor will have it; put it again.
@@ -34,6 +34,9 @@ func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copie
 	}
 	l, err := m.leader()
 	if err != nil {
+		return Receipt{}, err
+	}
+	if copies, err = l.enough(copies); err != nil {
 		return Receipt{}, err
 	}
 	f, unpin, err := l.Store.store(content, l.MaxFile)
@@ -53,7 +56,21 @@ func (m *Manager) Remove(ctx context.Context, name string, copies int) (Receipt,
 	if err != nil {
 		return Receipt{}, err
 	}
+	if copies, err = l.enough(copies); err != nil {
+		return Receipt{}, err
+	}
 	return l.write(ctx, name, nil, copies)
+}
+
+// enough is on how many peers a write has to be that asks for so many.
+func (l *loop) enough(copies int) (int, error) {
+	if copies == AsConfigured {
+		copies = l.Config.copies()
+	}
+	if copies < 0 || copies > len(l.Peers) {
+		return 0, fmt.Errorf("%w: %d is not between 0 and %d", ErrCopies, copies, len(l.Peers))
+	}
+	return copies, nil
 }
 
 // leader is the leadership of this node, if its gate is open.
@@ -70,57 +87,7 @@ func (m *Manager) leader() (*loop, error) {
 	return l, nil
 }
 
-// store cuts content into chunks and keeps them, in no catalog yet. They are pinned
-// until unpin is called, also after an error.
-func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err error) {
-	var pinned []func()
-	unpin = func() {
-		for _, u := range pinned {
-			u()
-		}
-	}
-	buffer := make([]byte, ChunkSize)
-	for {
-		n, err := fillUp(content, buffer)
-		over := errors.Is(err, io.EOF)
-		if err != nil && !over {
-			return f, unpin, err
-		}
-		if n > 0 {
-			h := HashOf(buffer[:n])
-			pinned = append(pinned, s.pin(h))
-			if f.Size += int64(n); f.Size > most {
-				return f, unpin, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
-			}
-			if err := s.add(h, buffer[:n]); err != nil {
-				return f, unpin, err
-			}
-			f.Chunks = append(f.Chunks, h)
-		}
-		if over {
-			return f, unpin, nil
-		}
-	}
-}
-
-// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull it does
-// not confuse an end with a line that broke: half an upload is no file.
-func fillUp(from io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var more int
-		more, err = from.Read(buffer[n:])
-		n += more
-	}
-	return n, err
-}
-
 func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Receipt, error) {
-	if copies == AsConfigured {
-		copies = l.Config.copies()
-	}
-	if copies < 0 || copies > len(l.Peers) {
-		return Receipt{}, fmt.Errorf("%w: %d is not between 0 and %d", ErrCopies, copies, len(l.Peers))
-	}
 	if err := l.await(ctx, (*Machine).Leading); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrTakingOver, err)
 	}
@@ -129,8 +96,8 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		out.File = *f
 	}
 	err := l.gate.Do(ctx, fence.Fenced, 0, func(_ context.Context, t fence.Token) (err error) {
-		if t.Epoch != l.token.Epoch {
-			return fence.ErrStale
+		if t.Epoch != l.token.Epoch { // this node's next term: the content came in the one before
+			return &StaleError{Got: l.reign, Promised: ReignOf(t), Holder: t.Holder}
 		}
 		out.Version, err = l.change(name, f)
 		return err
@@ -139,8 +106,8 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		switch {
 		case errors.Is(err, fence.ErrStale):
 			l.tell(l.over, Deposed{})
-		case errors.Is(err, ErrDamaged):
-			l.end(err)
+		case errors.Is(err, ErrDamaged) || l.Store.doubt() != nil:
+			l.end(err) // another can go on
 		}
 		return Receipt{}, err
 	}
@@ -170,6 +137,9 @@ func (l *loop) change(name string, f *File) (Version, error) {
 	missing, held, err := l.Store.take(now.with(name, f), l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
+	}
+	if err != nil {
+		l.Store.withdraw(l.reign)
 	}
 	return held, err
 }

@@ -126,6 +126,9 @@ func TestTheirWords(t *testing.T) {
 			t.Errorf("%v: %v", c.in, got)
 		}
 	}
+	if other, ok := errors.AsType[*web.NotLeadingError](inTheirWords(fence.ErrStale)); !ok || other.Holder != "" {
+		t.Errorf("deposed by nobody knows whom: %v", inTheirWords(fence.ErrStale))
+	}
 	for _, in := range []error{&fence.ShutError{Holder: "n2"}, &chunksync.StaleError{Holder: "n2"}} {
 		if other, ok := errors.AsType[*web.NotLeadingError](inTheirWords(in)); !ok || other.Holder != "n2" {
 			t.Errorf("%v: %v", in, inTheirWords(in))

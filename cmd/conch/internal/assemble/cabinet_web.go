@@ -123,6 +123,8 @@ func inTheirWords(err error) error {
 		return &web.NotLeadingError{Holder: shut.Holder}
 	case isStale:
 		return &web.NotLeadingError{Holder: stale.Holder}
+	case errors.Is(err, fence.ErrStale): // the gate said so, and it does not say who leads
+		return &web.NotLeadingError{}
 	case errors.Is(err, chunksync.ErrTooLarge), errors.Is(err, chunksync.ErrFull):
 		return errors.Join(web.ErrFileTooLarge, err)
 	case errors.Is(err, chunksync.ErrCopies):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -64,7 +65,6 @@ func (d *decoder) addresses(to *map[string]string) setter {
 }
 
 func (d *decoder) validateFiles(c Config) {
-	dirs := map[string]int{}
 	for i, f := range c.Files {
 		place := fmt.Sprintf("files[%d]", i)
 		if f.Scope == "" {
@@ -72,13 +72,34 @@ func (d *decoder) validateFiles(c Config) {
 		}
 		if f.Dir == "" {
 			d.fault(place+".dir", "is missing: name a folder of this node alone")
-		} else if first, taken := dirs[f.Dir]; taken {
-			d.fault(place+".dir", "%s is the folder of files[%d] already", f.Dir, first)
-		} else {
-			dirs[f.Dir] = i
 		}
 		d.validatePeers(place, c, f)
 	}
+	d.validateDirs(c.Files)
+}
+
+// validateDirs keeps folders apart: each clears away what it has not written.
+func (d *decoder) validateDirs(all []Files) {
+	for i, f := range all {
+		place := fmt.Sprintf("files[%d].dir", i)
+		for first, other := range all {
+			switch {
+			case first == i || f.Dir == "" || other.Dir == "":
+			case filepath.Clean(f.Dir) != filepath.Clean(other.Dir):
+				if inside(f.Dir, other.Dir) {
+					d.fault(place, "%s is inside %s, the folder of files[%d]: name one beside it", f.Dir, other.Dir, first)
+				}
+			case first < i:
+				d.fault(place, "%s is the folder of files[%d] already", f.Dir, first)
+			}
+		}
+	}
+}
+
+// inside tells a folder below another. Both are absolute by now.
+func inside(dir, of string) bool {
+	below, err := filepath.Rel(of, dir)
+	return err == nil && filepath.IsLocal(below)
 }
 
 func (d *decoder) validatePeers(place string, c Config, f Files) {

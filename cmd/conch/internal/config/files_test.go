@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ const (
 // S22: every key of [[files]]; and it is a role behind the fenced door.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, db+named+store+"token_file = \"token\"\nca_file = \"ca.pem\"\ncopies = 1\nrepair_interval = \"7s\"\n[[files]]\nscope = \"more\"\ndir = \"/more\"\n", config.Source{}, nil)
+	c, err := load(t, db+named+store+"token_file = \"token\"\nca_file = \"ca.pem\"\ncopies = 1\nrepair_interval = \"7s\"\n[[files]]\nscope = \"more\"\ndir = \"files2\"\n", config.Source{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,11 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// more is another table, of that dir.
+func more(dir string) string {
+	return strings.NewReplacer("data", "more", "\"files\"", strconv.Quote(dir)).Replace(store)
+}
+
 func TestFaultsOfFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -46,6 +52,9 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"no scope", db + named + strings.Replace(store, "scope = \"data\"\n", "", 1), []string{"files[0].scope: is missing"}},
 		{"no dir", db + named + strings.Replace(store, "dir = \"files\"\n", "", 1), []string{"files[0].dir: is missing"}},
 		{"one dir twice", db + named + store + strings.Replace(store, "data", "more", 1), []string{"files[1].dir", "of files[0] already"}},
+		{"one dir twice, said in another way", db + named + store + more("./x/../files/"), []string{"files[1].dir", "of files[0] already"}},
+		{"a dir in another", db + named + store + more("files/new"), []string{"files[1].dir", "inside", "of files[0]"}},
+		{"a dir around another", db + named + strings.Replace(store, "\"files\"", "\"all/files\"", 1) + more("all"), []string{"files[0].dir", "inside", "of files[1]"}},
 		{"one scope twice", db + named + store + strings.Replace(store, "\"files\"", "\"more\"", 1), []string{`files[1]: "data" is the scope of files[0]`}},
 		{"a role's scope", db + named + "[[roles]]\nname = \"data\"\n" + store, []string{`files[0]: "data" is the scope of roles[0]`}},
 		{"no name of its own", db + store, []string{"files[0].peers", "instance_id"}},

@@ -1,0 +1,54 @@
+package chunksync
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// own refuses a folder with anything that is no part of a store: what it writes and
+// clears away there could be somebody else's.
+func (d disk) own() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case lockFile, promiseFile, catalogFile, chunkFolder, newFolder:
+		case "lost+found": // the folder is a disk
+		default:
+			return &FolderError{Dir: d.dir, Entry: e.Name()}
+		}
+	}
+	return nil
+}
+
+// prepare makes the folders, and clears away what was never finished.
+func (d disk) prepare() error {
+	begun, err := os.ReadDir(d.path(newFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range begun {
+		if !strings.HasPrefix(e.Name(), draftName) {
+			continue
+		}
+		if err := os.Remove(d.path(newFolder, e.Name())); err != nil {
+			return err
+		}
+	}
+	for _, folder := range []string{chunkFolder, newFolder} {
+		if err := os.MkdirAll(d.path(folder), 0o700); err != nil {
+			return err
+		}
+	}
+	// The folder's own name is in one that somebody else may have made, for others to read.
+	parent := syncFolder(filepath.Dir(d.dir))
+	if errors.Is(parent, fs.ErrPermission) {
+		parent = nil
+	}
+	return errors.Join(syncFolder(d.dir), parent)
+}

@@ -1,0 +1,116 @@
+package chunksync
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// loopOf is a leadership of the node that does only what the test has it do.
+func (n *node) loopOf(epoch int64) (*loop, *fence.Latch) {
+	n.t.Helper()
+	gate, latch := fence.New("s", nil)
+	token := tokenOf(epoch, n.id)
+	latch.Open(token, 0, math.MaxInt64)
+	reign := ReignOf(token)
+	if _, err := n.store.hear(reign, n.id); err != nil {
+		n.t.Fatal(err)
+	}
+	over, end := context.WithCancelCause(n.t.Context())
+	l := &loop{
+		Config: n.m.cfg, gate: gate, token: token, reign: reign, end: end, over: over,
+		client: client{cfg: n.m.cfg, reign: reign}, machine: NewMachine(n.m.cfg.settings()), sending: map[string]sending{},
+	}
+	n.t.Cleanup(l.dropAll)
+	return l, latch
+}
+
+// One piece that does not arrive leaves the others of its catalog where they are, though
+// the leader's own has gone on: else a whole leader would take itself for damaged.
+func TestAFailedPieceLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	l, _ := one.loopOf(1)
+	first, second := []byte("first"), []byte("second")
+	unpin := one.store.pin(HashOf(first), HashOf(second))
+	for _, content := range [][]byte{first, second} {
+		if err := one.store.add(HashOf(content), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := File{Size: ChunkSize + 6, Chunks: []Hash{HashOf(first), HashOf(second)}}
+	c := Catalog{Reign: l.reign, Seq: 1, Files: map[string]File{"f": both}}
+	if _, _, err := one.store.take(c, one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	unpin()
+	if in, ok := l.perform(t.Context(), Offer{two.id, c.Version()}).(Missing); !ok || len(in.Chunks) != 2 {
+		t.Fatalf("offered: %+v", in)
+	}
+	full := func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	}
+	two.block.Store(&full)
+	if in, ok := l.perform(t.Context(), Send{two.id, HashOf(first)}).(Failed); !ok {
+		t.Fatalf("the first: %+v", in)
+	}
+	two.block.Store(nil)
+	if _, _, err := one.store.take(c.with("f", nil), one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := l.perform(t.Context(), Send{two.id, HashOf(second)}).(Sent); !ok {
+		t.Errorf("the second: %+v", in)
+	}
+	if l.over.Err() != nil {
+		t.Errorf("the leadership ended with %v", context.Cause(l.over))
+	}
+	// The next offer is of what there is now, and lets go of what it was.
+	if in, ok := l.perform(t.Context(), Offer{two.id, Version{1, 2}}).(Took); !ok {
+		t.Errorf("offered anew: %+v", in)
+	}
+}
+
+// A gate that shuts before or while what a peer holds is fetched stops that too: nothing
+// leaves, and no peer is blamed.
+func TestAShutGateAdoptsNothing(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]int64{"before": 0, "meanwhile": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := newTeam(t, 2, new(1))
+			one, two := tm.nodes[0], tm.nodes[1]
+			h := HashOf([]byte("1"))
+			held := Catalog{Reign: Reign{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
+			if err := two.store.add(h, []byte("1")); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := two.store.take(held, two.id, false); err != nil {
+				t.Fatal(err)
+			}
+			l, latch := one.loopOf(2)
+			l.Events.Trouble = func(peer string, err error) { t.Errorf("%s is blamed: %v", peer, err) }
+			var asked, refused atomic.Int64
+			l.Events.Refused = func(error) { refused.Add(1) }
+			count := func(http.ResponseWriter, *http.Request) bool {
+				if asked.Add(1) == after {
+					latch.Suspend()
+				}
+				return false
+			}
+			two.block.Store(&count)
+			if after == 0 {
+				latch.Suspend()
+			}
+			in, again := l.perform(t.Context(), Adopt{Peer: two.id, Version: held.Version()}).(Unadopted)
+			if !again || in.Peer != two.id || asked.Load() != after || refused.Load() != 1 {
+				t.Errorf("%+v after %d requests, %d refused", in, asked.Load(), refused.Load())
+			}
+		})
+	}
+}
