@@ -62,6 +62,7 @@ type (
 	Woken struct {
 		Queued  int
 		Cancels []uint64
+		Counted bool // the rows say so; else somebody did, and a count follows soon
 	}
 	// Lost says that the stream of heads broke off: whatever happened meanwhile is unknown.
 	Lost struct{}

@@ -161,7 +161,7 @@ func (l *loop) listen(ctx context.Context) {
 		if err != nil {
 			l.trouble(err)
 		} else if queued > 0 || len(cancels) > 0 {
-			l.tell(ctx, Woken{Queued: queued, Cancels: cancels})
+			l.tell(ctx, Woken{Queued: queued, Cancels: cancels, Counted: true})
 		}
 	}
 }

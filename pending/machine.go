@@ -24,7 +24,7 @@ type Machine struct {
 	head  chain.Block
 
 	queued  int
-	heard   int           // of those, what was said to wait since they were last read
+	heard   int           // what was counted since they were last read
 	strange bool          // rows may have been lost: nothing is assigned before all that was seen is final
 	retry   fence.Instant // nothing before
 	later   fence.Instant // when something may be handed over again
@@ -178,7 +178,9 @@ func (m *Machine) covered(final uint64) {
 
 func (m *Machine) woken(in Woken) {
 	m.queued = max(m.queued, in.Queued)
-	m.heard = max(m.heard, in.Queued)
+	if in.Counted { // what was merely heard is mostly what is being signed
+		m.heard = max(m.heard, in.Queued)
+	}
 	for _, index := range in.Cancels {
 		if s := m.slots.get(index); s != nil {
 			s.Cancel = true

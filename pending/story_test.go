@@ -96,7 +96,7 @@ func parse(t *testing.T, words []string) Input {
 		}
 		return in
 	case "woken":
-		in := Woken{Queued: int(args.number("queued"))}
+		in := Woken{Queued: int(args.number("queued")), Counted: args.has("counted")}
 		for _, name := range args.list("cancel") {
 			in.Cancels = append(in.Cancels, number(name))
 		}
