@@ -70,7 +70,7 @@ type loop struct {
 	first   sync.Once     // that closes it
 	final   atomic.Uint64 // of the last finalized block, as last told
 	unsure  atomic.Bool   // a write has no answer
-	best    atomic.Uint64 // the account's count, as last told
+	known   atomic.Uint64 // one more than the account's count, as last told; 0: it was not yet
 }
 
 // lull is how soon after a notification it is.
@@ -210,18 +210,23 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in Turned, err erro
 	return in, err
 }
 
-// count is the account's next index at the head. One that is far above the last is asked
-// for again, and the lower answer counts: indices that are given away from there would
-// wait for ever for those below.
+// count is the account's next index at the head.
 func (l *loop) count(ctx context.Context) (uint64, error) {
 	n, err := l.Chain.Next(ctx, l.Account, chain.Best)
-	if err == nil && n > l.best.Load()+uint64(l.Settings.MaxInFlight) {
-		var again uint64
-		again, err = l.Chain.Next(ctx, l.Account, chain.Best)
-		n = min(n, again)
-	}
-	if err == nil {
-		l.best.Store(n)
+	if known := l.known.Load(); err == nil && known > 0 { // else it is not listened to
+		if n, err = l.sure(ctx, n, known-1); err == nil {
+			l.known.Store(n + 1)
+		}
 	}
 	return n, err
+}
+
+// sure asks once more for a count that is far above what is known, and takes the lower
+// answer: indices that are given away from there would wait for ever for those below.
+func (l *loop) sure(ctx context.Context, n, known uint64) (uint64, error) {
+	if n <= known+uint64(l.Settings.MaxInFlight) {
+		return n, nil
+	}
+	again, err := l.Chain.Next(ctx, l.Account, chain.Best)
+	return min(n, again), err
 }

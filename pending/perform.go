@@ -47,7 +47,7 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 	var faults [2]error
 	var asking sync.WaitGroup
 	asking.Go(func() { out.Final, faults[0] = l.Chain.Next(ctx, l.Account, chain.Final) })
-	asking.Go(func() { out.Best, faults[1] = l.count(ctx) })
+	asking.Go(func() { out.Best, faults[1] = l.Chain.Next(ctx, l.Account, chain.Best) })
 	if w, can := l.Chain.(chain.Warmer); can {
 		asking.Go(func() { w.Warm(ctx, l.Account) })
 	}
@@ -61,6 +61,10 @@ func (l *loop) load(ctx context.Context) (Input, error) {
 			return nil, fault
 		}
 	}
+	if out.Best, err = l.sure(ctx, out.Best, out.Snapshot.Next); err != nil {
+		return nil, err
+	}
+	l.known.Store(out.Best + 1)
 	if from := min(out.Final, out.Best); !out.Snapshot.has(from) {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, from)
 	}
