@@ -41,9 +41,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	judge(t, chain, db.URL, asked, hash)
 	books.become("usurped finalized finalized finalized")
 	for nonce, want := range []string{"in_block retracted", "in_block retracted in_block finalized", "in_block retracted in_block finalized", "in_block finalized"} {
-		if heard := ear.states(nonce); !strings.Contains(heard, want) {
-			t.Errorf("nonce %d was said to be %s, want %s", nonce, heard, want)
-		}
+		until(t, "nonce %d was said to be "+want, func() bool { return strings.Contains(ear.states(nonce), want) }, nonce)
 	}
 	for id := range asked {
 		if is := shown(t, n.api(), id); is["fate"] != "done" || is["state"] != "finalized" || is["nonce"] == 0.0 {
