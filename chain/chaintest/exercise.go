@@ -70,6 +70,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"ProbeDropped", dropped},
 		{"Inclusions", inclusions},
 		{"InclusionsOfSubmitted", inclusionsOfSubmitted},
+		{"InclusionsOfOursAlone", inclusionsOfOursAlone},
 		{"Find", findSlot},
 		{"HeadsFollow", follow},
 		{"HeadsReorg", reorg},

@@ -193,6 +193,48 @@ func (t *trial) inclusions(submitted bool) {
 	t.wants(err, chain.ErrNotFound)
 }
 
+// inclusionsOfOursAlone: a driver may read a block otherwise after one that had nothing but
+// what was handed to it, whatever the next one has.
+func inclusionsOfOursAlone(t *trial) {
+	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
+	next := t.next(chain.Best)
+	bad := t.Bad
+	bad.Gas = t.BadGas
+	seal := func(foreign bool, calls ...chain.Call) {
+		t.Helper()
+		var drafts []chain.Draft
+		for i, call := range calls {
+			drafts = append(drafts, chain.Draft{Account: t.Funded, Index: next + uint64(i), Call: call})
+		}
+		block := t.prepare(drafts...)
+		t.submit(chain.Accepted, block...)
+		next += uint64(len(calls))
+		if foreign {
+			block = append(block, t.Foreign(next))
+			next++
+		}
+		t.Seal(block...)
+		var want []chain.Inclusion
+		for i, s := range block {
+			failed := i < len(calls) && calls[i].Gas == t.BadGas
+			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Failed: failed})
+		}
+		at := t.seen(chain.Included, block[0])[0].Block
+		got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
+		if t.ok(err); !slices.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	seal(false, t.call())
+	seal(false, t.call(), bad, t.call())
+	seal(true, t.call(), bad)
+	seal(false, t.call())
+	seal(false, bad)
+	t.submit(chain.Accepted, t.prepare(chain.Draft{Account: t.Funded, Index: next, Call: t.call()})...)
+	_, err := t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
+	t.wants(err, chain.ErrNotFound)
+}
+
 func findSlot(t *trial) {
 	ours := t.attempts(3)
 	var at [3]chain.Block

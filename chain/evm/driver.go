@@ -23,6 +23,7 @@ type Chain struct {
 	signers  map[chain.Account]Signer
 	memory   *chain.Memory
 	handed   handed
+	habit    habit
 	quotes   quotes
 
 	mu    sync.Mutex
@@ -156,6 +157,7 @@ func (c *Chain) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.facts = nil
+	c.habit.deaf.Store(false)
 }
 
 // Next implements chain.Chain.

@@ -9,11 +9,16 @@ import (
 // keptHanded bounds how many attempts are remembered; what was forgotten is asked for.
 const keptHanded = 1 << 16
 
-// handed is the indices of attempts that were handed to the node and not yet seen in a
-// block. Safe for concurrent use.
+// handed is whose attempts were handed to the node, with which index, and not yet seen
+// in a block. Safe for concurrent use.
 type handed struct {
 	mu          sync.Mutex
-	young, aged map[chain.Hash]uint64
+	young, aged map[chain.Hash]slot
+}
+
+type slot struct {
+	account chain.Account
+	index   uint64
 }
 
 func (h *handed) add(attempts []chain.Signed) {
@@ -21,9 +26,9 @@ func (h *handed) add(attempts []chain.Signed) {
 	defer h.mu.Unlock()
 	for _, a := range attempts {
 		if len(h.young) >= keptHanded/2 || h.young == nil {
-			h.young, h.aged = map[chain.Hash]uint64{}, h.young
+			h.young, h.aged = map[chain.Hash]slot{}, h.young
 		}
-		h.young[a.Hash] = a.Index
+		h.young[a.Hash] = slot{a.Account, a.Index}
 	}
 }
 
@@ -33,14 +38,27 @@ func (h *handed) any() bool {
 	return len(h.young)+len(h.aged) > 0
 }
 
-// take returns an attempt's index and forgets it.
-func (h *handed) take(hash chain.Hash) (index uint64, known bool) {
+// find returns where an attempt belongs.
+func (h *handed) find(hash chain.Hash) (in chain.Inclusion, known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if index, known = h.young[hash]; !known {
-		index, known = h.aged[hash]
-	}
+	return h.look(hash)
+}
+
+// take is find, and forgets it.
+func (h *handed) take(hash chain.Hash) (in chain.Inclusion, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	in, known = h.look(hash)
 	delete(h.young, hash)
 	delete(h.aged, hash)
-	return index, known
+	return in, known
+}
+
+func (h *handed) look(hash chain.Hash) (chain.Inclusion, bool) {
+	s, known := h.young[hash]
+	if !known {
+		s, known = h.aged[hash]
+	}
+	return chain.Inclusion{Account: s.account, Index: s.index, Hash: hash}, known
 }

@@ -153,7 +153,7 @@ func settings(cfg config) (*node.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %s is not a port", cfg.listen, port)
 	}
-	modules := []string{"eth", "net", "web3", "txpool", "dev", "account"}
+	modules := []string{"eth", "net", "web3", "txpool", "debug", "dev", "account"}
 	c := node.DefaultConfig
 	c.Name = "conch-devnode"
 	c.DataDir = cfg.datadir

@@ -1,0 +1,162 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// full is a node of blocks that are all alike. It counts what it is asked.
+type full struct {
+	hashes   []common.Hash
+	receipts []any // in binary, or an error for the request
+	failed   bool  // says the receipt in JSON
+	asked    map[string]int
+}
+
+func (n *full) say(method string, params []json.RawMessage) any {
+	n.asked[method]++
+	switch method {
+	case "eth_sendRawTransaction":
+		var bytes hexutil.Bytes
+		_ = json.Unmarshal(params[0], &bytes)
+		return bytes
+	case "eth_getBlockByHash":
+		return map[string]any{"transactions": n.hashes}
+	case "debug_getRawReceipts":
+		if err, refused := n.receipts[0].(error); refused {
+			return err
+		}
+		return n.receipts
+	case "eth_getTransactionByHash":
+		return map[string]any{"hash": params[0], "from": sender, "nonce": "0x63"}
+	case "eth_getBlockReceipts":
+		status := "0x1"
+		if n.failed {
+			status = "0x0"
+		}
+		var all []any
+		for _, hash := range n.hashes {
+			all = append(all, map[string]any{"transactionHash": hash, "from": sender, "status": status})
+		}
+		return all
+	}
+	return healthy(method, params)
+}
+
+// block has so many transactions, and binary receipts of the status.
+func (n *full) block(first, many int, status uint64) {
+	n.hashes, n.receipts = nil, nil
+	for i := range many {
+		n.hashes = append(n.hashes, named(first+i))
+		raw, _ := (&types.Receipt{Type: types.DynamicFeeTxType, Status: status}).MarshalBinary()
+		n.receipts = append(n.receipts, hexutil.Bytes(raw))
+	}
+}
+
+func named(i int) (hash common.Hash) {
+	copy(hash[:], fmt.Sprintf("transaction %20d", i))
+	return hash
+}
+
+// After a block of nothing but what was handed over the next is read by its hashes and
+// its binary receipts; wherever these do not say all, by the receipts as before.
+func TestABlockOfOursAlone(t *testing.T) {
+	t.Parallel()
+	binary := func(r types.Receipt) hexutil.Bytes {
+		raw, _ := r.MarshalBinary()
+		return raw
+	}
+	for name, c := range map[string]struct {
+		change func(*full)
+		failed bool
+		whole  bool // is also asked for the receipts in JSON
+		index  uint64
+		other  bool // the second is another account's
+		once   bool // for the next block it is not asked in binary
+	}{
+		"both done":         {},
+		"another account's": {other: true},
+		"both failed": {failed: true, change: func(n *full) {
+			n.receipts = []any{binary(types.Receipt{Type: types.DynamicFeeTxType}), binary(types.Receipt{Type: types.LegacyTxType})}
+		}},
+		"of an unknown kind":      {change: func(n *full) { n.receipts[0] = append(hexutil.Bytes{0x7e}, n.receipts[0].(hexutil.Bytes)[1:]...) }},
+		"not offered":             {whole: true, once: true, change: func(n *full) { n.receipts = []any{errors.New("the method debug_getRawReceipts does not exist")} }},
+		"without an answer":       {whole: true, change: func(n *full) { n.receipts = []any{errHush} }},
+		"one is missing":          {whole: true, change: func(n *full) { n.receipts = n.receipts[1:] }},
+		"one more than there are": {whole: true, change: func(n *full) { n.receipts = append(n.receipts, n.receipts[0]) }},
+		"a root, no status":       {whole: true, change: func(n *full) { n.receipts[1] = binary(types.Receipt{PostState: make([]byte, 32)}) }},
+		"cut short":               {whole: true, change: func(n *full) { n.receipts[1] = n.receipts[1].(hexutil.Bytes)[:99] }},
+		"with more behind it":     {whole: true, change: func(n *full) { n.receipts[1] = append(n.receipts[1].(hexutil.Bytes), 1) }},
+		"empty":                   {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{} }},
+		"no list":                 {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{2, 0x81, 0xff} }},
+		"a list of a list":        {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 0xc0} }},
+		"a status of 2":           {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 2} }},
+		"one is not ours":         {whole: true, once: true, index: 0x63, change: func(n *full) { n.hashes[1] = named(77) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &full{asked: map[string]int{}}
+			driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say)})
+			read := func() []chain.Inclusion {
+				t.Helper()
+				got, err := driver.Inclusions(t.Context(), chain.Block{Hash: "b"}, []chain.Account{chain.Account(sender)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			hand := func(first, many int) {
+				for i := range many {
+					hash := named(first + i)
+					from := chain.Account(sender)
+					if c.other && first+i == 4 {
+						from = "somebody else with 20"
+					}
+					send(t, driver, []chain.Signed{{Account: from, Index: uint64(first + i), Hash: chain.Hash(hash[:]), Bytes: hash[:]}}, chain.Accepted)
+				}
+			}
+			hand(1, 5)
+			n.block(1, 2, 1)
+			read()
+			if n.asked["debug_getRawReceipts"] > 0 || n.asked["eth_getBlockReceipts"] != 1 {
+				t.Fatalf("of the first block it asked %v", n.asked)
+			}
+			n.block(3, 2, 1)
+			n.failed = c.failed
+			if c.change != nil {
+				c.change(n)
+			}
+			want := []chain.Inclusion{{Account: chain.Account(sender), Index: 3}, {Account: chain.Account(sender), Index: 4}}
+			for i := range want {
+				want[i].Hash, want[i].Failed = chain.Hash(n.hashes[i][:]), c.failed
+			}
+			if c.index != 0 {
+				want[1].Index = c.index
+			}
+			if c.other {
+				want = want[:1]
+			}
+			if got := read(); !slices.Equal(got, want) {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if whole := n.asked["eth_getBlockReceipts"] == 2; whole != c.whole || n.asked["debug_getRawReceipts"] == 0 {
+				t.Errorf("it asked %v", n.asked)
+			}
+			n.block(5, 1, 1)
+			read()
+			if again := n.asked["debug_getRawReceipts"] > 1; again == c.once {
+				t.Errorf("for the next block it asked %v", n.asked)
+			}
+		})
+	}
+}
