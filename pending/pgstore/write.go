@@ -152,6 +152,8 @@ func words(why string) string {
 // queueChanges stores what became of slots, and of their intents where that is decided,
 // unless a later write of this leader, or one of a later leader, has said so already. The
 // intent is the one from before: what is done again has none in its old slot afterwards.
+// The CASE hides from the planner that hardly a row is of an earlier term: it would read
+// these first, and for each that there is all the same compare the whole batch.
 func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return
@@ -184,7 +186,8 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 			               AS c(nonce, hash, state, block, number, failed, fate),
 			               LATERAL (SELECT intent, final FROM conch.pending_transactions
 			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
-			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce AND (t.epoch, t.write) < ($10, $11)
+			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce
+			   AND CASE WHEN (t.epoch, t.write) < ($10, $11) THEN true ELSE false END
 			RETURNING c.nonce, c.fate, c.intent, c.final)
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
