@@ -160,7 +160,7 @@ const insertIntents = `
 		SELECT id, $1, account, nullif(key, ''), to_account, value, data, gas, $2 FROM asked a
 		 WHERE key = '' OR NOT EXISTS (SELECT FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key)
 		 ORDER BY place
-		    ON CONFLICT (chain, account, idempotency_key) DO NOTHING
+		    ON CONFLICT (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
 		RETURNING *)
 	SELECT '', ` + intentColumns + ` FROM fresh
 	 UNION ALL

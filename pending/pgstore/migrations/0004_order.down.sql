@@ -1,3 +1,6 @@
+DROP INDEX conch.intents_idempotency_key;
+ALTER TABLE conch.intents ADD UNIQUE (chain, account, idempotency_key);
+ALTER TABLE conch.pending_transactions SET (fillfactor = 70);
 ALTER TABLE conch.pending_transactions DROP COLUMN epoch, DROP COLUMN write;
 ALTER FUNCTION conch.pending_history() STABLE;
 DROP FUNCTION conch.pending_claim(text, bytea, text, bigint, bigint);
