@@ -58,6 +58,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	fill(&set.FinalAfter, d.Depth+512) // as long as Substrate's nodes wait before they say so
 	fill(&set.Retry, 250*time.Millisecond)
 	fill(&set.Patience, 2*time.Second)
+	fill(&set.Pace, time.Second)
 	fill(&c.Longest, 10*time.Second)
 	fill(&c.Repair, time.Second)
 	if c.Clock == nil {
@@ -86,7 +87,7 @@ func (c Config) Validate() error {
 		faults = append(faults, errors.New("no store is given"))
 	}
 	set := c.Settings
-	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
+	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || set.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
 		faults = append(faults, errors.New("counts and durations can not be negative"))
 	}
 	return errors.Join(faults...)

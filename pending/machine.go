@@ -37,7 +37,8 @@ type Machine struct {
 	since   uint64        // the height at which it became that,
 	bumped  uint64        // and at which attempts were raised last
 	written uint64        // the height at which changes were stored last,
-	overdue fence.Instant // and when they are stored though no block has come
+	overdue fence.Instant // when they are stored though no block has come,
+	due     fence.Instant // and before when they are not, while much is under way
 
 	census census // as last counted
 
@@ -60,6 +61,7 @@ type Settings struct {
 	FinalAfter  uint64        // a transaction in a block for longer, and not final, is said to time out (S24)
 	Retry       time.Duration // the pause after something that failed
 	Patience    time.Duration // how long without a block before the pool is looked at anyway
+	Pace        time.Duration // how long between two writes of what became of slots, while much is under way
 }
 
 type phase uint8

@@ -175,13 +175,18 @@ func (m *Machine) search() {
 	}
 }
 
-// save stores what has changed: at once, but while much is under way only once with
-// each block, and then not what was sent a moment ago: the next block overtakes that.
+// save stores what has changed: at once, but while much is under way only with a block,
+// and not with each if they come fast, for much of it is final a few blocks later; and
+// then not what was sent a moment ago: the next block overtakes that.
 func (m *Machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
 	busy := m.sending || m.signing || m.queued > 0 && !m.strange || m.census.flying > m.set.MaxBatch
+	if busy && now < m.due {
+		m.later = sooner(m.later, m.due)
+		return
+	}
 	if busy && m.written == m.head.Number && now < m.overdue {
 		m.later = sooner(m.later, m.overdue)
 		return
@@ -202,7 +207,7 @@ func (m *Machine) save(now fence.Instant) {
 	}
 	if len(changes) > 0 {
 		m.saving = true
-		m.written, m.overdue = m.head.Number, now.Add(m.set.Patience)
+		m.written, m.overdue, m.due = m.head.Number, now.Add(m.set.Patience), now.Add(m.set.Pace)
 		m.do(Save{Changes: changes})
 	}
 }

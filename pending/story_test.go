@@ -67,10 +67,14 @@ func tell(t *testing.T, text string) []byte {
 		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
-		if words[0] == "wait" {
+		if words[0] == "wait" || words[0] == "pace" {
 			d, err := time.ParseDuration(words[1])
 			if err != nil {
 				t.Fatal(err)
+			}
+			if words[0] == "pace" {
+				m.set.Pace = d
+				continue
 			}
 			now = now.Add(d)
 			words = []string{"tick"}
