@@ -43,7 +43,7 @@ func TestBench(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"gate":  {"isopen_1", "require_1", "do_1", "require_shut_1", "isopen_8", "require_8", "do_8"},
-		"fence": {"fenced_pipelined", "fenced_statements", "fenced_pipelined_async", "takeover_under_load_p50"},
+		"fence": {"fenced_inside", "fenced_pipelined", "fenced_statements", "fenced_pipelined_async", "takeover_under_load_p50"},
 		"election": {
 			"kill9_to_fenced_p50", "kill9_to_fenced_p99", "kill9_to_fenced_max", "handoff_to_fenced_p99", "handoff_to_act_p99",
 			"sigstop_to_fenced_max", "sigstop_to_act_max", "blackhole_to_fenced_max", "blackhole_to_act_max",

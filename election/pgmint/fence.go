@@ -16,7 +16,10 @@ type Querier interface {
 }
 
 // FenceSQL is the statement that Fence sends, for clients that pipeline it with
-// COMMIT; its arguments are the scope, the epoch and the term of the token.
+// COMMIT; its arguments are the scope, the epoch and the term of the token. A write of
+// one statement may have the function in its FROM instead, where it is called before a
+// row is written: INSERT … SELECT … FROM conch.fence($1, $2, $3). In a WITH that nothing
+// refers to it would not be called.
 const FenceSQL = `SELECT conch.fence($1, $2, $3)`
 
 // CodeStale is the SQLSTATE with which the fence refuses a token.

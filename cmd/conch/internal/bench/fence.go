@@ -51,6 +51,7 @@ func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report
 		name string
 		pgraw.Style
 	}{
+		{"fenced_inside", pgraw.Style{Inside: true}},
 		{"fenced_pipelined", pgraw.Style{Pipelined: true}},
 		{"fenced_statements", pgraw.Style{}},
 		{"fenced_transfer", pgraw.Style{Transfer: true}},

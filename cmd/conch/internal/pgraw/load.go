@@ -17,6 +17,8 @@ import (
 const (
 	loadTable  = `CREATE TABLE payload (session int NOT NULL, seq bigint NOT NULL, note text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
 	loadInsert = `INSERT INTO payload (session, seq, note) VALUES ($1, $2, $3)`
+	// A function that stands where tables do is called once, and no row goes in without it.
+	loadInside = `INSERT INTO payload (session, seq, note) SELECT $1::int, $2::bigint, $3::text FROM conch.fence($4, $5, $6)`
 	// A transfer moves money between two accounts and enters it into the books.
 	loadAccounts = `CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL) WITH (fillfactor = 50);
 		INSERT INTO account SELECT g, 1000000 FROM generate_series(1, 10000) g`
@@ -30,6 +32,7 @@ const (
 // Style is one way to write a row.
 type Style struct {
 	Fenced    bool // with conch.fence() as the last statement, sent with the COMMIT
+	Inside    bool // with the fence in the INSERT itself, which is the whole transaction
 	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, COMMIT
 	Transfer  bool // two accounts are changed and the row is written, a statement each
 	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
@@ -63,7 +66,7 @@ func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 			return nil, err
 		}
 		l.sessions = append(l.sessions, conn)
-		for _, sql := range []string{loadInsert, loadMove, pgmint.FenceSQL} {
+		for _, sql := range []string{loadInsert, loadInside, loadMove, pgmint.FenceSQL} {
 			if _, err := conn.Prepare(ctx, sql, sql); err != nil {
 				l.Close()
 				return nil, err
@@ -127,6 +130,14 @@ func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err err
 
 func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Style) error {
 	seq, t := l.seq.Add(1), l.token.Load()
+	if style.Inside && style.Fenced {
+		_, err := conn.Exec(ctx, loadInside, session, seq, loadNote, t.Scope, t.Epoch, [16]byte(t.Term))
+		return pgmint.Stale(err)
+	}
+	if style.Inside {
+		_, err := conn.Exec(ctx, loadInsert, session, seq, loadNote)
+		return err
+	}
 	if style.Pipelined {
 		var batch pgx.Batch
 		batch.Queue(loadInsert, session, seq, loadNote)
