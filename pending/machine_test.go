@@ -65,6 +65,43 @@ func TestNextIsNotPast(t *testing.T) {
 	}
 }
 
+// What was not stored because something else was a moment ago is stored when its time has
+// come, though nothing else happens.
+func TestNextIsThePace(t *testing.T) {
+	t.Parallel()
+	now := fence.Instant(time.Hour)
+	m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 9, Retry: time.Second, Patience: time.Hour, Pace: time.Minute})
+	saves := func(in Input) (n int) {
+		for _, a := range m.Step(now, in) {
+			if _, is := a.(Save); is {
+				n++
+			}
+		}
+		return n
+	}
+	block := func(number uint64) Turned {
+		hash := chain.Hash(fmt.Sprint(number))
+		in := []chain.Inclusion{{Index: number - 1, Hash: hash}}
+		return Turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: number, Hash: hash}}, Inclusions: in, Count: number}
+	}
+	slot := func(index uint64) Slot {
+		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []Attempt{{Signed: chain.Signed{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}}
+	}
+	saves(Tick{})
+	saves(Loaded{Snapshot: Snapshot{Queued: 9}})
+	saves(Stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and more is signed for, all the time
+	if saves(block(1)) != 1 || saves(Saved{}) != 0 || saves(block(2)) != 0 {
+		t.Fatal("the first block is stored, the next waits")
+	}
+	if next := m.Next(); next != now.Add(time.Minute) {
+		t.Fatalf("at %v the next tick is wanted at %v", now, next)
+	}
+	now = m.Next()
+	if saves(Tick{}) != 1 {
+		t.Error("the second block is not stored when its time has come")
+	}
+}
+
 // A save without an answer may have given an intent back to the queue: its old slot's
 // bytes are not to be sent again before the rows have been read.
 func TestUnsureSaveOfAnIntentThatGoesAgain(t *testing.T) {

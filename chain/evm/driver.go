@@ -157,7 +157,6 @@ func (c *Chain) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.facts = nil
-	c.habit.deaf.Store(false)
 }
 
 // Next implements chain.Chain.

@@ -5,3 +5,6 @@ var Hold = hold
 
 // Judge is the table of sayings.
 var Judge = judge
+
+// Status is what a receipt says.
+var Status = status

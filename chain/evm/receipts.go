@@ -46,7 +46,7 @@ func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []cha
 		}
 		ours = append(ours, in)
 	}
-	c.habit.alone.Store(len(ours)-len(strange) == len(receipts))
+	c.habit.was(len(ours)-len(strange) == len(receipts))
 	return ours, true, c.number(ctx, ours, strange)
 }
 

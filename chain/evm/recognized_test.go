@@ -1,15 +1,23 @@
 package evm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
@@ -27,9 +35,9 @@ func (n *full) say(method string, params []json.RawMessage) any {
 	n.asked[method]++
 	switch method {
 	case "eth_sendRawTransaction":
-		var bytes hexutil.Bytes
-		_ = json.Unmarshal(params[0], &bytes)
-		return bytes
+		var signed hexutil.Bytes
+		_ = json.Unmarshal(params[0], &signed)
+		return signed
 	case "eth_getBlockByHash":
 		return map[string]any{"transactions": n.hashes}
 	case "debug_getRawReceipts":
@@ -76,6 +84,14 @@ func TestABlockOfOursAlone(t *testing.T) {
 		raw, _ := r.MarshalBinary()
 		return raw
 	}
+	bloom, _ := rlp.EncodeToBytes(make([]byte, types.BloomByteLength))
+	fields := func(first, third []byte) hexutil.Bytes { // the other two are a number and an empty list
+		b := rlp.NewEncoderBuffer(nil)
+		list := b.List()
+		_, _ = b.Write(slices.Concat(first, []byte{5}, third, []byte{0xc0}))
+		b.ListEnd(list)
+		return b.ToBytes()
+	}
 	for name, c := range map[string]struct {
 		change func(*full)
 		failed bool
@@ -91,7 +107,7 @@ func TestABlockOfOursAlone(t *testing.T) {
 		}},
 		"of an unknown kind":      {change: func(n *full) { n.receipts[0] = append(hexutil.Bytes{0x7e}, n.receipts[0].(hexutil.Bytes)[1:]...) }},
 		"not offered":             {whole: true, once: true, change: func(n *full) { n.receipts = []any{errors.New("the method debug_getRawReceipts does not exist")} }},
-		"without an answer":       {whole: true, change: func(n *full) { n.receipts = []any{errHush} }},
+		"without an answer":       {whole: true, once: true, change: func(n *full) { n.receipts = []any{errHush} }},
 		"one is missing":          {whole: true, change: func(n *full) { n.receipts = n.receipts[1:] }},
 		"one more than there are": {whole: true, change: func(n *full) { n.receipts = append(n.receipts, n.receipts[0]) }},
 		"a root, no status":       {whole: true, change: func(n *full) { n.receipts[1] = binary(types.Receipt{PostState: make([]byte, 32)}) }},
@@ -99,8 +115,10 @@ func TestABlockOfOursAlone(t *testing.T) {
 		"with more behind it":     {whole: true, change: func(n *full) { n.receipts[1] = append(n.receipts[1].(hexutil.Bytes), 1) }},
 		"empty":                   {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{} }},
 		"no list":                 {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{2, 0x81, 0xff} }},
-		"a list of a list":        {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 0xc0} }},
-		"a status of 2":           {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 2} }},
+		"a list of a list":        {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{0xc0}, bloom) }},
+		"a status of 2":           {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{2}, bloom) }},
+		"a status and no more":    {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 1} }},
+		"as eth/69 has it":        {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{1}, []byte{1}) }},
 		"one is not ours":         {whole: true, once: true, index: 0x63, change: func(n *full) { n.hashes[1] = named(77) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,10 +171,96 @@ func TestABlockOfOursAlone(t *testing.T) {
 				t.Errorf("it asked %v", n.asked)
 			}
 			n.block(5, 1, 1)
+			clear(n.asked)
 			read()
-			if again := n.asked["debug_getRawReceipts"] > 1; again == c.once {
+			if again := n.asked["debug_getRawReceipts"] > 0; again == c.once {
 				t.Errorf("for the next block it asked %v", n.asked)
 			}
 		})
+	}
+}
+
+// What stands before a node may refuse all of a request that has the method in it. That is
+// no failure of the block, which is read otherwise, and is tried again ever more rarely.
+func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]http.HandlerFunc{
+		"forbidden": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) },
+		"one answer": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"}}`)
+		},
+		"line is ended": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &full{asked: map[string]int{}}
+			node, err := url.Parse(serve(t, n.say))
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused, allowed := 0, false
+			pass := httputil.NewSingleHostReverseProxy(node)
+			gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(body), "debug_") && !allowed {
+					refused++
+					refuse(w, r)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				pass.ServeHTTP(w, r)
+			}))
+			t.Cleanup(gateway.Close)
+			driver := open(t, evm.Config{ChainID: 1337, URL: gateway.URL})
+			next := 1
+			read := func() {
+				t.Helper()
+				hash := named(next)
+				send(t, driver, []chain.Signed{
+					{Account: chain.Account(sender), Index: uint64(next), Hash: chain.Hash(hash[:]), Bytes: hash[:]},
+					{Account: chain.Account(sender), Index: 0, Hash: "another that waits", Bytes: []byte("another that waits")},
+				}, chain.Accepted)
+				n.block(next, 1, 1)
+				got, err := driver.Inclusions(t.Context(), chain.Block{Hash: "b"}, []chain.Account{chain.Account(sender)})
+				if err != nil || len(got) != 1 || got[0].Index != uint64(next) {
+					t.Fatalf("block %d: %+v, %v", next, got, err)
+				}
+				next++
+			}
+			for range 100 {
+				read()
+			}
+			if refused != 3 { // with the 2nd block, after 16, after 32; and the next one after 64
+				t.Errorf("it was refused %d times in 100 blocks", refused)
+			}
+			allowed = true
+			for range 40 {
+				read()
+			}
+			clear(n.asked)
+			for range 20 {
+				read()
+			}
+			if n.asked["debug_getRawReceipts"] != 20 || n.asked["eth_getBlockReceipts"] != 0 {
+				t.Errorf("once it is allowed, of 20 blocks it asks %v", n.asked)
+			}
+		})
+	}
+}
+
+// The node of the tests gives them, or nothing here would show that real ones can be read.
+func TestReceiptsOfARealNode(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	var receipts []hexutil.Bytes
+	n.call(new(any), "dev_burn", "0x1")
+	n.call(&receipts, "debug_getRawReceipts", "latest")
+	for _, r := range receipts {
+		if succeeded, readable := evm.Status(r); succeeded || !readable { // they burn all that they may
+			t.Errorf("succeeded %v, readable %v: %v", succeeded, readable, r)
+		}
+	}
+	if len(receipts) == 0 {
+		t.Error("a full block has no receipts")
 	}
 }

@@ -16,10 +16,12 @@ type Querier interface {
 }
 
 // FenceSQL is the statement that Fence sends, for clients that pipeline it with
-// COMMIT; its arguments are the scope, the epoch and the term of the token. A write of
-// one statement may have the function in its FROM instead, where it is called before a
-// row is written: INSERT … SELECT … FROM conch.fence($1, $2, $3). In a WITH that nothing
-// refers to it would not be called.
+// COMMIT; its arguments are the scope, the epoch and the term of the token. A plain
+// INSERT that is all of a transaction may have the function as the one thing in its FROM
+// instead: INSERT … SELECT … FROM conch.fence($1, $2, $3). Then no row goes in without it.
+// Beside another table, or with a WHERE, it may never be called: no row is written then by
+// this statement, but by a WITH of it that writes, or by its triggers. And an INSERT that
+// waits for another's key holds the fence meanwhile, for which a successor waits too.
 const FenceSQL = `SELECT conch.fence($1, $2, $3)`
 
 // CodeStale is the SQLSTATE with which the fence refuses a token.

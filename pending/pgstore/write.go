@@ -127,7 +127,7 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 			UPDATE conch.pending_transactions t SET hash = a.hash, updated_at = clock_timestamp()
 			  FROM (SELECT DISTINCT ON (nonce) $1::text AS chain, $2::bytea AS account, nonce, hash FROM unnest($3::bigint[], $4::bytea[])
 			          WITH ORDINALITY AS a(nonce, hash, place) ORDER BY nonce, place DESC OFFSET 0) a
-			 WHERE t.chain = a.chain AND t.account = a.account AND t.nonce = a.nonce AND t.block_hash IS NULL AND t.hash <> a.hash`,
+			 WHERE t.chain = a.chain AND t.account = a.account AND t.nonce = a.nonce AND CASE WHEN t.block_hash IS NULL THEN t.hash <> a.hash ELSE false END`,
 			s.cfg.Chain, []byte(b.Account), nonces, hashes)
 	}
 }
@@ -152,8 +152,9 @@ func words(why string) string {
 // queueChanges stores what became of slots, and of their intents where that is decided,
 // unless a later write of this leader, or one of a later leader, has said so already. The
 // intent is the one from before: what is done again has none in its old slot afterwards.
-// The CASE hides from the planner that hardly a row is of an earlier term: it would read
-// these first, and for each that there is all the same compare the whole batch.
+// The CASE hides from the planner that hardly a row is of an earlier term (and the one of
+// queueAttempts, that hardly one is in no block): it would read these first, and for each
+// that there is all the same compare the whole batch.
 func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return

@@ -1,3 +1,7 @@
+-- Who names no key needs no place in the index of keys.
+ALTER TABLE conch.intents DROP CONSTRAINT intents_chain_account_idempotency_key_key;
+CREATE UNIQUE INDEX intents_idempotency_key ON conch.intents (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
 -- Which write a row's state is of: the leader's epoch, and the number of the write
 -- among that leader's. One that was given up may still be carried out by the server,
 -- after a later one: it then changes nothing.
@@ -48,7 +52,3 @@ END $$;
 -- Room for a second state of every row of a page: a block changes all of them at once,
 -- and whatever finds no room beside itself is written into each index anew.
 ALTER TABLE conch.pending_transactions SET (fillfactor = 45);
-
--- Who names no key needs no place in the index of keys.
-ALTER TABLE conch.intents DROP CONSTRAINT intents_chain_account_idempotency_key_key;
-CREATE UNIQUE INDEX intents_idempotency_key ON conch.intents (chain, account, idempotency_key) WHERE idempotency_key IS NOT NULL;

@@ -132,7 +132,7 @@ func call() chain.Call {
 }
 
 // Pace is how often the node is asked whether it has mined what was sent.
-const Pace = 10 * time.Millisecond
+const Pace = 25 * time.Millisecond
 
 // patience for what has to come.
 const patience = 2 * time.Minute
