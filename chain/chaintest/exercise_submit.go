@@ -1,10 +1,6 @@
 package chaintest
 
-import (
-	"slices"
-
-	"github.com/conchhq/conch/chain"
-)
+import "github.com/conchhq/conch/chain"
 
 func batchOf(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
@@ -146,93 +142,6 @@ func dropped(t *trial) {
 	t.submit(chain.Accepted, ours)
 	t.Mine()
 	t.seen(chain.Included, ours)
-}
-
-func inclusions(t *trial) { t.inclusions(false) }
-
-// inclusionsOfSubmitted: what was handed over is known to the driver, what was not is in
-// the same block.
-func inclusionsOfSubmitted(t *trial) { t.inclusions(true) }
-
-func (t *trial) inclusions(submitted bool) {
-	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
-	first := t.next(chain.Best)
-	bad := t.Bad
-	bad.Gas = t.BadGas
-	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 2, Call: bad})
-	if submitted {
-		t.submit(chain.Accepted, ours...)
-	}
-	foreign := t.Foreign(first + 1)
-	t.Seal(ours[0], foreign, ours[1])
-	at := t.seen(chain.Included, ours[0])[0].Block
-	got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
-	t.ok(err)
-	want := []chain.Inclusion{
-		{Account: t.Funded, Index: first, Hash: ours[0].Hash},
-		{Account: t.Funded, Index: first + 1, Hash: foreign.Hash},
-		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Failed: true},
-	}
-	if len(got) != len(want) {
-		t.Fatalf("got %+v", got)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("got %+v, want %+v", got[i], want[i])
-		}
-	}
-	again, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
-	t.ok(err)
-	if !slices.Equal(again, got) {
-		t.Errorf("asked again, it says %+v", again)
-	}
-	if none, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor}); err != nil || len(none) != 0 {
-		t.Errorf("who sent nothing: %v, %v", none, err)
-	}
-	_, err = t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
-	t.wants(err, chain.ErrNotFound)
-}
-
-// inclusionsOfOursAlone: a driver may read a block otherwise after one that had nothing but
-// what was handed to it, whatever the next one has.
-func inclusionsOfOursAlone(t *trial) {
-	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
-	next := t.next(chain.Best)
-	bad := t.Bad
-	bad.Gas = t.BadGas
-	seal := func(foreign bool, calls ...chain.Call) {
-		t.Helper()
-		var drafts []chain.Draft
-		for i, call := range calls {
-			drafts = append(drafts, chain.Draft{Account: t.Funded, Index: next + uint64(i), Call: call})
-		}
-		block := t.prepare(drafts...)
-		t.submit(chain.Accepted, block...)
-		next += uint64(len(calls))
-		if foreign {
-			block = append(block, t.Foreign(next))
-			next++
-		}
-		t.Seal(block...)
-		var want []chain.Inclusion
-		for i, s := range block {
-			failed := i < len(calls) && calls[i].Gas == t.BadGas
-			want = append(want, chain.Inclusion{Account: t.Funded, Index: next - uint64(len(block)-i), Hash: s.Hash, Failed: failed})
-		}
-		at := t.seen(chain.Included, block[0])[0].Block
-		got, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
-		if t.ok(err); !slices.Equal(got, want) {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-	seal(false, t.call())
-	seal(false, t.call(), bad, t.call())
-	seal(true, t.call(), bad)
-	seal(false, t.call())
-	seal(false, bad)
-	t.submit(chain.Accepted, t.prepare(chain.Draft{Account: t.Funded, Index: next, Call: t.call()})...)
-	_, err := t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
-	t.wants(err, chain.ErrNotFound)
 }
 
 func findSlot(t *trial) {

@@ -42,6 +42,18 @@ func openShelf(t *testing.T) shelf {
 	return shelf{pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"}), t, db, db.Connect(t)}
 }
 
+// narrow has the store work through one session, which tells what it has touched.
+func (s shelf) narrow() (shelf, *pgxpool.Pool) {
+	s.t.Helper()
+	pool, err := pgxpool.New(s.t.Context(), s.db.URL+"&pool_max_conns=1")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(pool.Close)
+	s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	return s, pool
+}
+
 func (s shelf) accept(key string) pending.Intent {
 	s.t.Helper()
 	in, err := s.Accept(s.t.Context(), pending.Intent{Account: pendingtest.Account, Key: key, Call: chain.Call{Gas: 1}})

@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
-	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // counted counts the blocks that its follower is told of.
@@ -118,13 +116,7 @@ func TestLongHistory(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		rows = 1_000_000
 	}
-	s := openShelf(t)
-	pool, err := pgxpool.New(t.Context(), s.db.URL+"&pool_max_conns=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	s, pool := openShelf(t).narrow()
 	index := uint64(2_000_000)
 	life := func() {
 		in := s.accept(fmt.Sprint(index))

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
-	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // What the planner knows of a table that was analyzed in the middle of a term is that
@@ -48,13 +45,7 @@ func TestTheMiddleOfATerm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openShelf(t)
-			pool, err := pgxpool.New(t.Context(), s.db.URL+"&pool_max_conns=1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(pool.Close)
-			s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+			s, pool := openShelf(t).narrow()
 			var all pending.Batch
 			for i := range uint64(many) {
 				all.New = append(all.New, pending.Slot{Index: i, Attempts: []pending.Attempt{
