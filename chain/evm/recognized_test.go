@@ -227,11 +227,16 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 				}
 				next++
 			}
-			for range 100 {
+			read()
+			once := n.asked["eth_chainId"]
+			for range 99 {
 				read()
 			}
 			if refused != 3 { // with the 2nd block, after 16, after 32; and the next one after 64
 				t.Errorf("it was refused %d times in 100 blocks", refused)
+			}
+			if asked := n.asked["eth_chainId"]; asked != once*(1+refused) { // at first, and after each silence
+				t.Errorf("which chain it is was asked %d times at first, %d times with %d silences", once, asked, refused)
 			}
 			allowed = true
 			for range 40 {
@@ -243,6 +248,13 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 			}
 			if n.asked["debug_getRawReceipts"] != 20 || n.asked["eth_getBlockReceipts"] != 0 {
 				t.Errorf("once it is allowed, of 20 blocks it asks %v", n.asked)
+			}
+			allowed, refused = false, 0
+			for range 20 {
+				read()
+			}
+			if refused != 2 { // the pauses begin anew
+				t.Errorf("forbidden once more, it was refused %d times in 20 blocks", refused)
 			}
 		})
 	}
