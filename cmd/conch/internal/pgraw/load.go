@@ -32,7 +32,7 @@ const (
 // Style is one way to write a row.
 type Style struct {
 	Fenced    bool // with conch.fence() as the last statement, sent with the COMMIT
-	Inside    bool // with the fence in the INSERT itself, which is the whole transaction
+	Inside    bool // the INSERT is the whole transaction, and has the fence in it
 	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, COMMIT
 	Transfer  bool // two accounts are changed and the row is written, a statement each
 	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
@@ -130,13 +130,13 @@ func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err err
 
 func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Style) error {
 	seq, t := l.seq.Add(1), l.token.Load()
-	if style.Inside && style.Fenced {
-		_, err := conn.Exec(ctx, loadInside, session, seq, loadNote, t.Scope, t.Epoch, [16]byte(t.Term))
-		return pgmint.Stale(err)
-	}
 	if style.Inside {
-		_, err := conn.Exec(ctx, loadInsert, session, seq, loadNote)
-		return err
+		sql, args := loadInsert, []any{session, seq, loadNote}
+		if style.Fenced {
+			sql, args = loadInside, append(args, t.Scope, t.Epoch, [16]byte(t.Term))
+		}
+		_, err := conn.Exec(ctx, sql, args...)
+		return pgmint.Stale(err)
 	}
 	if style.Pipelined {
 		var batch pgx.Batch
