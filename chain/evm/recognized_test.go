@@ -61,12 +61,12 @@ func (n *full) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// block has so many transactions, and binary receipts of the status.
-func (n *full) block(first, many int, status uint64) {
+// block has so many transactions, and binary receipts of success.
+func (n *full) block(first, many int) {
 	n.hashes, n.receipts = nil, nil
 	for i := range many {
 		n.hashes = append(n.hashes, named(first+i))
-		raw, _ := (&types.Receipt{Type: types.DynamicFeeTxType, Status: status}).MarshalBinary()
+		raw, _ := (&types.Receipt{Type: types.DynamicFeeTxType, Status: types.ReceiptStatusSuccessful}).MarshalBinary()
 		n.receipts = append(n.receipts, hexutil.Bytes(raw))
 	}
 }
@@ -133,23 +133,19 @@ func TestABlockOfOursAlone(t *testing.T) {
 				}
 				return got
 			}
-			hand := func(first, many int) {
-				for i := range many {
-					hash := named(first + i)
-					from := chain.Account(sender)
-					if c.other && first+i == 4 {
-						from = "somebody else with 20"
-					}
-					send(t, driver, []chain.Signed{{Account: from, Index: uint64(first + i), Hash: chain.Hash(hash[:]), Bytes: hash[:]}}, chain.Accepted)
+			for i := 1; i <= 5; i++ {
+				hash, from := named(i), chain.Account(sender)
+				if c.other && i == 4 {
+					from = "somebody else with 20"
 				}
+				send(t, driver, []chain.Signed{{Account: from, Index: uint64(i), Hash: chain.Hash(hash[:]), Bytes: hash[:]}}, chain.Accepted)
 			}
-			hand(1, 5)
-			n.block(1, 2, 1)
+			n.block(1, 2)
 			read()
 			if n.asked["debug_getRawReceipts"] > 0 || n.asked["eth_getBlockReceipts"] != 1 {
 				t.Fatalf("of the first block it asked %v", n.asked)
 			}
-			n.block(3, 2, 1)
+			n.block(3, 2)
 			n.failed = c.failed
 			if c.change != nil {
 				c.change(n)
@@ -170,7 +166,7 @@ func TestABlockOfOursAlone(t *testing.T) {
 			if whole := n.asked["eth_getBlockReceipts"] == 2; whole != c.whole || n.asked["debug_getRawReceipts"] == 0 {
 				t.Errorf("it asked %v", n.asked)
 			}
-			n.block(5, 1, 1)
+			n.block(5, 1)
 			clear(n.asked)
 			read()
 			if again := n.asked["debug_getRawReceipts"] > 0; again == c.once {
@@ -220,7 +216,7 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 					{Account: chain.Account(sender), Index: uint64(next), Hash: chain.Hash(hash[:]), Bytes: hash[:]},
 					{Account: chain.Account(sender), Index: 0, Hash: "another that waits", Bytes: []byte("another that waits")},
 				}, chain.Accepted)
-				n.block(next, 1, 1)
+				n.block(next, 1)
 				got, err := driver.Inclusions(t.Context(), chain.Block{Hash: "b"}, []chain.Account{chain.Account(sender)})
 				if err != nil || len(got) != 1 || got[0].Index != uint64(next) {
 					t.Fatalf("block %d: %+v, %v", next, got, err)
