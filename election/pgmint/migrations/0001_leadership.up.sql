@@ -4,8 +4,12 @@
 
 -- IF NOT EXISTS: `conch migrate down` keeps this table and the history, since an
 -- epoch that began again at 1 would make old tokens look current.
+--
+-- Whatever text is in an index sorts by its bytes: an index that was sorted by a locale
+-- misses rows once an upgrade of the system has changed how that sorts, and a missed
+-- row is an epoch that begins again.
 CREATE TABLE IF NOT EXISTS conch.leadership (
-    scope       text PRIMARY KEY CHECK (octet_length(scope) BETWEEN 1 AND 200),
+    scope       text COLLATE "C" PRIMARY KEY CHECK (octet_length(scope) BETWEEN 1 AND 200),
     lock_key    bigint NOT NULL,
     epoch       bigint NOT NULL,              -- only grows
     term        uuid NOT NULL,                -- names this tenure alone
@@ -25,7 +29,7 @@ CREATE TABLE IF NOT EXISTS conch.leadership (
 CREATE TABLE IF NOT EXISTS conch.leadership_history (
     id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at     timestamptz NOT NULL DEFAULT clock_timestamp(),
-    scope  text NOT NULL,
+    scope  text COLLATE "C" NOT NULL,
     epoch  bigint NOT NULL,
     holder text NOT NULL,
     event  text NOT NULL CHECK (event IN ('acquired', 'lost', 'released', 'drained', 'transferred', 'evicted')),
@@ -35,7 +39,7 @@ CREATE TABLE IF NOT EXISTS conch.leadership_history (
 CREATE INDEX IF NOT EXISTS leadership_history_scope ON conch.leadership_history (scope, id);
 
 CREATE TABLE conch.heartbeat (
-    scope   text PRIMARY KEY,
+    scope   text COLLATE "C" PRIMARY KEY,
     epoch   bigint NOT NULL,
     holder  text NOT NULL,
     term    uuid NOT NULL,
@@ -53,8 +57,8 @@ INSERT INTO conch.heartbeat SELECT scope, epoch, holder, term, acquired_at FROM 
 CREATE TABLE conch.process (
     process_key bigint PRIMARY KEY,
     id          text NOT NULL,
-    scopes      text[] NOT NULL,
-    withdrawn   text[] NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.withdraw
+    scopes      text[] COLLATE "C" NOT NULL,
+    withdrawn   text[] COLLATE "C" NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.withdraw
     lease_ms    bigint NOT NULL,              -- the longest of its leases
     takeover    text NOT NULL,
     locks       text NOT NULL CHECK (locks IN ('session', 'process')),

@@ -6,7 +6,7 @@
 CREATE TABLE conch.command (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-    scope      text NOT NULL,
+    scope      text COLLATE "C" NOT NULL,
     epoch      bigint NOT NULL,               -- the leadership it is meant for, and no later one
     verb       text NOT NULL CHECK (verb IN ('drain', 'transfer')),
     to_id      text NOT NULL DEFAULT '',

@@ -1,13 +1,16 @@
 -- Pending transactions: what shall be done (intents), in which slot (one row for
 -- each account and nonce), by which signed bytes (attempts). Facts only; a state is
 -- what the leader derived from them last. Requirements S23, S24, S26.
+--
+-- Text in an index sorts by its bytes: one sorted by a locale misses rows once an upgrade
+-- of the system has changed how that sorts, and a key that is missed is paid twice.
 
 CREATE TABLE conch.intents (
     id              uuid PRIMARY KEY,
     seq             bigint GENERATED ALWAYS AS IDENTITY,   -- the order in which they get slots
-    chain           text NOT NULL,
+    chain           text COLLATE "C" NOT NULL,
     account         bytea NOT NULL,
-    idempotency_key text,                                   -- the caller's own name for it
+    idempotency_key text COLLATE "C",                       -- the caller's own name for it
     to_account      bytea NOT NULL,
     value           numeric(78, 0) NOT NULL CHECK (value >= 0),
     data            bytea NOT NULL,
@@ -27,7 +30,7 @@ CREATE INDEX intents_seq ON conch.intents (seq);
 -- Who sends from an account, and in which history of the database it was last worked
 -- on: in another one, rows may be missing.
 CREATE TABLE conch.pending_accounts (
-    chain     text NOT NULL,
+    chain     text COLLATE "C" NOT NULL,
     account   bytea NOT NULL,
     scope     text NOT NULL,                                -- one account is never sent from under two scopes
     system_id bigint NOT NULL,
@@ -60,7 +63,7 @@ BEGIN
 END $$;
 
 CREATE TABLE conch.pending_transactions (
-    chain        text NOT NULL,
+    chain        text COLLATE "C" NOT NULL,
     account      bytea NOT NULL,
     nonce        bigint NOT NULL CHECK (nonce >= 0),
     intent       uuid REFERENCES conch.intents,             -- NULL: it closes a gap
@@ -81,7 +84,7 @@ CREATE INDEX pending_transactions_open ON conch.pending_transactions (chain, acc
 CREATE INDEX pending_transactions_intent ON conch.pending_transactions (intent);
 
 CREATE TABLE conch.pending_attempts (
-    chain      text NOT NULL,
+    chain      text COLLATE "C" NOT NULL,
     account    bytea NOT NULL,
     nonce      bigint NOT NULL,
     n          int NOT NULL,                                -- 1, 2, …: the fees rise

@@ -76,3 +76,16 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 		t.Error(text)
 	}
 }
+
+// An index that is sorted by a locale misses rows once an upgrade of the system has
+// changed how that sorts: an epoch would begin again, or a key be paid twice.
+func TestNoIndexIsSortedByALocale(t *testing.T) {
+	t.Parallel()
+	var sorted []string
+	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), `SELECT array_agg(indexrelid::regclass::text) FROM pg_index
+		JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'conch'::regnamespace
+		AND EXISTS (SELECT FROM unnest(indcollation::oid[]) AS by WHERE by <> 0 AND by <> '"C"'::regcollation)`).Scan(&sorted)
+	if err != nil || len(sorted) > 0 {
+		t.Errorf("sorted by a locale: %v, %v", sorted, err)
+	}
+}

@@ -1,0 +1,66 @@
+package pgmint_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// An upgrade of the system may change how a locale sorts, and an index that was sorted
+// by it then misses rows that are there: a scope whose row is missed would begin again
+// at epoch 1, and the tokens of long ago would be the current ones.
+func TestTheSystemSortsAnew(t *testing.T) {
+	t.Parallel()
+	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 20})
+	admin := pgtest.Connect(t, pg.Config{URL: srv.URL("postgres")})
+	_, err := admin.Exec(t.Context(), `CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' ENCODING 'UTF8'`)
+	if pg.Code(err) == "0A000" || pg.Code(err) == "42601" {
+		t.Skip("this Postgres has no database with a locale of ICU, by which a change can be played")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := pgmint.Config{URL: srv.URL("sorted")}
+	if err := pgmint.Up(t.Context(), cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	scopes := make([]string, 30)
+	for i := range scopes {
+		scopes[i] = fmt.Sprintf("scope-%d", i)
+	}
+	tokens := func(id string) []fence.Token {
+		m := mintWith(t, cfg)
+		s := candidate(t, m, id, time.Second, election.Strict)
+		got := make([]fence.Token, len(scopes))
+		for i, scope := range scopes {
+			got[i] = lead(t, s, scope, time.Second)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m.Close()
+		return got
+	}
+	old := tokens("a")
+	// Numbers by their value from now on: 10 after 9, not after 1.
+	run(t, admin, `UPDATE pg_database SET daticulocale = 'en-u-kn' WHERE datname = 'sorted'`)
+	for i, token := range tokens("b") {
+		if token.Epoch != old[i].Epoch+1 {
+			t.Errorf("%s: epoch %d after %d", token.Scope, token.Epoch, old[i].Epoch)
+		}
+	}
+	app := pgtest.Connect(t, pg.Config{URL: cfg.URL})
+	for _, token := range old {
+		if err := pgmint.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
+			t.Errorf("fence with the old token of %s: %v", token.Scope, err)
+		}
+	}
+}
