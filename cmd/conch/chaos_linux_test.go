@@ -68,9 +68,9 @@ func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
 // What is allowed to overlap is found to, with the exit code that says so.
 func TestChaosFails(t *testing.T) {
 	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "backend")
+	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
-	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only backend") {
+	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only deaf") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", r.code, r.out, r.err)
 	}
 }

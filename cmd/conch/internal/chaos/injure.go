@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -41,11 +42,10 @@ var injuries = map[Kind]*injury{
 		func(_ context.Context, n *nemesis, _ *Wound) error { n.Server.Kill9(); return nil },
 		func(ctx context.Context, n *nemesis, _ *Wound) error { return n.Server.StartAgain(ctx) },
 	},
-	Backend: {
-		func(ctx context.Context, n *nemesis, _ *Wound) error {
-			return pgrogue.Terminate(ctx, n.URL, Scope, RunScope)
-		}, nothing,
-	},
+	Backend: {depose, nothing},
+	Deaf: {func(ctx context.Context, n *nemesis, w *Wound) error {
+		return errors.Join(silence(tcpproxy.Both)(ctx, n, w), depose(ctx, n, w))
+	}, healLines},
 	FrozenFence: {strand(false), rescue},
 	BusyFence:   {strand(true), rescue},
 	LocksFull: {
@@ -94,6 +94,11 @@ func continueMachines(_ context.Context, n *nemesis, w *Wound) error {
 		m.Signal(syscall.SIGCONT)
 	}
 	return nil
+}
+
+// depose ends the sessions whose locks make leaders of their machines.
+func depose(ctx context.Context, n *nemesis, _ *Wound) error {
+	return pgrogue.Terminate(ctx, n.URL, Scope, RunScope)
 }
 
 func silence(way tcpproxy.Direction) func(context.Context, *nemesis, *Wound) error {

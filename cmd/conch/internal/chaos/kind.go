@@ -16,6 +16,7 @@ const (
 	PGRestart      Kind = "pg-restart"
 	PGKill         Kind = "pg-kill9"
 	Backend        Kind = "backend"
+	Deaf           Kind = "deaf"
 	FrozenFence    Kind = "frozen-fence"
 	BusyFence      Kind = "busy-fence"
 	LocksFull      Kind = "locks-full"
@@ -56,6 +57,7 @@ var traits = []trait{
 	{PGRestart, "Postgres restarted in order", 2, database, 0, 0},
 	{PGKill, "SIGKILL for Postgres, which is started again", 2, database, 0.1, 2},
 	{Backend, "the leaders' lock sessions terminated", 3, machine, 0, 0},
+	{Deaf, "the leaders' lock sessions terminated while a line is silent, so that who led does not hear of it", 2, line, 0.6, 2.5},
 	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
 	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
 	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},
@@ -100,7 +102,7 @@ func agree(first, second Kind) bool {
 	case a.place == line && b.place == line: // one proxy has one state
 		return false
 	case first == PGKill || first == PGRestart:
-		return b.place != database && second != Backend
+		return b.place != database && second != Backend && second != Deaf
 	default:
 		return a.place != database || b.place != database
 	}

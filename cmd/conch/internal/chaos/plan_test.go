@@ -83,9 +83,12 @@ func TestWhatMayBeOnAtOnce(t *testing.T) {
 		{StopLong, Kill9, true},
 		{PGKill, Silent, true},
 		{Silent, Silent, false},
-		{Silent, Latency, false},    // one proxy
-		{PGKill, ClockBack, false},  // one database
-		{PGKill, Backend, false},    // no backends
+		{Silent, Latency, false},   // one proxy
+		{PGKill, ClockBack, false}, // one database
+		{PGKill, Backend, false},   // no backends
+		{PGKill, Deaf, false},
+		{StopShort, Deaf, true},
+		{Silent, Deaf, false},
 		{Backend, Silent, false},    // over at once
 		{StopLong, Rolling, false},  // a stopped process ends in no order
 		{LocksFull, Kill9, false},   // its hog must be ended first
