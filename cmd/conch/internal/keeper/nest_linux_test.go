@@ -239,7 +239,8 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 		for i := range 3 {
 			r, _ := h.hears(i, keeper.Running)
 			keepers = append(keepers, parent(t, r.PID))
-			pgtest.Eventually(t, patience, "it has children", func() bool { return i == 2 || len(tree(r.PID)) > 3 })
+			least := []int{4, 4, 2}[i] // the third has its trap before its child
+			pgtest.Eventually(t, patience, "it has children", func() bool { return len(tree(r.PID)) >= least })
 		}
 		victims = append(tree(keepers[0]), tree(keepers[1])...)
 		_ = unix.Kill(keepers[0], unix.SIGKILL)
