@@ -68,6 +68,10 @@ func (c cast) as(t *testing.T, role string) string {
 	return u.String()
 }
 
+// unhurried is a lease that no step of this test outlives, however busy the machine is:
+// without one the server would end a session before it is refused what it is to be refused.
+const unhurried = 30 * time.Second
+
 // operations runs everything once under exactly the roles, and says what failed.
 // What can not begin without another operation is not counted as failed.
 func (c cast) operations(t *testing.T, scope string) map[string]error {
@@ -86,7 +90,7 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	c.command(t, scope, try)
 
 	m := newMint(t, node.URL)
-	candidate := election.Candidate{ID: "a", Lease: time.Second, Longest: time.Second, Takeover: election.Strict, Scopes: []string{scope}}
+	candidate := election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}}
 	a, err := m.Open(t.Context(), candidate)
 	if !try("node: register", err) {
 		// What needs a session is not reached; the fence is asked with a token of nobody.
@@ -97,7 +101,7 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	_, err = pgtest.Connect(t, pg.Config{URL: node.URL}).Exec(t.Context(), `UPDATE conch.process SET last_seen = clock_timestamp() WHERE process_key = $1`, a.Process())
 	try("node: stay registered", err)
 	try("node: withdraw", m.Withdraw(t.Context(), a.Process(), "other"))
-	won, err := a.Try(t.Context(), []election.Bid{{Scope: scope, Lease: time.Second}})
+	won, err := a.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if !try("node: bid", err) {
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)
 		return failed
@@ -117,7 +121,7 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 	node.Locks = pgmint.ProcessLocks
 	m := mintWith(t, node)
 	open := func(id string) election.Session {
-		s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: 9 * time.Second, Longest: 9 * time.Second, Takeover: election.Strict, Scopes: []string{scope}})
+		s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +129,7 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 		return s
 	}
 	first, second := open("first"), open("second")
-	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 9 * time.Second}})
+	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if err != nil {
 		return // has been counted
 	}
@@ -134,7 +138,7 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 	if err := pgmint.UnlockAll(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	_, err = second.Try(t.Context(), []election.Bid{{Scope: scope, Lease: 9 * time.Second}})
+	_, err = second.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	try("node: depose", err)
 }
 
@@ -200,12 +204,12 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 	if !try("node: part", err) {
 		return
 	}
-	b, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: time.Second, Longest: time.Second, Takeover: election.Strict, Scopes: []string{token.Scope}})
+	b, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{token.Scope}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	next, err := b.Try(t.Context(), []election.Bid{{Scope: token.Scope, Lease: time.Second, Block: 50 * time.Millisecond, Evict: true}})
+	next, err := b.Try(t.Context(), []election.Bid{{Scope: token.Scope, Lease: unhurried, Block: 50 * time.Millisecond, Evict: true}})
 	if err == nil && len(next[0].Evicted) != 1 {
 		err = fmt.Errorf("evicted %v", next[0].Evicted)
 	} else if err == nil && strings.Contains(next[0].Evicted[0].Query, "not ended") {
