@@ -105,13 +105,6 @@ func (c *crowd) asksInVain(since time.Time) bool {
 	return !c.last.After(since)
 }
 
-// refusals counts those with the status.
-func (c *crowd) refusals(status int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refused[status]
-}
-
 // impatient does not wait for a node that is stopped.
 var impatient = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
