@@ -50,10 +50,17 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 		inputs: make(chan Input), wake: m.wake, end: stop, headed: make(chan struct{}),
 	}
 	l.machine = NewMachine(l.Settings)
+	before, known := begun.Swap(token.Scope, token.Term)
+	l.unsure.Store(known && before == token.Term)
 	l.run(ctx)
 	l.work.Wait()
 	return context.Cause(ctx)
 }
+
+// begun is, for each scope, the term in which work was begun last in this process. A
+// later term's fence refuses what an earlier one wrote; but where work begins anew in
+// its own term, what was written before may still be carried out.
+var begun sync.Map
 
 // loop feeds the machine and does what it says.
 type loop struct {

@@ -55,6 +55,7 @@ type world struct {
 	judge *chaintest.Line
 	store *faultyStore
 	from  chain.Account
+	scope string // its own: which term was begun in a scope is remembered
 
 	epoch   int64
 	leaders []*leader
@@ -79,6 +80,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
 		node: chaintest.New(chaintest.Config{Seed: seed, Depth: depth, BlockGas: 25 * 21_500, PerAccount: 64, Pool: 200}),
 	}
+	w.scope = fmt.Sprint("sender of world ", seed)
 	w.from = w.node.Account("sender", 1<<60)
 	w.judge = w.node.Line()
 	w.store = &faultyStore{Memory: &pending.Memory{Fence: w.fence}, rand: rand.New(rand.NewPCG(seed, 9))}
@@ -150,10 +152,10 @@ func (w *world) promote(ctx context.Context) {
 // lead has somebody lead in the present term.
 func (w *world) lead(ctx context.Context) {
 	w.mu.Lock()
-	token := fence.Token{Scope: "sender", Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
+	token := fence.Token{Scope: w.scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	w.mu.Unlock()
 	clock := func() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
-	gate, latch := fence.New("sender", clock)
+	gate, latch := fence.New(w.scope, clock)
 	latch.Open(token, 0, clock().Add(1000*time.Hour))
 	line := w.node.Line()
 	m, err := pending.New(pending.Config{
