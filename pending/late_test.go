@@ -82,7 +82,7 @@ func comesAfterTheLook(t *testing.T, anew bool) {
 			t.Error(err)
 			return
 		}
-		_ = m.Lead(ctx, fence.Standalone("sender", "n1"), fence.Token{Scope: "sender"})
+		_ = m.Lead(ctx, fence.Standalone(t.Name(), "n1"), fence.Token{Scope: t.Name()}) // a scope of its own: its term is remembered
 	}
 	running.Go(func() {
 		lead(first)
