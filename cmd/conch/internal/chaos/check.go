@@ -100,8 +100,7 @@ const aboutToWrite = 50 * time.Millisecond
 // than Healed, which was read before the process was woken.
 func (e Evidence) frozen(a evidence.Act) bool {
 	return a.Checked != 0 && slices.ContainsFunc(e.Wounds, func(w Wound) bool {
-		stop := w.Fault.Kind == StopShort || w.Fault.Kind == StopLong
-		return stop && w.of(a.Node) && a.Checked < w.Healed && a.Checked > w.At.Add(-aboutToWrite)
+		return w.Fault.Kind.stops() && w.of(a.Node) && a.Checked < w.Healed && a.Checked > w.At.Add(-aboutToWrite)
 	})
 }
 

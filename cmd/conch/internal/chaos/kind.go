@@ -90,9 +90,13 @@ func traitOf(k Kind) (trait, bool) {
 	return trait{}, false
 }
 
+// stops: SIGSTOP, and SIGCONT at the end.
+func (k Kind) stops() bool { return k == StopShort || k == StopLong }
+
 // agree tells whether the second fault may begin while the first is on. Two of the
-// database's own would undo each other; the backends of a database that is away
-// can not be terminated.
+// database's own would undo each other, and so would two that stop a machine: the end of
+// the shorter wakes it, and its term goes on though the longer is still on the books. The
+// backends of a database that is away can not be terminated.
 func agree(first, second Kind) bool {
 	a, _ := traitOf(first)
 	b, _ := traitOf(second)
@@ -100,6 +104,8 @@ func agree(first, second Kind) bool {
 	case first == second, a.most == 0, a.place == alone, b.place == alone:
 		return false
 	case a.place == line && b.place == line: // one proxy has one state
+		return false
+	case first.stops() && second.stops():
 		return false
 	case first == PGKill || first == PGRestart:
 		return b.place != database && second != Backend && second != Deaf

@@ -83,7 +83,9 @@ func TestWhatMayBeOnAtOnce(t *testing.T) {
 		{StopLong, Kill9, true},
 		{PGKill, Silent, true},
 		{Silent, Silent, false},
-		{Silent, Latency, false},   // one proxy
+		{Silent, Latency, false},     // one proxy
+		{StopShort, StopLong, false}, // one SIGCONT wakes both
+		{StopLong, StopShort, false},
 		{PGKill, ClockBack, false}, // one database
 		{PGKill, Backend, false},   // no backends
 		{PGKill, Deaf, false},
