@@ -20,10 +20,12 @@ import (
 // gate is open, nobody is asked, and nothing keeps a second copy from the same.
 type alone struct {
 	node *Node
+	work func(r config.Role) (w work, beside func(context.Context))
 
-	mu    sync.Mutex
-	posts map[string]*post
-	calls sync.WaitGroup
+	mu      sync.Mutex
+	posts   map[string]*post
+	leaving map[string]*post // told to end, and not yet over: who comes after it waits
+	calls   sync.WaitGroup
 }
 
 // post is one role at work.
@@ -37,6 +39,10 @@ type post struct {
 // errAlone answers who wants a node alone to give something up.
 var errAlone = errors.New("this node is standalone: there is nobody to hand over to")
 
+func newAlone(n *Node, does func(config.Role) (work, func(context.Context))) *alone {
+	return &alone{node: n, work: does, posts: map[string]*post{}, leaving: map[string]*post{}}
+}
+
 func (a *alone) assign(base config.Config) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,36 +51,31 @@ func (a *alone) assign(base config.Config) error {
 		want[r.Scope] = r
 	}
 	for scope, p := range a.posts {
-		if _, ok := want[scope]; !ok {
+		if r, ok := want[scope]; !ok || !reflect.DeepEqual(r, p.role) {
 			p.stop(election.ErrStepDown)
 			delete(a.posts, scope)
+			a.leaving[scope] = p
 		}
 	}
 	for scope, r := range want {
-		var before <-chan struct{}
-		if p := a.posts[scope]; p != nil {
-			if reflect.DeepEqual(r, p.role) {
-				continue
-			}
-			p.stop(election.ErrStepDown)
-			before = p.over
+		if a.posts[scope] == nil {
+			a.posts[scope] = a.begin(r, a.leaving[scope])
 		}
-		a.posts[scope] = a.begin(r, before)
 	}
 	return nil
 }
 
 // begin starts a role, after what was there before has ended.
-func (a *alone) begin(r config.Role, before <-chan struct{}) *post {
+func (a *alone) begin(r config.Role, before *post) *post {
 	p := &post{role: r, gate: fence.Standalone(r.Scope, a.node.id), over: make(chan struct{})}
 	var ctx context.Context
 	ctx, p.stop = context.WithCancelCause(a.node.over)
 	a.calls.Go(func() {
-		defer close(p.over)
+		defer a.left(p)
 		if before != nil {
-			<-before
+			<-before.over
 		}
-		w, beside := a.node.work(p.role, nil)
+		w, beside := a.work(p.role)
 		if beside != nil {
 			a.calls.Go(func() { beside(ctx) })
 		}
@@ -83,6 +84,16 @@ func (a *alone) begin(r config.Role, before <-chan struct{}) *post {
 		}
 	})
 	return p
+}
+
+// left notes that a role has ended.
+func (a *alone) left(p *post) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(p.over)
+	if a.leaving[p.role.Scope] == p {
+		delete(a.leaving, p.role.Scope)
+	}
 }
 
 // keep runs a role again and again: with nobody to take over there is no other way
@@ -119,6 +130,9 @@ func (a *alone) end(ctx context.Context) error {
 	longest := time.Duration(0)
 	for _, p := range a.posts {
 		p.stop(election.ErrStepDown)
+		longest = max(longest, p.role.DrainTimeout)
+	}
+	for _, p := range a.leaving {
 		longest = max(longest, p.role.DrainTimeout)
 	}
 	a.mu.Unlock()

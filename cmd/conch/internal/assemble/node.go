@@ -135,7 +135,7 @@ func Run(ctx context.Context, o Options) error {
 func (n *Node) hire() error {
 	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.staff.Gate(scope) }, nil)
 	if n.cfg.Node.Standalone {
-		n.staff = &alone{node: n, posts: map[string]*post{}}
+		n.staff = newAlone(n, func(r config.Role) (work, func(context.Context)) { return n.work(r, nil) })
 		return nil
 	}
 	mint, err := pgmint.New(n.cfg.Database)
