@@ -17,6 +17,9 @@ import (
 // one is the smallest file of a node.
 const one = "[database]\nurl = \"postgres://conch@db/app\"\n[[roles]]\nname = \"a\"\n"
 
+// alone is the smallest file of a node that is the only copy.
+const alone = "[node]\nstandalone = true\n[[roles]]\nname = \"a\"\n"
+
 func load(t *testing.T, text string, s config.Source, env map[string]string) (config.Config, error) {
 	t.Helper()
 	s.Path = filepath.Join(t.TempDir(), "conch.toml")
@@ -169,6 +172,8 @@ func TestFaults(t *testing.T) {
 		{"an open quote", one + "command = \"a 'b\"\n", nil, []string{"not closed"}},
 		{"stall", one + "command = \"a\"\nstall_after = \"3s\"\n", nil, []string{"reports its progress"}},
 		{"standalone with a database", one + "[node]\nstandalone = true\n", nil, []string{"line 6, node.standalone", "uses no database"}},
+		{"standalone and never leading", alone, map[string]string{"CONCH_LEADER_ENABLED": "false"}, []string{"line 2, node.standalone", "CONCH_LEADER_ENABLED=false", "take one of the two out"}},
+		{"standalone and never itself", alone + "never = [\"n2\", \"n1\"]\n", map[string]string{"CONCH_INSTANCE_ID": "n1"}, []string{`line 5, roles[0].never: "n1" is this node`, "standalone"}},
 		{"half of TLS", one + "[node]\ntls_cert = \"x\"\n", nil, []string{"without tls_key"}},
 		{"other half of TLS", one + "[node]\ntls_key = \"x\"\n", nil, []string{"without tls_cert"}},
 		{"no CA", one + "[database]\n", nil, []string{"not TOML"}},
@@ -192,6 +197,15 @@ func TestFaults(t *testing.T) {
 				t.Error("the fault holds the password")
 			}
 		})
+	}
+}
+
+// What names others says nothing against a node that is alone.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, alone+"never = [\"n2\"]\n", config.Source{ID: "n1"}, map[string]string{"CONCH_LEADER_ENABLED": "true"})
+	if err != nil || !c.Node.Standalone {
+		t.Errorf("%+v, %v", c.Node, err)
 	}
 }
 

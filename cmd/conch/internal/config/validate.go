@@ -44,6 +44,9 @@ func (d *decoder) validate(c Config) {
 		} else {
 			names[r.Name], scopes[r.Scope] = i, i
 		}
+		if c.Node.Standalone && c.Election.ID != "" && slices.Contains(r.Never, c.Election.ID) {
+			d.fault(place+".never", "%q is this node, which is standalone, and nobody else is there to lead it: take the name out, or the role", c.Election.ID)
+		}
 		d.validateWork(place, r)
 		d.validateTerms(place, c, r)
 	}
@@ -69,6 +72,9 @@ func (d *decoder) validateNode(c Config) {
 	}
 	if n.Standalone && c.Named {
 		d.fault("node.standalone", "a standalone node uses no database, and one is configured: take one of the two out")
+	}
+	if n.Standalone && c.Election.Follower {
+		d.fault("node.standalone", "a standalone node leads all that it has, and CONCH_LEADER_ENABLED=false says that it never leads: take one of the two out")
 	}
 	switch {
 	case n.TLSCert == "" && n.TLSKey == "":
