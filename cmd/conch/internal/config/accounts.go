@@ -41,8 +41,8 @@ type Account struct {
 	Address      chain.Account
 	Keystore     string // a file of web3 secret storage
 	PasswordFile string
-	Signer       string // instead: the URL of a process that signs; may carry a secret
-	SignerMethod string
+	Signer       string        // instead: the URL of a process that signs; may carry a secret
+	SignerMethod string        // of a signer; DefaultSignerMethod if it was not said
 	MaxInFlight  int           // 0: as the wing says
 	ArchiveAfter time.Duration // finished ones are moved to the archive after that; 0: never
 	MaxFee       *big.Int      // the highest price of a unit of gas, in the smallest unit; nil: any
@@ -73,7 +73,7 @@ func (d *decoder) chains(place string, value any, c *Config) {
 
 func (d *decoder) accounts(place string, value any, c *Config) {
 	for i, v := range d.tables(place, value, "[[accounts]]") {
-		one := Account{SignerMethod: DefaultSignerMethod}
+		var one Account
 		address := ""
 		here := fmt.Sprintf("%s[%d]", place, i)
 		d.table(here, v, map[string]setter{
@@ -129,6 +129,9 @@ func (d *decoder) settleAccounts(c *Config) {
 			a.Chain = c.Chains[at]
 		}
 		d.settleAddress(place, a)
+		if a.Signer != "" {
+			a.SignerMethod = or(a.SignerMethod, DefaultSignerMethod)
+		}
 		a.Name = or(a.Name, a.Address.String())
 		if a.Scope == "" && a.Address != "" {
 			a.Scope = "pending:" + a.Chain.ID() + ":" + a.Address.String()
@@ -228,6 +231,9 @@ func (d *decoder) validateAccounts(c Config) {
 		} else {
 			names[a.Name], seats[s] = i, i
 		}
+		if c.Node.Standalone && a.ArchiveAfter > 0 {
+			d.fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive to move them to: take it out")
+		}
 		d.validateSigner(place, a)
 	}
 }
@@ -242,6 +248,12 @@ func (d *decoder) validateSigner(place string, a Account) {
 		d.fault(place+".password_file", "is missing: name a file whose first line opens the keystore")
 	case a.Signer != "" && a.Address == "":
 		d.fault(place+".address", "is missing: a signer has to be told for whom to sign")
+	}
+	if a.Signer != "" && a.Keystore == "" && a.PasswordFile != "" {
+		d.fault(place+".password_file", "opens a keystore, and a signer opens its keys itself: take it out")
+	}
+	if a.Signer == "" && a.SignerMethod != "" {
+		d.fault(place+".signer_method", "says how a signer is asked, and there is none: take it out, or name a signer instead of the keystore")
 	}
 	if a.Signer != "" {
 		if u, err := url.Parse(a.Signer); err != nil || u.Host == "" {

@@ -51,7 +51,7 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("fees %v, %v", a.MaxFee, a.MaxTip)
 	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Account == nil || roles[1].Scope != "mine":
 		t.Errorf("%+v", roles)
-	case c.Accounts[1].SignerMethod != config.DefaultSignerMethod:
+	case a.SignerMethod != "" || c.Accounts[1].SignerMethod != config.DefaultSignerMethod:
 		t.Errorf("%+v", c.Accounts[1])
 	}
 	if roles[0].Terms() != roles[1].Terms() {
@@ -85,6 +85,9 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"two to sign with", db + mainnet + payer + "signer = \"http://x\"\n", kept, []string{"accounts[0].signer: there is a keystore too"}},
 		{"no password", db + mainnet + strings.Replace(payer, "password_file = \"password\"\n", "", 1), kept, []string{"accounts[0].password_file: is missing"}},
 		{"a signer without an address", db + mainnet + strings.Split(hot, "address =")[0], kept, []string{"accounts[0].address: is missing"}},
+		{"a password for a signer", db + mainnet + hot + "password_file = \"password\"\n", kept, []string{"line 13, accounts[0].password_file: opens a keystore", "signer"}},
+		{"a signer's method for a keystore", db + mainnet + payer + "signer_method = \"account_signTransaction\"\n", kept, []string{"line 13, accounts[0].signer_method", "keystore"}},
+		{"archived alone", "[node]\nstandalone = true\n" + mainnet + payer + "archive_after = \"720h\"\n", kept, []string{"line 13, accounts[0].archive_after", "standalone"}},
 		{"a bad address", db + mainnet + payer + "address = \"0x12\"\n", kept, []string{"accounts[0].address", "40 hexadecimal digits"}},
 		{"another's address", db + mainnet + payer + "address = \"0x00000000000000000000000000000000000000aa\"\n", kept, []string{"accounts[0].address", "is not the keystore's"}},
 		{"a keystore without an address", db + mainnet + payer, strings.Replace(kept, address, "", 1), []string{"accounts[0].address: is missing"}},
