@@ -65,6 +65,21 @@ func (l *logbook) says(t *testing.T, parts ...string) {
 	})
 }
 
+// value of a key in the first line that says something.
+func (l *logbook) value(t *testing.T, says, key string) string {
+	t.Helper()
+	l.says(t, says)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if _, after, ok := strings.Cut(line, " "+key+"="); ok && strings.Contains(line, says) {
+			return strings.Fields(after)[0]
+		}
+	}
+	t.Fatalf("no %s where the log says %q", key, says)
+	return ""
+}
+
 func trial(scope string) config.Role {
 	return config.Role{Name: scope, Scope: scope, Builtin: config.BuiltinLog, Lease: time.Second}
 }

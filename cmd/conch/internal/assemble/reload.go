@@ -45,13 +45,14 @@ func (n *Node) reread() Outcome {
 	if err == nil {
 		err = Check(fresh)
 	}
-	if err == nil {
-		err = n.rereadFiles()
-	}
 	if err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
-	if err := n.admit(n.over, fresh); err != nil {
+	use, err := n.rereadFiles()
+	if err == nil {
+		err = n.admit(n.over, fresh)
+	}
+	if err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
 	out := compare(n.latest, fresh)
@@ -61,6 +62,7 @@ func (n *Node) reread() Outcome {
 	if err := n.staff.assign(fresh); err != nil {
 		return Outcome{Faults: faultsOf(err)}
 	}
+	use()
 	n.latest = fresh
 	n.announce()
 	return out
@@ -89,13 +91,20 @@ func (n *Node) announce() {
 	}
 }
 
-func (n *Node) rereadFiles() error {
+// rereadFiles reads the certificate and the tokens again. What they hold counts once
+// use is called, when nothing else can fail any more.
+func (n *Node) rereadFiles() (use func(), err error) {
+	certify := func() {}
 	if n.cert != nil {
-		if err := n.cert.Reload(); err != nil {
-			return err
+		if certify, err = n.cert.Read(); err != nil {
+			return nil, err
 		}
 	}
-	return n.tokens.Reload()
+	renew, err := n.tokens.Read()
+	if err != nil {
+		return nil, err
+	}
+	return func() { certify(); renew() }, nil
 }
 
 func faultsOf(err error) []config.Fault {

@@ -42,19 +42,35 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 
 // Reload reads the files again. If that fails the certificate stays as it was.
 func (c *Certificate) Reload() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.load()
+	use, err := c.Read()
+	if err != nil {
+		return err
+	}
+	use()
+	return nil
 }
 
-func (c *Certificate) load() error {
+// Read reads the files again; what they hold is served once use is called. See
+// [Tokens.Read].
+func (c *Certificate) Read() (use func(), err error) {
+	fresh, stamp, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.now, c.stamp = fresh, stamp
+	}, nil
+}
+
+func (c *Certificate) read() (*tls.Certificate, [2]fileStamp, error) {
 	stamp := c.stamps() // before reading: a change meanwhile is seen at the next look
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("the certificate %s with the key %s can not be used: %w", c.certFile, c.keyFile, err)
+		return nil, stamp, fmt.Errorf("the certificate %s with the key %s can not be used: %w", c.certFile, c.keyFile, err)
 	}
-	c.now, c.stamp = &pair, stamp
-	return nil
+	return &pair, stamp, nil
 }
 
 func (c *Certificate) stamps() (s [2]fileStamp) {
@@ -83,8 +99,10 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 		if c.stamps() != c.stamp {
 			// Certificate and key are two files: one may be new and the other not yet.
 			// The pair does not fit then, and the next look tries again.
-			if err := c.load(); err != nil {
+			if fresh, stamp, err := c.read(); err != nil {
 				c.log.Warn("the changed certificate is not used yet", slog.Any("error", err))
+			} else {
+				c.now, c.stamp = fresh, stamp
 			}
 		}
 	}

@@ -15,7 +15,7 @@
 //	ops, err := web.Listen(ctx, cfg.OpsListen, nil)
 //	go site.Serve(ctx, api, site.API())
 //	go site.Serve(ctx, ops, site.Ops())
-//	// on SIGHUP: tokens.Reload(), cert.Reload()
+//	// on SIGHUP: tokens.Reload(), cert.Reload(); or Read, if what else is read may be refused
 //
 // # Who may do what
 //

@@ -49,24 +49,34 @@ func LoadTokens(readFile, operateFile string) (*Tokens, error) {
 // Reload reads the files again. If that fails the tokens stay as they were: a
 // half-written file must neither lock everybody out nor let anybody in.
 func (t *Tokens) Reload() error {
-	read, err := readTokens(t.readFile, "read", toRead)
+	use, err := t.Read()
 	if err != nil {
 		return err
 	}
+	use()
+	return nil
+}
+
+// Read reads the files again for whoever has more to look at before anything may
+// change: what they say counts once use is called.
+func (t *Tokens) Read() (use func(), err error) {
+	read, err := readTokens(t.readFile, "read", toRead)
+	if err != nil {
+		return nil, err
+	}
 	operate, err := readTokens(t.operateFile, "operate", toOperate)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range read {
 		for _, o := range operate {
 			if r.sum == o.sum {
-				return fmt.Errorf("one token is in both %s and %s: whoever may only read could operate", t.readFile, t.operateFile)
+				return nil, fmt.Errorf("one token is in both %s and %s: whoever may only read could operate", t.readFile, t.operateFile)
 			}
 		}
 	}
 	all := append(read, operate...)
-	t.set.Store(&all)
-	return nil
+	return func() { t.set.Store(&all) }, nil
 }
 
 // FirstToken is what this process presents to another that has the same file; empty if
