@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,8 @@ const (
 // callback is a role that is another program's: it is told when to begin and when
 // to end, and what it does between is its own affair.
 type callback struct {
-	url    string
+	url    string        // without who is named in it: errors tell the URL, to the log and to the history
+	as     *url.Userinfo // a name and a password to be sent; nil: none
 	id     string
 	door   fence.Door
 	stop   time.Duration   // how long one stop may take
@@ -37,9 +39,15 @@ type callback struct {
 	client *http.Client
 }
 
-func newCallback(gone context.Context, url, id string, door fence.Door, stop time.Duration, resign func(error), log *slog.Logger) *callback {
+func newCallback(gone context.Context, at, id string, door fence.Door, stop time.Duration, resign func(error), log *slog.Logger) *callback {
+	u, err := url.Parse(at)
+	if err != nil {
+		u = &url.URL{} // the configuration was refused, and what stands there is not told
+	}
+	as := u.User
+	u.User = nil
 	return &callback{
-		url: strings.TrimSuffix(url, "/"), id: id, door: door, stop: stop, gone: gone, resign: resign, log: log,
+		url: strings.TrimSuffix(u.String(), "/"), as: as, id: id, door: door, stop: stop, gone: gone, resign: resign, log: log,
 		client: &http.Client{
 			// A call or two a term: not worth a connection that somebody has to close.
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
@@ -158,6 +166,10 @@ func (c *callback) post(ctx context.Context, verb string, t fence.Token) error {
 	if err != nil {
 		return err
 	}
+	if c.as != nil {
+		password, _ := c.as.Password()
+		req.SetBasicAuth(c.as.Username(), password)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Conch-Epoch", strconv.FormatInt(t.Epoch, 10))
 	req.Header.Set("Conch-Term", t.Term.String())
@@ -168,7 +180,7 @@ func (c *callback) post(ctx context.Context, verb string, t fence.Token) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16))
 	_ = res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return fmt.Errorf("%s answered %s", req.URL.Redacted(), res.Status) // a password may be in it
+		return fmt.Errorf("%s answered %s", req.URL, res.Status)
 	}
 	return nil
 }

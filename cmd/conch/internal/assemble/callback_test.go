@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,14 +89,25 @@ func TestAStartEndsWithItsGate(t *testing.T) {
 	}
 }
 
-// What goes wrong is said without the password that is in the URL.
+// What goes wrong is said without the name and the password that are in the URL, a name
+// alone may be a token; both are sent.
 func TestACallbackKeepsItsPassword(t *testing.T) {
 	t.Parallel()
-	url, _ := program(t, func(string, *http.Request) int { return http.StatusBadGateway })
-	for _, to := range []string{strings.Replace(url, "http://", "http://u:hunter2@", 1), "http://u:hunter2@127.0.0.1:1"} {
-		c := newCallback(t.Context(), to, "n1", fence.Act, time.Minute, nil, slog.New(slog.DiscardHandler))
-		if err := c.post(t.Context(), "stop", fence.Token{}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/stop") {
-			t.Errorf("it says %v", err)
+	var sent atomic.Value
+	url, _ := program(t, func(_ string, r *http.Request) int {
+		sent.Store(r.Header.Get("Authorization"))
+		return http.StatusBadGateway
+	})
+	for userinfo, header := range map[string]string{"u:hunter2@": "Basic dTpodW50ZXIy", "hunter2@": "Basic aHVudGVyMjo="} {
+		for _, to := range []string{url, "http://127.0.0.1:1"} {
+			sent.Store("")
+			c := newCallback(t.Context(), strings.Replace(to, "http://", "http://"+userinfo, 1), "n1", fence.Act, time.Minute, nil, slog.New(slog.DiscardHandler))
+			if err := c.post(t.Context(), "stop", fence.Token{}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/stop") {
+				t.Errorf("it says %v", err)
+			}
+			if got := sent.Load(); to == url && got != header {
+				t.Errorf("with %s it sends %q", userinfo, got)
+			}
 		}
 	}
 }
