@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,10 +98,20 @@ func readToken(file string) (string, error) {
 	return "", errors.New(file + " holds no token")
 }
 
-// unansweredError says that a request may have been carried out.
+// unansweredError says that a request may have been carried out: its answer was lost, or
+// does not say.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error { return e.error }
+
+// unanswered is the error of a request that was handed over. To be interrupted then
+// is to lose the answer, not to take the request back.
+func (c *client) unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted before the node at %s answered", c.base)
+	}
+	return unansweredError{err}
+}
 
 // ask makes a request and reads its answer into out.
 func (c *client) ask(ctx context.Context, method, path string, body, out any) error {
@@ -124,18 +135,15 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" {
+		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" && ctx.Err() == nil {
 			return fmt.Errorf("no node answers at %s: start one, or name another with --node", c.base)
 		}
-		return unansweredError{fmt.Errorf("the node at %s gave no answer: %w", c.base, err)}
+		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.base, err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
 	if err != nil {
-		return unansweredError{fmt.Errorf("the answer of the node at %s broke off: %w", c.base, err)}
+		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s broke off: %w", c.base, err))
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refusalOf(answer.StatusCode, text)
@@ -146,20 +154,22 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 	return nil
 }
 
-// refusalOf gives a problem document's own sentence.
+// refusalOf gives a problem document's own sentence. One of the 5xx is no refusal: a
+// commit may have gone through whose end the node, or a proxy, did not see.
 func refusalOf(status int, text []byte) error {
 	var problem struct{ Title, Detail string }
-	if json.Unmarshal(text, &problem) != nil || problem.Title == "" {
-		return fmt.Errorf("the node refused: %d %s", status, http.StatusText(status))
+	known := json.Unmarshal(text, &problem) == nil && problem.Title != ""
+	said := fmt.Sprintf("the node answered %d %s", status, http.StatusText(status))
+	if known {
+		said = cmp.Or(problem.Detail, problem.Title)
 	}
-	said := problem.Title
-	if problem.Detail != "" {
-		said = problem.Detail
-	}
-	switch status {
-	case http.StatusUnauthorized:
+	switch {
+	case status >= http.StatusInternalServerError:
+		return unansweredError{errors.New(said)}
+	case !known: // a proxy's word, or of something that is no node
+	case status == http.StatusUnauthorized:
 		said += ": name a file that holds one with --token-file"
-	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
 		return usage{errors.New(said)}
 	}
 	return errors.New(said)

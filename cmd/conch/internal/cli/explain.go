@@ -44,11 +44,16 @@ func does(work func(context.Context) error) func(*cobra.Command, []string) error
 func explain(err error) (text string, code int) {
 	var ours failure
 	var theirs usage
+	var lost unansweredError
 	switch {
 	case errors.As(err, &theirs):
 		return sentence(theirs.Error()), wrong
 	case !errors.As(err, &ours):
 		return sentence(err.Error()), wrong
+	case errors.As(err, &lost):
+		// Not in the words of the database or of an interruption: what was added, such
+		// as a key, would be gone.
+		return sentence(ours.Error()), failed
 	case errors.Is(err, context.Canceled):
 		return "interrupted", failed
 	default:

@@ -67,7 +67,8 @@ func (a *app) txSend() *cobra.Command {
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
 		Short: "have a transaction sent, once",
 		Long: `send hands a transaction to a node and prints its ID. The same --key again is the same
-transaction, whatever happened to the first answer; without one a key is made up.
+transaction, whatever happened to the first answer; without one a key is made up, and
+named if no answer came. Whoever may be killed before it can say so brings a --key.
 With --wait it returns when the transaction is final: 0 if it is done, 1 if it was
 rejected, cancelled, or had no effect.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000

@@ -41,7 +41,7 @@ func (a *app) await(ctx context.Context, c *client, id string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("interrupted; the transaction is %s, and \"conch tx show\" tells what becomes of it", id)
 		case <-look.C:
 		}
 	}

@@ -1,0 +1,108 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// interrupted calls conch and ends it with SIGTERM once something has happened.
+func interrupted(t *testing.T, cmd *exec.Cmd, after <-chan struct{}) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	happens(t, "the node is asked", after)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its code is looked at
+	return result{out: out.String(), err: err.String(), code: cmd.ProcessState.ExitCode()}
+}
+
+// A send whose answer is lost, in whatever way, may have been accepted. Whoever repeats
+// it pays twice, unless it is told the key that was made up.
+func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
+	t.Parallel()
+	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for _, c := range []struct {
+		name      string
+		interrupt bool
+		answer    http.HandlerFunc
+	}{
+		{"interrupted before the answer", true, hangs},
+		{"interrupted within the answer", true, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte(`{"id":`))
+			_ = http.NewResponseController(w).Flush()
+			hangs(w, r)
+		}},
+		{"the line breaks", false, func(w http.ResponseWriter, _ *http.Request) {
+			if line, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_ = line.Close()
+			}
+		}},
+		{"a commit that nobody saw end", false, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusGatewayTimeout)
+			_, _ = w.Write([]byte(`{"title":"The database did not answer","detail":"the database did not answer in time"}`))
+		}},
+		{"a proxy lost the node", false, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<html>", http.StatusBadGateway)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var key string
+			asked := make(chan struct{})
+			node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var wish struct {
+					Key string `json:"idempotency_key"`
+				}
+				_ = json.NewDecoder(r.Body).Decode(&wish)
+				key = wish.Key
+				close(asked)
+				c.answer(w, r)
+			}))
+			t.Cleanup(node.Close)
+			cmd := prepared(t, "tx", "send", "--node", node.URL, "--account", "payer", "--to", nobodysAddress, "--value", "1000")
+			var r result
+			if c.interrupt {
+				r = interrupted(t, cmd, asked)
+			} else {
+				r = call(t, cmd)
+			}
+			<-asked
+			if !strings.HasPrefix(key, "cli-") {
+				t.Fatalf("it was sent under the key %q", key)
+			}
+			r.refused(t, 1, "may have been accepted", "--key "+key)
+		})
+	}
+}
+
+// Who is interrupted while it waits is told what it waited for.
+func TestAnInterruptedWaitNamesItsTransaction(t *testing.T) {
+	t.Parallel()
+	const id = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
+	asked := make(chan struct{})
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = w.Write([]byte(`{"id":"` + id + `"}`))
+			return
+		}
+		close(asked)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(node.Close)
+	cmd := prepared(t, "tx", "send", "--node", node.URL, "--account", "payer", "--to", nobodysAddress, "--wait")
+	interrupted(t, cmd, asked).refused(t, 1, "interrupted", id)
+}
