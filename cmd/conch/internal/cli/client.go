@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,21 +97,6 @@ func readToken(file string) (string, error) {
 	return "", errors.New(file + " holds no token")
 }
 
-// unansweredError says that a request may have been carried out: its answer was lost, or
-// does not say.
-type unansweredError struct{ error }
-
-func (e unansweredError) Unwrap() error { return e.error }
-
-// unanswered is the error of a request that was handed over. To be interrupted then
-// is to lose the answer, not to take the request back.
-func (c *client) unanswered(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted before the node at %s answered", c.base)
-	}
-	return unansweredError{err}
-}
-
 // ask makes a request and reads its answer into out.
 func (c *client) ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
@@ -136,7 +120,7 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 	answer, err := c.http.Do(r)
 	if err != nil {
 		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" && ctx.Err() == nil {
-			return fmt.Errorf("no node answers at %s: start one, or name another with --node", c.base)
+			return awayError{fmt.Errorf("no node answers at %s: start one, or name another with --node", c.base)}
 		}
 		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.base, err))
 	}
@@ -152,25 +136,4 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 		return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
 	}
 	return nil
-}
-
-// refusalOf gives a problem document's own sentence. One of the 5xx is no refusal: a
-// commit may have gone through whose end the node, or a proxy, did not see.
-func refusalOf(status int, text []byte) error {
-	var problem struct{ Title, Detail string }
-	known := json.Unmarshal(text, &problem) == nil && problem.Title != ""
-	said := fmt.Sprintf("the node answered %d %s", status, http.StatusText(status))
-	if known {
-		said = cmp.Or(problem.Detail, problem.Title)
-	}
-	switch {
-	case status >= http.StatusInternalServerError:
-		return unansweredError{errors.New(said)}
-	case !known: // a proxy's word, or of something that is no node
-	case status == http.StatusUnauthorized:
-		said += ": name a file that holds one with --token-file"
-	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
-		return usage{errors.New(said)}
-	}
-	return errors.New(said)
 }

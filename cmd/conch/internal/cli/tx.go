@@ -52,16 +52,19 @@ No database is asked: --db does not matter here.`,
 	return cmd
 }
 
+// intent is what a node is asked to accept: one, however often it is sent, by its key.
+type intent struct {
+	Account string `json:"account"`
+	To      string `json:"to,omitempty"`
+	Value   string `json:"value"`
+	Data    string `json:"data,omitempty"`
+	Gas     uint64 `json:"gas,omitempty"`
+	Key     string `json:"idempotency_key"`
+}
+
 func (a *app) txSend() *cobra.Command {
 	var c client
-	var wish struct {
-		Account string `json:"account"`
-		To      string `json:"to,omitempty"`
-		Value   string `json:"value"`
-		Data    string `json:"data,omitempty"`
-		Gas     uint64 `json:"gas,omitempty"`
-		Key     string `json:"idempotency_key"`
-	}
+	var wish intent
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
@@ -70,7 +73,8 @@ func (a *app) txSend() *cobra.Command {
 transaction, whatever happened to the first answer; without one a key is made up, and
 named if no answer came. Whoever may be killed before it can say so brings a --key.
 With --wait it returns when the transaction is final: 0 if it is done, 1 if it was
-rejected, cancelled, or had no effect.`,
+rejected, cancelled, or had no effect. While no node can tell, it goes on asking. A wait
+that is interrupted ends with 1 as well, and nothing is decided then.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
@@ -84,7 +88,7 @@ rejected, cancelled, or had no effect.`,
 	flags.StringVar(&wish.Data, "data", "", "the call, as `hex` digits after 0x")
 	flags.Uint64Var(&wish.Gas, "gas", 0, "the most that it may spend; else it is estimated")
 	flags.StringVar(&wish.Key, "key", "", "your own name for it: it is done once, however often it is sent")
-	flags.BoolVar(&wait, "wait", false, "return when it is final")
+	flags.BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
 	cmd.RunE = does(func(ctx context.Context) error {
 		if wish.Account == "" {
 			return usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
@@ -126,7 +130,7 @@ func (a *app) txShow() *cobra.Command {
 		Args: oneID,
 	}
 	c.flags(cmd)
-	cmd.Flags().BoolVar(&wait, "wait", false, "return when it is final")
+	cmd.Flags().BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return does(func(ctx context.Context) error {
 			if err := c.prepare(a.Getenv); err != nil {

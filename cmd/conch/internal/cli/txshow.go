@@ -17,27 +17,31 @@ func (c *client) transaction(ctx context.Context, id string) (raw json.RawMessag
 	return raw, t, err
 }
 
-// await follows a transaction until its end, with a line for each step on stderr. A
-// node that does not answer for a while is asked again.
+// await follows a transaction until its end, with a line for each step on stderr. It
+// is on its way whether or not a node can say so: who knows nothing is asked again.
 func (a *app) await(ctx context.Context, c *client, id string) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	said := ""
+	said, away := "", false
 	for {
 		raw, t, err := c.transaction(ctx, id)
-		_, unanswered := errors.AsType[unansweredError](err)
-		if err != nil && !unanswered {
-			return fmt.Errorf("%w; the transaction is %s", err, id)
-		}
-		if line := t.line(); err == nil && line != said {
-			said = line
-			_, _ = fmt.Fprintln(a.Stderr, id+" "+line)
-		}
-		if err == nil && t.over() {
-			if err := a.show(raw, t); err != nil {
-				return err
+		switch {
+		case err == nil:
+			if line := t.line(); away || line != said {
+				said, away = line, false
+				_, _ = fmt.Fprintln(a.Stderr, id+" "+line)
 			}
-			return t.verdict()
+			if t.over() {
+				if err := a.show(raw, t); err != nil {
+					return err
+				}
+				return t.verdict()
+			}
+		case !passing(err):
+			return fmt.Errorf("%w; the transaction is %s", err, id)
+		case !away && ctx.Err() == nil:
+			away = true
+			_, _ = fmt.Fprintf(a.Stderr, "%s: no word of it now, asked again until there is: %s\n", id, sentence(err.Error()))
 		}
 		select {
 		case <-ctx.Done():
