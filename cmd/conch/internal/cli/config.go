@@ -33,12 +33,14 @@ func (a *app) configCheck() *cobra.Command {
 		Short: "find every fault of a configuration file, without starting anything",
 		Long: `check reads a configuration file as "conch node" would, environment and flags
 included, with the files of tokens and certificates that it names. It prints ok, or
-every fault with its line and key, and then exits with 2. It opens no connection.`,
+every fault with its line and key, and then exits with 2. It opens no connection.
+Give it the flags that the node is started with.`,
 		Example: `  conch config check --config /etc/conch.toml
+  conch config check --config conch.toml --id node-1
   conch config check --json | jq '.faults[].key'`,
 		Args: noArguments,
 	}
-	fileFlag(cmd, &src.Path)
+	nodeFlags(cmd, &src)
 	cmd.RunE = does(func(context.Context) error {
 		cfg, err := a.load(src)
 		if err == nil {

@@ -19,36 +19,40 @@ import (
 const doctorPatience = 30 * time.Second
 
 func (a *app) doctor() *cobra.Command {
-	file := ""
+	src := config.Source{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "look for whatever would keep conch from leading, or from keeping its word",
 		Long: `doctor looks at the database, at this machine and at the scopes, and says of each
 thing that is not as it should be what to do about it. It changes nothing. Run it as
 the role and from the machine that a node would use. With --config it looks at the
-file's database, and at its chains and accounts too: endpoints, keys, balances. It
-ends with 1 if a check fails.`,
+file's database, and at its chains and accounts too: endpoints, keys, balances; of a
+standalone node at those alone. It ends with 1 if a check fails.`,
 		Example: `  conch doctor
   conch doctor --config /etc/conch.toml
   conch --db postgres://conch_node@db.example/app doctor --json`,
 		Args: noArguments,
 		RunE: does(func(ctx context.Context) error {
+			if src.ID != "" && src.Path == "" {
+				return usagef("--id is a node's, and --config names its file: give both, or neither")
+			}
 			ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 			defer cancel()
-			facts, err := a.examine(ctx, file)
+			facts, err := a.examine(ctx, src)
 			if err != nil {
 				return err
 			}
 			return a.printFindings(doctor.Judge(facts))
 		}),
 	}
-	cmd.Flags().StringVar(&file, "config", "", "also look at the chains and accounts of this configuration `file`")
+	idFlag(cmd, &src.ID)
+	cmd.Flags().StringVar(&src.Path, "config", "", "also look at the chains and accounts of this configuration `file`")
 	return cmd
 }
 
 // examine finds out about the database, and about what a configuration names.
-func (a *app) examine(ctx context.Context, file string) (doctor.Facts, error) {
-	if file == "" {
+func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, error) {
+	if src.Path == "" {
 		cfg, err := a.configure()
 		if err != nil {
 			return doctor.Facts{}, err
@@ -59,11 +63,14 @@ func (a *app) examine(ctx context.Context, file string) (doctor.Facts, error) {
 		}
 		return facts, nil
 	}
-	cfg, err := a.load(config.Source{Path: file})
+	cfg, err := a.load(src)
 	if err != nil {
 		return doctor.Facts{}, usage{err}
 	}
-	facts, _ := pgfacts.Gather(ctx, cfg.Database) // why it can not be asked is a fact as well
+	facts := doctor.Facts{Standalone: cfg.Node.Standalone}
+	if !facts.Standalone {
+		facts, _ = pgfacts.Gather(ctx, cfg.Database) // why it can not be asked is a fact as well
+	}
 	facts.Chains, facts.Accounts = assemble.Survey(ctx, cfg)
 	return facts, nil
 }

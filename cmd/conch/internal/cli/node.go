@@ -33,11 +33,7 @@ docs/configuration.md lists every key.`,
   CONCH_DB_URL=postgres://conch@db.example/app conch node --log-format json`,
 		Args: noArguments,
 	}
-	flags := cmd.Flags()
-	fileFlag(cmd, &src.Path)
-	flags.StringVar(&src.ID, "id", "", "under which `name` it campaigns; default: made of host and process")
-	flags.StringVar(&src.Listen, "listen", "", "`address` of the API, or off")
-	flags.StringVar(&src.OpsListen, "ops-listen", "", "`address` of /healthz, /readyz and /metrics")
+	nodeFlags(cmd, &src)
 	cmd.RunE = does(func(ctx context.Context) error {
 		if !cmd.Flags().Changed("log-level") {
 			a.logLevel = "info" // of a daemon one wants to know who leads
@@ -60,6 +56,18 @@ docs/configuration.md lists every key.`,
 		})
 	})
 	return cmd
+}
+
+// nodeFlags are all that a node can be told beside its file.
+func nodeFlags(cmd *cobra.Command, src *config.Source) {
+	fileFlag(cmd, &src.Path)
+	idFlag(cmd, &src.ID)
+	cmd.Flags().StringVar(&src.Listen, "listen", "", "`address` of the API, or off")
+	cmd.Flags().StringVar(&src.OpsListen, "ops-listen", "", "`address` of /healthz, /readyz and /metrics")
+}
+
+func idFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "id", "", "under which `name` the node campaigns; default: made of host and process")
 }
 
 func fileFlag(cmd *cobra.Command, to *string) {

@@ -11,6 +11,8 @@ const minVersion = 140000
 
 func reachable(f Facts) []Finding {
 	switch {
+	case f.Standalone:
+		return ok("not asked: a standalone node uses no database, and nothing keeps a second copy of it from acting")
 	case f.Unreachable != "":
 		return fail(f.Unreachable, "make the database reachable from here, then run doctor again: nobody leads without it")
 	case f.Server.Standby:

@@ -43,7 +43,8 @@ type check struct {
 type need int
 
 const (
-	nothing need = iota
+	nothing  need = iota
+	election      // which a standalone node takes no part in
 	server
 	schema
 )
@@ -62,7 +63,7 @@ var checks = []check{
 	{"settings", server, settings},
 	{"guards", schema, guards},
 	{"clock", server, clock},
-	{"boottime", nothing, boottime},
+	{"boottime", election, boottime},
 	{"history", schema, history},
 	{"holders", schema, holders},
 	{"takeover", schema, takeover},
@@ -70,7 +71,7 @@ var checks = []check{
 	{"chains", nothing, chains},
 	{"keys", nothing, keys},
 	{"funds", nothing, funds},
-	{"claims", nothing, claims},
+	{"claims", election, claims},
 }
 
 // Judge goes through all checks. What a check could not look at is a warning, for
@@ -79,6 +80,8 @@ func Judge(f Facts) []Finding {
 	var all []Finding
 	for _, c := range checks {
 		switch {
+		case c.needs >= election && f.Standalone:
+			continue // said once, by reachable
 		case c.needs >= server && f.Unreachable != "", c.needs == schema && f.Schema == 0:
 			continue // said once, by the check that found it
 		case f.Unread[c.name] != "":

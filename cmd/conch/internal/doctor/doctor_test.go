@@ -68,6 +68,7 @@ func TestEachFault(t *testing.T) {
 		{"another scope", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Scope: "mine", Claimed: "theirs"}} }, "claims", Fail, "theirs"},
 		{"no scope yet", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Scope: "mine"}} }, "claims", OK, ""},
 		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
+		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
 		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},
 		{"no lock session", func(f *Facts) { f.Session = "too many" }, "reachable", Fail, "too many"},
 		{"plain text", func(f *Facts) { f.Line.Local = false }, "encryption", Warn, "plain text"},

@@ -4,6 +4,7 @@ import "time"
 
 // Facts are what the checks look at.
 type Facts struct {
+	Standalone  bool   // the configuration is of a node that asks no database
 	Target      string // the database, without a password
 	Unreachable string // why nothing else could be asked, as one sentence
 	// Unread says, by check, why its facts could not be read.
