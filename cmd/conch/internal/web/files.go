@@ -181,7 +181,11 @@ func (s *Site) writeFile(w http.ResponseWriter, r *http.Request, line *http.Resp
 		wait.Stop() // it begins when everything has come
 		up.over = func() { wait.Reset(filePatience) }
 	}
+	// A disk and the followers may take their time, before the body, in it and after it.
+	_ = line.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
+	_ = line.SetReadDeadline(time.Time{})
 	written, err := files.Write(ctx, r.PathValue("name"), body, copies)
+	_ = line.SetReadDeadline(time.Now().Add(readTimeout)) // for what is left of a body that was refused
 	_ = line.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err != nil {
 		return s.notWritten(err)
@@ -201,8 +205,8 @@ type steady struct {
 func (b *steady) Read(to []byte) (int, error) {
 	_ = b.line.SetReadDeadline(time.Now().Add(readTimeout))
 	n, err := b.from.Read(to)
+	_ = b.line.SetReadDeadline(time.Time{}) // what follows has a time of its own
 	if errors.Is(err, io.EOF) {
-		_ = b.line.SetReadDeadline(time.Time{}) // what follows has a time of its own
 		b.over()
 	}
 	return n, err

@@ -9,7 +9,9 @@ import (
 	"time"
 )
 
-// Limits of a server. Event streams and drains move their own deadlines.
+// Limits of a server. Event streams, drains and files move their own deadlines: over
+// HTTP/2 a deadline that passes ends a request even if nobody reads or writes just then,
+// so none may stand while something else is waited for.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second

@@ -52,6 +52,7 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 // stream writes until the client, the listener or the site has ended. Nothing can
 // be told to a client whose connection is broken, so errors just end it.
 func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgmint.Event, gap bool) {
+	defer out.bound() // the server itself writes the end
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
 	if gap {
 		out.text("event: gap\ndata: {}\n\n")
@@ -89,8 +90,8 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgmint
 	}
 }
 
-// stream is a response that is written piece by piece, each with a deadline of
-// its own.
+// stream is a response that is written piece by piece, each with a deadline of its own
+// and none between two.
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -108,7 +109,7 @@ func newStream(w http.ResponseWriter) *stream {
 
 func (out *stream) text(s string) {
 	if out.err == nil {
-		_ = out.control.SetWriteDeadline(time.Now().Add(streamPatience))
+		out.bound()
 		_, out.err = out.Write([]byte(s))
 	}
 }
@@ -126,4 +127,9 @@ func (out *stream) flush() {
 	if out.err == nil {
 		out.err = out.control.Flush()
 	}
+	if out.err == nil {
+		_ = out.control.SetWriteDeadline(time.Time{})
+	}
 }
+
+func (out *stream) bound() { _ = out.control.SetWriteDeadline(time.Now().Add(streamPatience)) }
