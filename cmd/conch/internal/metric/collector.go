@@ -116,9 +116,11 @@ func (c *Collector) fact(f election.Fact) {
 			c.failovers.WithLabelValues(f.Scope).Inc()
 		}
 	case election.Draining, election.Lost:
-		// These two, and neither Released nor Abandoned after them: a leadership is
-		// over when its gate shuts, and it is to be counted once.
-		if c.at(f.Scope, func(s *seat) { s.leads = false }) {
+		// These two, and neither Released nor Abandoned after them: a leadership is over
+		// when its gate shuts. The second can follow the first, and it is counted once.
+		led := false
+		c.at(f.Scope, func(s *seat) { led, s.leads = s.leads, false })
+		if led {
 			c.lost.WithLabelValues(f.Scope, reason(f)).Inc()
 		}
 	}

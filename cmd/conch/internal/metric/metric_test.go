@@ -154,6 +154,23 @@ func TestGaugesFollowTheClock(t *testing.T) {
 	})
 }
 
+// S31: a leadership is lost once. One that is being given up and is deposed before its
+// role has ended is told of twice, and counts under why it was given up.
+func TestALeadershipIsLostOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench("s")
+	for epoch := range int64(2) {
+		b.won(epoch+1, false, 0)
+		b.Fact(election.Fact{Kind: election.Draining, Scope: "s", Err: election.ErrStepDown})
+		b.Fact(election.Fact{Kind: election.Lost, Scope: "s", Err: election.ErrDeposed})
+		b.Fact(election.Fact{Kind: election.Abandoned, Scope: "s"})
+		b.wants(t, "deposed while it drains", map[string]float64{
+			"leader_acquired_total": float64(epoch + 1), `leadership_lost_total{reason="stepped_down"}`: float64(epoch + 1),
+			`leadership_lost_total{reason="deposed"}`: 0,
+		})
+	}
+}
+
 // While the predecessor's gate may still be open this process does not count as
 // leader: the sum over all processes is never above 1.
 func TestNotLeaderWhileHolding(t *testing.T) {
@@ -218,6 +235,7 @@ func TestReasons(t *testing.T) {
 		{election.Draining, nil, metric.SteppedDown},
 	} {
 		b := newBench("s")
+		b.won(1, false, 0)
 		b.Fact(election.Fact{Kind: c.kind, Scope: "s", Err: c.err})
 		for _, r := range metric.Reasons {
 			want := map[bool]float64{true: 1}[r == c.want]
