@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,6 +130,17 @@ func (e *Elector) Gate(scope string) *fence.Gate {
 
 // Snapshot returns the state of every scope, in scope order.
 func (e *Elector) Snapshot() []Status { return *e.snapshot.Load() }
+
+// Status is the line of one scope in a [Elector.Snapshot], found without a walk
+// through the others; false if no role has the scope.
+func (e *Elector) Status(scope string) (Status, bool) {
+	all := e.Snapshot()
+	at, found := slices.BinarySearchFunc(all, scope, func(s Status, scope string) int { return strings.Compare(s.Scope, scope) })
+	if !found {
+		return Status{}, false
+	}
+	return all[at], true
+}
 
 // Drain gives a scope up: shut the gate, cancel the role, wait for its acts,
 // release. It returns once another process may take over: nil if all acts had

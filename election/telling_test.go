@@ -78,6 +78,14 @@ func TestSnapshot(t *testing.T) {
 		if s := e.Snapshot(); len(s) != 2 || s[0].Scope != "a" || s[1].Scope != "z" || s[0].Leading || s[0].Holder != "" {
 			t.Errorf("before Run: %+v", s)
 		}
+		for _, want := range e.Snapshot() {
+			if s, known := e.Status(want.Scope); !known || s != want {
+				t.Errorf("alone: %+v, %t, want %+v", s, known, want)
+			}
+		}
+		if s, known := e.Status("q"); known {
+			t.Errorf("of a scope that no role has: %+v", s)
+		}
 		if e.Gate("q") != nil || e.Gate("a").Scope() != "a" {
 			t.Error("gates of the wrong scopes")
 		}
@@ -87,6 +95,9 @@ func TestSnapshot(t *testing.T) {
 		pass(100 * time.Millisecond)
 		if s := a.Snapshot()[0]; !s.Leading || !s.Entered || s.Token.Epoch != 1 || s.Holder != "a" {
 			t.Errorf("the leader: %+v", s)
+		}
+		if s, _ := a.Status("s"); s != a.Snapshot()[0] {
+			t.Errorf("the leader alone: %+v", s)
 		}
 		if s := other.Snapshot()[0]; s.Leading || s.Holder != "a" || s.Token != (fence.Token{}) {
 			t.Errorf("the follower: %+v", s)

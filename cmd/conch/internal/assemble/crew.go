@@ -104,6 +104,9 @@ func (n *Node) moved(f election.Fact) {
 	default:
 		return
 	}
+	if !r.due() {
+		return
+	}
 	n.calls.Go(func() {
 		if err := r.moved(); err != nil {
 			n.log.Error("a role can not be started", slog.Any("error", err))

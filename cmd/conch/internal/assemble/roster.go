@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
@@ -21,6 +22,7 @@ import (
 // role that changes is retired and goes on, with what is new, when its term ends.
 type roster struct {
 	found func(base config.Config, roles []config.Role) (*crew, error)
+	stale atomic.Bool // moved is to be called, and has not begun to look
 
 	mu    sync.Mutex
 	base  config.Config
@@ -35,6 +37,7 @@ type crew struct {
 	elector leader
 	ballot  *ballot
 	roles   map[string]config.Role
+	scopes  []string                      // that its elector was made for, retired ones too
 	besides map[string]context.CancelFunc // ends what goes on beside a role's terms, for roles that have such a thing
 	stop    context.CancelFunc
 	run     func() error
@@ -43,7 +46,7 @@ type crew struct {
 
 // leader is what the roster needs of *election.Elector, beside running it.
 type leader interface {
-	Snapshot() []election.Status
+	Status(scope string) (election.Status, bool)
 	StepDown(ctx context.Context, s election.StepDown) error
 	Gate(scope string) *fence.Gate
 }
@@ -72,10 +75,15 @@ func (r *roster) announce(ctx context.Context) {
 	telling.Wait()
 }
 
-// moved is to be called when a term has begun or ended: what waited for that goes on.
+// due is told that a term has begun or ended, and says whether moved is to be called for
+// it. Terms do so by the thousand: a look that has not begun yet sees this one as well.
+func (r *roster) due() bool { return !r.stale.Swap(true) }
+
+// moved lets go on what waited for a term to begin or to end.
 func (r *roster) moved() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.stale.Store(false) // before looking: what happens from here on needs a look of its own
 	return r.settle()
 }
 
@@ -134,6 +142,9 @@ func (r *roster) place(placed map[string]bool) error {
 			faults = append(faults, err)
 			continue
 		}
+		for _, role := range groups[terms] {
+			c.scopes = append(c.scopes, role.Scope)
+		}
 		r.crews = append(r.crews, c)
 		r.calls.Go(func() {
 			err := c.run()
@@ -159,9 +170,9 @@ func (r *roster) drop(c *crew, scope string) {
 }
 
 func (c *crew) leads() (scopes []string) {
-	for _, s := range c.elector.Snapshot() {
-		if s.Leading {
-			scopes = append(scopes, s.Scope)
+	for _, scope := range c.scopes {
+		if s, _ := c.elector.Status(scope); s.Leading {
+			scopes = append(scopes, scope)
 		}
 	}
 	return scopes

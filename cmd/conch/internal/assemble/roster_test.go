@@ -77,7 +77,9 @@ func (s *stage) roster(id string) *roster {
 		}
 		cfg.Events.Fact = func(f election.Fact) {
 			if f.Kind == election.Acquired || f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
-				go func() { _ = r.moved() }()
+				if r.due() {
+					go func() { _ = r.moved() }()
+				}
 			}
 		}
 		e, err := election.New(cfg)

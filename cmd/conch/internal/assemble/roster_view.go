@@ -19,7 +19,7 @@ func (r *roster) pick(scope string) *crew {
 	defer r.mu.Unlock()
 	var may *crew
 	for _, c := range r.crews {
-		if slices.Contains(c.leads(), scope) {
+		if s, _ := c.elector.Status(scope); s.Leading {
 			return c
 		}
 		if _, ok := c.roles[scope]; ok {
@@ -50,9 +50,10 @@ func (r *roster) Snapshot() []election.Status {
 	defer r.mu.Unlock()
 	all := map[string]election.Status{}
 	for _, c := range r.crews {
-		for _, s := range c.elector.Snapshot() {
-			if _, ok := c.roles[s.Scope]; s.Leading || ok && !all[s.Scope].Leading {
-				all[s.Scope] = s
+		for _, scope := range c.scopes {
+			s, _ := c.elector.Status(scope)
+			if _, ok := c.roles[scope]; s.Leading || ok && !all[scope].Leading {
+				all[scope] = s
 			}
 		}
 	}
