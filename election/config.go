@@ -57,7 +57,8 @@ type Role struct {
 	Fenced func(ctx context.Context, l Leadership) error
 
 	// Warm gets this process ready to lead: it is called when a transfer to it is
-	// about to happen, and the transfer waits for it a little. Optional.
+	// about to happen, and the transfer waits for it a little. Its context ends some
+	// seconds later. Optional.
 	Warm func(ctx context.Context) error
 
 	Lease         time.Duration // overrides Config's

@@ -40,9 +40,10 @@ type Leader interface {
 
 // Obey carries out what operators ask through conch.command, for every scope
 // that the leader leads, until ctx ends. The id is the candidate's, to know which
-// transfers are to it. Trouble with the database only delays it.
+// transfers are to it. Trouble with the database only delays it. It returns when what
+// it gave up is answered for, and does not wait for a Warm that goes on after ctx.
 func Obey(ctx context.Context, cfg Config, id string, leader Leader) {
-	o := obeyer{cfg: cfg, id: id, leader: leader}
+	o := obeyer{cfg: cfg, id: id, leader: leader, warming: map[string]bool{}}
 	defer o.close()
 	defer o.busy.Wait()
 	nudge := make(chan struct{}, 1)
@@ -72,16 +73,19 @@ func Obey(ctx context.Context, cfg Config, id string, leader Leader) {
 }
 
 type obeyer struct {
-	cfg    Config
-	id     string
-	leader Leader
-	mu     sync.Mutex // of conn, which the loop and those who carry out orders share
-	conn   *pgx.Conn
-	unsure []int64        // orders that were perhaps taken, and are not carried out
-	busy   sync.WaitGroup // orders being carried out
+	cfg     Config
+	id      string
+	leader  Leader
+	mu      sync.Mutex // of conn and warming, which the loop and those who carry out orders share
+	conn    *pgx.Conn
+	warming map[string]bool // the scopes whose Warm has not returned
+	unsure  []int64         // orders that were perhaps taken, and are not carried out
+	busy    sync.WaitGroup  // orders being carried out
 }
 
 func (o *obeyer) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -183,11 +187,25 @@ func (c order) waitsForSuccessor() bool {
 	return c.Verb == "transfer" && c.State == "asked" && time.Duration(c.AgeMS)*time.Millisecond < warmPatience
 }
 
-// warm gets ready to succeed and says so.
+// warm gets ready to succeed and says so. That is the role's own code, which may never
+// return: it runs beside the loop, once at a time for a scope, and nobody waits for it.
+// The leader goes ahead without it soon; it may go on until the order is off for sure.
 func (o *obeyer) warm(ctx context.Context, c order) {
-	if o.leader.Warm(ctx, c.Scope) == nil {
-		_, _ = o.exec(ctx, `UPDATE conch.command SET state = 'warm' WHERE id = $1 AND state = 'asked'`, c.ID)
+	if o.warming[c.Scope] {
+		return
 	}
+	o.warming[c.Scope] = true
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, untaken)
+		defer cancel()
+		err := o.leader.Warm(ctx, c.Scope)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.warming, c.Scope)
+		if err == nil && ctx.Err() == nil && o.connect(ctx) {
+			_, _ = o.exec(ctx, `UPDATE conch.command SET state = 'warm' WHERE id = $1 AND state = 'asked'`, c.ID)
+		}
+	}()
 }
 
 // carryOut takes an order for itself, does it and writes down how it ended.
