@@ -172,9 +172,9 @@ func (e *Elector) Warm(ctx context.Context, scope string) error {
 	return d.role.Warm(ctx)
 }
 
-// StepDown is Drain with everything said: the cause that the role's context
-// gets, the actor that the history shows, the successor, the time for acts to
-// end (0: the configured one).
+// StepDown is Drain with everything said: the epoch that is meant (0: whichever is
+// led), the cause that the role's context gets, the actor that the history shows,
+// the successor, the time for acts to end (0: the configured one).
 func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
 
 func (e *Elector) giveUp(ctx context.Context, s StepDown) error {

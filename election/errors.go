@@ -18,7 +18,8 @@ var (
 	ErrStalled = errors.New("the role made no progress")
 	// ErrResigned: the role's function returned.
 	ErrResigned = errors.New("the role's function returned")
-	// ErrNotLeading: a drain or transfer of a scope that this process does not lead.
+	// ErrNotLeading: a drain or transfer of a scope that this process does not lead, or
+	// not with the epoch that was meant.
 	ErrNotLeading = errors.New("this process does not lead the scope")
 	// ErrDrainTimeout: acts were still under way when the time to drain was up. The
 	// scope was given up without the promise that they have ended.

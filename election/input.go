@@ -41,9 +41,11 @@ type (
 		Scope   string
 		Holder  string
 	}
-	// StepDown asks to give a scope up.
+	// StepDown asks to give a scope up: the term of that epoch and no later one, or,
+	// with an Epoch of 0, whichever is led.
 	StepDown struct {
 		Scope   string
+		Epoch   int64
 		Why     error
 		Actor   string
 		To      string

@@ -212,7 +212,7 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 
 func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 	s := m.seat(in.Scope)
-	if s == nil || s.state != leading {
+	if !m.leads(in.Scope, in.Epoch) {
 		return
 	}
 	reason := "stepping down"

@@ -97,7 +97,7 @@ func whyStopped(ctx context.Context) error {
 func (e *Elector) step(in Input) bool {
 	switch v := in.(type) {
 	case stepDownCall:
-		if !e.machine.leads(v.Scope) {
+		if !e.machine.leads(v.Scope, v.Epoch) {
 			v.answer <- ErrNotLeading
 			return false
 		}
@@ -129,9 +129,10 @@ func visible(a Action) bool {
 	return true
 }
 
-func (m *Machine) leads(scope string) bool {
+// leads tells whether there is a term to step down from: that of the epoch, if one is named.
+func (m *Machine) leads(scope string, epoch int64) bool {
 	s := m.seat(scope)
-	return s != nil && s.state == leading
+	return s != nil && s.state == leading && (epoch == 0 || epoch == s.token.Epoch)
 }
 
 func (e *Elector) perform(a Action) (done bool) {

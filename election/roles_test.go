@@ -207,7 +207,10 @@ func TestDrainAnswers(t *testing.T) {
 		if err := a.Transfer(t.Context(), "s", "a:b"); err == nil {
 			t.Error("transferred to what can not be an id")
 		}
-		if err := a.Drain(t.Context(), "s"); err != nil {
+		if err := a.StepDown(t.Context(), election.StepDown{Scope: "s", Epoch: 2}); !errors.Is(err, election.ErrNotLeading) {
+			t.Errorf("drain of another epoch: %v", err)
+		}
+		if err := a.StepDown(t.Context(), election.StepDown{Scope: "s", Epoch: 1}); err != nil {
 			t.Errorf("drain: %v", err)
 		}
 		if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrNotLeading) {

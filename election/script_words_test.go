@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +34,9 @@ func (s *script) input(verb string, words []string) election.Input {
 		_, _ = fmt.Sscan(a["process"], &w.Process)
 		return w
 	case "stepdown":
+		epoch, _ := strconv.ParseInt(cmpOr(a["epoch"], "0"), 10, 64)
 		return election.StepDown{
-			Scope: words[0], Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
+			Scope: words[0], Epoch: epoch, Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
 			Timeout: s.duration(cmpOr(a["timeout"], "10s")),
 		}
 	case "ended":
