@@ -38,7 +38,8 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("%s, which leads %q, did not take the request, and it was withdrawn: is it a conch process, and does it reach the database?", e.Holder, e.Scope)
 }
 
-// FailedError says that a leader took a request and what became of it.
+// FailedError says what became of a request that a leader took, or why it was closed
+// instead: the leadership that it was meant for was over.
 type FailedError struct {
 	Scope, Holder, Result string
 }

@@ -94,23 +94,6 @@ func (o *obeyer) close() {
 	}
 }
 
-// order is one open row of conch.command.
-type order struct {
-	ID        int64
-	Scope     string
-	Epoch     int64
-	Verb      string
-	ToID      string
-	Actor     string
-	TimeoutMS int64
-	State     string
-	AgeMS     int64
-}
-
-const openOrders = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, state,
-       (extract(epoch FROM clock_timestamp() - at) * 1000)::bigint
-  FROM conch.command WHERE state IN ('asked', 'warm') AND scope = ANY ($1) ORDER BY id`
-
 // pass looks at what is open and does its part of it.
 func (o *obeyer) pass(ctx context.Context) {
 	o.mu.Lock()
@@ -133,6 +116,11 @@ func (o *obeyer) pass(ctx context.Context) {
 	for _, c := range orders {
 		status, leading := led[c.Scope]
 		switch {
+		case leading && c.Epoch < status.Token.Epoch:
+			o.expire(ctx, c, fmt.Sprintf("that leadership, with epoch %d, is over", c.Epoch))
+		case c.age() > orphaned:
+			o.expire(ctx, c, "nobody took it in time, and whoever asked did not withdraw it")
+		case c.age() > untaken: // whoever asked is about to withdraw it
 		case leading && status.Token.Epoch == c.Epoch && !c.waitsForSuccessor():
 			o.carryOut(ctx, c)
 		case !leading && c.Verb == "transfer" && c.ToID == o.id && c.State == "asked":
@@ -183,10 +171,6 @@ func (o *obeyer) disown(ctx context.Context) bool {
 	return err == nil
 }
 
-func (c order) waitsForSuccessor() bool {
-	return c.Verb == "transfer" && c.State == "asked" && time.Duration(c.AgeMS)*time.Millisecond < warmPatience
-}
-
 // warm gets ready to succeed and says so. That is the role's own code, which may never
 // return: it runs beside the loop, once at a time for a scope, and nobody waits for it.
 // The leader goes ahead without it soon; it may go on until the order is off for sure.
@@ -210,17 +194,17 @@ func (o *obeyer) warm(ctx context.Context, c order) {
 
 // carryOut takes an order for itself, does it and writes down how it ended.
 func (o *obeyer) carryOut(ctx context.Context, c order) {
-	tag, err := o.exec(ctx, `UPDATE conch.command SET state = 'taken' WHERE id = $1 AND state IN ('asked', 'warm')`, c.ID)
+	tag, err := o.exec(ctx, takeOrder, c.ID, untaken.Milliseconds())
 	if err != nil && !pg.SafeToRetry(err) {
 		o.unsure = append(o.unsure, c.ID)
 	}
 	if err != nil || tag.RowsAffected() != 1 {
-		return // expired meanwhile, or unknown: not taken for sure, so not done
+		return // expired or too old meanwhile, or unknown: not taken for sure, so not done
 	}
 	o.busy.Go(func() { // beside the loop: a drain takes its time, other scopes go on
 		state, result := "done", ""
 		err := o.leader.StepDown(ctx, election.StepDown{
-			Scope: c.Scope, Why: fmt.Errorf("%w: asked by %s", election.ErrStepDown, c.Actor),
+			Scope: c.Scope, Epoch: c.Epoch, Why: fmt.Errorf("%w: asked by %s", election.ErrStepDown, c.Actor),
 			Actor: c.Actor, To: c.ToID, Timeout: time.Duration(c.TimeoutMS) * time.Millisecond,
 		})
 		if err != nil {

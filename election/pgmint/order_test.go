@@ -2,6 +2,7 @@ package pgmint_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,17 @@ type figurehead struct {
 func (f figurehead) Snapshot() []election.Status                           { return f.status }
 func (f figurehead) Warm(ctx context.Context, _ string) error              { return f.warm(ctx) }
 func (f figurehead) StepDown(_ context.Context, s election.StepDown) error { return f.step(s) }
+
+// obey has a leader with the id "a" obey until the test ends or stop is called.
+func obey(t *testing.T, url string, leader pgmint.Leader) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); pgmint.Obey(ctx, pgmint.Config{URL: url}, "a", leader) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
 
 // put writes an order down, as Ask does.
 func put(t *testing.T, c *pgx.Conn, verb, scope, to string, epoch int64) (id int64) {
@@ -65,9 +77,7 @@ func TestAWarmThatHangs(t *testing.T) {
 		},
 		step: func(election.StepDown) error { return nil },
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	obeyed := make(chan struct{})
-	go func() { defer close(obeyed); pgmint.Obey(ctx, pgmint.Config{URL: db.URL}, "a", f) }()
+	stop := obey(t, db.URL, f)
 	put(t, c, "transfer", "yours", "a", 1)
 	<-warming
 	put(t, c, "transfer", "yours", "a", 1)
@@ -75,8 +85,85 @@ func TestAWarmThatHangs(t *testing.T) {
 	if n := len(warming); n != 0 {
 		t.Errorf("it was begun %d times more while it was under way", n)
 	}
-	cancel()
-	<-obeyed
+	stop()
 	close(hang)
 	<-ended
+}
+
+// overtaken shows what it led before and not what it leads.
+type overtaken struct{ *election.Elector }
+
+func (overtaken) Snapshot() []election.Status {
+	return []election.Status{{Scope: "s", Leading: true, Token: fence.Token{Scope: "s", Epoch: 1}}}
+}
+
+// An order ends the term that it was meant for, also if that is over by the time at
+// which it is carried out.
+func TestAnOrderIsForOneTerm(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	c := db.Connect(t)
+	if err := pgmint.Advance(t.Context(), pgmint.Config{URL: db.URL}, "s", 1, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := elector(t, db.URL, "a", 3*time.Second)
+	wait(t, e, fence.Act)
+	obey(t, db.URL, overtaken{e})
+	if result := becomes(t, c, put(t, c, "drain", "s", "", 1), "failed"); !strings.Contains(result, "does not lead") {
+		t.Errorf("%q", result)
+	}
+	if !e.Gate("s").IsOpen(fence.Act) {
+		t.Error("the next term was ended")
+	}
+}
+
+// An order that nobody expects any more is not carried out, also if whoever asked was
+// killed and could not withdraw it.
+func TestAnOldOrderExpires(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	c := db.Connect(t)
+	var ids []int64
+	for _, id := range []int64{
+		put(t, c, "drain", "mine", "", 2), put(t, c, "transfer", "mine", "b", 2), put(t, c, "transfer", "yours", "a", 1),
+	} {
+		run(t, c, `UPDATE conch.command SET at = at - interval '1 hour' WHERE id = $1`, id)
+		ids = append(ids, id)
+	}
+	ids = append(ids, put(t, c, "drain", "mine", "", 1)) // of a term that is over
+	obey(t, db.URL, figurehead{
+		status: []election.Status{{Scope: "mine", Leading: true, Token: fence.Token{Scope: "mine", Epoch: 2}}, {Scope: "yours"}},
+		warm:   func(context.Context) error { t.Error("an old transfer was got ready for"); return nil },
+		step:   func(s election.StepDown) error { t.Errorf("carried out: %+v", s); return nil },
+	})
+	for _, id := range ids {
+		if becomes(t, c, id, "expired") == "" {
+			t.Error("it does not say why")
+		}
+	}
+}
+
+// Its age counts at the moment at which it is taken: the process may have slept since
+// it read the order.
+func TestAnOrderGrowsOldOnItsWay(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	c, watching := db.Connect(t), db.Connect(t)
+	id := put(t, c, "drain", "mine", "", 1)
+	run(t, c, `BEGIN; SELECT FROM conch.command FOR UPDATE`)
+	obey(t, db.URL, figurehead{
+		status: []election.Status{{Scope: "mine", Leading: true, Token: fence.Token{Scope: "mine", Epoch: 1}}},
+		step:   func(s election.StepDown) error { t.Errorf("carried out: %+v", s); return nil },
+	})
+	pgtest.Eventually(t, 10*time.Second, "the order to be read", func() bool {
+		var waits bool
+		return watching.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'conch commands' AND wait_event_type = 'Lock')`).Scan(&waits) == nil && waits
+	})
+	run(t, c, `UPDATE conch.command SET at = at - interval '1 hour'`)
+	run(t, c, `COMMIT`)
+	pgtest.Eventually(t, 10*time.Second, "an answer", func() bool { // failed, if the server took too long
+		var closed bool
+		return c.QueryRow(t.Context(), `SELECT state IN ('expired', 'failed') FROM conch.command WHERE id = $1`, id).Scan(&closed) == nil && closed
+	})
 }
