@@ -294,6 +294,7 @@ func TestAdvance(t *testing.T) {
 	deposed.says(`"lost"`)
 	advance("5000").refused(t, 1, "payments", "never goes down")
 	advance("7").refused(t, 1, "payments")
+	advance("9223372036854775807").refused(t, 2, "4611686018427387904")
 	pgtest.Eventually(t, patience, "the next epoch is above", func() bool {
 		s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 		return s[0]["epoch"].(float64) > 5000

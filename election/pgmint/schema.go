@@ -134,6 +134,10 @@ func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 	return s, err
 }
 
+// MaxAdvance is the highest epoch that Advance takes: bids count on from it, and an
+// epoch is a 64-bit number.
+const MaxAdvance = 1 << 62
+
 // Advance raises the epoch of a scope, after a restore from a backup that may be
 // older than tokens still about. Whoever leads it is deposed.
 func Advance(ctx context.Context, cfg Config, scope string, epoch int64, actor string) error {

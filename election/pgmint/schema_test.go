@@ -3,6 +3,8 @@ package pgmint_test
 import (
 	"context"
 	"errors"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +75,18 @@ func TestAdvance(t *testing.T) {
 	}
 	if r := bid(t, b, election.Bid{Scope: "never-led", Lease: time.Second}); r.Token.Epoch != 91 {
 		t.Errorf("%+v", r)
+	}
+	for _, scope := range []string{"never-led", "new"} { // no bid could count on from there
+		err := pgmint.Advance(t.Context(), cfg, scope, math.MaxInt64, "ops")
+		if err == nil || !strings.Contains(err.Error(), "4611686018427387904") {
+			t.Errorf("advancing %q to the last of all epochs: %v", scope, err)
+		}
+		if err := pgmint.Advance(t.Context(), cfg, scope, pgmint.MaxAdvance, "ops"); err != nil {
+			t.Error(err)
+		}
+		if r := bid(t, b, election.Bid{Scope: scope, Lease: time.Second}); r.Token.Epoch != pgmint.MaxAdvance+1 {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 

@@ -366,6 +366,11 @@ CREATE FUNCTION conch.advance(the_scope text, to_epoch bigint, who text) RETURNS
 DECLARE
     l conch.leadership;
 BEGIN
+    IF to_epoch > 4611686018427387904 THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range',
+            MESSAGE = format('epoch %s is above 2^62, 4611686018427387904', to_epoch),
+            HINT = 'Name a lower one: bids count on from it, and an epoch is a 64-bit number.';
+    END IF;
     PERFORM pg_advisory_xact_lock(conch.fence_key(the_scope));
     SELECT * INTO l FROM conch.leadership WHERE scope = the_scope FOR UPDATE;
     IF NOT FOUND THEN

@@ -134,6 +134,9 @@ every one stale. Whoever leads the scope is deposed and campaigns again.`,
 		if epoch < 1 {
 			return usagef("--epoch %d is not above 0", epoch)
 		}
+		if epoch > pgmint.MaxAdvance {
+			return usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
+		}
 		cfg, err := a.ready(ctx)
 		if err != nil {
 			return err
