@@ -47,6 +47,9 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		return
 	}
 	m.draws = draws{}
+	if what == trying {
+		m.bidFailed(now, in.Err)
+	}
 	for _, s := range m.asked {
 		switch what {
 		case beating:
@@ -56,11 +59,6 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 				m.do(Suspend{Scope: s.Scope})
 				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: in.Err})
 			}
-		case trying:
-			s.failures++
-			s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(s.failures) })))
-			m.pollAt = max(m.pollAt, s.tryAt)
-			m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: in.Err, After: s.tryAt.Sub(now)})
 		case parting:
 			// Whether it was said is unknown: say it again, or, when stopping, let
 			// the end of the session say the rest.
@@ -69,6 +67,32 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 				s.farewell = nil
 			}
 		}
+	}
+}
+
+// splits is how many bids may fail in a row and be tried again in halves. A bad row or a
+// few are told apart in fewer; what lasts longer is not about rows, and a bid for each
+// scope would be a thousand errors instead of one.
+const splits = 10
+
+// bidFailed: nobody knows which of the scopes it was about, so each half is tried by
+// itself, until the one that it is about fails alone and keeps nobody else from leading.
+func (m *Machine) bidFailed(now fence.Instant, why error) {
+	m.failing++
+	n := len(m.asked)
+	split := n > 1 && m.failing <= splits
+	for _, s := range m.asked {
+		if split || n == 1 {
+			s.crowd = max(1, n/2)
+		}
+		if !split { // else it is not known to be the scope's
+			s.failures++
+		}
+		s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(max(1, s.failures)) })))
+		if n > 1 { // the fault of one is no reason to poll the others later
+			m.pollAt = max(m.pollAt, s.tryAt)
+		}
+		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
 	}
 }
 

@@ -33,7 +33,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			m.full(s, now, r.Why)
 			continue
 		}
-		s.failures, m.fulls = 0, 0
+		s.failures, s.crowd, m.fulls, m.failing = 0, 0, 0, 0
 		if len(r.Evicted) > 0 {
 			m.report(Fact{Kind: Evicted, Scope: s.Scope, Blockers: r.Evicted})
 		}

@@ -32,6 +32,7 @@ type Machine struct {
 	watched []int64
 	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
 	from    int           // the seat to begin with: more were due than fit
+	failing int           // bids in a row that ended in an error
 	fullTil fence.Instant // no bids before this: the mint has no room
 	fulls   int           // in a row
 	draws   draws

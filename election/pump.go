@@ -143,10 +143,15 @@ func (m *Machine) try(now fence.Instant) bool {
 
 // due adds the seats to bid for, as far as they fit, from where the last batch ended.
 func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
+	room := m.set.Batch
+	for _, s := range asked {
+		room = min(room, or(s.crowd, room))
+	}
 	for i := range m.seats {
 		s := m.seats[(m.from+i)%len(m.seats)]
-		if len(asked) < m.set.Batch && s.bids() && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
+		if len(asked) < min(room, or(s.crowd, room)) && s.bids() && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
 			asked = append(asked, s)
+			room = min(room, or(s.crowd, room))
 		}
 	}
 	return asked

@@ -24,7 +24,8 @@ type seat struct {
 	// waiting
 	tryAt     fence.Instant
 	polled    bool  // bid for with the next poll instead
-	failures  int   // tries in a row that ended in an error
+	failures  int   // tries in a row that ended in an error and were not split
+	crowd     int   // since an error, how many may be in one bid with it; 0: any number
 	nudges    int   // quick tries left after a wake
 	before    int64 // the holder's process at that wake, 0 if it was not known
 	holder    string

@@ -14,10 +14,10 @@ import (
 )
 
 // elector runs until the test ends or stop is called.
-func elector(t testing.TB, url, id string, lease time.Duration) (e *election.Elector, stop func()) {
+func elector(t testing.TB, url, id string, lease time.Duration, more ...election.Role) (e *election.Elector, stop func()) {
 	t.Helper()
 	e, err := election.New(election.Config{
-		Mint: newMint(t, url), ID: id, Lease: lease, Roles: []election.Role{{Scope: "s"}},
+		Mint: newMint(t, url), ID: id, Lease: lease, Roles: append(more, election.Role{Scope: "s"}),
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -142,4 +142,18 @@ func transferOverPostgres(t *testing.T) {
 	if err != nil || len(all) != 1 || !all[0].Held || len(all[0].Candidates) != 3 || all[0].HeartbeatAt == nil || all[0].Epoch != 3 {
 		t.Errorf("status: %+v, %v", all, err)
 	}
+}
+
+// A row on which nothing can be minted keeps no other scope of its process from being led.
+func TestABadRowFailsAlone(t *testing.T) { t.Parallel(); bothWays(t, aBadRowFailsAlone) }
+
+func aBadRowFailsAlone(t *testing.T) {
+	t.Helper()
+	db := pgtest.New(t)
+	if err := pgmint.Advance(t.Context(), pgmint.Config{URL: db.URL}, "bad", pgmint.MaxAdvance, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db.Connect(t), `UPDATE conch.leadership SET epoch = 9223372036854775807`)
+	e, _ := elector(t, db.URL, "a", 2*time.Second, election.Role{Scope: "bad"})
+	wait(t, e, fence.Act)
 }

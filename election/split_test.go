@@ -1,0 +1,94 @@
+package election_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// bidding runs a machine with a thousand scopes against a mint that fails each bid with
+// one of the bad scopes in it and answers all others, a millisecond later. It returns
+// when each scope was answered first, and how many bids failed.
+func bidding(span time.Duration, bad func(scope string) bool) (answered map[string]time.Duration, failed int) {
+	set := election.Settings{
+		Takeover: election.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
+		CheckInterval: time.Second, BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond,
+		RetryMax: 3 * time.Second, Seed: 1,
+	}
+	for n := range 1000 {
+		set.Seats = append(set.Seats, election.SeatSettings{Scope: fmt.Sprintf("s%03d", n), Lease: 3 * time.Second, Margin: 300 * time.Millisecond, Late: 2700 * time.Millisecond})
+	}
+	m, now := election.NewMachine(set), base
+	answered = map[string]time.Duration{}
+	actions := m.Step(now, election.Tick{})
+	for now < base.Add(span) {
+		var in election.Input = election.Tick{}
+		for _, a := range actions {
+			switch a := a.(type) {
+			case election.Connect:
+				in = election.Opened{}
+			case election.Beat:
+				in = election.Beaten{Sent: now}
+			case election.Try:
+				in = tried(a, now, bad)
+			}
+		}
+		switch in := in.(type) {
+		case election.Failed:
+			failed++
+		case election.Tried:
+			for _, r := range in.Results {
+				if _, known := answered[r.Scope]; !known {
+					answered[r.Scope] = now.Sub(base)
+				}
+			}
+		}
+		if _, idle := in.(election.Tick); idle {
+			now = max(now, m.Next())
+		} else {
+			now = now.Add(time.Millisecond)
+		}
+		actions = m.Step(now, in)
+	}
+	return answered, failed
+}
+
+func tried(a election.Try, sent fence.Instant, bad func(string) bool) election.Input {
+	in := election.Tried{Sent: sent}
+	for _, b := range a.Bids {
+		if bad(b.Scope) {
+			return election.Failed{Err: errScript}
+		}
+		in.Results = append(in.Results, election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "x", Process: 7})
+	}
+	return in
+}
+
+// One bad row keeps the other scopes of its bid waiting for a moment, not for ever.
+func TestABadScopeFailsAlone(t *testing.T) {
+	t.Parallel()
+	answered, failed := bidding(time.Minute, func(scope string) bool { return scope == "s321" })
+	if len(answered) != 999 {
+		t.Errorf("%d of 999 good scopes were answered", len(answered))
+	}
+	for scope, after := range answered {
+		if after > 3*time.Second {
+			t.Errorf("%s waited for %s", scope, after)
+		}
+	}
+	if failed > 60 {
+		t.Errorf("%d bids failed: the bad scope takes others along again and again", failed)
+	}
+}
+
+// An error that is not about one scope does not become one error for each.
+func TestLastingErrorsAreNotSplitForEver(t *testing.T) {
+	t.Parallel()
+	_, failed := bidding(time.Minute, func(string) bool { return true })
+	if failed > 20*60 {
+		t.Errorf("%d bids in a minute", failed)
+	}
+}
