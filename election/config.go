@@ -170,12 +170,27 @@ func (c Config) validateTimes(r Role, fault func(string, ...any)) {
 // validateLockTimeout: calls run one after the other, so one that waits for a lock
 // is a heartbeat that waits.
 func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
-	window := min(r.Lease-c.margin(r.Lease), or(or(r.LateThreshold, c.LateThreshold), r.Lease))
-	most := window - c.Heartbeat - c.Heartbeat/5
+	most := c.spare(r)
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
 		fault("scope %q: a lock timeout of %s is not between 1ms and %s: heartbeats wait behind a call that waits for a lock, and the gate shuts %s after the last one",
-			r.Scope, c.LockTimeout, most, window)
+			r.Scope, c.LockTimeout, most, c.window(r))
 	}
+}
+
+// Spare is how long after it was sent a heartbeat for a role may be answered and the gate
+// is still open, if it was sent as late as jitter allows. Whoever is to end before the gate
+// shuts can take part of it, and is told to end by a heartbeat that takes the rest.
+func (c Config) Spare(r Role) time.Duration {
+	c = c.withDefaults()
+	r.Lease = or(r.Lease, c.Lease)
+	return c.spare(r)
+}
+
+func (c Config) spare(r Role) time.Duration { return c.window(r) - c.Heartbeat - c.Heartbeat/5 }
+
+// window is how long after its sending a heartbeat keeps the gate open.
+func (c Config) window(r Role) time.Duration {
+	return min(r.Lease-c.margin(r.Lease), or(or(r.LateThreshold, c.LateThreshold), r.Lease))
 }
 
 // ValidScope says what is wrong with a scope, if anything.

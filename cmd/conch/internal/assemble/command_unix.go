@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -30,14 +29,14 @@ func (n *Node) command(r config.Role, door fence.Door) work {
 // lead runs the command until leadership ends or the command does. It returns only
 // when nothing of it is left: then, and only then, may the scope be released.
 func (c command) lead(ctx context.Context, l election.Leadership) error {
-	lease := c.role.Lease
-	if lease == 0 {
-		lease = defaultLease
+	grace, err := c.role.Grace()
+	if err != nil {
+		return err // the file was refused for it
 	}
 	out := keeper.Outcome{Log: c.node.log.With(slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))}
 	// No stdin: several roles can not share one. Both outputs are the node's own.
 	k, err := keeper.Keep(keeper.Config{
-		Options: keeper.Options{Command: c.role.Command, Grace: lease / 4},
+		Options: keeper.Options{Command: c.role.Command, Grace: grace},
 		Env:     append(os.Environ(), keeper.Environ(l.Token, c.node.id, c.node.cfg.Database.URL)...),
 		Stdout:  os.Stdout, Stderr: os.Stderr, Report: out.Note,
 	})
@@ -52,6 +51,3 @@ func (c command) lead(ctx context.Context, l election.Leadership) error {
 	}
 	return out.Err()
 }
-
-// defaultLease is the elector's.
-const defaultLease = 3 * time.Second

@@ -31,7 +31,6 @@ type conductor struct {
 	database pgmint.Config
 	command  []string
 	door     fence.Door
-	grace    time.Duration
 	tty      *terminalOf
 
 	campaign context.Context
@@ -133,7 +132,7 @@ func (c *conductor) start(l election.Leadership, out *keeper.Outcome) (*keeper.K
 		return nil, nil
 	}
 	k, err := keeper.Keep(keeper.Config{
-		Options: keeper.Options{Command: c.command, Grace: c.grace, Group: c.tty.group(), Isolate: c.flags.isolate},
+		Options: keeper.Options{Command: c.command, Grace: c.flags.killGrace, Group: c.tty.group(), Isolate: c.flags.isolate},
 		Env:     append(os.Environ(), keeper.Environ(l.Token, c.id, c.database.URL)...),
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: out.Note,
 	})

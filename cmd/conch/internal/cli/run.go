@@ -76,7 +76,7 @@ sleep (state D). Only a fence refuses those.`,
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
 	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
-	flags.DurationVar(&f.killGrace, "kill-grace", 0, "SIGTERM comes so long before the deadline, SIGKILL at half of it; default a quarter of the lease")
+	flags.DurationVar(&f.killGrace, "kill-grace", 0, "SIGTERM comes so long before the deadline, SIGKILL at half of it; default a quarter of the lease, less where the gate shuts soon after a heartbeat")
 	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
@@ -87,6 +87,9 @@ sleep (state D). Only a fence refuses those.`,
 // lead checks everything that can be checked before anybody is led, then runs.
 func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
 	cfg, err := a.candidate(cmd, f)
+	if err == nil {
+		f.killGrace, err = keeper.Grace(f.killGrace, cfg.Lease, cfg.Spare(election.Role{}))
+	}
 	if err != nil {
 		return usage{err}
 	}
@@ -111,7 +114,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	}
 	defer mint.Close()
 	cfg.Mint = mint
-	c := &conductor{app: a, flags: f, id: cfg.ID, database: database, command: command, grace: f.grace(cfg.Lease)}
+	c := &conductor{app: a, flags: f, id: cfg.ID, database: database, command: command}
 	cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
 	if c.door = fence.Act; f.fenced {
 		c.door = fence.Fenced
@@ -144,25 +147,15 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 	if cfg.ID == "" {
 		cfg.ID = election.Identity()
 	}
-	grace := f.grace(cfg.Lease)
 	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep}
 	switch {
 	case cfg.Lease < election.MinLease || cfg.Lease > election.MaxLease:
 		return cfg, usagef("--lease %s is not between %s and %s", cfg.Lease, election.MinLease, election.MaxLease)
 	case !slices.Contains(takeovers, cfg.Takeover):
 		return cfg, usagef("--takeover %q is none of strict, fast, keep", f.takeover)
-	case grace < 20*time.Millisecond || grace > cfg.Lease/2:
-		return cfg, usagef("--kill-grace %s is not between 20ms and half of the lease, %s", grace, cfg.Lease/2)
 	case f.stopGrace <= 0:
 		return cfg, usagef("--stop-grace must be positive")
 	}
 	cfg.DrainTimeout = keeper.Whole(f.stopGrace) // where a drain does not say
 	return cfg, election.ValidScope(f.scope)
-}
-
-func (f runFlags) grace(lease time.Duration) time.Duration {
-	if f.killGrace != 0 {
-		return f.killGrace
-	}
-	return lease / 4
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 )
@@ -66,6 +67,15 @@ type Role struct {
 	LockTimeout   time.Duration
 	Takeover      election.Takeover
 }
+
+// Grace is how long before its deadline the command of a settled role is asked to end.
+func (r Role) Grace() (time.Duration, error) {
+	e := Config{}.Elector(r)
+	return keeper.Grace(0, or(r.Lease, defaultLease), e.Spare(e.Roles[0]))
+}
+
+// defaultLease is the elector's.
+const defaultLease = 3 * time.Second
 
 // BuiltinLog is the role that writes a line now and then: for trials.
 const BuiltinLog = "log"

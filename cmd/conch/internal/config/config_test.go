@@ -101,6 +101,9 @@ command = ["sh", "-c", "a | b"]
 	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: time.Second, DrainTimeout: 7 * time.Second}) {
 		t.Errorf("terms of the first: %+v", got)
 	}
+	if got, err := first.Grace(); err != nil || got != 740*time.Millisecond {
+		t.Errorf("the first is asked to end %s before its deadline: %v", got, err)
+	}
 	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
 		t.Errorf("terms of the second: %+v", got)
 	}
@@ -152,6 +155,8 @@ func TestFaults(t *testing.T) {
 		{"heartbeat", one + "heartbeat = \"2s\"\n", nil, []string{"heartbeat every 2s is too slow"}},
 		{"FORGE's lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", nil, []string{"lock timeout of 10s is not between 1ms and 1.98s"}},
 		{"late threshold", one + "late_threshold = \"10ms\"\n", nil, []string{"late threshold must exceed"}},
+		{"no time to end a command", one + "command = \"a\"\nlate_threshold = \"740ms\"\n", nil, []string{"line 3, roles[0]: ", "late threshold", "by 300ms or more"}},
+		{"no time to end a command, by the environment", one + "command = \"a\"\n", map[string]string{"CONCH_HEARTBEAT_LATE_THRESHOLD_MS": "740"}, []string{"roles[0]: ", "late threshold"}},
 		{"id", one + "[node]\ninstance_id = \"a:b\"\n", nil, []string{"line 6, node.instance_id", "contains ':'"}},
 		{"preferred id", one + "preferred = [\"a:b\"]\n", nil, []string{"contains ':'"}},
 		{"no roles", "[database]\nurl = \"postgres://db\"\n", nil, []string{"nothing to lead"}},

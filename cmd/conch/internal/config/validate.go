@@ -132,8 +132,14 @@ func (d *decoder) validateTerms(place string, c Config, r Role) {
 			d.fault(place, "%s", plain(err))
 		}
 	}
-	for _, err := range parts(e.Validate()) {
+	faults := parts(e.Validate())
+	for _, err := range faults {
 		d.fault(place, "%s", plain(err))
+	}
+	if r.Command != nil && len(faults) == 0 {
+		if _, err := r.Grace(); err != nil {
+			d.fault(place, "%s", err)
+		}
 	}
 }
 
