@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -38,6 +39,7 @@ type conductor struct {
 
 	mu       sync.Mutex
 	keeper   *keeper.Keeper // nil while no command runs
+	begun    atomic.Bool    // its keeper has said that it runs
 	stopping bool           // conch was asked to end
 	outcome  error          // what run returns
 }
@@ -131,10 +133,17 @@ func (c *conductor) start(l election.Leadership, out *keeper.Outcome) (*keeper.K
 	if c.stopping {
 		return nil, nil
 	}
+	c.begun.Store(false)
 	k, err := keeper.Keep(keeper.Config{
 		Options: keeper.Options{Command: c.command, Grace: c.flags.killGrace, Group: c.tty.group(), Isolate: c.flags.isolate},
 		Env:     append(os.Environ(), keeper.Environ(l.Token, c.id, c.database.URL)...),
-		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: out.Note,
+		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Report: func(r keeper.Report) {
+			if r.Kind == keeper.Running {
+				c.begun.Store(true)
+			}
+			out.Note(r)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the keeper: %w", err)

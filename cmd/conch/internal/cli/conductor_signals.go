@@ -49,29 +49,31 @@ func (c *conductor) listen() (stop func()) {
 func (c *conductor) heard(sig syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// What a terminal sends it sends to the command as well, which is in our group.
-	fromTerminal := c.tty != nil && (sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGHUP || sig == unix.SIGWINCH)
-	if c.keeper != nil && !fromTerminal {
+	switch {
+	case sig == unix.SIGINT || sig == unix.SIGTERM, c.keeper == nil && (sig == unix.SIGHUP || sig == unix.SIGQUIT):
+		c.asked(sig)
+	case c.keeper != nil && !c.typed(sig):
 		c.keeper.Signal(sig)
 	}
-	switch sig {
-	case unix.SIGINT, unix.SIGTERM:
-		c.asked()
-	case unix.SIGHUP, unix.SIGQUIT:
-		if c.keeper == nil {
-			c.asked()
-		}
-	case unix.SIGTSTP:
+	if sig == unix.SIGTSTP {
 		// Nothing is shut before: the deadline passes by itself, and the keeper is
 		// not stopped.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
-	default:
 	}
+}
+
+// typed tells whether the command may have had a signal from the terminal, which sends it
+// to all of the group in its foreground. The same signal sent to conch alone looks no
+// different. A hangup is passed on always: where conch is the first of its session it
+// reaches nobody else, and a shell's jobs are used to hearing it twice.
+func (c *conductor) typed(sig syscall.Signal) bool {
+	return c.tty != nil && c.begun.Load() && c.tty.foreground() == unix.Getpgrp() &&
+		(sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGWINCH)
 }
 
 // asked: conch is to end. The first time the command may end in its own way and
 // time, the second time it is killed.
-func (c *conductor) asked() {
+func (c *conductor) asked(sig syscall.Signal) {
 	switch {
 	case c.keeper == nil:
 		c.stopping = true
@@ -80,11 +82,20 @@ func (c *conductor) asked() {
 		c.keeper.Kill()
 	default:
 		c.stopping = true
-		k := c.keeper
-		last := time.AfterFunc(c.flags.stopGrace, k.Kill)
+		k, grace := c.keeper, c.flags.stopGrace
+		timers := []*time.Timer{time.AfterFunc(grace, k.Kill)}
+		if c.typed(sig) {
+			// Whoever is told again while it ends may take that for haste, so it gets half
+			// of its time for itself. If it was never told it has the other half.
+			timers = append(timers, time.AfterFunc(grace/2, func() { k.Signal(unix.SIGTERM) }))
+		} else {
+			k.Signal(sig)
+		}
 		go func() {
 			<-k.Done()
-			last.Stop()
+			for _, t := range timers {
+				t.Stop()
+			}
 		}()
 	}
 }

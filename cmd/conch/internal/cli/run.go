@@ -48,6 +48,10 @@ and conch exits with CMD's code (128 + N if signal N ended it); with --restart C
 is started again instead. So CMD must stay in the foreground, and it is a service
 that goes on: work to be done once per schedule is a cron, not a run.
 
+Signals are passed on to CMD. SIGINT or SIGTERM ends conch when CMD has ended, which
+is killed after --stop-grace, or at once at the second. On a terminal Ctrl-C reaches
+CMD without conch; if CMD still runs after half of --stop-grace it gets SIGTERM too.
+
 By default CMD starts when the act door opens: after a crash of the predecessor one
 lease later. With --fenced it starts at once; say it only if all of CMD's effects
 are refused when they are stale, as by conch.fence('S', $CONCH_EPOCH, '$CONCH_TERM') in its

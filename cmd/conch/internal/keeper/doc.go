@@ -35,8 +35,10 @@
 // Where conch has a controlling terminal the command shares conch's process group:
 // it is in the foreground when conch is, and Ctrl-C, Ctrl-Z, fg and bg mean both,
 // as for any job of a shell. The keeper is then in a group of its own and deaf to
-// the terminal's signals. Without a terminal the keeper has a session of its own,
-// and the command a group of its own, to which conch forwards signals.
+// the terminal's signals. Nobody can tell Ctrl-C from a SIGINT that was sent to conch
+// alone, so the command has half of its time to end by itself, and then gets SIGTERM.
+// Without a terminal the keeper has a session of its own, and the command a group of
+// its own, to which conch forwards signals.
 //
 // # What escapes
 //

@@ -73,8 +73,11 @@ func (Slay) action()   {}
 func (Tell) action()   {}
 func (Quit) action()   {}
 
-// terminate is SIGTERM, the same number on every Unix.
-const terminate = 15
+// SIGINT and SIGTERM, the same numbers on every Unix.
+const (
+	interrupt = 2
+	terminate = 15
+)
 
 // Kind says what a Report reports.
 type Kind string

@@ -70,9 +70,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	case Deadline:
 		m.extend(now, in.At)
 	case Signal:
-		if m.state == running || m.state == ending {
-			m.do(Send(in))
-		}
+		m.forward(in)
 	case End:
 		m.end(Ended, now.Add(in.Within))
 	case Kill:
@@ -112,6 +110,17 @@ func (m *Machine) extend(now, at fence.Instant) {
 }
 
 func (m *Machine) termAt() fence.Instant { return m.deadline.Add(-m.set.Grace) }
+
+// forward passes a signal on. One that asks to end is obeyed also while there is nobody
+// to hear it: then nothing is started.
+func (m *Machine) forward(s Signal) {
+	switch {
+	case m.state == running || m.state == ending:
+		m.do(Send(s))
+	case m.state == idle && (s.Number == interrupt || s.Number == terminate):
+		m.leave()
+	}
+}
 
 // end asks the command to end, by the given time or half of the grace before the
 // deadline, whichever is first.

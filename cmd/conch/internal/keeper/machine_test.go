@@ -50,8 +50,11 @@ func TestMachine(t *testing.T) {
 		"not started": {
 			{0, Deadline{at(1000)}, "start @800"}, {1, Failed{"no"}, "tell:unstarted tell:empty quit"},
 		},
-		"ended before it began":  {{0, End{}, "tell:empty quit"}},
-		"killed before it began": {{0, Kill{}, "tell:empty quit"}},
+		"ended before it began":               {{0, End{}, "tell:empty quit"}},
+		"told to end before it began":         {{0, Signal{15}, "tell:empty quit"}},
+		"interrupted before it began":         {{0, Deadline{at(200)}, ""}, {1, Signal{2}, "tell:empty quit"}, {2, Deadline{at(1000)}, ""}},
+		"told something else before it began": {{0, Signal{10}, ""}, {0, Signal{1}, ""}, {0, Deadline{at(1000)}, "start @800"}},
+		"killed before it began":              {{0, Kill{}, "tell:empty quit"}},
 		"orphaned before it began": {
 			{0, Deadline{at(100)}, ""}, {0, Emptied{}, ""}, {0, Orphaned{}, "tell:empty quit"}, {0, Tick{}, ""},
 		},

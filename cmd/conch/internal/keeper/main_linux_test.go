@@ -32,7 +32,8 @@ const (
 	dirEnv   = "CONCH_TEST_DIR"
 	markEnv  = "CONCH_TEST_MARK"
 	nestEnv  = "CONCH_TEST_NEST"  // makes it a process that keeps its arguments, see nest
-	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job
+	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job, in the background if it says so
+	holdEnv  = "CONCH_TEST_HOLD"  // a pipe; a keeper begins when whoever writes to it has closed it
 	patience = 30 * time.Second
 )
 
@@ -41,6 +42,9 @@ const (
 func TestMain(m *testing.M) {
 	if os.Getenv(shellEnv) != "" {
 		os.Exit(shell())
+	}
+	if path := os.Getenv(holdEnv); path != "" && len(os.Args) > 1 && os.Args[1] == keeper.Command {
+		_, _ = os.ReadFile(path)
 	}
 	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == keeper.Command || os.Args[1] == keeper.InitCommand) {
 		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{}))
@@ -67,17 +71,20 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// shell runs conch as the job in the foreground of its terminal, as shells do: a
-// job without a shell above it can not be stopped by its terminal.
+// shell runs conch as a job of its terminal, in the foreground unless told otherwise, as
+// shells do: a job without a shell above it can not be stopped by its terminal.
 func shell() int {
 	signal.Ignore(unix.SIGTTOU)
+	foreground := os.Getenv(shellEnv) != background
 	_ = os.Unsetenv(shellEnv)
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: foreground}
 	_ = cmd.Run()
 	return cmd.ProcessState.ExitCode()
 }
+
+const background = "background"
 
 // live is the life of a command: it appends its heartbeats to a file that nothing
 // protects, and has started a daemon that does the same: forked twice, in a

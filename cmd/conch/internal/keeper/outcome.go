@@ -73,9 +73,11 @@ func (o *Outcome) End() error {
 	return fmt.Errorf("the command ended with code %d", o.Gone.Code)
 }
 
-// Code is the main process's exit code as a shell would say it.
+// Code is the main process's exit code as a shell would say it; 0 if it never began.
 func (o *Outcome) Code() int {
 	switch {
+	case o.Gone == nil && !o.Abandoned:
+		return 0
 	case o.Gone == nil:
 		return signalled + sigkill
 	case o.Gone.Signal != 0:

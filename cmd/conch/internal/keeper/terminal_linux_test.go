@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,8 +81,12 @@ func (s *screen) shows(text string) {
 // on starts a run as the job in the terminal's foreground, below a shell.
 func (s *screen) on(db *pgtest.DB, script string, args ...string) *process {
 	s.Helper()
-	cmd := sh(s.T, db, script, args...)
-	cmd.Env = append(cmd.Env, shellEnv+"=1")
+	return s.job(sh(s.T, db, script, args...), shellEnv+"=1")
+}
+
+func (s *screen) job(cmd *exec.Cmd, env ...string) *process {
+	s.Helper()
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.line, s.line, s.line
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: unix.SIGKILL}
 	if err := cmd.Start(); err != nil {

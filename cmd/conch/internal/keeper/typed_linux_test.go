@@ -1,0 +1,93 @@
+package keeper_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Ctrl-C is for the command, which heard it too: it ends in its own way and is not
+// told anything else.
+func TestTypedIsEnough(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.on(db, `trap : INT; trap 'exit 5' TERM; echo ready; sleep 1000 & wait; sleep 2; exit 6`, "--stop-grace", "1h")
+	s.shows("ready")
+	s.types("\x03")
+	if code := p.end(); code != 6 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What looks like Ctrl-C and was sent to conch alone, by kill or docker kill, has not
+// reached the command: it gets SIGTERM before it is killed.
+func TestInterruptedButNotTyped(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.on(db, `trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "16s")
+	s.shows("ready")
+	_ = unix.Kill(children(p.cmd.Process.Pid)[0], unix.SIGINT)
+	if code := p.end(); code != 5 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A hangup reaches conch alone where it has no shell above it, or by kill.
+func TestHungUp(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.on(db, `trap 'exit 5' HUP; echo ready; `+idle)
+	s.shows("ready")
+	_ = unix.Kill(children(p.cmd.Process.Pid)[0], unix.SIGHUP)
+	if code := p.end(); code != 5 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Nothing is typed at a job in the background: whatever it gets is passed on.
+func TestInTheBackground(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	p := s.job(sh(t, db, `trap 'echo got quit' QUIT; trap 'exit 6' INT; trap 'exit 5' TERM; echo ready; `+idle), shellEnv+"="+background)
+	s.shows("ready")
+	conch := children(p.cmd.Process.Pid)[0]
+	_ = unix.Kill(conch, unix.SIGQUIT)
+	s.shows("got quit")
+	_ = unix.Kill(conch, unix.SIGINT)
+	if code := p.end(); code != 6 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Ctrl-C while the keeper begins: no command has heard it, so none is left to go on
+// until it is killed.
+func TestTypedTooEarly(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	s := newScreen(t)
+	hold := filepath.Join(t.TempDir(), "hold")
+	if err := unix.Mkfifo(hold, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := s.job(sh(t, db, idle, "--stop-grace", "20s"), shellEnv+"=1", holdEnv+"="+hold)
+	var release *os.File
+	pgtest.Eventually(t, patience, "the keeper begins", func() (begun bool) {
+		file, err := os.OpenFile(hold, os.O_WRONLY|unix.O_NONBLOCK, 0) // refused while nobody reads
+		release = file
+		return err == nil
+	})
+	s.types("\x03")
+	s.shows("^C")
+	_ = release.Close()
+	if code := p.end(); code != 0 && code != 128+int(unix.SIGINT) && code != 128+int(unix.SIGTERM) {
+		t.Errorf("exit code %d", code)
+	}
+}
