@@ -18,9 +18,11 @@
 //
 // The command has a parent-death signal and dies with it. Conch is a subreaper
 // too, so all other descendants become conch's, which kills them before it lets
-// go of the leadership; it also kills a keeper that somebody stopped. Of conch's
-// children it kills those only: with several roles in one node, a keeper that dies
-// costs its own command and no other (nursery_linux.go).
+// go of the leadership; it also kills a keeper that somebody stopped. If conch is
+// killed before it can, the keeper's own parent-death signal is the one that continues
+// it, and it finds that the pipe has ended. Of conch's children it kills those only:
+// with several roles in one node, a keeper that dies costs its own command and no
+// other (nursery_linux.go).
 //
 // # How a tree is emptied
 //
@@ -50,9 +52,9 @@
 //     service manager, at, cron, ssh.
 //   - A descendant that has become another user (sudo, setuid), if the keeper is not
 //     root: it may not be killed by us.
-//   - If conch and keeper are both killed with SIGKILL, only the command's main
-//     process dies. With Isolate everything does: the kernel empties a PID namespace
-//     whose first process is gone.
+//   - If the keeper is killed with SIGKILL, and conch is too or is stopped, only the
+//     command's main process dies. With Isolate everything does: the kernel empties a
+//     PID namespace whose first process is gone.
 //   - A storm of forks that fills the process table of the machine can take the keeper
 //     and conch with it: bound it by pids.max. One that only takes the processor is
 //     outrun by a keeper that has a control group, or that is root and may go before

@@ -209,6 +209,23 @@ func TestKeeperKilled(t *testing.T) {
 	})
 }
 
+// The keeper is stopped, and then conch is killed, which would have noticed: its death
+// continues the keeper.
+func TestConchKilledKeeperStopped(t *testing.T) {
+	repeat(t, 3, func(r *race) {
+		killed := r.leader
+		conch := r.conches[killed]
+		for _, kid := range children(conch.Process.Pid) {
+			_ = unix.Kill(kid, unix.SIGSTOP)
+			pgtest.Eventually(r.T, patience, "the keeper is stopped", func() bool { return state(kid) == "T" })
+		}
+		_ = conch.Process.Kill()
+		r.next()
+		_ = conch.Wait() // not before: a command that lives has its output
+		r.start(killed)
+	})
+}
+
 // In a namespace even the death of both leaves nothing.
 func TestBothKilledInANamespace(t *testing.T) {
 	repeat(t, 3, func(r *race) {

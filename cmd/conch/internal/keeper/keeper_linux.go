@@ -60,8 +60,10 @@ func Keep(cfg Config) (*Keeper, error) {
 	k.cmd.ExtraFiles = []*os.File{theirOrders, theirReports}
 	// A session of its own keeps it from all that befalls ours. It can not have one
 	// if the command is to stay on our terminal, which belongs to one session; then
-	// a process group of its own and deaf ears have to do.
-	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cfg.Group == 0, Setpgid: cfg.Group != 0}
+	// a process group of its own and deaf ears have to do. Should it be stopped when we
+	// are killed, who would have noticed, our death continues it and it finds us gone.
+	// That of the thread which starts it says the same, and continues whoever runs.
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cfg.Group == 0, Setpgid: cfg.Group != 0, Pdeathsig: unix.SIGCONT}
 	if err := ours.fork(k.cmd); err != nil {
 		_ = orders.Close()
 		_ = reports.Close()
