@@ -82,10 +82,13 @@ BEGIN
     -- A failover to a standby that lagged can bring a term back that had a successor.
     -- The mint knows a row of another history; so must the fence.
     elsewhere := l.system_id <> conch.system_id() OR l.timeline <> conch.timeline();
-    IF l.parted_at IS NOT NULL OR elsewhere OR l.epoch IS DISTINCT FROM fence_closely.epoch
-    OR (fence_closely.term IS NOT NULL AND l.term IS DISTINCT FROM fence_closely.term) THEN
+    -- Said of what is let through, as above: without a row, or with a NULL for the epoch,
+    -- it is not true, while its contrary would not be true either.
+    IF (l.parted_at IS NULL AND NOT elsewhere AND l.epoch = fence_closely.epoch
+        AND (fence_closely.term IS NULL OR l.term = fence_closely.term)) IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'CN001',
-            MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one', fence_closely.scope, fence_closely.epoch),
+            MESSAGE = format('stale leadership of scope %L: epoch %s is not the current one',
+                             fence_closely.scope, coalesce(fence_closely.epoch::text, 'NULL')),
             DETAIL = CASE WHEN coalesce(l.epoch, 0) = 0 THEN 'The scope has never been led.'
                           WHEN l.parted_at IS NOT NULL THEN format('Nobody leads: epoch %s was given up.', l.epoch)
                           WHEN elsewhere THEN 'It was minted before the database failed over or was restored.'
