@@ -95,14 +95,24 @@ func where(c *pgconn.Config) string {
 	return net.JoinHostPort(c.Host, port)
 }
 
-// Connect opens a plain connection: for work that holds no lock between
-// statements, such as migrations and one-shot commands.
+// Connect opens a plain connection, for statements of conch: for work that holds no lock
+// between them, such as migrations and one-shot commands.
 func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	parsed, err := c.Parse()
 	if err != nil {
 		return nil, err
 	}
-	return pgx.ConnectConfig(ctx, parsed)
+	conn, err := pgx.ConnectConfig(ctx, parsed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Narrow(ctx, conn); err != nil {
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		defer cancel()
+		_ = conn.Close(bye)
+		return nil, err
+	}
+	return conn, nil
 }
 
 // parseReason keeps the part of pgx's message that can not contain a password:

@@ -50,7 +50,7 @@ type listener struct {
 }
 
 // listenSQL is sent in one round trip. The keepalives free the backend of a
-// listener that vanished.
+// listener that vanished. Nothing in it is looked up along the search_path.
 func listenSQL(channels []string) string {
 	var sql strings.Builder
 	sql.WriteString("SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3")

@@ -68,7 +68,7 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 // It comes second, and on the second client, so that a pool in transaction mode is
 // seldom troubled by it, and the session that is to stay never is.
 func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error {
-	if _, err := s.ask(ctx, questionSQL+", set_config('idle_session_timeout', '1', false)"); err != nil {
+	if _, err := s.ask(ctx, questionSQL+", pg_catalog.set_config('idle_session_timeout', '1', false)"); err != nil {
 		return s.unsure(ctx, parsed, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, deathPatience)

@@ -165,7 +165,7 @@ func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	done := make(chan result, 1)
 	go func() {
 		batch := &pgx.Batch{}
-		batch.Queue("INSERT INTO beat VALUES (1)")
+		batch.Queue("INSERT INTO public.beat VALUES (1)")
 		warning, err := s.Batch(context.Background(), batch, nil)
 		done <- result{warning, err}
 	}()

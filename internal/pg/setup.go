@@ -43,10 +43,10 @@ func (s *Session) ask(ctx context.Context, sql string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) < 3 {
-		return answer{}, errors.New("the server gave no answer about itself")
+	row, err := onlyRow(results, 3)
+	if err != nil {
+		return answer{}, err
 	}
-	row := results[0].Rows[0]
 	backend, err := strconv.ParseUint(string(row[0]), 10, 32)
 	if err != nil {
 		return answer{}, fmt.Errorf("reading pg_backend_pid(): %w", err)
@@ -58,21 +58,31 @@ func (s *Session) ask(ctx context.Context, sql string) (answer, error) {
 	return answer{backend: uint32(backend), version: version, standby: string(row[2]) == "t"}, nil
 }
 
-// questionSQL is the part of setUpSQL that changes nothing.
-const questionSQL = "SELECT pg_backend_pid(), current_setting('server_version_num'), pg_is_in_recovery()"
+func onlyRow(results []*pgconn.Result, columns int) ([][]byte, error) {
+	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) < columns {
+		return nil, errors.New("the server gave no answer about itself")
+	}
+	return results[0].Rows[0], nil
+}
 
-// setUpSQL holds only numbers and names of ours, so it needs no parameters.
+// questionSQL is the part of setUpSQL that changes nothing.
+const questionSQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('server_version_num'), pg_catalog.pg_is_in_recovery()"
+
+// setUpSQL holds only numbers and names of ours, so it needs no parameters. It runs before
+// the search_path is set, so it says the schema of each name.
 func setUpSQL(set Settings, backend uint32, check bool) string {
 	var sql strings.Builder
 	sql.WriteString(questionSQL)
 	put := func(name, value string) {
-		fmt.Fprintf(&sql, ", CASE WHEN pg_backend_pid() = %d THEN set_config('%s', %s, false) END", backend, name, value)
+		fmt.Fprintf(&sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d THEN pg_catalog.set_config('%s', %s, false) END",
+			backend, name, value)
 	}
 	for _, one := range leaseSettings(set, check) {
 		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
 	}
 	// A server that asks for more than we do keeps it.
-	put("synchronous_commit", "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END")
+	put("synchronous_commit", "CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END")
+	put("search_path", "'"+SearchPath+"'")
 	// Few statements, the same ones for the life of the session, and a leader's death is
 	// when they count: plan each once, and not five times anew before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")

@@ -58,12 +58,13 @@ func (db *DB) Connect(t testing.TB) *pgx.Conn {
 	return Connect(t, db.Config())
 }
 
-// Connect opens a plain connection to any server, closed when the test ends.
+// Connect opens a plain connection to any server, closed when the test ends. It is an
+// application's: its search_path is as its user set it.
 func Connect(t testing.TB, cfg pg.Config) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := pg.Connect(ctx, cfg)
+	conn, err := connect(ctx, cfg)
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
@@ -73,6 +74,14 @@ func Connect(t testing.TB, cfg pg.Config) *pgx.Conn {
 		_ = conn.Close(ctx) // the server may be gone, which is what some tests are about
 	})
 	return conn
+}
+
+func connect(ctx context.Context, cfg pg.Config) (*pgx.Conn, error) {
+	parsed, err := cfg.Parse()
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, parsed)
 }
 
 // Own starts a server for this test alone: to be killed, restarted or set up in

@@ -71,7 +71,7 @@ func start(ctx context.Context) error {
 	if shared.err != nil {
 		return shared.err
 	}
-	shared.admin, shared.err = pg.Connect(ctx, pg.Config{URL: shared.server.URL("postgres")})
+	shared.admin, shared.err = connect(ctx, pg.Config{URL: shared.server.URL("postgres")})
 	if shared.err == nil {
 		shared.err = makeTemplate(ctx)
 	}
@@ -85,7 +85,7 @@ func makeTemplate(ctx context.Context) error {
 	if shared.prepare == nil {
 		return nil
 	}
-	conn, err := pg.Connect(ctx, pg.Config{URL: shared.server.URL(templateName)})
+	conn, err := connect(ctx, pg.Config{URL: shared.server.URL(templateName)})
 	if err != nil {
 		return err
 	}
