@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Progress hears one line per migration; nil hears nothing.
@@ -150,13 +152,15 @@ func takeBack(ctx context.Context, tx pgx.Tx, set Set, steps []step) error {
 	return nil
 }
 
-// locked runs work in a transaction that holds the migration lock.
+// locked runs work in a transaction that holds the migration lock. Whatever path the
+// connection has, a name without a schema means pg_catalog's: what a migration makes may be
+// parsed with it once and for all.
 func locked(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey); err == nil {
+	if _, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock($1), pg_catalog.set_config('search_path', $2, true)`, lockKey, pg.SearchPath); err == nil {
 		err = work(tx)
 	}
 	if err == nil {

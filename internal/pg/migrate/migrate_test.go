@@ -227,3 +227,32 @@ func TestWings(t *testing.T) {
 		t.Errorf("the wing is at version %d, %v", v, err)
 	}
 }
+
+// What a migration says without a schema is pg_catalog's, whatever path the connection has,
+// and the path is afterwards what it was.
+func TestMigrationsMeanPgCatalog(t *testing.T) {
+	t.Parallel()
+	ctx, conn := t.Context(), pgtest.New(t).Connect(t)
+	const path = "evil, pg_catalog"
+	for _, sql := range []string{
+		`CREATE SCHEMA evil`, `CREATE DOMAIN evil.text AS int`,
+		`CREATE FUNCTION evil.cardinality(text[]) RETURNS int LANGUAGE sql AS 'SELECT 0'`, `SET search_path = ` + path,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := migrate.Up(ctx, conn, set(files("0001_one.up.sql",
+		`CREATE TABLE conch.one (words text[]); CREATE FUNCTION conch.count(words text[]) RETURNS int LANGUAGE sql RETURN cardinality(words)`)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now string
+	var n int
+	if err := conn.QueryRow(ctx, `SHOW search_path`).Scan(&now); err != nil || now != path {
+		t.Errorf("the path is %q, %v", now, err)
+	}
+	if err := conn.QueryRow(ctx, `SELECT conch.count('{a,b}')`).Scan(&n); err != nil || n != 2 {
+		t.Errorf("counted %d, %v", n, err)
+	}
+}
