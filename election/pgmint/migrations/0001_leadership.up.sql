@@ -1,6 +1,13 @@
 -- The Postgres mint: one row a scope, an append-only history, heartbeats beside
 -- them, and the fence. Every table is logged: an unlogged one would be empty on
 -- a promoted standby, and epochs must survive everything.
+--
+-- No function may take what somebody has put into a schema of the caller's search_path:
+-- one that fits better than pg_catalog's own would be called. conch's connections have a
+-- path without such schemas (internal/pg), and what is called all day long over these
+-- alone relies on that, for a SET costs as much as a small function: bid, refused, bury,
+-- beat, beat_process, part and register. Whatever others call or fire too has a SET, or
+-- says the schema of each name, or is parsed here and now (RETURN, BEGIN ATOMIC).
 
 -- IF NOT EXISTS: `conch migrate down` keeps this table and the history, since an
 -- epoch that began again at 1 would make old tokens look current.
@@ -79,8 +86,8 @@ CREATE VIEW conch.leader_heartbeat AS
 -- The lock of a candidate: documented, so that others can take it too (S2).
 -- STABLE, as convert_to is: what is declared less volatile than its parts is not
 -- inlined, and a call then costs as much as all the rest of a bid.
-CREATE FUNCTION conch.lock_key(scope text) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE AS
-$$ SELECT ('x' || encode(substr(sha256(convert_to('conch:' || scope, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint $$;
+CREATE FUNCTION conch.lock_key(scope text) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN ('x' || encode(substr(sha256(convert_to('conch:' || scope, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;
 
 -- A key other than the lock key: fences share it, the mint takes it alone. Nobody but this database ever sees it, so it
 -- is the hash that Postgres computes fastest; each fence computes it once.
@@ -90,10 +97,12 @@ RETURN hashtextextended(scope, x'636f6e6368'::bigint);
 -- S8: wake whoever waits. The holder is empty when the scope was given up, so
 -- that listeners know whether to try or to watch.
 CREATE FUNCTION conch.announce() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    channel pg_catalog.text := pg_catalog.current_setting('conch.listen_channel', true);
 BEGIN
-    PERFORM pg_notify(
-        coalesce(nullif(current_setting('conch.listen_channel', true), ''), 'conch_leader_change'),
-        NEW.scope || ':' || CASE WHEN NEW.parted_at IS NULL THEN NEW.holder ELSE '' END || ':' || NEW.epoch);
+    PERFORM pg_catalog.pg_notify(
+        CASE WHEN channel OPERATOR(pg_catalog.<>) '' THEN channel ELSE 'conch_leader_change' END,
+        pg_catalog.concat(NEW.scope, ':', CASE WHEN NEW.parted_at IS NULL THEN NEW.holder END, ':', NEW.epoch));
     RETURN NULL;
 END $$;
 CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
@@ -104,9 +113,9 @@ CREATE TRIGGER announce AFTER UPDATE ON conch.leadership FOR EACH ROW
 -- current. Whoever must really do that has to drop this trigger first, and knows.
 CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP <> 'UPDATE' THEN
+    IF TG_OP OPERATOR(pg_catalog.<>) 'UPDATE' THEN
         RAISE EXCEPTION 'rows of conch.leadership are never deleted: the epoch of scope % must survive', OLD.scope;
-    ELSIF NEW.epoch < OLD.epoch OR NEW.scope <> OLD.scope THEN
+    ELSIF NEW.epoch OPERATOR(pg_catalog.<) OLD.epoch OR NEW.scope OPERATOR(pg_catalog.<>) OLD.scope THEN
         RAISE EXCEPTION 'the epoch of scope % must not go down from % to %', OLD.scope, OLD.epoch, NEW.epoch;
     END IF;
     RETURN NEW;

@@ -232,7 +232,8 @@ END $$;
 -- of rivals, who hold it for a moment only and fence nothing in their lock sessions.
 -- It is history at once, whoever is minted afterwards; asked again about a session
 -- that does not end, it says so once.
-CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k    bigint := conch.fence_key(scope);
     said jsonb := '[]';
@@ -352,7 +353,7 @@ $$;
 -- its scopes all the same: a term of it may be under way, and after a failover that
 -- forgets this term its lease must still count.
 CREATE FUNCTION conch.withdraw(process bigint, my_scopes text[]) RETURNS void
-LANGUAGE sql VOLATILE AS $$
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     UPDATE conch.process p
        SET withdrawn = ARRAY(SELECT s FROM unnest(p.withdrawn) s UNION SELECT s FROM unnest(my_scopes) s)
      WHERE p.process_key = process;
@@ -362,7 +363,8 @@ $$;
 -- is older than tokens still about. The term changes, so whoever led is deposed at
 -- its next heartbeat; the hold stays, so a successor waits for it. Answers with the
 -- epoch before.
-CREATE FUNCTION conch.advance(the_scope text, to_epoch bigint, who text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION conch.advance(the_scope text, to_epoch bigint, who text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l conch.leadership;
 BEGIN

@@ -19,7 +19,8 @@ CREATE TABLE conch.command (
 CREATE INDEX command_open ON conch.command (scope) WHERE state IN ('asked', 'warm');
 
 -- Keys only: readers fetch the row.
-CREATE FUNCTION conch.announce_command() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION conch.announce_command() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('conch_command', NEW.id || ':' || NEW.state);
     RETURN NULL;

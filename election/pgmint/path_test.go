@@ -1,0 +1,149 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Whoever may create in public, up to Postgres 14 everybody, lays a trap for each function
+// and operator that conch uses. Under the path that is the default those are sprung that
+// fit better than pg_catalog's own; under the other, all.
+func TestNoTrapIsSprung(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"default path": `"$user", public`, "public first": "public, pg_catalog"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := granted(t)
+			sprung := pgtest.Traps(t, c.db, path, ".", "migrations", "../../internal/pg", "../../internal/pg/migrate")
+			if _, err := c.db.Connect(t).Exec(t.Context(), `SELECT 1 FROM unnest('{a}'::text[])`); pg.Code(err) != "P0001" || sprung() == "" {
+				t.Fatalf("no trap is set: %v", err)
+			}
+			if _, err := c.db.Connect(t).Exec(t.Context(), `SELECT pg_catalog.setval('public.sprung', 1)`); err != nil {
+				t.Fatal(err)
+			}
+			for i, try := range []func(){
+				func() { c.trySessions(t) }, func() { tryCommands(t, c.db.URL, c.as(t, c.node), c.as(t, c.observer)) }, func() { c.tryOthers(t) },
+			} {
+				try()
+				if trap := sprung(); trap != "" {
+					t.Fatalf("part %d sprung %s", i+1, trap)
+				}
+			}
+		})
+	}
+}
+
+// trySessions has candidates win, renew, refuse, fence, evict, hand over and take over.
+func (c cast) trySessions(t *testing.T) {
+	t.Helper()
+	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
+		cfg := pgmint.Config{URL: c.as(t, c.node), Locks: locks}
+		if err := pgmint.Check(t.Context(), cfg); err != nil {
+			t.Error(err)
+		}
+		m := mintWith(t, cfg)
+		a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
+		token := lead(t, a, string(locks), unhurried)
+		if r := bid(t, b, election.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != election.Held {
+			t.Errorf("%+v", r)
+		}
+		if r := bid(t, candidate(t, m, "c", unhurried, election.Fast), election.Bid{Scope: token.Scope, Lease: unhurried}); r.Outcome != election.Refused {
+			t.Errorf("%+v", r)
+		}
+		if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}}); err != nil || !alive[0] {
+			t.Error(alive, err)
+		}
+		if err := m.Withdraw(t.Context(), b.Process(), "other"); err != nil {
+			t.Error(err)
+		}
+		c.evict(t, m, a, token, func(what string, err error) bool {
+			if err != nil {
+				t.Error(what, err)
+			}
+			return err == nil
+		})
+		token = lead(t, a, string(locks)+" of a process that dies", unhurried)
+		if err := pgmint.UnlockAll(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if gone, err := m.Wait(t.Context(), a.Process()); err != nil || !gone {
+			t.Error(gone, err)
+		}
+		lead(t, b, token.Scope, unhurried)
+	}
+}
+
+// tryCommands runs what people run.
+func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
+	t.Helper()
+	owner, node := pgmint.Config{URL: ownerURL}, pgmint.Config{URL: nodeURL}
+	a := obedient(t, nodeURL, "a", election.Role{})
+	wait(t, a, fence.Act)
+	b := obedient(t, nodeURL, "b", election.Role{})
+	pgtest.Eventually(t, unhurried, "b to follow", func() bool { return b.Snapshot()[0].Holder == "a" })
+	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: unhurried}, func(string) {}); err != nil {
+		t.Error(err)
+	}
+	wait(t, b, fence.Act)
+	var held *pgmint.HeldError
+	if err := pgmint.Down(t.Context(), owner, nil); !errors.As(err, &held) {
+		t.Error(err)
+	}
+	if err := pgmint.Advance(t.Context(), owner, "s", 1_000_000, "ops"); err != nil {
+		t.Error(err)
+	}
+	if err := pgmint.Advance(t.Context(), owner, "never led", 9, "ops"); err != nil {
+		t.Error(err)
+	}
+	if _, err := pgmint.Status(t.Context(), owner); err != nil {
+		t.Error(err)
+	}
+	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: observerURL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if all, err := o.Leaderships(t.Context(), ""); err != nil || len(all) == 0 {
+		t.Error(all, err)
+	}
+	if all, err := o.History(t.Context(), "s", 3); err != nil || len(all) == 0 {
+		t.Error(all, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := o.Watch(ctx, "s", func(pgmint.Event) error { return nil }); err != nil && ctx.Err() == nil {
+		t.Error(err)
+	}
+}
+
+// tryOthers calls over a connection that nobody has narrowed what others call over theirs,
+// and fires the triggers.
+func (c cast) tryOthers(t *testing.T) {
+	t.Helper()
+	conn := c.db.Connect(t)
+	for _, sql := range []string{
+		`SELECT conch.lock_key('s')`, `SELECT conch.fence_key('s')`,
+		`SELECT conch.advance('others', 7, 'ops')`, `SELECT conch.advance('others', 8, 'ops')`,
+		`SELECT conch.withdraw(1, '{s}')`, `SELECT conch.evict_fences('s')`,
+		`UPDATE conch.leadership SET parted_at = NULL`, `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp()`,
+		`INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms) VALUES ('s', 1, 'drain', 'ops', 1)`,
+		`TABLE conch.leader_heartbeat`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	for _, sql := range []string{`UPDATE conch.leadership SET epoch = -1`, `TRUNCATE conch.leadership`} {
+		if _, err := conn.Exec(t.Context(), sql); pg.Code(err) != "P0001" {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// Traps lays a trap in the schema public of a database for each function that is called by
+// the SQL in the files of some folders, and for each operator: with the arguments that
+// pg_catalog's has and, where that takes any type, with types of its own, which fit better.
+// Whoever connects from then on has the search_path. What it returns names the trap that
+// was sprung last, also if the transaction was undone; "" is none.
+func Traps(t testing.TB, db *DB, searchPath string, folders ...string) (sprung func() string) {
+	t.Helper()
+	admin := db.Connect(t)
+	for _, sql := range []string{trapTables, trapSQL} {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.Exec(t.Context(), `SELECT public.lay($1)`, called(t, folders)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Exec(t.Context(), fmt.Sprintf(`ALTER DATABASE %s SET search_path = %s`, db.Name, searchPath)); err != nil {
+		t.Fatal(err)
+	}
+	return func() (what string) {
+		t.Helper()
+		err := admin.QueryRow(t.Context(), `SELECT coalesce((SELECT what FROM public.traps WHERE id = last_value), '') FROM public.sprung`).Scan(&what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return what
+	}
+}
+
+var call = regexp.MustCompile(`\b([a-z][a-z0-9_]*)\(`)
+
+// called are the names before a parenthesis. It does not matter that most are no function's
+// of Postgres.
+func called(t testing.TB, folders []string) (names []string) {
+	t.Helper()
+	for _, folder := range folders {
+		for _, kind := range []string{"*.go", "*.sql"} {
+			files, err := filepath.Glob(filepath.Join(folder, kind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, found := range call.FindAllStringSubmatch(string(text), -1) {
+					names = append(names, found[1])
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		t.Fatal("pgtest: no SQL was found to lay traps for")
+	}
+	return names
+}
+
+// A sequence does not go back when a transaction does.
+const trapTables = `
+CREATE SEQUENCE public.sprung;
+GRANT SELECT, UPDATE ON SEQUENCE public.sprung TO PUBLIC;
+CREATE TABLE public.traps (id int PRIMARY KEY, what text NOT NULL)`
+
+// Each trap answers with the type that is expected of it, or a caller would fail before it
+// is called.
+const trapSQL = `
+CREATE FUNCTION public.trap(name text, args text, answer text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    n int := 2 + (SELECT count(*) FROM public.traps);
+BEGIN
+    EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS %s LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %L',
+        name, args, answer, format('BEGIN PERFORM setval(%L, %s); RAISE EXCEPTION %L; END', 'public.sprung', n, format('sprung: %s(%s)', name, args)));
+    INSERT INTO public.traps VALUES (n, format('%s(%s)', name, args));
+EXCEPTION WHEN duplicate_function THEN NULL;
+END $$;
+CREATE FUNCTION public.trap_aggregate(name text, args text, answer text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM public.trap('agg ' || name, answer || ', ' || args, answer);
+    EXECUTE format('CREATE AGGREGATE public.%I(%s) (SFUNC = public.%I, STYPE = %s)', name, args, 'agg ' || name, answer);
+EXCEPTION WHEN duplicate_function THEN NULL;
+END $$;
+CREATE FUNCTION public.trap_operator(op text, l text, r text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    name text := format('op %s %s %s', l, op, r);
+BEGIN
+    PERFORM public.trap(name, l || ', ' || r, CASE
+        WHEN op IN ('=', '<>', '<', '>', '<=', '>=', '@>', '&&') THEN 'bool' WHEN op = '->>' THEN 'text' WHEN r ~ '[]]' THEN r
+        WHEN op = '||' AND l !~ '[]]' AND l NOT IN ('bytea', 'jsonb') THEN 'text' WHEN op = '-' AND l = 'timestamptz' AND l = r THEN 'interval' ELSE l END);
+    EXECUTE format('CREATE OPERATOR public.%s (FUNCTION = public.%I, LEFTARG = %s, RIGHTARG = %s)', op, name, l, r);
+EXCEPTION WHEN duplicate_function THEN NULL;
+END $$;
+-- of says with which type a word for any type is replaced.
+CREATE FUNCTION public.of(kind text, words text) RETURNS text LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT regexp_replace(regexp_replace(words, '\yany(compatible)?array\y', kind || '[]', 'g'), '"any"|\yany(compatible)?(nonarray|element)?\y', kind, 'g')
+$$;
+CREATE FUNCTION public.lay(names text[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    kinds  text[] := '{text,int8,int4,bool,uuid,bytea,numeric,timestamptz}';
+    others text[] := '{oid,float8,interval,jsonb,name,"\"char\"",pg_lsn}';
+BEGIN
+    -- What takes types, and what takes any: with each of these.
+    PERFORM CASE p.prokind WHEN 'a' THEN public.trap_aggregate(p.proname, a.args, a.answer) ELSE public.trap(p.proname, a.args, a.answer) END
+       FROM pg_proc p, unnest(kinds) k,
+            LATERAL (SELECT public.of(k, oidvectortypes(p.proargtypes)), public.of(k, format_type(p.prorettype, NULL))) a(args, answer)
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (names) AND p.prokind IN ('f', 'a')
+        AND (p.pronargs > 0 OR p.prokind = 'f') AND p.prorettype <> 'record'::regtype AND NOT EXISTS (
+            SELECT FROM unnest(p.proargtypes::oid[] || p.prorettype) a JOIN pg_type t ON t.oid = a
+             WHERE t.typtype = 'p' AND t.typname NOT IN ('void', 'any') AND t.typname !~ '^any(compatible)?(array|element|nonarray)$');
+    -- What takes any number of them.
+    PERFORM public.trap(p.name, array_to_string(array_fill(k, ARRAY[n]), ', '), p.answer)
+       FROM (VALUES ('format', 'text'), ('concat', 'text'), ('concat_ws', 'text'), ('jsonb_build_object', 'jsonb'), ('json_build_object', 'json')) p(name, answer),
+            unnest(kinds) k, generate_series(1, 8) n WHERE p.name = ANY (names);
+    PERFORM public.trap(f.name, f.args, f.answer) FROM (VALUES ('jsonb_build_object', 'text, int4, text, text', 'jsonb'), ('format', 'text, text, int8', 'text'),
+        ('format', 'text, int4, text', 'text'), ('format', 'text, int8', 'text'), ('format', 'text, int8, uuid', 'text')) f(name, args, answer);
+    -- Operators between two of a kind, and between those that meet.
+    PERFORM public.trap_operator(o.op, p.l, p.r)
+       FROM unnest('{=,<>,<,>,<=,>=,+,-,*,/,||,@>,&&,&,|,<<,>>,->,->>}'::text[]) o(op),
+            (SELECT k, k FROM unnest(kinds || others) k UNION ALL SELECT k || '[]', k || '[]' FROM unnest(kinds) k
+              UNION ALL SELECT k, k || '[]' FROM unnest(kinds) k UNION ALL SELECT k || '[]', k FROM unnest(kinds) k
+              UNION ALL VALUES ('text', 'int8'), ('int8', 'text'), ('text', 'int4'), ('int4', 'text'), ('text', 'bool'), ('int8', 'int4'), ('int4', 'int8'),
+                               ('numeric', 'int4'), ('numeric', 'int8'), ('float8', 'int4'), ('timestamptz', 'interval'), ('jsonb', 'text'), ('jsonb', 'int4')) p(l, r);
+END $$`
