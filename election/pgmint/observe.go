@@ -57,7 +57,8 @@ type Leadership struct {
 	Takeover       string     `json:"takeover"`
 }
 
-// A process is alive as long as its session holds its process key.
+// A process is alive as long as its session holds its process key. Through a pooler this
+// may run under another search_path than our own: what would take any type names its schema.
 const leadershipSQL = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
@@ -65,10 +66,10 @@ WITH alive AS (
        AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
-       coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint,
+       coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) OPERATOR(pg_catalog.*) 1000, 0)::bigint,
        l.released,
        ARRAY(SELECT p.id FROM conch.process p JOIN alive USING (process_key)
-              WHERE p.scopes @> ARRAY[l.scope] 
+              WHERE p.scopes OPERATOR(pg_catalog.@>) ARRAY[l.scope]
                 AND (l.scope <> ALL (p.withdrawn) OR p.process_key = l.process_key AND l.parted_at IS NULL) ORDER BY p.id),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
        l.lease_ms, l.term::text, l.takeover

@@ -24,7 +24,7 @@ type order struct {
 
 // ageMS is the age of an order by the database's clock. Should that have been set back,
 // an order of the future counts as no younger than one of the past.
-const ageMS = `(abs(extract(epoch FROM clock_timestamp() - at)) * 1000)::bigint`
+const ageMS = `(abs(extract(epoch FROM clock_timestamp() - at)) OPERATOR(pg_catalog.*) 1000)::bigint`
 
 const openOrders = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, state, ` + ageMS + `
   FROM conch.command WHERE state IN ('asked', 'warm') AND scope = ANY ($1) ORDER BY id`

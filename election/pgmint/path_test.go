@@ -41,6 +41,19 @@ func TestNoTrapIsSprung(t *testing.T) {
 	}
 }
 
+// Behind a pooler a connection keeps the path that it finds, since another one could stay on
+// a backend that serves others: of what is sent there nothing may take any type.
+func TestNoTrapIsSprungBehindAPooler(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)
+	sprung := pgtest.Traps(t, db, `"$user", public`, ".", "migrations", "../../internal/pg", "../../internal/pg/migrate")
+	tryCommands(t, address, address, address)
+	if trap := sprung(); trap != "" {
+		t.Errorf("sprung %s", trap)
+	}
+}
+
 // trySessions has candidates win, renew, refuse, fence, evict, hand over and take over.
 func (c cast) trySessions(t *testing.T) {
 	t.Helper()
