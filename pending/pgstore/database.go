@@ -54,15 +54,13 @@ func (d *Database) name(_ context.Context, cfg *pgx.ConnConfig) error {
 	return nil
 }
 
-// look finds out whether somebody stands between: whoever shares backends answers with
-// the number of another one than it announced.
+// look finds out whether somebody stands between, and if not sets the search_path.
 func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
-	var pid uint32
-	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid); err != nil {
-		return err
+	direct, err := pg.Narrow(ctx, conn)
+	if err == nil {
+		d.direct.Store(direct)
 	}
-	d.direct.Store(pid == conn.PgConn().PID())
-	return nil
+	return err
 }
 
 // fits tells whether a connection was opened in the way that is known to fit by now.

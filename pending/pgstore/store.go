@@ -69,13 +69,14 @@ func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []
 	return oldest, left, err
 }
 
-// Waiting implements pending.Store. It counts no further than to a thousand.
+// Waiting implements pending.Store. It counts no further than to a thousand. Behind a pooler
+// the search_path may be anybody's: what takes any type names its schema.
 func (s *Store) Waiting(ctx context.Context, account account) (queued int, cancels []uint64, err error) {
 	var nonces []int64
 	err = s.pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM (SELECT FROM conch.intents
 		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q),
-		       (SELECT coalesce(array_agg(nonce), '{}') FROM conch.intents
+		       (SELECT coalesce(pg_catalog.array_agg(nonce), '{}') FROM conch.intents
 		         WHERE chain = $1 AND account = $2 AND cancelling)`,
 		s.cfg.Chain, []byte(account)).Scan(&queued, &nonces)
 	for _, n := range nonces {

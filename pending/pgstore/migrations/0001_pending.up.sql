@@ -4,6 +4,9 @@
 --
 -- Text in an index sorts by its bytes: one sorted by a locale misses rows once an upgrade
 -- of the system has changed how that sorts, and a key that is missed is paid twice.
+--
+-- Whoever inserts an intent fires a trigger, over a connection of whatever search_path: each
+-- function has one of its own, or is parsed here and now.
 
 CREATE TABLE conch.intents (
     id              uuid PRIMARY KEY,
@@ -39,10 +42,11 @@ CREATE TABLE conch.pending_accounts (
 );
 
 -- history names the database history in which this runs.
-CREATE FUNCTION conch.pending_history(OUT system_id bigint, OUT timeline bigint) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION conch.pending_history(OUT system_id bigint, OUT timeline bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT (SELECT system_identifier FROM pg_control_system()),
-           ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint
-$$;
+           ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+END;
 
 -- claim makes an account the scope's, or refuses.
 CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text) RETURNS void LANGUAGE plpgsql AS $$
@@ -115,7 +119,8 @@ CREATE TRIGGER pending_update AFTER UPDATE ON conch.pending_transactions
     FOR EACH ROW EXECUTE FUNCTION conch.notify_pending('pending_tx_update');
 
 -- An intent that waits wakes the leader: one notification a statement.
-CREATE FUNCTION conch.notify_intents() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION conch.notify_intents() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('pending_intent', json_build_object('chain', n.chain, 'account', '0x' || encode(n.account, 'hex'))::text)
        FROM (SELECT DISTINCT chain, account FROM fresh) n;

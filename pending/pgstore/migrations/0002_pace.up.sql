@@ -4,7 +4,8 @@
 
 DROP TRIGGER pending_new ON conch.pending_transactions;
 DROP TRIGGER pending_update ON conch.pending_transactions;
-CREATE OR REPLACE FUNCTION conch.notify_pending() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION conch.notify_pending() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN -- format takes half the time of json_build_object
     PERFORM pg_notify(TG_ARGV[0], format(
         '{"chain":%s,"account":"0x%s","nonce":%s,"hash":"0x%s","state":"%s","creator":%s,"updated_at":%s,"block_hash":%s}',
@@ -19,7 +20,8 @@ CREATE TRIGGER pending_update AFTER UPDATE ON conch.pending_transactions
     REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION conch.notify_pending('pending_tx_update');
 
 DROP TRIGGER intents_changed ON conch.intents;
-CREATE FUNCTION conch.notify_cancel() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION conch.notify_cancel() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('pending_intent', json_build_object('chain', NEW.chain, 'account', '0x' || encode(NEW.account, 'hex'))::text);
     RETURN NULL;

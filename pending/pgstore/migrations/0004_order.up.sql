@@ -23,7 +23,8 @@ ALTER TABLE conch.pending_accounts
 -- The lock is shared by writes, and keeps whoever raises the number waiting until they
 -- have ended.
 DROP FUNCTION conch.pending_claim(text, bytea, text);
-CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     held conch.pending_accounts;
 BEGIN

@@ -1,0 +1,100 @@
+package pgstore_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pendingtest"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+// Whoever may create in public lays a trap for each function and operator that is used
+// here: with a pool of conch's own none is sprung, whatever the path; with one of somebody
+// else's, which may be behind a pooler, none under the path that is the default.
+func TestNoTrapIsSprung(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path string
+		own  bool
+	}{"default path": {`"$user", public`, true}, "public first": {"public, pg_catalog", true}, "a pool of others": {`"$user", public`, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShelf(t)
+			sprung := pgtest.Traps(t, s.db, c.path, ".", "migrations")
+			if _, err := s.db.Connect(t).Exec(t.Context(), `SELECT array_agg(n) FROM (VALUES (1::bigint)) v(n)`); pg.Code(err) != "P0001" || sprung() == "" {
+				t.Fatalf("no trap is set: %v", err)
+			}
+			run(t, s.conn, `SELECT setval('public.sprung', 1)`)
+			if c.own {
+				d, err := pgstore.Open(t.Context(), pg.Config{URL: s.db.URL}, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.Close()
+				if err := d.Rehearse(t.Context()); err != nil {
+					t.Error(err)
+				}
+				s.Store = d.Store("evm:1", "test")
+			} else {
+				pool, err := pgxpool.New(t.Context(), s.db.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+			}
+			s.everything()
+			if trap := sprung(); trap != "" {
+				t.Errorf("sprung %s", trap)
+			}
+			// The triggers, over a connection that nobody has narrowed.
+			app := s.db.Connect(t)
+			run(t, app, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator) VALUES (pg_catalog.gen_random_uuid(), 'evm:1', '\x01', '\x01', 1, '\x', 1, 'app')`)
+			run(t, app, `UPDATE conch.intents SET cancel = true`)
+			run(t, app, `UPDATE conch.pending_transactions SET watched = true`)
+			if trap := sprung(); trap != "" {
+				t.Errorf("the triggers sprung %s", trap)
+			}
+		})
+	}
+}
+
+// everything uses each kind of statement once.
+func (s shelf) everything() {
+	s.t.Helper()
+	ctx := s.t.Context()
+	one, two, no := s.accept("1"), s.accept("2"), s.accept("no")
+	s.accept("1")
+	s.done(0, one)
+	slot := slotOf(1, two)
+	s.write(pending.Batch{New: []pending.Slot{slot}, Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	slot.Before, slot.Attempts[0].Hash = 1, "another"
+	s.write(pending.Batch{Attempts: []pending.Slot{slot}})
+	_, _, queue := s.Queue(ctx, pendingtest.Account, 1)
+	_, err := s.Load(ctx, pendingtest.Account, 0)
+	_, calls := s.Calls(ctx, pendingtest.Account, []uint64{0, 1})
+	_, get := s.Get(ctx, two.ID)
+	_, list := s.List(ctx, pending.Filter{Most: 9})
+	_, counts := s.Counts(ctx)
+	for what, err := range map[string]error{
+		"queue": queue, "load": err, "calls": calls, "get": get, "list": list, "counts": counts, "cancel": s.Cancel(ctx, two.ID),
+		"settle": s.Settle(ctx, fence.Token{Scope: "s", Epoch: 2}, pendingtest.Account, writes.Add(1)),
+	} {
+		if err != nil {
+			s.t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, cancels, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(cancels) != 1 {
+		s.t.Errorf("waiting: %v, %v", cancels, err)
+	}
+	s.write(pending.Batch{Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	if n := s.archive(0); n == 0 {
+		s.t.Error("nothing was archived")
+	}
+}
