@@ -20,7 +20,7 @@ type Config struct {
 	ListenChannel string
 	// LockKeys overrides the advisory lock keys of scopes (S2, S27), for instance
 	// where another program already uses the key that LockKey gives. All candidates
-	// of a scope must agree; one that does not is refused.
+	// of a scope must agree; one that does not is refused until the scope is released.
 	LockKeys map[string]int64
 	// Locks says how sessions keep what they win; default SessionLocks.
 	Locks Locks

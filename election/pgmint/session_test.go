@@ -17,25 +17,6 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// S2: the key of INTERFACE.md, the same in Go and in SQL.
-func TestLockKey(t *testing.T) {
-	t.Parallel()
-	const payments = 5637261023012900710 // first 8 bytes, big-endian, of SHA-256("conch:payments")
-	if got := pgmint.LockKey("payments"); got != payments {
-		t.Errorf("LockKey = %d, want %d", got, int64(payments))
-	}
-	c := pgtest.New(t).Connect(t)
-	for _, scope := range []string{"payments", "storagehub:main:5F3s:msp-leader", "ключ", strings.Repeat("x", 200)} {
-		var key, fenceKey int64
-		if err := c.QueryRow(t.Context(), `SELECT conch.lock_key($1), conch.fence_key($1)`, scope).Scan(&key, &fenceKey); err != nil {
-			t.Fatal(err)
-		}
-		if key != pgmint.LockKey(scope) || fenceKey == key {
-			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fenceKey)
-		}
-	}
-}
-
 // DESIGN §3: every setting that makes the session a lease is in force on it.
 func TestLockSessionIsALease(t *testing.T) {
 	t.Parallel()
@@ -279,44 +260,6 @@ func foreignHistory(t *testing.T) {
 	unlockAll(t, db, b)
 	if r := bid(t, candidate(t, m, "d", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
 		t.Errorf("a row with a foreign lock key: %+v", r)
-	}
-}
-
-// S2, S27: an overridden lock key is the one locked; a candidate with another one
-// is refused and keeps nothing locked.
-func TestLockKeyOverride(t *testing.T) {
-	t.Parallel()
-	db := pgtest.New(t)
-	m, err := pgmint.New(pgmint.Config{URL: db.URL, LockKeys: map[string]int64{"s": 4711}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	a := candidate(t, m, "a", 10*time.Second, election.Strict)
-	token := lead(t, a, "s", 10*time.Second)
-	c := db.Connect(t)
-	locked := func(key int64) (n int) {
-		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND `+here+`
-			AND (classid::bigint << 32) | objid::bigint = $1`, key).Scan(&n)
-		if err != nil {
-			t.Error(err)
-		}
-		return n
-	}
-	if locked(4711) != 1 {
-		t.Error("the overriding key is not locked")
-	}
-	if r := bid(t, candidate(t, newMint(t, db.URL), "b", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || r.Why == nil {
-		t.Errorf("a candidate with another key: %+v", r)
-	}
-	if locked(pgmint.LockKey("s")) != 0 {
-		t.Error("the refused candidate keeps its lock")
-	}
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
-		t.Fatal(err)
-	}
-	if locked(4711) != 0 {
-		t.Error("a release leaves the overriding key locked")
 	}
 }
 

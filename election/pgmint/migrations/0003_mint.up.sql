@@ -1,15 +1,14 @@
 -- refused names the scopes for which this candidate must not bid now.
 --
 -- All candidates of a scope must agree on the takeover: a fast one among strict
--- ones would act while the predecessor may. A released row agrees to any. A scope
--- being transferred is left to its addressee for a moment; that is a courtesy,
+-- ones would act while the predecessor may. So they must on the lock key, or the lock
+-- would tell nobody anything. A released row agrees to any. A scope being transferred is left to its addressee for a moment; that is a courtesy,
 -- so it may read the clock.
 CREATE FUNCTION conch.refused(scopes text[], keys bigint[], me text, my_takeover text) RETURNS text[]
 LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(array_agg(l.scope), '{}')
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
-     WHERE (l.lock_key <> b.key
-            OR l.takeover <> my_takeover AND NOT l.released
+     WHERE ((l.lock_key <> b.key OR l.takeover <> my_takeover) AND NOT l.released
             OR l.transfer_to NOT IN ('', me)
                -- Both bounds: a clock set back by an hour must not hold everybody off for an hour.
                AND clock_timestamp() >= l.parted_at AND clock_timestamp() < l.parted_at + interval '2 seconds')
@@ -144,10 +143,10 @@ BEGIN
 
         RETURN QUERY
         WITH old AS (
-            SELECT l.*, b.lease,
+            SELECT l.*, b.key, b.lease,
                    l.system_id = sys AND l.timeline = tl AND l.released AS handoff,
                    l.system_id = sys AND l.timeline = tl AS same
-              FROM conch.leadership l JOIN unnest(scopes, leases) AS b(scope, lease) USING (scope)
+              FROM conch.leadership l JOIN unnest(scopes, keys, leases) AS b(scope, key, lease) USING (scope)
              WHERE l.scope IN (SELECT unnest(won))
         ), next AS (
             SELECT o.*,
@@ -169,7 +168,7 @@ BEGIN
               FROM old o
         ), minted AS (
             UPDATE conch.leadership l
-               SET epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
+               SET lock_key = n.key, epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
                    -- A successor must assume our own lease as well, also when we waited for nobody.
                    hold_ms = greatest(n.hold1, n.lease),
                    released = false, process_key = my_process, takeover = my_takeover,
@@ -211,13 +210,14 @@ BEGIN
     RETURN QUERY
     SELECT l.scope,
            CASE WHEN l.scope IN (SELECT unnest(refused)) THEN
-                    CASE WHEN l.lock_key = b.key AND (l.takeover = my_takeover OR l.released)
+                    CASE WHEN l.lock_key = b.key AND l.takeover = my_takeover OR l.released
                          THEN 'yield' ELSE 'refused' END
                 WHEN l.scope IN (SELECT unnest(busy)) THEN 'busy'
                 ELSE 'held' END,
            l.epoch, l.term, 0, false, l.holder, l.process_key, sys, tl,
-           CASE WHEN l.lock_key <> b.key
-                THEN format('its candidates agreed on lock key %s, this one is set to %s', l.lock_key, b.key)
+           CASE WHEN l.released THEN ''
+                WHEN l.lock_key <> b.key
+                THEN format('its candidates agreed on lock key %s, this one is set to %s; release the scope (conch drain) before changing it', l.lock_key, b.key)
                 WHEN l.takeover <> my_takeover
                 THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
                 ELSE '' END,

@@ -1,0 +1,142 @@
+package pgmint_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// overriding is a mint with a lock key of its own for the scope "s".
+func overriding(t *testing.T, db *pgtest.DB, key int64) *pgmint.Mint {
+	t.Helper()
+	return mintWith(t, pgmint.Config{URL: db.URL, LockKeys: map[string]int64{"s": key}})
+}
+
+// S2: the key of INTERFACE.md, the same in Go and in SQL.
+func TestLockKey(t *testing.T) {
+	t.Parallel()
+	const payments = 5637261023012900710 // first 8 bytes, big-endian, of SHA-256("conch:payments")
+	if got := pgmint.LockKey("payments"); got != payments {
+		t.Errorf("LockKey = %d, want %d", got, int64(payments))
+	}
+	c := pgtest.New(t).Connect(t)
+	for _, scope := range []string{"payments", "storagehub:main:5F3s:msp-leader", "ключ", strings.Repeat("x", 200)} {
+		var key, fenceKey int64
+		if err := c.QueryRow(t.Context(), `SELECT conch.lock_key($1), conch.fence_key($1)`, scope).Scan(&key, &fenceKey); err != nil {
+			t.Fatal(err)
+		}
+		if key != pgmint.LockKey(scope) || fenceKey == key {
+			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fenceKey)
+		}
+	}
+}
+
+// S2, S27: an overridden lock key is the one locked; a candidate with another one
+// is refused and keeps nothing locked.
+func TestLockKeyOverride(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
+	token := lead(t, a, "s", 10*time.Second)
+	c := db.Connect(t)
+	locked := func(key int64) (n int) {
+		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND `+here+`
+			AND (classid::bigint << 32) | objid::bigint = $1`, key).Scan(&n)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	if locked(4711) != 1 {
+		t.Error("the overriding key is not locked")
+	}
+	b := candidate(t, newMint(t, db.URL), "b", 10*time.Second, election.Strict)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || r.Why == nil || !strings.Contains(r.Why.Error(), "conch drain") {
+		t.Errorf("a candidate with another key: %+v", r)
+	}
+	if locked(pgmint.LockKey("s")) != 0 {
+		t.Error("the refused candidate keeps its lock")
+	}
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if locked(4711) != 0 {
+		t.Error("a release leaves the overriding key locked")
+	}
+	// Released, the scope takes any key, and from then on that one counts.
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || !r.Handoff || locked(pgmint.LockKey("s")) != 1 {
+		t.Errorf("a candidate with another key, after the release: %+v", r)
+	}
+	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || locked(4711) != 0 {
+		t.Errorf("a candidate with the key of before: %+v", r)
+	}
+	// What a crash has left stays with its key.
+	unlockAll(t, db, b)
+	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
+		t.Errorf("a candidate with another key, after a crash: %+v", r)
+	}
+}
+
+// A row that an operator made for an epoch knows no candidate, so it agrees to any key.
+func TestLockKeyOverrideAfterAdvance(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	if err := pgmint.Advance(t.Context(), pgmint.Config{URL: db.URL}, "s", 90, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
+	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 91 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Two whose keys differ each have their lock, when they bid at once for what was released:
+// the fence and the row let one of them win, and the other learns why it does not.
+func TestTwoLockKeysAtOnce(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	sessions := []election.Session{
+		candidate(t, overriding(t, db, 1), "a", unhurried, election.Strict),
+		candidate(t, overriding(t, db, 2), "b", unhurried, election.Strict),
+	}
+	for round := range 20 {
+		var both sync.WaitGroup
+		var tokens [2]fence.Token
+		start := make(chan struct{})
+		for i, s := range sessions {
+			both.Go(func() {
+				<-start
+				// Block waits for the fence that the other may hold, and looks at the row again.
+				r, err := s.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Block: unhurried}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if tokens[i] = r[0].Token; r[0].Outcome != election.Won && r[0].Outcome != election.Refused {
+					t.Errorf("round %d: %+v", round, r[0])
+				}
+			})
+		}
+		close(start)
+		both.Wait()
+		won := 0
+		if tokens[0].Epoch == 0 {
+			won = 1
+		}
+		if tokens[won].Epoch != int64(round+1) || tokens[1-won].Epoch != 0 {
+			t.Fatalf("round %d: %+v", round, tokens)
+		}
+		if r := bid(t, sessions[1-won], election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Refused || r.Why == nil {
+			t.Fatalf("round %d: the loser's next bid: %+v", round, r)
+		}
+		if gone, err := sessions[won].Release(t.Context(), []election.Farewell{{Token: tokens[won], Released: true}}); err != nil || !gone[0] {
+			t.Fatal(gone, err)
+		}
+	}
+}
