@@ -20,7 +20,8 @@ import (
 const codeLockTableFull = "53200"
 
 // Try bids for the first of the scopes, as many as there is room for fences, in one
-// statement: conch.bid. If the server's lock table is full it tries fewer.
+// statement: conch.bid. If the server's lock table is full it tries fewer. Whatever it
+// fails of, it keeps no lock: while this candidate waits to try again, others may win.
 func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
 	if err := s.resync(ctx); err != nil {
 		return nil, err
@@ -34,15 +35,18 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 	n := min(len(bids), s.mint.room(), s.atOnce)
 	for {
 		results, err := s.bid(ctx, bids[:n])
-		switch {
-		case err == nil:
+		if err == nil {
 			s.atOnce = min(max(s.atOnce, 2*n), bidsAtOnce)
 			return results, nil
-		case pg.Code(err) != codeLockTableFull:
-			return nil, s.failure("bid", err)
 		}
-		if err := s.giveBack(ctx); err != nil {
-			return nil, err
+		failed := s.failure("bid", err)
+		if !errors.Is(failed, election.ErrSessionLost) { // or it holds nothing any more
+			if err := s.giveBack(ctx, bids[:n]); err != nil {
+				return nil, errors.Join(failed, err)
+			}
+		}
+		if pg.Code(err) != codeLockTableFull {
+			return nil, failed
 		}
 		if n == 1 {
 			return []election.Result{{Scope: bids[0].Scope, Outcome: election.Full, Why: errors.New(

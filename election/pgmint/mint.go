@@ -86,7 +86,10 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 		_ = s.Close()
 		return nil, err
 	}
-	s.rehearse(ctx)
+	if err := s.rehearse(ctx); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package pgmint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/conchhq/conch/election"
@@ -13,26 +14,29 @@ import (
 // and would come when everybody waits for it.
 //
 // It may fail: then the first bid says why. The transaction is undone, with its rows and
-// notifications, and the lock of the scope, which would outlive it, is given back.
-func (s *session) rehearse(ctx context.Context) {
+// notifications, and the lock of the scope, which would outlive it, is given back; a session
+// that does not get that far is of no use, and the error is of that alone.
+func (s *session) rehearse(ctx context.Context) error {
 	if len(s.who.Scopes) == 0 {
-		return
+		return nil
 	}
-	conn := s.pg.Conn()
-	tx, err := conn.Begin(ctx)
+	tx, err := s.pg.Conn().Begin(ctx)
 	if err != nil {
-		return
+		return s.failure("rehearse", err)
 	}
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
 	s.keys[scope] = LockKey(scope)
 	if s.play(ctx, scope) != nil {
 		s.locked[scope] = s.bySession() // a bid that failed may have got that far
 	}
-	_ = tx.Rollback(ctx)
-	_ = s.unlock(ctx, []string{scope})
+	err = errors.Join(tx.Rollback(ctx), s.unlock(ctx, []string{scope}))
 	delete(s.locked, scope)
 	delete(s.minted, scope)
 	delete(s.keys, scope)
+	if err != nil {
+		return s.failure("take the rehearsal back", err)
+	}
+	return nil
 }
 
 func (s *session) play(ctx context.Context, scope string) error {

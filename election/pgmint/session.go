@@ -3,7 +3,6 @@ package pgmint
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -140,19 +139,15 @@ func (s *session) resync(ctx context.Context) error {
 	return nil
 }
 
-// giveBack frees what a bid that failed has locked: session locks outlive the
-// transaction that took them.
-func (s *session) giveBack(ctx context.Context) error {
-	before := maps.Clone(s.locked)
-	s.unsure = true
+// giveBack frees the locks of scopes whose bids have failed, those that the bids took and
+// those from before: session locks outlive the transaction that took them.
+func (s *session) giveBack(ctx context.Context, bids []election.Bid) error {
 	if err := s.resync(ctx); err != nil {
 		return err
 	}
-	var scopes []string
-	for scope, held := range s.locked {
-		if held && !before[scope] {
-			scopes = append(scopes, scope)
-		}
+	scopes := make([]string, len(bids))
+	for i, b := range bids {
+		scopes[i] = b.Scope
 	}
 	return s.unlock(ctx, scopes)
 }

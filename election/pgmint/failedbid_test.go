@@ -1,0 +1,73 @@
+package pgmint_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// A bid that fails, whatever of, leaves the scope to others: its lock outlives the
+// transaction, and whoever can not mint must not keep it from those who can.
+func TestAFailedBidKeepsNoLock(t *testing.T) {
+	t.Parallel()
+	c := granted(t)
+	admin := c.db.Connect(t)
+	m := mintWith(t, pgmint.Config{URL: c.as(t, c.node)})
+	a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
+	fails := func() {
+		t.Helper()
+		run(t, admin, fmt.Sprintf(`REVOKE INSERT ON conch.heartbeat FROM %q`, c.node))
+		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried}})
+		if pg.Code(err) != "42501" {
+			t.Fatalf("without a privilege: %v", err)
+		}
+		run(t, admin, fmt.Sprintf(`GRANT INSERT ON conch.heartbeat TO %q`, c.node))
+	}
+	fails()
+	token := lead(t, b, "s", unhurried)
+
+	// Nor does it keep the lock that it had while it waited for the fence.
+	tx, err := c.db.Connect(t).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := bid(t, a, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+		t.Fatalf("bid under a fence: %+v", r)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fails()
+	lead(t, b, "s", unhurried)
+}
+
+// A session that can not give back what its rehearsal has locked is not opened.
+func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
+	t.Parallel()
+	c := granted(t)
+	admin := c.db.Connect(t)
+	run(t, admin, `REVOKE EXECUTE ON FUNCTION pg_advisory_unlock(bigint) FROM PUBLIC`)
+	m := mintWith(t, pgmint.Config{URL: c.as(t, c.node)})
+	s, err := m.Open(t.Context(), election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
+	if err == nil {
+		_ = s.Close()
+	}
+	if pg.Code(err) != "42501" {
+		t.Errorf("opened: %v", err)
+	}
+	pgtest.Eventually(t, 10*time.Second, "its locks to be free", func() bool {
+		var n int
+		return admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND `+here).Scan(&n) == nil && n == 0
+	})
+}
