@@ -57,6 +57,7 @@ GRANT EXECUTE ON FUNCTION
     conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean),
     conch.refused(text[], bigint[], text, text),
     conch.bury(bigint[]),
+    conch.settle(text[], uuid[]),
     conch.beat(text[], uuid[], boolean[]),
     conch.beat_process(bigint, text[], uuid[]),
     conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[], bigint[]),

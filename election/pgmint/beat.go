@@ -3,10 +3,12 @@ package pgmint
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
 )
 
 // errBuried: others found the lock on this process's key free, or an operator
@@ -22,7 +24,7 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, er
 	terms := make([][16]byte, len(pulses))
 	settle := make([]bool, len(pulses))
 	for i, p := range pulses {
-		scopes[i], terms[i], settle[i] = p.Token.Scope, p.Token.Term, p.Settle
+		scopes[i], terms[i], settle[i] = p.Token.Scope, p.Token.Term, s.settles(p)
 	}
 	if err := s.touch(ctx); err != nil {
 		return nil, s.failure("stay registered", err)
@@ -33,15 +35,35 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, er
 		}
 		return nil, nil
 	}
-	renewed, err := ask(ctx, s.pg, pgx.RowTo[int64], `SELECT conch.beat($1, $2, $3)`, scopes, terms, settle)
+	type renewal struct {
+		Place int64
+		Owed  bool
+	}
+	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat($1, $2, $3)`, scopes, terms, settle)
 	if err != nil {
 		return nil, s.failure("heartbeat", err)
 	}
 	alive := make([]bool, len(pulses))
-	for _, place := range renewed {
-		alive[place-1] = true
+	for _, r := range renewed {
+		alive[r.Place-1] = true
+		s.owe(pulses[r.Place-1].Token, r.Owed)
 	}
 	return alive, nil
+}
+
+// settles: the term is to be settled with this heartbeat, or was to be with an earlier one
+// that left it to a later one. Whoever said so once need not say it again.
+func (s *session) settles(p election.Pulse) bool {
+	term, owed := s.owed[p.Token.Scope]
+	return p.Settle || owed && term == p.Token.Term
+}
+
+func (s *session) owe(t fence.Token, owed bool) {
+	if owed {
+		s.owed[t.Scope] = t.Term
+	} else {
+		delete(s.owed, t.Scope)
+	}
 }
 
 // beatProcess renews all terms in one row. It stands for those that this session
@@ -52,16 +74,23 @@ func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]b
 	known := make([]bool, len(pulses))
 	for i, p := range pulses {
 		known[i] = s.minted[p.Token.Scope] == p.Token.Term
-		if p.Settle && known[i] {
+		if known[i] && s.settles(p) {
 			scopes, terms = append(scopes, p.Token.Scope), append(terms, p.Token.Term)
 		}
 	}
-	alive, err := ask(ctx, s.pg, pgx.RowTo[bool], `SELECT conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
+	type renewal struct {
+		Alive bool
+		Owed  []string
+	}
+	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
 	switch {
 	case err != nil:
 		return nil, s.failure("heartbeat", err)
-	case len(alive) != 1 || !alive[0]:
+	case len(renewed) != 1 || !renewed[0].Alive:
 		return nil, s.over("heartbeat", errBuried)
+	}
+	for _, p := range pulses {
+		s.owe(p.Token, slices.Contains(renewed[0].Owed, p.Token.Scope))
 	}
 	return known, nil
 }

@@ -84,6 +84,7 @@ var needs = map[string]string{
 	"node: EXECUTE ON function conch.bid":          "node: bid",
 	"node: EXECUTE ON function conch.refused":      "node: bid",
 	"node: EXECUTE ON function conch.fence_key":    "node: bid",
+	"node: EXECUTE ON function conch.settle":       "node: beat",
 	"node: EXECUTE ON function conch.beat":         "node: beat",
 	"node: EXECUTE ON function conch.part":         "node: part",
 	"node: EXECUTE ON function conch.evict_fences": "node: evict",
@@ -188,7 +189,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
 		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
-				"register", "withdraw", "bid", "refused", "bury", "beat", "beat_process", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
+				"register", "withdraw", "bid", "refused", "bury", "settle", "beat", "beat_process", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",
 			}))
 	if err == nil {

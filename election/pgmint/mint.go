@@ -76,7 +76,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	}
 	s := &session{
 		pg: conn, mint: m, who: c, keys: map[string]int64{}, locked: map[string]bool{}, minted: map[string]fence.Term{},
-		atOnce: bidsAtOnce, seen: time.Now(),
+		owed: map[string]fence.Term{}, atOnce: bidsAtOnce, seen: time.Now(),
 	}
 	if err := s.admit(ctx); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx))

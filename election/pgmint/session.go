@@ -26,6 +26,7 @@ type session struct {
 	locked  map[string]bool       // the scopes whose session lock is held
 	unsure  bool                  // locked may be wrong: ask the server first
 	minted  map[string]fence.Term // what it leads, for all it knows; a heartbeat by process stands for these
+	owed    map[string]fence.Term // what is still to be settled
 	atOnce  int                   // bids in one statement
 	seen    time.Time             // when conch.process last heard of this session
 }

@@ -6,7 +6,7 @@
 -- one that fits better than pg_catalog's own would be called. conch's connections have a
 -- path without such schemas (internal/pg), and what is called all day long over these
 -- alone relies on that, for a SET costs as much as a small function: bid, refused, bury,
--- beat, beat_process, part and register. Whatever others call or fire too has a SET, or
+-- settle, beat, beat_process, part and register. Whatever others call or fire too has a SET, or
 -- says the schema of each name, or is parsed here and now (RETURN, BEGIN ATOMIC).
 
 -- IF NOT EXISTS: `conch migrate down` keeps this table and the history, since an

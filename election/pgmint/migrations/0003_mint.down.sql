@@ -4,6 +4,7 @@ DROP FUNCTION conch.register(bigint, text, text[], bigint, text, text);
 DROP FUNCTION conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[], bigint[]);
 DROP FUNCTION conch.beat(text[], uuid[], boolean[]);
 DROP FUNCTION conch.beat_process(bigint, text[], uuid[]);
+DROP FUNCTION conch.settle(text[], uuid[]);
 DROP FUNCTION conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean);
 DROP FUNCTION conch.bury(bigint[]);
 DROP FUNCTION conch.evict_fences(text);

@@ -264,19 +264,36 @@ BEGIN
     RETURN said;
 END $$;
 
--- beat renews terms. It answers with the places, from 1, of those that are still
--- current: a row under another term is never touched, whoever its holder is.
-CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS SETOF bigint
+-- settle notes of terms whose act door is open that a successor need wait for their own
+-- lease only. It answers with the scopes of which that is still to be noted: a fence in a
+-- transaction with an old snapshot shares the row until its commit, which takes as long as it
+-- takes, and a heartbeat that waited for it would renew no term of its session.
+CREATE FUNCTION conch.settle(scopes text[], terms uuid[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    WITH free AS MATERIALIZED (
+        SELECT l.scope FROM conch.leadership l JOIN unnest(scopes, terms) AS b(scope, term) USING (scope, term)
+         WHERE l.hold_ms <> l.lease_ms ORDER BY l.scope FOR NO KEY UPDATE OF l SKIP LOCKED
+    )
+    UPDATE conch.leadership l SET hold_ms = l.lease_ms FROM free f WHERE l.scope = f.scope;
+    RETURN ARRAY(SELECT l.scope FROM conch.leadership l JOIN unnest(scopes, terms) AS b(scope, term) USING (scope, term)
+                  WHERE l.hold_ms <> l.lease_ms);
+END $$;
+
+-- beat renews terms. It answers with the places, from 1, of those that are still
+-- current: a row under another term is never touched, whoever its holder is. Those of
+-- which r_owed is true were to be settled and were not: ask again.
+CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS TABLE (r_place bigint, r_owed boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    owed text[] := '{}';
 BEGIN
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
-    -- The act door is open: a successor need wait for this term's lease only.
     IF true = ANY (settle) THEN
-        UPDATE conch.leadership l SET hold_ms = l.lease_ms
-          FROM unnest(scopes, terms, settle) AS b(scope, term, settle)
-         WHERE l.scope = b.scope AND l.term = b.term AND b.settle AND l.hold_ms <> l.lease_ms;
+        SELECT conch.settle(array_agg(b.scope), array_agg(b.term)) INTO owed
+          FROM unnest(scopes, terms, settle) AS b(scope, term, settle) WHERE b.settle;
     END IF;
     -- In scope order, as the mint locks them.
     PERFORM FROM conch.heartbeat h WHERE h.scope IN (SELECT unnest(scopes)) ORDER BY h.scope FOR NO KEY UPDATE;
@@ -284,24 +301,25 @@ BEGIN
     UPDATE conch.heartbeat h SET beat_at = clock_timestamp()
       FROM unnest(scopes, terms) WITH ORDINALITY AS b(scope, term, place)
      WHERE h.scope = b.scope AND h.term = b.term
-    RETURNING b.place;
+    RETURNING b.place, b.scope = ANY (owed);
 END $$;
 
 -- beat_process renews, in one row, every term that the process has minted and not
--- given up; false if it was declared dead. It settles the terms that are named.
-CREATE FUNCTION conch.beat_process(process bigint, scopes text[], terms uuid[]) RETURNS boolean
+-- given up; r_alive is false if it was declared dead. It settles the terms that are named,
+-- but for those of the scopes in r_owed.
+CREATE FUNCTION conch.beat_process(process bigint, scopes text[], terms uuid[]) RETURNS TABLE (r_alive boolean, r_owed text[])
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    r_owed := '{}';
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     IF cardinality(scopes) > 0 THEN
-        UPDATE conch.leadership l SET hold_ms = l.lease_ms
-          FROM unnest(scopes, terms) AS b(scope, term)
-         WHERE l.scope = b.scope AND l.term = b.term AND l.hold_ms <> l.lease_ms;
+        r_owed := conch.settle(scopes, terms);
     END IF;
     UPDATE conch.process p SET last_seen = clock_timestamp() WHERE p.process_key = process AND NOT p.tombstoned;
-    RETURN FOUND;
+    r_alive := FOUND;
+    RETURN NEXT;
 END $$;
 
 -- part records that terms were given up, and frees the session's locks on their scopes:

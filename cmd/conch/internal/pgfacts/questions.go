@@ -42,7 +42,7 @@ WITH tables(name, privileges, look) AS (VALUES
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
     ('process', 'last_seen'), ('process', 'withdrawn'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
-), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('bury'), ('beat'), ('beat_process'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
+), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('bury'), ('settle'), ('beat'), ('beat_process'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
 ), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'
 ), class AS (SELECT oid, relname FROM pg_class WHERE relnamespace = (SELECT oid FROM schema)
 ), needed(name, look, has) AS (
