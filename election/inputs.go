@@ -248,7 +248,7 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	// lets the next one act at once unless somebody was minted since.
 	s.abandoned = false
 	f := s.parting
-	f.Released = s.entered && !errors.Is(s.why, ErrDeposed)
+	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
 	s.farewell = &f
 	s.try(now)
 }

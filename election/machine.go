@@ -17,8 +17,8 @@ import (
 //
 //   - a deadline is anchored on the instant a heartbeat was sent;
 //   - the act door opens Hold after the mint's reply, not earlier;
-//   - Released is said only after the act door had opened, the gate was shut and
-//     the last act had ended;
+//   - Released is said only after the act door had opened, Hold had passed (which Fast
+//     does not wait for to act), the gate was shut and the last act had ended;
 //   - nothing is begun while the session is lost or a previous role still runs.
 type Machine struct {
 	set     Settings

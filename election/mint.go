@@ -124,16 +124,17 @@ type Blocker struct {
 // Pulse renews one term.
 type Pulse struct {
 	Token fence.Token
-	// Settle says that the term's act door is open, so that a successor need
-	// wait for this term's own lease only.
+	// Settle says that the term's act door is open and no earlier gate is, so that
+	// a successor need wait for this term's own lease only.
 	Settle bool
 }
 
 // Farewell gives one term up.
 type Farewell struct {
 	Token fence.Token
-	// Released promises that this term's act door had opened and that all its
-	// acts have ended, so that a successor need not wait. Never set it otherwise.
+	// Released promises that this term's act door had opened, that no earlier gate is
+	// open and that all its acts have ended, so that a successor need not wait. Never set it
+	// otherwise.
 	Released bool
 	Reason   string
 	Actor    string // who asked for it, if somebody did
@@ -157,7 +158,8 @@ const (
 	// be shut. The default.
 	Strict Takeover = "strict"
 	// Fast opens both doors at once: after a crash of the network, not of the
-	// process, two act doors may be open for up to one lease.
+	// process, two act doors may be open for up to one lease. What it tells the mint
+	// waits for the hold all the same, so that a scope may change to Strict.
 	Fast Takeover = "fast"
 	// Keep is strict without a lease on the mint's side: a holder that is stuck
 	// keeps its scope for as long as its connection stands.

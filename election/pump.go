@@ -73,7 +73,7 @@ func (m *Machine) beat(now fence.Instant) bool {
 	var asked []*seat
 	for _, s := range m.seats {
 		if s.state == leading || s.draining {
-			s.settling = s.entered && !s.settled
+			s.settling = s.alone(now) && !s.settled
 			pulses = append(pulses, Pulse{Token: s.token, Settle: s.settling})
 			asked = append(asked, s)
 		}

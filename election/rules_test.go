@@ -23,6 +23,7 @@ type rules struct {
 type life struct {
 	opened, entered, shut, ended, late bool
 	actFrom                            fence.Instant
+	holdEnds                           fence.Instant // not before this is every earlier gate shut, whatever the takeover
 	deadline                           fence.Instant
 	asked                              bool // to end, and is renewed meanwhile
 	deposed                            bool
@@ -87,7 +88,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			r.request("beat", fault)
 			for _, p := range a.Pulses {
 				l := r.terms[p.Token.Term]
-				if l == nil || l.shut && (!l.asked || l.ended || l.deposed) || p.Settle && !l.entered {
+				if l == nil || l.shut && (!l.asked || l.ended || l.deposed) || p.Settle && (!l.entered || now < l.holdEnds) {
 					fault("beats %s, settle %v: %+v", name(p.Token), p.Settle, l)
 				}
 			}
@@ -101,12 +102,12 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 				}
 				if l == nil || !l.shut {
 					fault("releases %s before it is shut", name(f.Token))
-				} else if f.Released && (!l.entered || !l.ended || l.deposed) {
+				} else if f.Released && (!l.entered || !l.ended || l.deposed || now < l.holdEnds) {
 					fault("promises that %s is released: %+v", name(f.Token), l)
 				}
 			}
 		case election.Open:
-			r.opens(in, a, fault)
+			r.opens(now, in, a, fault)
 		case election.Enter:
 			l := r.terms[a.Token.Term]
 			if l == nil || l.shut || l.entered || now < l.actFrom || now >= l.deadline || l.late {
@@ -167,11 +168,13 @@ func (r *rules) tries(a election.Try, fault func(string, ...any)) {
 	}
 }
 
-func (r *rules) opens(in election.Input, a election.Open, fault func(string, ...any)) {
-	won := false
+func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fault func(string, ...any)) {
+	won, holdEnds := false, now
 	tried, _ := in.(election.Tried)
 	for _, res := range tried.Results {
-		won = won || res.Outcome == election.Won && res.Token == a.Token
+		if res.Outcome == election.Won && res.Token == a.Token {
+			won, holdEnds = true, now.Add(res.Hold)
+		}
 	}
 	if l := r.current[a.Token.Scope]; l != nil && !l.ended {
 		fault("opens %s over a term that has not ended", name(a.Token))
@@ -183,7 +186,7 @@ func (r *rules) opens(in election.Input, a election.Open, fault func(string, ...
 	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > tried.Sent.Add(window) {
 		fault("opens %s for more than its window after the send", name(a.Token))
 	}
-	l := &life{opened: true, actFrom: a.ActFrom, deadline: a.Deadline}
+	l := &life{opened: true, actFrom: a.ActFrom, holdEnds: holdEnds, deadline: a.Deadline}
 	r.terms[a.Token.Term], r.current[a.Token.Scope] = l, l
 }
 

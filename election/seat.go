@@ -39,6 +39,7 @@ type seat struct {
 	// leading and closing
 	token    fence.Token
 	actFrom  fence.Instant
+	holdEnds fence.Instant // every predecessor's gate is shut by then
 	deadline fence.Instant
 	entered  bool // the act door had opened
 	settling bool // the heartbeat under way says so to the mint
@@ -59,6 +60,11 @@ type seat struct {
 
 // window is how long after its sending a heartbeat keeps the gate open.
 func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
+
+// alone: this term's act door had opened, and no earlier gate can be open any more. Until
+// then a successor has to go on assuming one, so nothing is said that would let it act
+// earlier: fast opens the door before, but the next term may be one that waits.
+func (s *seat) alone(now fence.Instant) bool { return s.entered && now >= s.holdEnds }
 
 // quickTries is how often a scope is tried in quick succession after a wake: a
 // rival who looks as well has a lock for that moment, and on a busy machine a process
@@ -115,7 +121,8 @@ func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
 func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 	s.state = leading
 	s.token = r.Token
-	s.actFrom = now.Add(r.Hold)
+	s.holdEnds = now.Add(r.Hold)
+	s.actFrom = s.holdEnds
 	if m.set.Takeover == Fast {
 		s.actFrom = now
 	}

@@ -94,6 +94,9 @@ typedef Node {
 	unsigned entered : 1; /* the act door had opened in this term; closing: the promise will be made */
 	unsigned bye     : 2; /* a farewell to be said: 1 without, 2 with the promise */
 	unsigned born    : 1; /* has ever bid; only to tell equal nodes apart */
+#ifdef CHANGE
+	unsigned fast    : 1; /* the takeover that its bid and its term are of */
+#endif
 #ifdef NO_COMPARE_AT_USE
 	unsigned flag    : 1; /* stands for the gate */
 #endif
@@ -112,6 +115,9 @@ typedef Database {
 	unsigned released : 1;
 	unsigned lock     : 3; /* 0: free, i + 1: backend i, GHOST */
 	unsigned fenced   : 3; /* the epoch under which a transaction is past its fence; 0: none */
+#ifdef CHANGE
+	unsigned fast     : 1; /* the takeover that candidates agree on, until a release */
+#endif
 #ifdef NO_TERM_IN_PREDICATE
 	unsigned name     : 2;
 #endif
@@ -127,6 +133,9 @@ typedef Ghost {
 	unsigned q    : 4; /* what it was sent and has yet to carry out */
 	unsigned who  : 2;
 	unsigned term : 3;
+#ifdef CHANGE
+	unsigned fast : 1;
+#endif
 #ifdef LIVE
 	unsigned idle : 2;
 #endif
@@ -164,14 +173,25 @@ bit led;
 #else
 #define GATE(i) (n[i].left > 0)
 #endif
-#define DOOR(i) (GATE(i) && n[i].hold == 0 && n[i].q != WON)
+#if defined(FAST)
+#define FASTLY(i) true
+#elif defined(CHANGE)
+#define FASTLY(i) (n[i].fast)
+#else
+#define FASTLY(i) false
+#endif
+#define DOOR(i) (GATE(i) && (n[i].hold == 0 || FASTLY(i)) && n[i].q != WON)
 #define ACTOR(i) (n[i].act > 0 || DOOR(i))
 #if NODES > 2
 #define ACTORS (ACTOR(0) + ACTOR(1) + ACTOR(2))
 #else
 #define ACTORS (ACTOR(0) + ACTOR(1))
 #endif
+#ifdef CHANGE
+#define one_actor       (ACTORS - (FASTLY(0) && FASTLY(1)) <= 1) /* two of fast may, and docs say so */
+#else
 #define one_actor       (ACTORS <= 1)
+#endif
 #define epochs_grow     (db.epoch > db.top)
 #define fence_refuses   (db.fenced >= db.top)
 #define released_honest(i) (!ACTOR(i))
@@ -223,10 +243,19 @@ bit led;
 #define FENCE_FREE (db.fenced == 0)
 #endif
 
+/* Candidates agree on the takeover, or wait for a release. */
+#ifdef CHANGE
+#define MODE(x) (x.fast)
+#define AGREES(x) (db.released || db.epoch == 0 || db.fast == x.fast)
+#else
+#define MODE(x) 0
+#define AGREES(x) true
+#endif
+
 byte h; /* scratch, 0 between steps */
 
 /* mint makes a term. h is left as the hold that the successor waits. */
-inline mint(i) {
+inline mint(i, mode) {
 	if
 	:: db.released || db.epoch == 0 -> h = 0 /* given up, or seen for the first time */
 #ifdef NO_OWN_IN_HOLD
@@ -248,6 +277,9 @@ inline mint(i) {
 	db.minted = db.minted + 1;
 	db.term = db.minted;
 	db.released = 0;
+#ifdef CHANGE
+	db.fast = mode;
+#endif
 #ifdef NO_TERM_IN_PREDICATE
 	db.name = NAME(i);
 #endif
@@ -293,6 +325,9 @@ inline forget(i) {
 	if
 	:: n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && db.lock != i + 1 ->
 		n[i].conn = NONE; n[i].tok = 0; n[i].entered = 0;
+#ifdef CHANGE
+		n[i].fast = 0;
+#endif
 #ifdef LIVE
 		n[i].idle = 0
 #endif
@@ -322,13 +357,13 @@ active [NODES] proctype backend() {
 	do
 	/* A lost bid changes nothing and its answer says nothing: it is not modelled as
 	 * a message. One that finds the fence busy keeps the lock and tries again. */
-	:: d_step { n[i].q == BID && n[i].conn == GOOD && !(LOCK_FREE(i + 1) && MORE_TERMS) ->
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && !(LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS) ->
 		n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
-	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && MORE_TERMS && !FENCE_FREE ->
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS && !FENCE_FREE ->
 		TAKE_LOCK(i + 1); n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
-	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && MORE_TERMS && FENCE_FREE ->
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS && FENCE_FREE ->
 		TAKE_LOCK(i + 1); HEARD(i);
-		mint(i);
+		mint(i, MODE(n[i]));
 		n[i].tok = db.term; n[i].hold = h; n[i].q = WON;
 		printf("db: mints epoch %d for %c, hold %d\n", db.epoch, 'A' + i, h);
 		h = 0 }
@@ -406,7 +441,8 @@ inline shut_gate(i) {
 #define LASTS(i) (DOOR(i) && n[i].left > 1 -> n[i].left - 1 : 0)
 #endif
 
-/* shut is the top of the staircase; a hold that no longer matters is forgotten. */
+/* shut is the top of the staircase; a hold that no longer matters is forgotten. Under
+ * fast it matters: whether it is over when the acts are decides what can be promised. */
 inline shut(i) {
 	n[i].phase = CLOSING;
 	/* What a heartbeat answers does not matter any more; what one does that settles, does. */
@@ -425,7 +461,7 @@ inline shut(i) {
 	fi;
 #ifndef NO_SHUT
 	shut_gate(i);
-	n[i].hold = 0;
+	if :: FASTLY(i) -> skip :: else -> n[i].hold = 0 fi
 #endif
 }
 
@@ -437,7 +473,10 @@ inline leave(i) {
 	:: LEAVES_GHOST(i) ->
 		ghost.here = 1; ghost.who = i;
 		if
-		:: n[i].q == BID -> ghost.q = BID
+		:: n[i].q == BID -> ghost.q = BID;
+#ifdef CHANGE
+			ghost.fast = n[i].fast
+#endif
 		:: n[i].q == PART_REL -> ghost.q = PART_REL; ghost.term = n[i].tok
 		:: else
 		fi;
@@ -452,10 +491,16 @@ inline leave(i) {
 	HEARD(i)
 }
 
+/* fast opens the door before the hold is over, and proves nothing before. */
+#ifdef NO_FAST_WAITS_TO_PROMISE
+#define ALONE(i) (n[i].entered)
+#else
+#define ALONE(i) (n[i].entered && n[i].hold == 0)
+#endif
 #ifdef NO_SETTLE_AFTER_ENTRY
 #define SETTLES(i) true
 #else
-#define SETTLES(i) (n[i].entered) /* said each time; the machine says it until it was heard */
+#define SETTLES(i) (ALONE(i)) /* said each time; the machine says it until it was heard */
 #endif
 #ifdef NO_DRAIN
 #define DRAINED(i) true
@@ -465,15 +510,26 @@ inline leave(i) {
 #ifdef NO_RELEASED_ONLY_WHEN_ENTERED
 #define PROMISES(i) true
 #else
-#define PROMISES(i) (n[i].entered)
+#define PROMISES(i) (ALONE(i))
 #endif
+#define MAY_BID(i) (n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && n[i].conn != BROKEN && MORE_TERMS && FIRST(i) && MAY_ASK(i))
+inline bid(i) {
+	n[i].q = BID; n[i].age = 0; n[i].conn = GOOD; n[i].born = 1; ASKS(i)
+}
 active [NODES] proctype node() {
 	byte i = _pid - NODES;
 	do
 	/* Asking the mint: one request at a time, the send time read first. */
-	:: d_step { n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && n[i].conn != BROKEN && MORE_TERMS && FIRST(i) && MAY_ASK(i) ->
-		n[i].q = BID; n[i].age = 0; n[i].conn = GOOD; n[i].born = 1; ASKS(i);
+	:: d_step { MAY_BID(i) -> bid(i);
+#ifdef CHANGE
+		n[i].fast = 0;
+#endif
 		printf("%c: bids\n", 'A' + i) }
+#ifdef CHANGE
+	:: d_step { MAY_BID(i) -> bid(i);
+		n[i].fast = 1;
+		printf("%c: bids, with takeover fast\n", 'A' + i) }
+#endif
 	:: d_step { n[i].phase == LEADING && n[i].q == IDLE && n[i].conn == GOOD && MAY_ASK(i) ->
 		n[i].q = (SETTLES(i) -> SETTLE : BEAT); n[i].age = 0; ASKS(i);
 		printf("%c: sends a heartbeat\n", 'A' + i) }
@@ -486,9 +542,6 @@ active [NODES] proctype node() {
 		n[i].phase = LEADING;
 #ifdef NO_HOLD_FROM_REPLY
 		n[i].hold = (n[i].hold > n[i].age -> n[i].hold - n[i].age : 0);
-#endif
-#ifdef FAST
-		n[i].hold = 0;
 #endif
 #ifdef NO_STRICT
 		n[i].hold = 0;
@@ -526,7 +579,7 @@ active [NODES] proctype node() {
 		printf("%c: hears that its statement failed\n", 'A' + i) }
 
 	/* Leading. */
-	:: d_step { n[i].phase == LEADING && !n[i].entered && n[i].hold == 0 && n[i].left > 0 ->
+	:: d_step { n[i].phase == LEADING && !n[i].entered && (n[i].hold == 0 || FASTLY(i)) && n[i].left > 0 ->
 		n[i].entered = 1; printf("%c: enters its act door\n", 'A' + i) }
 #if defined(NO_ACT_MAX) || defined(NO_HONEST_MAX)
 	:: d_step { n[i].phase == LEADING && n[i].act == 0 && LASTS(i) > 0 ->
@@ -544,6 +597,7 @@ active [NODES] proctype node() {
 	:: d_step { n[i].phase == CLOSING && DRAINED(i) ->
 		n[i].phase = WAITING;
 		n[i].bye = (PROMISES(i) -> 2 : (n[i].conn == GOOD -> 1 : 0));
+		if :: FASTLY(i) -> n[i].hold = 0 :: else fi;
 		printf("%c: its acts have ended\n", 'A' + i);
 		forget(i) }
 	/* The time to drain is up: given up without the promise. */
@@ -571,6 +625,9 @@ active [NODES] proctype node() {
 		shut_gate(i);
 		n[i].phase = WAITING; n[i].tok = 0; n[i].hold = 0; n[i].act = 0;
 		n[i].entered = 0; n[i].bye = 0;
+#ifdef CHANGE
+		n[i].fast = 0;
+#endif
 		printf("%c: is killed\n", 'A' + i) }
 	od
 }
@@ -579,6 +636,9 @@ active [NODES] proctype node() {
 
 inline ghost_ends() {
 	ghost.here = 0; ghost.q = IDLE; ghost.term = 0; ghost.who = 0;
+#ifdef CHANGE
+	ghost.fast = 0;
+#endif
 #ifdef LIVE
 	ghost.idle = 0;
 #endif
@@ -587,9 +647,9 @@ inline ghost_ends() {
 
 active proctype left_behind() {
 	do
-	:: d_step { ghost.q == BID && LOCK_FREE(GHOST) && MORE_TERMS && FENCE_FREE ->
+	:: d_step { ghost.q == BID && LOCK_FREE(GHOST) && AGREES(ghost) && MORE_TERMS && FENCE_FREE ->
 		TAKE_LOCK(GHOST); ghost.q = IDLE;
-		mint(ghost.who);
+		mint(ghost.who, MODE(ghost));
 		h = 0;
 		printf("db: mints epoch %d for a session that %c has left\n", db.epoch, 'A' + ghost.who);
 #ifdef LIVE
@@ -598,6 +658,9 @@ active proctype left_behind() {
 #ifdef LIE
 		ghost_ends()
 #else
+#ifdef CHANGE
+		ghost.fast = 0;
+#endif
 		ghost.who = 0
 #endif
 #endif

@@ -20,6 +20,7 @@ runs() {
 	cat <<'RUNS'
 small  two-nodes                    holds
 small  fast-takeover                holds            -DFAST -DTERMS=2
+small  mode-change                  holds            -DCHANGE
 small  slip                         holds            -DSLIP -DTERMS=2
 small  liveness                     holds            -DLIVE -DTERMS=1
 small  time-moves                   holds            -DLIVE -DTERMS=1 -DMOVES
@@ -43,6 +44,7 @@ small  hold-stored                  one_actor        -DNO_HOLD_STORED
 small  hold-own-lease               one_actor        -DNO_HOLD_OWN_LEASE
 small  settle-after-entry           one_actor        -DNO_SETTLE_AFTER_ENTRY
 small  released-only-when-entered   one_actor        -DNO_RELEASED_ONLY_WHEN_ENTERED
+small  fast-waits-to-promise        one_actor        -DCHANGE -DNO_FAST_WAITS_TO_PROMISE
 small  released-only-when-drained   released_honest  -DNO_RELEASED_ONLY_WHEN_DRAINED -DTERMS=2
 small  shut-before-release          released_honest  -DNO_DRAIN -DTERMS=2
 small  gate-before-role             released_honest  -DNO_SHUT -DTERMS=2

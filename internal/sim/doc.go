@@ -37,8 +37,9 @@
 // its machine's clock, mapped to true time. The intervals are compared, not
 // samples of them.
 //
-//	act-doors        no two act doors of a scope are open at one instant (strict, keep);
-//	                 an act under way counts as an open door, its process stopped or not
+//	act-doors        no two act doors of a scope are open at one instant, unless both are
+//	                 of fast; an act under way counts as an open door, its process
+//	                 stopped or not
 //	epochs           a scope's epochs only grow, in every history of the database
 //	fenced-order     commits past the fence are in the order of their epochs
 //	released-honest  when a release is written, its term's door is shut and its acts are over

@@ -61,7 +61,7 @@ func (p *process) patience(a election.Action) time.Duration {
 	switch {
 	case opening:
 		return max(5*time.Second, p.set.Lease)
-	case p.r.cfg.Takeover == election.Keep:
+	case p.set.Takeover == election.Keep:
 		return 10 * p.set.Lease
 	}
 	return p.set.Lease

@@ -12,11 +12,12 @@ import (
 // Config describes one run of an election. Equal configurations give equal
 // reports.
 type Config struct {
-	Nodes    int // default 3
-	Scopes   int // default 1
-	Steps    int // events with faults among them; the quiet end is not counted. Default 1500
-	Seed     uint64
-	Takeover election.Takeover // default Strict
+	Nodes  int // default 3
+	Scopes int // default 1
+	Steps  int // events with faults among them; the quiet end is not counted. Default 1500
+	Seed   uint64
+	// Takeover is that of all nodes, or TakeoverMixed. Default Strict.
+	Takeover election.Takeover
 	// Locks says how the nodes' sessions keep what they win: LocksSession,
 	// LocksProcess, or LocksMixed, where each process draws its own. Default: those
 	// among which the broken rule shows, else LocksSession.
@@ -28,6 +29,12 @@ type Config struct {
 	// Trace gets a line for everything that happens. It changes nothing.
 	Trace io.Writer
 }
+
+// TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while
+// an operator changes the one into the other. Whoever differs from the row is refused until
+// a release, and nobody may be left who does not: liveness is not asked for. Nor does a
+// failover forget anything, since it would forget which takeover there was.
+const TakeoverMixed = "mixed"
 
 // The values of Config.Locks.
 const (
@@ -62,9 +69,9 @@ func (c Config) withDefaults() Config {
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	switch c.Takeover {
-	case election.Strict, election.Fast, election.Keep:
+	case election.Strict, election.Fast, election.Keep, TakeoverMixed:
 	default:
-		return fmt.Errorf("sim: takeover %q is none of strict, fast, keep", c.Takeover)
+		return fmt.Errorf("sim: takeover %q is none of strict, fast, keep, mixed", c.Takeover)
 	}
 	switch c.Locks {
 	case LocksSession, LocksProcess, LocksMixed:

@@ -147,6 +147,9 @@ func (db *database) outage(d time.Duration, lag int) {
 		}
 	}
 	db.keys = nil
+	if db.r.cfg.Takeover == TakeoverMixed {
+		lag = min(lag, 0)
+	}
 	if lag < 0 {
 		db.r.w.Note(place, "restarts", 0)
 		db.store.Restart()

@@ -96,7 +96,7 @@ func (h *hall) judge(from, to time.Duration) {
 
 func (h *hall) overlap(a, b *tenure, at time.Duration) {
 	h.r.count("overlaps")
-	if h.r.actDoorsMatter() {
+	if h.r.mayNotMeet(a, b) {
 		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may act at %s",
 			h.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
 	}

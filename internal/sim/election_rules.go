@@ -21,6 +21,7 @@ type rule struct {
 	unequal bool // shows only among unequal leases
 	// alone: shows only with one node (and a second process in its name).
 	alone bool
+	mixed bool // shows only where a scope's takeover changes
 	// amid names a rule that is broken as well, which by itself harms nothing.
 	amid string
 }
@@ -56,6 +57,8 @@ func stored(r electiontest.Rule, invariant, why string) rule {
 func (r rule) byProcess() rule { r.Locks = LocksProcess; return r }
 
 func (r rule) amongUnequal() rule { r.unequal = true; return r }
+
+func (r rule) amongMixed() rule { r.mixed = true; return r }
 
 var rules = []rule{
 	// The row and the lock.
@@ -96,6 +99,7 @@ var rules = []rule{
 	seam("released-only-when-drained", ReleasedHonest, "a drain that timed out has acts under way"),
 	seam("shut-before-release", ReleasedHonest, "a release before the acts have ended invites the successor among them"),
 	seam("gate-before-role", ReleasedHonest, "a release before the gate is shut leaves two gates open"),
+	seam("fast-waits-to-promise", ActDoors, "a fast leader that settles or releases while its predecessor may act has a strict successor act beside that one").amongMixed(),
 	// Failover.
 	stored(electiontest.ReleaseInHistory, ActDoors, "a release that a failover brought back was not the last word"),
 	stored(electiontest.EpochJumps, Epochs, "a lagging standby hands out lost epochs again"),

@@ -68,6 +68,8 @@ func mutant(name string, seed int) sim.Config {
 	switch name {
 	case string(electiontest.HoldStored), string(electiontest.HoldOwnLease), string(electiontest.LeasesRegistered), "settle-after-entry":
 		cfg.UnequalLeases = true // among equal ones, a candidate's own lease covers for it
+	case "fast-waits-to-promise":
+		cfg.Takeover = sim.TakeoverMixed
 	case string(electiontest.TermInPredicate):
 		cfg.Nodes = 1 // and the other process of its name
 	}

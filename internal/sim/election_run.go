@@ -124,6 +124,9 @@ func (r *run) settle() {
 			return
 		}
 	}
+	if r.cfg.Takeover == TakeoverMixed {
+		return
+	}
 	r.violated(Liveness, "ten leases after the last fault some scope does not have exactly one leader with an open act door")
 }
 
@@ -154,15 +157,22 @@ func (r *run) least(what string, n int64) {
 	}
 }
 
-// actDoorsMatter: fast lets them overlap and says so.
-func (r *run) actDoorsMatter() bool {
-	return r.cfg.Takeover != election.Fast
+// mayNotMeet: two act doors must not be open at once, but those of two terms under fast,
+// which lets them overlap and says so.
+func (r *run) mayNotMeet(a, b *tenure) bool {
+	if r.cfg.Takeover != TakeoverMixed {
+		return r.cfg.Takeover != election.Fast
+	}
+	return a.p.set.Takeover != election.Fast || b.p.set.Takeover != election.Fast
 }
 
-// mode is the takeover that machines are told.
+// mode is the takeover that the machine of a new process is told.
 func (r *run) mode() election.Takeover {
-	if r.breaks("strict") {
+	switch {
+	case r.breaks("strict"):
 		return election.Fast
+	case r.cfg.Takeover == TakeoverMixed:
+		return []election.Takeover{election.Strict, election.Fast}[r.w.Pick(2)]
 	}
 	return r.cfg.Takeover
 }

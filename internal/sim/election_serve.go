@@ -91,10 +91,10 @@ func (db *database) tried(c *conn, bids []election.Bid) election.Input {
 }
 
 func (db *database) beat(c *conn, pulses []election.Pulse) ([]bool, error) {
-	if db.r.breaks("settle-after-entry") {
+	if db.r.breaks("settle-after-entry") || db.r.breaks("fast-waits-to-promise") {
 		pulses = append([]election.Pulse(nil), pulses...)
-		for i := range pulses {
-			pulses[i].Settle = true
+		for i, p := range pulses {
+			pulses[i].Settle = p.Settle || db.r.breaks("settle-after-entry") || c.p.fastActed(p.Token)
 		}
 	}
 	alive, err := db.store.Beat(db.now(), c.key, pulses)
@@ -152,6 +152,8 @@ func (db *database) release(c *conn, farewells []election.Farewell) (current []b
 		switch {
 		case db.r.breaks("released-only-when-entered"):
 			f.Released = f.Released || c.p.still(f.Token)
+		case db.r.breaks("fast-waits-to-promise"):
+			f.Released = f.Released || c.p.fastActed(f.Token) && f.Reason != "drain timed out"
 		case db.r.breaks("released-only-when-drained"):
 			f.Released = f.Released || f.Reason == "drain timed out"
 		}
@@ -166,6 +168,12 @@ func (db *database) release(c *conn, farewells []election.Farewell) (current []b
 		db.announce(f.Token.Scope, "")
 	}
 	return current
+}
+
+// fastActed tells whether a term's act door has opened, and did not wait for that.
+func (p *process) fastActed(token fence.Token) bool {
+	t := p.chairs[token.Scope].term
+	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
 }
 
 // still tells whether a process has shut a term and sees no act of it: all that

@@ -64,6 +64,7 @@ func TestElection(t *testing.T) {
 		{election.Strict, sim.LocksSession, 1200}, {election.Strict, sim.LocksProcess, 1200}, {election.Strict, sim.LocksMixed, 1200},
 		{election.Keep, sim.LocksSession, 400}, {election.Keep, sim.LocksProcess, 400}, {election.Keep, sim.LocksMixed, 400},
 		{election.Fast, sim.LocksSession, 400}, {election.Fast, sim.LocksProcess, 400},
+		{sim.TakeoverMixed, sim.LocksSession, 600}, {sim.TakeoverMixed, sim.LocksProcess, 600},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
@@ -83,8 +84,12 @@ func TestElection(t *testing.T) {
 				}
 			})
 			eventful(t, total)
-			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast) {
+			// In a mixed world a door of fast meets those of fast only; any other pair is a violation.
+			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast || c.mode == sim.TakeoverMixed) {
 				t.Errorf("%d overlaps in %s: only fast lets two act doors be open at once, and it does", overlaps, c.mode)
+			}
+			if refused := total["fact_barred"]; (refused > 0) != (c.mode == sim.TakeoverMixed) {
+				t.Errorf("%d candidates refused in %s: those and only those that differ in takeover are", refused, c.mode)
 			}
 		})
 	}

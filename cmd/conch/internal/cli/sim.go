@@ -56,7 +56,7 @@ is one.
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
 	flags.IntVar(&cfg.Steps, "steps", 1500, "how many events with faults among them")
 	flags.IntVar(&cfg.Scopes, "scopes", 1, "how many scopes each node campaigns for")
-	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep")
+	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; or mixed: each process draws strict or fast")
 	flags.StringVar(&cfg.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what a rule to break needs")
 	flags.BoolVar(&cfg.UnequalLeases, "unequal-leases", false, "give every node a lease of its own")
 	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
