@@ -49,6 +49,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 		case Held:
 			m.follow(s, now, r)
 		case Busy:
+			s.process = 0
 			if s.busySince == 0 {
 				s.busySince = now
 				m.report(Fact{Kind: Blocked, Scope: s.Scope})

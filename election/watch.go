@@ -46,25 +46,29 @@ func (e *Elector) watch(processes []int64) {
 			w.ending = nil
 			continue
 		}
-		ctx, cancel := context.WithCancel(e.ctx) //nolint:gosec // the watch has it
-		e.watches[p] = &watch{ctx: ctx, cancel: cancel}
+		ctx, cancel := context.WithCancel(e.ctx)
+		w := &watch{ctx: ctx, cancel: cancel}
+		e.watches[p] = w
 		e.calls.Go(func() {
 			pause(ctx, spare)
-			e.await(ctx, p)
+			e.await(w, p)
 		})
 	}
 }
 
 // await posts the end of one process.
-func (e *Elector) await(ctx context.Context, process int64) {
-	for ctx.Err() == nil {
-		gone, err := e.cfg.Mint.Wait(ctx, process)
+func (e *Elector) await(w *watch, process int64) {
+	for w.ctx.Err() == nil {
+		gone, err := e.cfg.Mint.Wait(w.ctx, process)
 		switch {
-		case ctx.Err() != nil:
+		case w.ctx.Err() != nil:
 			return
 		case err != nil:
-			pause(ctx, e.cfg.BackoffMax)
+			pause(w.ctx, e.cfg.BackoffMax)
 		case gone:
+			// Over before that is known: an answer under way may name the process once
+			// more, for a scope that this does not wake, and is to find no wait for it.
+			w.cancel()
 			e.post(Woken{Process: process})
 			return
 		}

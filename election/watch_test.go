@@ -2,8 +2,10 @@ package election_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -51,5 +53,85 @@ func TestAHandoverCutsNoWaitOff(t *testing.T) {
 		count.mu.Unlock()
 		b.ends(stopB)
 		b.ends(stopC)
+	})
+}
+
+// deathbed is a mint in which process 7 holds s and t. It dies while the bid for t is under
+// way, whose answer still names it.
+type deathbed struct {
+	dead  chan struct{}
+	tries int
+	told  time.Time // when that answer came
+	again time.Time // when t was bid for next
+}
+
+func (d *deathbed) Open(context.Context, election.Candidate) (election.Session, error) {
+	return d, nil
+}
+
+func (d *deathbed) Wait(ctx context.Context, process int64) (bool, error) {
+	if process == 7 {
+		select {
+		case <-d.dead:
+			return true, nil
+		case <-ctx.Done():
+		}
+	}
+	<-ctx.Done()
+	return false, context.Cause(ctx)
+}
+
+func (d *deathbed) Listen(ctx context.Context, _ func(election.Change)) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (d *deathbed) Try(_ context.Context, bids []election.Bid) ([]election.Result, error) {
+	d.tries++
+	holder := election.Result{Outcome: election.Held, Holder: "x", Process: 9}
+	switch d.tries {
+	case 1: // t is tried next
+		bids, holder.Process = bids[:1], 7
+	case 2:
+		<-d.dead
+		pass(5 * time.Millisecond)
+		d.told, holder.Process = time.Now(), 7
+	}
+	var results []election.Result
+	for _, b := range bids {
+		if holder.Scope = b.Scope; b.Scope == "t" && d.tries > 2 && d.again.IsZero() {
+			d.again = time.Now()
+		}
+		results = append(results, holder)
+	}
+	return results, nil
+}
+
+func (d *deathbed) Beat(context.Context, []election.Pulse) ([]bool, error) { return nil, nil }
+
+func (d *deathbed) Release(context.Context, []election.Farewell) ([]bool, error) { return nil, nil }
+
+func (d *deathbed) Process() int64 { return 1 }
+
+func (d *deathbed) Close() error { return nil }
+
+// A process that is named after its end was told is asked about anew, and the scope tried
+// at once: a poll would come up to a third of a lease later.
+func TestADeathIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mint := &deathbed{dead: make(chan struct{})}
+		_, stop := start(t, election.Config{
+			Mint: mint, ID: "b", Roles: []election.Role{{Scope: "s"}, {Scope: "t"}}, Clock: bubbleClock(),
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		synctest.Wait()
+		close(mint.dead)
+		pass(5 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if took := mint.again.Sub(mint.told); mint.told.IsZero() || mint.again.IsZero() || took > 50*time.Millisecond {
+			t.Errorf("the answer came at %s, the next bid %s later", mint.told, took)
+		}
 	})
 }
