@@ -36,7 +36,8 @@ type Notice struct {
 	// from then on. 0: as the gate said last.
 	Deadline fence.Instant
 	// By is when whoever asked for the scope gives up waiting for the promise that all
-	// has ended. 0: nobody asked, the leadership was lost.
+	// has ended; earlier once the process itself is asked to end. 0: nobody asked, the
+	// leadership was lost.
 	By fence.Instant
 }
 
@@ -69,10 +70,6 @@ func (n *notice) change(to func(*Notice)) {
 	to(&n.is)
 	close(n.moved)
 	n.moved = make(chan struct{})
-}
-
-func (n *notice) extend(deadline fence.Instant) {
-	n.change(func(is *Notice) { is.Deadline = deadline })
 }
 
 // desk is where one scope's role sits: its gate and whatever runs behind it.

@@ -120,6 +120,11 @@ type (
 		Scope    string
 		Deadline fence.Instant
 	}
+	// Hurry brings the end of that time forward.
+	Hurry struct {
+		Scope string
+		By    fence.Instant
+	}
 	// Watch replaces the set of processes whose end is waited for.
 	Watch struct{ Processes []int64 }
 	// Report is a fact for whoever observes.
@@ -139,6 +144,7 @@ func (Extend) action()     {}
 func (Suspend) action()    {}
 func (Shut) action()       {}
 func (Prolong) action()    {}
+func (Hurry) action()      {}
 func (Watch) action()      {}
 func (Report) action()     {}
 func (Done) action()       {}

@@ -229,12 +229,22 @@ func (m *Machine) stopping(now fence.Instant, in Stop) {
 	m.stop, m.stopBy = true, now.Add(in.Timeout)
 	for _, s := range m.seats {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: or(in.Why, ErrStepDown), Timeout: in.Timeout})
-		if s.state == closing && s.drainBy == 0 && !s.abandoned {
-			s.drainBy = m.stopBy
-		}
+		m.hurry(s)
 	}
 	m.watched = nil
 	m.do(Watch{})
+}
+
+// hurry: what is ending gets no more time than there is left, whoever gave it more.
+func (m *Machine) hurry(s *seat) {
+	switch {
+	case s.state != closing || s.abandoned:
+	case s.drainBy == 0:
+		s.drainBy = m.stopBy
+	case s.drainBy > m.stopBy:
+		s.drainBy = m.stopBy
+		m.do(Hurry{Scope: s.Scope, By: m.stopBy})
+	}
 }
 
 // ended: the role has returned and no act is under way.

@@ -148,7 +148,9 @@ func (e *Elector) perform(a Action) (done bool) {
 	case Shut:
 		e.desks[a.Token.Scope].shut(a.Why, a.By)
 	case Prolong:
-		e.desks[a.Scope].term.notice.extend(a.Deadline)
+		e.desks[a.Scope].term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
+	case Hurry:
+		e.desks[a.Scope].term.notice.change(func(is *Notice) { is.By = a.By })
 	case Watch:
 		e.watch(a.Processes)
 	case Report:

@@ -25,7 +25,8 @@ type life struct {
 	actFrom                            fence.Instant
 	holdEnds                           fence.Instant // not before this is every earlier gate shut, whatever the takeover
 	deadline                           fence.Instant
-	asked                              bool // to end, and is renewed meanwhile
+	by                                 fence.Instant // when its time to end is up
+	asked                              bool          // to end, and is renewed meanwhile
 	deposed                            bool
 }
 
@@ -119,6 +120,12 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			r.extends(in, a, fault)
 		case election.Prolong:
 			r.prolongs(in, a, fault)
+		case election.Hurry:
+			if l := r.current[a.Scope]; l == nil || !l.shut || l.ended || !r.stopped || l.by != 0 && a.By >= l.by {
+				fault("hurries %s, which has no such time to lose: %+v", a.Scope, l)
+			} else {
+				l.by = a.By
+			}
 		case election.Suspend:
 			if l := r.current[a.Scope]; l == nil || l.shut {
 				fault("suspends %s, which is shut", a.Scope)
@@ -129,7 +136,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			if l := r.terms[a.Token.Term]; l == nil || l.shut {
 				fault("shuts %s twice or unopened", name(a.Token))
 			} else {
-				l.shut, l.asked = true, a.By != 0
+				l.shut, l.asked, l.by = true, a.By != 0, a.By
 				l.deposed = l.deposed || errors.Is(a.Why, election.ErrDeposed)
 			}
 		case election.Done:

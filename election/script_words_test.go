@@ -160,6 +160,8 @@ func (s *script) show(a election.Action) string {
 		return "suspend " + a.Scope
 	case election.Prolong:
 		return fmt.Sprintf("prolong %s until %s", a.Scope, s.at(a.Deadline))
+	case election.Hurry:
+		return fmt.Sprintf("hurry %s: by %s", a.Scope, s.at(a.By))
 	case election.Shut:
 		return fmt.Sprintf("shut %s: %v", name(a.Token), a.Why)
 	case election.Watch:

@@ -65,6 +65,33 @@ func below(t *testing.T, n *daemon, arguments string) (found []relative) {
 	return found
 }
 
+// A node that is asked to end during a drain that was given an hour gives its command the time
+// that it has itself, and still releases.
+func TestStopDuringALongDrain(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	n := startDaemon(t, "n1", db.URL, `[[roles]]
+name = "a"
+lease = "2s"
+drain_timeout = "2s"
+command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done"]
+`)
+	n.says("at work")
+	drain := prepared(t, "--db", db.URL, "drain", "--scope", "a", "--timeout", "1h")
+	if err := drain.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = drain.Process.Kill(); _ = drain.Wait() })
+	n.says("leadership draining", "scope", "a")
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	happens(t, "the node ends", n.over)
+	if code := n.cmd.ProcessState.ExitCode(); code != 0 || n.count("leadership released", "scope", "a") != 1 {
+		t.Errorf("exit code %d, and it says:\n%s", code, n.text())
+	}
+}
+
 // A node that is killed takes its command with it, and another node goes on.
 func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
 	t.Parallel()

@@ -171,6 +171,7 @@ func (p *process) perform(a election.Action) {
 	case election.Prolong:
 		p.chairs[a.Scope].term.prolong(a.Deadline)
 		p.r.count("prolonged")
+	case election.Hurry: // roles end when they like, whatever time they have
 	case election.Watch:
 		p.watch(a.Processes)
 	case election.Report:

@@ -19,6 +19,9 @@ const burial = 500 * time.Millisecond
 // that it is over in time; less if that leaves no half second to kill it, but half.
 func Share(drain time.Duration) time.Duration { return drain - min(max(drain/10, burial), drain/2) }
 
+// left is the command's share of the time until then.
+func left(by fence.Instant) time.Duration { return max(0, Share(by.Sub(fence.Boottime()))) }
+
 // Whole is the time of a drain of which the command's share is so much.
 func Whole(share time.Duration) time.Duration {
 	return max(share+share/9, share+min(burial, share))
@@ -63,12 +66,17 @@ func (k *Keeper) lead(ctx context.Context, gate *fence.Gate, door fence.Door) bo
 
 func (k *Keeper) leave(l election.Leadership, within time.Duration) {
 	notice, moved := l.Notice()
-	if notice.By != 0 {
-		within = max(0, Share(notice.By.Sub(fence.Boottime())))
+	by := notice.By
+	if by != 0 {
+		within = left(by)
 	}
 	k.End(within)
 	var last fence.Instant
 	for {
+		if notice.By != by { // sooner: conch itself is to end by now
+			by = notice.By
+			k.End(left(by))
+		}
 		if notice.Deadline > last {
 			last = notice.Deadline
 			k.Deadline(last)
