@@ -26,6 +26,7 @@ type Machine struct {
 	link    link
 	asked   []*seat // whom the request under way concerns, in its order
 	asking  request
+	last    request       // the latest, answered or not
 	beatAt  fence.Instant // when the next heartbeat is due
 	heardAt fence.Instant // when the session was last used
 	partAt  fence.Instant // not before this are farewells said, after one failed

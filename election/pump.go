@@ -26,8 +26,11 @@ func (m *Machine) pump(now fence.Instant) {
 		}
 		return
 	}
-	switch {
-	case m.beat(now), m.part(now), m.try(now):
+	beat, part := m.beat, m.part
+	if m.last == beating { // over a slow line the next heartbeat is due by now, and always would be
+		beat, part = m.part, m.beat
+	}
+	if beat(now) || part(now) || m.try(now) || m.stay(now) {
 		m.heardAt = now
 	}
 }
@@ -62,11 +65,9 @@ func (m *Machine) wantsLink() bool {
 	return false
 }
 
-// beat renews all terms in one go. With none to renew it keeps the session from
-// idling away, which the mint would take for death.
+// beat renews all terms in one go.
 func (m *Machine) beat(now fence.Instant) bool {
-	led := m.renews()
-	if led && now < m.beatAt || !led && now < m.heardAt.Add(m.set.Lease/3) {
+	if now < m.beatAt || !m.renews() {
 		return false
 	}
 	var pulses []Pulse
@@ -80,6 +81,16 @@ func (m *Machine) beat(now fence.Instant) bool {
 	}
 	m.beatAt = now.Add(m.jitter(m.set.Heartbeat))
 	m.ask(beating, asked, Beat{Pulses: pulses})
+	return true
+}
+
+// stay keeps the session from idling away, which the mint would take for death: with no
+// term to renew, and nothing else to say.
+func (m *Machine) stay(now fence.Instant) bool {
+	if now < m.heardAt.Add(m.set.Lease/3) || m.renews() {
+		return false
+	}
+	m.ask(beating, nil, Beat{})
 	return true
 }
 
@@ -178,7 +189,7 @@ func (m *Machine) triedAt(s *seat) fence.Instant {
 }
 
 func (m *Machine) ask(r request, asked []*seat, a Action) {
-	m.asking, m.asked = r, asked
+	m.asking, m.asked, m.last = r, asked, r
 	m.do(a)
 }
 

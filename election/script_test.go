@@ -33,7 +33,8 @@ import (
 //	seat s lease=3s margin=300ms late=2.7s rank=1 never
 //
 // run TIME SCOPE=OUTCOME answers every request well, and tries as it says (or
-// with won), after a millisecond, or the time that a bid may block. It shows all but heartbeats that go well.
+// with won), after a millisecond, or the time that a bid may block; heartbeats after the
+// time that beats=TIME says. It shows all but heartbeats that go well.
 type script struct {
 	t       *testing.T
 	set     election.Settings
@@ -252,6 +253,9 @@ func (s *script) run(end fence.Instant, with map[string]string) {
 
 // takes is how long the mint takes to answer: a bid on a busy scope waits.
 func (s *script) takes(with map[string]string) time.Duration {
+	if _, ok := s.pending.(election.Beat); ok && with["beats"] != "" {
+		return s.duration(with["beats"])
+	}
 	if try, ok := s.pending.(election.Try); ok && len(try.Bids) == 1 && with[try.Bids[0].Scope] == "busy" {
 		return max(try.Bids[0].Block, time.Millisecond)
 	}
