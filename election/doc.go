@@ -52,6 +52,7 @@
 //	it is stopped or starved    its gate shuts by the clock; the mint frees its session after a lease
 //	the database is unreachable the gate shuts at the deadline; nobody is promoted
 //	a heartbeat fails           the gate shuts at once; it reopens with the next success
+//	none is in time             after two leases the scope is given up, for others to try (not under Keep)
 //	the database fails over     every session ends; terms of the old history are refused
 //	acts take long to end       their term is renewed meanwhile; see Leadership.Notice
 //	acts never end              the scope is given up unreleased; the successor waits

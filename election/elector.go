@@ -78,7 +78,7 @@ func (c Config) settings() Settings {
 	s := Settings{
 		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax, RetryMax: c.RetryMax, StaleAfter: c.StaleAfter,
-		LockTimeout: c.LockTimeout, RankDelay: 5 * time.Millisecond, Linger: linger, Seed: c.Seed,
+		LockTimeout: c.LockTimeout, DrainTimeout: c.DrainTimeout, RankDelay: 5 * time.Millisecond, Linger: linger, Seed: c.Seed,
 	}
 	if s.Seed == 0 {
 		h := fnv.New64a()

@@ -18,6 +18,9 @@ var (
 	ErrStalled = errors.New("the role made no progress")
 	// ErrResigned: the role's function returned.
 	ErrResigned = errors.New("the role's function returned")
+	// ErrOverdue: for two leases no heartbeat was in time, so the scope was given up for
+	// others to try.
+	ErrOverdue = errors.New("no heartbeat was in time for two leases")
 	// ErrNotLeading: a drain or transfer of a scope that this process does not lead, or
 	// not with the epoch that was meant.
 	ErrNotLeading = errors.New("this process does not lead the scope")

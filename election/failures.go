@@ -10,6 +10,7 @@ import (
 func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.asking = nothing
 	m.leaveAt = now.Add(m.set.Linger)
+	m.muted = 0
 	for i, s := range m.asked {
 		said := s.saying
 		s.saying = nil
@@ -55,18 +56,38 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		case beating:
 			// Whether it took is unknown; the gate waits for one that surely did.
 			if s.state == leading && !s.late {
-				s.late = true
 				m.do(Suspend{Scope: s.Scope})
-				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: in.Err})
+				m.late(now, s, in.Err)
 			}
+			m.overdue(now, s)
 		case parting:
 			// Whether it was said is unknown: say it again, or, when stopping, let
 			// the end of the session say the rest.
 			m.partAt = now.Add(m.set.BackoffMin)
+			m.muted = or(m.muted, now)
 			if m.stop {
 				s.farewell = nil
 			}
 		}
+	}
+	if what == parting && !m.stop && !m.renews() && now.Sub(m.muted) > m.set.Lease {
+		// Nothing is led, and what the session still holds keeps others out: it is let go.
+		m.do(Disconnect{})
+		m.lost(now, in)
+	}
+}
+
+func (m *Machine) late(now fence.Instant, s *seat, why error) {
+	s.late, s.lateFrom = true, now
+	m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
+}
+
+// overdue gives a scope up whose gate has been shut for two leases on end. Its term goes on,
+// since heartbeats come, too late or with errors, so others are told that it is held; and they
+// may do better. Keep keeps it: there only the end of the connection frees a scope.
+func (m *Machine) overdue(now fence.Instant, s *seat) {
+	if s.late && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
+		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func (m *Machine) opened(now fence.Instant) {
 	m.asking = nothing
 	m.link = link{up: true}
-	m.heardAt, m.beatAt = now, now
+	m.heardAt, m.beatAt, m.muted = now, now, 0
 	for _, s := range m.seats {
 		s.try(now.Add(time.Duration(s.Rank) * m.set.RankDelay))
 		if s.state == waiting && s.farewell == nil && s.resting {
@@ -138,6 +138,7 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 			s.late = false
 			m.report(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
 		}
+		m.overdue(now, s)
 	}
 }
 

@@ -156,7 +156,7 @@ func (e *Elector) perform(a Action) (done bool) {
 	case Report:
 		e.tell(a.Fact)
 	case Disconnect:
-		e.disconnect()
+		e.forget()
 	case Done:
 		return true
 	default:
@@ -274,17 +274,10 @@ func (e *Elector) caution(s Session) {
 	e.cautioned = text
 }
 
-// forget lets a dead session go without waiting for its goodbye.
+// forget lets a session go without waiting for its goodbye; the end of the loop does.
 func (e *Elector) forget() {
 	if s := e.session; s != nil {
 		e.session = nil
 		e.calls.Go(func() { _ = s.Close() })
-	}
-}
-
-func (e *Elector) disconnect() {
-	if e.session != nil {
-		_ = e.session.Close()
-		e.session = nil
 	}
 }

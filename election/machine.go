@@ -30,6 +30,7 @@ type Machine struct {
 	beatAt  fence.Instant // when the next heartbeat is due
 	heardAt fence.Instant // when the session was last used
 	partAt  fence.Instant // not before this are farewells said, after one failed
+	muted   fence.Instant // since when each has failed
 	watched []int64
 	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
 	from    int           // the seat to begin with: more were due than fit
@@ -53,6 +54,7 @@ type Settings struct {
 	Heartbeat      time.Duration
 	CheckInterval  time.Duration
 	LockTimeout    time.Duration // how long a bid waits for a busy fence; default DefaultLockTimeout
+	DrainTimeout   time.Duration // how long acts may take to end when the machine itself gives a scope up; default 10 s
 	BackoffMin     time.Duration
 	BackoffMax     time.Duration
 	RetryMax       time.Duration // the cap of the exponential back-off on errors
@@ -93,6 +95,7 @@ type link struct {
 // NewMachine returns a machine that wants to connect at once.
 func NewMachine(s Settings) *Machine {
 	s.LockTimeout = or(s.LockTimeout, DefaultLockTimeout(s.Lease))
+	s.DrainTimeout = or(s.DrainTimeout, 10*time.Second)
 	s.Batch = or(s.Batch, 500)
 	m := &Machine{set: s, random: s.Seed}
 	for _, ss := range s.Seats {
@@ -192,8 +195,7 @@ func (m *Machine) pass(now fence.Instant) {
 				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
 			}
 			if !s.late && now >= s.deadline {
-				s.late = true
-				m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: fence.ErrLate})
+				m.late(now, s, fence.ErrLate)
 			}
 		case closing:
 			if s.drainBy != 0 && now >= s.drainBy {

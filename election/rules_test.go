@@ -12,6 +12,7 @@ import (
 type rules struct {
 	seats   map[string]election.SeatSettings
 	busy    string // the request under way
+	linked  bool   // there is a session
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
 	pulses  []election.Pulse // of the heartbeat under way
@@ -54,10 +55,13 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 	if r.done && len(actions) > 0 {
 		fault("acts after done: %T", actions[0])
 	}
+	was := r.busy
 	if answers(in) {
 		r.busy = ""
 	}
 	switch in := in.(type) {
+	case election.Opened:
+		r.linked = true
 	case election.Beaten:
 		for i, alive := range in.Alive {
 			if l := r.terms[r.pulses[i].Token.Term]; l != nil && !alive {
@@ -65,6 +69,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			}
 		}
 	case election.Failed:
+		r.linked = r.linked && !in.Lost && was != "connect"
 		for _, l := range r.terms {
 			l.asked = l.asked && !in.Lost
 		}
@@ -139,13 +144,12 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 				l.shut, l.asked, l.by = true, a.By != 0, a.By
 				l.deposed = l.deposed || errors.Is(a.Why, election.ErrDeposed)
 			}
+		case election.Disconnect:
+			r.linked = false
+			r.allShut("disconnects", fault)
 		case election.Done:
 			r.done = true
-			for scope, l := range r.current {
-				if !l.shut {
-					fault("done with %s open", scope)
-				}
-			}
+			r.allShut("done", fault)
 		}
 	}
 	return errors.Join(faults...)
@@ -155,7 +159,18 @@ func (r *rules) request(what string, fault func(string, ...any)) {
 	if r.busy != "" {
 		fault("%s while %s is under way", what, r.busy)
 	}
+	if r.linked == (what == "connect") {
+		fault("%s, with a session: %v", what, r.linked)
+	}
 	r.busy = what
+}
+
+func (r *rules) allShut(what string, fault func(string, ...any)) {
+	for scope, l := range r.current {
+		if !l.shut {
+			fault("%s with %s open", what, scope)
+		}
+	}
 }
 
 func (r *rules) tries(a election.Try, fault func(string, ...any)) {

@@ -134,12 +134,14 @@ func (s *script) settings(a map[string]string) {
 
 func (s *script) seat(scope string, a map[string]string) {
 	seat := election.SeatSettings{Scope: scope, Lease: 3 * time.Second, Margin: 300 * time.Millisecond, Late: 2700 * time.Millisecond}
+	if v := a["lease"]; v != "" { // first, since it says what else is by default
+		seat.Lease = s.duration(v)
+		seat.Margin = seat.Lease / 10
+		seat.Late = seat.Lease - seat.Margin
+	}
 	for k, v := range a {
 		switch k {
 		case "lease":
-			seat.Lease = s.duration(v)
-			seat.Margin = seat.Lease / 10
-			seat.Late = seat.Lease - seat.Margin
 		case "late":
 			seat.Late = s.duration(v)
 		case "rank":

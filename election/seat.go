@@ -45,6 +45,7 @@ type seat struct {
 	settling bool // the heartbeat under way says so to the mint
 	settled  bool // the mint knows
 	late     bool
+	lateFrom fence.Instant
 
 	// closing
 	why       error

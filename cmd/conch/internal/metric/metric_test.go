@@ -231,6 +231,7 @@ func TestReasons(t *testing.T) {
 		{election.Lost, nil, metric.SessionLost},
 		{election.Draining, fmt.Errorf("%w for 3s", election.ErrStalled), metric.Stalled},
 		{election.Draining, fmt.Errorf("%w: %w", election.ErrResigned, election.ErrStalled), metric.Resigned},
+		{election.Draining, election.ErrOverdue, metric.Overdue},
 		{election.Draining, fmt.Errorf("%w in favour of b", election.ErrStepDown), metric.SteppedDown},
 		{election.Draining, nil, metric.SteppedDown},
 	} {

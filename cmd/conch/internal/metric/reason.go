@@ -12,12 +12,13 @@ const (
 	SteppedDown = "stepped_down" // drained, transferred, or the process was told to end
 	Resigned    = "resigned"     // the role's function returned
 	Stalled     = "stalled"      // the role made no progress
+	Overdue     = "overdue"      // no heartbeat was in time for two leases
 	Deposed     = "deposed"      // the mint has a newer term
 	SessionLost = "session_lost" // the session with the database broke or fell silent
 )
 
 // Reasons is all of them.
-var Reasons = []string{SteppedDown, Resigned, Stalled, Deposed, SessionLost}
+var Reasons = []string{SteppedDown, Resigned, Stalled, Overdue, Deposed, SessionLost}
 
 // reason maps the end of a leadership to one of a few words: an error's own text
 // in a label would be a new series for each.
@@ -31,6 +32,8 @@ func reason(f election.Fact) string {
 		return Resigned
 	case errors.Is(f.Err, election.ErrStalled):
 		return Stalled
+	case errors.Is(f.Err, election.ErrOverdue):
+		return Overdue
 	default:
 		return SteppedDown
 	}

@@ -1,0 +1,103 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+var errDenied = errors.New("permission denied")
+
+// denying is a mint that from a moment on answers a candidate's heartbeats and farewells
+// with errors that end no session.
+type denying struct {
+	election.Mint
+	now *atomic.Bool
+}
+
+func (d denying) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	s, err := d.Mint.Open(ctx, c)
+	return denied{Session: s, now: d.now}, err
+}
+
+type denied struct {
+	election.Session
+	now *atomic.Bool
+}
+
+func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, error) {
+	if !d.now.Load() {
+		return d.Session.Beat(ctx, pulses)
+	}
+	_, err := d.Session.Beat(ctx, nil) // what fails keeps the session in use
+	return nil, errors.Join(errDenied, err)
+}
+
+func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]bool, error) {
+	if !d.now.Load() {
+		return d.Session.Release(ctx, farewells)
+	}
+	_, err := d.Session.Beat(ctx, nil)
+	return nil, errors.Join(errDenied, err)
+}
+
+// S11: a leader that can not act, since its heartbeats come too late or with errors, and does
+// not lose its session by that either, gives way. Under keep it does not.
+func TestWhoCanNotActGivesWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		takeover election.Takeover
+		denied   bool // or late
+		within   time.Duration
+	}{
+		// Two leases until it is given up; then it is released at once, or the session is let go after
+		// a lease in which that can not be said, and the hold is waited for.
+		{"late", election.Strict, false, 10 * time.Second},
+		{"late, fast", election.Fast, false, 10 * time.Second},
+		{"denied", election.Strict, true, 17 * time.Second},
+		{"late, keep", election.Keep, false, 0},
+		{"denied, keep", election.Keep, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, b *bench) {
+				var ill atomic.Bool
+				slow := b.mint.Beside(electiontest.SessionLocks)
+				slow.Fault = func(call string) (f electiontest.Fault) {
+					if call == "beat" && ill.Load() && !c.denied {
+						f.After = 1500 * time.Millisecond
+					}
+					return f
+				}
+				change := func(cfg *election.Config) { cfg.LateThreshold, cfg.Takeover = time.Second, c.takeover }
+				first, stopFirst := b.run("a", election.Role{Lead: untilTold}, change, func(cfg *election.Config) {
+					if cfg.Mint = slow; c.denied {
+						cfg.Mint = denying{Mint: slow, now: &ill}
+					}
+				})
+				b.leads(first, time.Second)
+				second, stopSecond := b.run("b", election.Role{Lead: untilTold}, change)
+				pass(time.Second)
+				ill.Store(true)
+				if c.within != 0 {
+					b.leads(second, c.within)
+					if f, ok := b.told("a", election.Draining); !ok || !errors.Is(f.Err, election.ErrOverdue) {
+						t.Errorf("it gave the scope up because of %v", f.Err)
+					}
+				} else if pass(time.Minute); second.Gate("s").IsOpen(fence.Fenced) {
+					t.Error("another took it")
+				}
+				ill.Store(false)
+				b.ends(stopFirst)
+				b.ends(stopSecond)
+			})
+		})
+	}
+}
