@@ -140,3 +140,21 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Who is refused is told what would help: a drain, if somebody leads, else a term first.
+func TestARefusalSaysWhatHelps(t *testing.T) {
+	t.Parallel()
+	_, m, a, token := setup(t)
+	b := candidate(t, m, "b", 10*time.Second, election.Fast)
+	refused := func(says string) {
+		t.Helper()
+		if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Why == nil || !strings.Contains(r.Why.Error(), says) {
+			t.Errorf("%v: %v", r.Outcome, r.Why)
+		}
+	}
+	refused(`; release the scope (conch drain) before`)
+	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token}}); err != nil { // without the promise
+		t.Fatal(err)
+	}
+	refused(`given up without a release`)
+}

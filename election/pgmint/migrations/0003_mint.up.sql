@@ -217,14 +217,16 @@ BEGIN
            l.epoch, l.term, 0, false, l.holder, l.process_key, sys, tl,
            CASE WHEN l.released THEN ''
                 WHEN l.lock_key <> b.key
-                THEN format('its candidates agreed on lock key %s, this one is set to %s; release the scope (conch drain) before changing it', l.lock_key, b.key)
+                THEN format('its candidates agreed on lock key %s, this one is set to %s; %s', l.lock_key, b.key, remedy)
                 WHEN l.takeover <> my_takeover
-                THEN format('its candidates agreed on takeover %L, this one is set to %L; release the scope (conch drain) before changing it', l.takeover, my_takeover)
+                THEN format('its candidates agreed on takeover %L, this one is set to %L; %s', l.takeover, my_takeover, remedy)
                 ELSE '' END,
            ended,
            coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
            LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
+           CROSS JOIN LATERAL (SELECT CASE WHEN l.parted_at IS NULL THEN 'release the scope (conch drain) before changing it'
+               ELSE 'it was given up without a release, so let one that agrees lead it for a lease, and release it (conch drain), before changing it' END) r(remedy)
      WHERE l.scope NOT IN (SELECT unnest(won));
 END $$;
 
