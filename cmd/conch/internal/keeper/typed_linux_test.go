@@ -10,14 +10,19 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
+// runs is what conch says once it knows that the command has begun; before that it takes no
+// signal for one that the command heard. The command's own word may come first.
+const runs = "the command runs"
+
 // Ctrl-C is for the command, which heard it too: it ends in its own way and is not
 // told anything else.
 func TestTypedIsEnough(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `trap : INT; trap 'exit 5' TERM; echo ready; sleep 1000 & wait; sleep 2; exit 6`, "--stop-grace", "1h")
+	p := s.on(db, `trap 'trap "exit 7" INT; sleep 2; exit 6' INT; trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "1h", "--log-level", "info")
 	s.shows("ready")
+	s.shows(runs)
 	s.types("\x03")
 	if code := p.end(); code != 6 {
 		t.Errorf("exit code %d", code)
@@ -30,8 +35,9 @@ func TestInterruptedButNotTyped(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "16s")
+	p := s.on(db, `trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "16s", "--log-level", "info")
 	s.shows("ready")
+	s.shows(runs)
 	_ = unix.Kill(children(p.cmd.Process.Pid)[0], unix.SIGINT)
 	if code := p.end(); code != 5 {
 		t.Errorf("exit code %d", code)
