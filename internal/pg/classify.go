@@ -10,21 +10,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// CodeLockTimeout is lock_not_available: the lock_timeout is over.
+const CodeLockTimeout = "55P03"
+
 // SQLSTATEs that conch treats in their own way.
 const (
-	codeSerialization    = "40001"
-	codeDeadlock         = "40P01"
-	codeLockNotAvailable = "55P03"
-	codeTooManyConns     = "53300"
-	codeStarting         = "57P03"
-	codeWrongPassword    = "28P01"
-	codeNoAuthorization  = "28000"
-	codeNoDatabase       = "3D000"
-	codeNoSchema         = "3F000"
-	codeNoTable          = "42P01"
-	codeNoFunction       = "42883"
-	codeNoPrivilege      = "42501"
-	codeCanceled         = "57014"
+	codeSerialization   = "40001"
+	codeDeadlock        = "40P01"
+	codeTooManyConns    = "53300"
+	codeStarting        = "57P03"
+	codeWrongPassword   = "28P01"
+	codeNoAuthorization = "28000"
+	codeNoDatabase      = "3D000"
+	codeNoSchema        = "3F000"
+	codeNoTable         = "42P01"
+	codeNoFunction      = "42883"
+	codeNoPrivilege     = "42501"
+	codeCanceled        = "57014"
 )
 
 // Code is the SQLSTATE of an error, empty if the server did not send one.
@@ -68,7 +70,7 @@ func IsLost(err error) bool {
 // doing it again can not do it twice.
 func SafeToRetry(err error) bool {
 	switch Code(err) {
-	case codeSerialization, codeDeadlock, codeLockNotAvailable, codeTooManyConns, codeStarting:
+	case codeSerialization, codeDeadlock, CodeLockTimeout, codeTooManyConns, codeStarting:
 		return true
 	}
 	var connect *pgconn.ConnectError

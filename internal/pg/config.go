@@ -102,6 +102,7 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	Heed(parsed)
 	conn, err := pgx.ConnectConfig(ctx, parsed)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@
 //     Caution says what it costs
 //   - a commit that arrives with a WARNING: the server stopped waiting for its
 //     synchronous standby, so the commit may be lost in a failover. Watch and
-//     Batch hand the warning over; a heartbeat counts it as failed
+//     Batch hand the warning over; a heartbeat counts it as failed, and other writes
+//     (Durable, Confirmed) as one whose answer was lost
 //   - the line: IsLost; the session is dead, and so is every lock on it
 //
 // # TLS

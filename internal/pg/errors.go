@@ -1,6 +1,11 @@
 package pg
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
 
 // ConfigError is a configuration that can not be used. Its text never holds the
 // password.
@@ -70,4 +75,24 @@ func (e *PooledError) Error() string {
 	return e.Target + " is reached through a connection pooler in session mode: its limits and its restarts end leaderships, " +
 		"a session takes one of its connections for good, and server_reset_query must stay DISCARD ALL, " +
 		"or a process that dies leaves its locks to the pool; a direct connection has none of this"
+}
+
+// OwnerError is a right to change the schema, which deploy/grants.sql gives to nobody.
+type OwnerError struct{ Err *pgconn.PgError }
+
+func (e *OwnerError) Error() string {
+	return fmt.Sprintf("the database user lacks a privilege (%s): connect as the owner of the schema conch, or to make it as a role with CREATE on the database",
+		e.Err.Message)
+}
+
+func (e *OwnerError) Unwrap() error { return e.Err }
+
+// ForOwners makes an *OwnerError of a right that was missing to whoever would change the
+// schema; other errors pass unchanged.
+func ForOwners(err error) error {
+	var sent *pgconn.PgError
+	if errors.As(err, &sent) && sent.Code == codeNoPrivilege {
+		return &OwnerError{Err: sent}
+	}
+	return err
 }

@@ -33,6 +33,7 @@ func own(err error) string {
 	var version *VersionError
 	var standby *StandbyError
 	var pooler *PoolerError
+	var owner *OwnerError
 	switch {
 	case errors.As(err, &config):
 		return config.Error()
@@ -42,6 +43,8 @@ func own(err error) string {
 		return standby.Error()
 	case errors.As(err, &pooler):
 		return pooler.Error()
+	case errors.As(err, &owner):
+		return owner.Error()
 	}
 	return ""
 }
@@ -74,7 +77,7 @@ func fromServer(err error) string {
 		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, sent.Message)
 	case codeStarting:
 		return fmt.Sprintf("%s is starting up or shutting down (%s): try again in a moment", at, sent.Message)
-	case codeCanceled, codeLockNotAvailable:
+	case codeCanceled, CodeLockTimeout:
 		return fmt.Sprintf("the database took too long (%s): see what holds it up in pg_stat_activity", sent.Message)
 	}
 	return ""

@@ -3,7 +3,6 @@ package pg
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -163,11 +162,7 @@ func (s *Session) Close(ctx context.Context) error {
 func (s *Session) discard() { _ = s.Close(context.Background()) }
 
 func (s *Session) notice(notice *pgconn.Notice) {
-	severity := notice.SeverityUnlocalized
-	if severity == "" {
-		severity = notice.Severity
-	}
-	if strings.EqualFold(severity, "WARNING") {
+	if isWarning(notice) {
 		s.warning = notice
 	}
 }

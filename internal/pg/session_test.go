@@ -36,7 +36,7 @@ func shown(t *testing.T, s *pg.Session, setting string) (value string) {
 // S1: the dedicated session, with settings that make its locks a lease.
 func TestTheSessionIsALease(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Own(t, postmaster.Config{TCP: true, Settings: map[string]string{"synchronous_commit": "off"}})
+	server := pgtest.Own(t, postmaster.Config{TCP: true, Settings: map[string]string{"synchronous_commit": "off", "client_min_messages": "error"}})
 	s := open(t, pg.Config{URL: server.TCPURL("postgres")}, pg.Settings{Lease: 3 * time.Second, LockTimeout: 300 * time.Millisecond})
 	for setting, want := range map[string]string{
 		"idle_session_timeout":                "3s",
@@ -48,6 +48,7 @@ func TestTheSessionIsALease(t *testing.T) {
 		"client_connection_check_interval":    "1s",
 		"lock_timeout":                        "300ms",
 		"synchronous_commit":                  "on",
+		"client_min_messages":                 "warning",
 	} {
 		if got := shown(t, s, setting); got != want {
 			t.Errorf("%s = %s, want %s", setting, got, want)
@@ -55,6 +56,22 @@ func TestTheSessionIsALease(t *testing.T) {
 	}
 	if s.Pooler() || s.Version() < pg.MinMajor*10000 || s.Backend() != s.Conn().PgConn().PID() {
 		t.Errorf("pooler %v, version %d, backend %d", s.Pooler(), s.Version(), s.Backend())
+	}
+}
+
+// Other connections of conch's commit too.
+func TestEveryConnectionIsSentWarnings(t *testing.T) {
+	t.Parallel()
+	cfg := pgtest.New(t).Config()
+	cfg.URL += "&client_min_messages=error"
+	conn, err := pg.Connect(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	var level string
+	if err := conn.QueryRow(t.Context(), `SHOW client_min_messages`).Scan(&level); err != nil || level != "warning" {
+		t.Errorf("client_min_messages = %s, %v", level, err)
 	}
 }
 

@@ -80,9 +80,9 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	for _, one := range leaseSettings(set, check) {
 		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
 	}
-	// A server that asks for more than we do keeps it.
-	put("synchronous_commit", "CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END")
+	put("synchronous_commit", commitSQL)
 	put("search_path", "'"+SearchPath+"'")
+	put("client_min_messages", "'"+hearing+"'")
 	// Few statements, the same ones for the life of the session, and a leader's death is
 	// when they count: plan each once, and not five times anew before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")

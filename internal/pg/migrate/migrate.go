@@ -86,39 +86,64 @@ func missing(steps []step, applied []record) *step {
 	return nil
 }
 
-// Down takes back every migration above version to, the last one first, if guard
-// allows it. A nil guard allows everything.
-func Down(ctx context.Context, conn *pgx.Conn, set Set, to int,
-	guard func(context.Context, pgx.Tx) error, progress Progress,
-) error {
-	steps, err := load(set.Files)
-	if err != nil {
-		return err
-	}
-	var undone []step
-	err = locked(ctx, conn, func(tx pgx.Tx) error {
-		applied, err := records(ctx, tx, set)
-		if err != nil {
-			return err
-		}
-		undone, err = above(to, steps, applied)
-		if err != nil || len(undone) == 0 {
-			return err
-		}
-		if guard != nil {
-			if err := guard(ctx, tx); err != nil {
+// Removal is what of a set Down takes back.
+type Removal struct {
+	Set
+	To       int                                 // every migration above this version
+	Guard    func(context.Context, pgx.Tx) error // may forbid it; nil allows everything
+	Progress Progress
+}
+
+// Down takes back one removal after the other, of each the last migration first: all of
+// them, or nothing. No guard is asked about a set of which nothing is there.
+func Down(ctx context.Context, conn *pgx.Conn, removals ...Removal) error {
+	undone := make([][]step, len(removals))
+	err := locked(ctx, conn, func(tx pgx.Tx) (err error) {
+		for i, r := range removals {
+			if undone[i], err = r.takeBack(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return takeBack(ctx, tx, set, undone)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, one := range undone {
-		progress.sayf("took back %s", one)
+	for i, r := range removals {
+		for _, one := range undone[i] {
+			r.Progress.sayf("took back %s", one)
+		}
 	}
 	return nil
+}
+
+func (r Removal) takeBack(ctx context.Context, tx pgx.Tx) ([]step, error) {
+	all, err := load(r.Files)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := records(ctx, tx, r.Set)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := above(r.To, all, applied)
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	if r.Guard != nil {
+		if err := r.Guard(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range steps {
+		if _, err := tx.Exec(ctx, one.down); err != nil {
+			return nil, fmt.Errorf("taking back %s: %w", one, err)
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM `+r.table()+` WHERE version = $1`, one.version); err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
 }
 
 // above lists what to take back, the last one first.
@@ -138,18 +163,6 @@ func above(to int, steps []step, applied []record) ([]step, error) {
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-func takeBack(ctx context.Context, tx pgx.Tx, set Set, steps []step) error {
-	for _, one := range steps {
-		if _, err := tx.Exec(ctx, one.down); err != nil {
-			return fmt.Errorf("taking back %s: %w", one, err)
-		}
-		if _, err := tx.Exec(ctx, `DELETE FROM `+set.table()+` WHERE version = $1`, one.version); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // locked runs work in a transaction that holds the migration lock. Whatever path the

@@ -64,7 +64,7 @@ func TestUpStatusDown(t *testing.T) {
 	if err != nil || len(list) != 2 || list[1].Name != "two" || list[1].AppliedAt == nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(ctx, conn, set(two()), 1, nil, say); err != nil {
+	if err := migrate.Down(ctx, conn, migrate.Removal{Set: set(two()), To: 1, Progress: say}); err != nil {
 		t.Fatal(err)
 	}
 	if v := version(t, conn); v != 1 {
@@ -143,7 +143,7 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 		_, err := tx.Exec(ctx, "LOCK TABLE conch.one")
 		return errors.Join(err, inUse)
 	}
-	if err := migrate.Down(t.Context(), conn, set(two()), 0, guard, nil); !errors.Is(err, inUse) {
+	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(two()), Guard: guard}); !errors.Is(err, inUse) {
 		t.Fatalf("error %v", err)
 	}
 	if v := version(t, conn); v != 2 {
@@ -168,7 +168,7 @@ func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
 	if err != nil || len(list) != 2 || list[1].Name != "two" {
 		t.Fatalf("status %+v, %v", list, err)
 	}
-	if err := migrate.Down(t.Context(), conn, set(older), 0, nil, nil); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(older)}); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Fatalf("error %v", err)
 	}
 }
@@ -217,7 +217,16 @@ func TestWings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := migrate.Down(t.Context(), conn, other, 0, nil, nil); err != nil {
+	// All of them or nothing: what can not be taken back keeps the other wing too.
+	broken := two()
+	broken["0001_one.down.sql"] = &fstest.MapFile{Data: []byte(`SELECT nonsense`)}
+	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}, migrate.Removal{Set: set(broken)}); err == nil || !strings.Contains(err.Error(), "0001_one") {
+		t.Errorf("error %v", err)
+	}
+	if v, err := migrate.Version(t.Context(), conn, other); v != 1 || err != nil {
+		t.Errorf("the wing is at version %d, %v", v, err)
+	}
+	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := migrate.Version(t.Context(), conn, set(nil)); v != 2 || err != nil {

@@ -69,6 +69,9 @@ func (g gatherer) schema(ctx context.Context) {
 	g.read(ctx, "privileges", &f.Immortal, immortalSQL)
 	g.read(ctx, "durability", &f.Unlogged, unloggedSQL)
 	g.read(ctx, "guards", &f.Disarmed, disarmedSQL)
+	for _, name := range f.Disarmed {
+		f.Rearm = append(f.Rearm, pgmint.TriggerSQL(name))
+	}
 	g.read(ctx, "holders", &f.Leaderships, leadershipsSQL)
 	g.read(ctx, "identities", &f.Processes, processesSQL)
 	f.Unread["history"] = f.Unread["holders"]

@@ -168,6 +168,37 @@ func TestScopes(t *testing.T) {
 		want{"identities", doctor.Warn, `two processes call themselves "a"`})
 }
 
+// The remedy for a trigger that is gone, or disabled, puts back what the migrations make.
+func TestTriggersArePutBack(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin := db.Connect(t)
+	triggers := func() (all []string) {
+		t.Helper()
+		if err := admin.QueryRow(t.Context(), `SELECT array_agg(tgenabled::text || pg_get_triggerdef(oid) ORDER BY tgname)
+			FROM pg_trigger WHERE tgrelid = 'conch.leadership'::regclass AND NOT tgisinternal`).Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := triggers()
+	for _, harm := range []string{`DROP TRIGGER %s ON conch.leadership`, `ALTER TABLE conch.leadership DISABLE TRIGGER %s`} {
+		for _, name := range []string{"announce", "guard_epoch", "guard_truncate"} {
+			run(t, admin, fmt.Sprintf(harm, name))
+		}
+		found := judge(t, db.URL)
+		i := slices.IndexFunc(found, want{"guards", doctor.Fail, "guard_truncate"}.met)
+		if i < 0 {
+			t.Fatalf("%+v", found)
+		}
+		_, remedy, _ := strings.Cut(found[i].Remedy, ": ")
+		run(t, admin, remedy)
+		if now := triggers(); !slices.Equal(now, before) {
+			t.Errorf("after %q: %q, want %q", remedy, now, before)
+		}
+	}
+}
+
 func TestPrivileges(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -243,7 +274,9 @@ func TestReplication(t *testing.T) {
 	names := func(value string) {
 		run(t, admin, `SET synchronous_commit = local`, `ALTER SYSTEM SET synchronous_standby_names = '`+value+`'`, `SELECT pg_reload_conf()`)
 	}
+	run(t, admin, `ALTER DATABASE postgres SET client_min_messages = error`)
 	names("s1")
+	eventually(t, address, want{"durability", doctor.Warn, "client_min_messages is error"})
 	eventually(t, address, want{"replication", doctor.OK, "synchronous, one standby confirms every commit"})
 	names("ANY 1 (s1, s2)")
 	eventually(t, address, want{"replication", doctor.OK, "synchronous, one standby confirms"})

@@ -26,8 +26,10 @@ SELECT jsonb_build_object(
 const standbysSQL = `
 SELECT coalesce(jsonb_agg(jsonb_build_object('name', application_name, 'sync', coalesce(sync_state, ''))), '[]') FROM pg_stat_replication`
 
+// conch sets client_min_messages on this connection as well: what it was before counts.
 const settingsSQL = `
-SELECT jsonb_agg(jsonb_build_object('name', name, 'value', setting, 'source', source)) FROM pg_settings WHERE name IN (
+SELECT jsonb_agg(jsonb_build_object('name', name, 'value', CASE name WHEN 'client_min_messages' THEN reset_val ELSE setting END, 'source', source))
+  FROM pg_settings WHERE name IN ('client_min_messages',
     'synchronous_standby_names', 'synchronous_commit', 'fsync', 'full_page_writes',
     'idle_session_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout',
     'default_transaction_isolation', 'default_transaction_read_only', 'session_replication_role')`

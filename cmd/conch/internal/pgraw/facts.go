@@ -54,10 +54,12 @@ func (d *Desk) RawWaiters(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Led counts the scopes that somebody leads.
-func (d *Desk) Led(ctx context.Context) (n int, err error) {
-	err = d.conn.QueryRow(ctx, `SELECT count(*) FROM conch.leadership WHERE parted_at IS NULL AND epoch > 0`).Scan(&n)
-	return n, err
+// Led counts the scopes that somebody leads, and adds their epochs up: the sum grows with
+// every election, also where a scope was lost and is led again.
+func (d *Desk) Led(ctx context.Context) (n int, epochs int64, err error) {
+	err = d.conn.QueryRow(ctx, `SELECT count(*), coalesce(sum(epoch), 0)::bigint FROM conch.leadership WHERE parted_at IS NULL AND epoch > 0`).
+		Scan(&n, &epochs)
+	return n, epochs, err
 }
 
 // Version of the server, as people know it.
@@ -126,7 +128,10 @@ func CreateDatabase(ctx context.Context, url string) (created string, drop func(
 	return WithDatabase(url, name), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		return admin(ctx, url, "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)")
+		if err := admin(ctx, url, "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
+			return fmt.Errorf("the database %s, made for the measurements, could not be dropped: %w", name, err)
+		}
+		return nil
 	}, nil
 }
 

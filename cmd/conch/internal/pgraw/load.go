@@ -2,7 +2,6 @@ package pgraw
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -105,19 +104,19 @@ func (l *Load) Prepare(ctx context.Context, style Style) error {
 	return nil
 }
 
-// Run writes until ctx ends and returns the transactions per second. A session
-// whose row is refused stops: its token is over. The error is then
-// [fence.ErrStale].
-func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err error) {
+// Run writes until ctx ends or no session is left, and returns the transactions per
+// second and how each session ended: nil with ctx. One whose row is refused stops,
+// since its token is over: that is [fence.ErrStale].
+func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, ends []error) {
 	before, began := l.done.Load(), time.Now()
 	var crew sync.WaitGroup
-	faults := make([]error, len(l.sessions))
+	ends = make([]error, len(l.sessions))
 	for i, conn := range l.sessions {
 		crew.Go(func() {
 			for ctx.Err() == nil {
 				// Not cancelled in the middle, which would cost the connection.
 				if err := l.write(context.WithoutCancel(ctx), conn, i, style); err != nil {
-					faults[i] = fmt.Errorf("writing a row: %w", err)
+					ends[i] = fmt.Errorf("writing a row: %w", err)
 					return
 				}
 				l.done.Add(1)
@@ -125,7 +124,7 @@ func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, err err
 		})
 	}
 	crew.Wait()
-	return float64(l.done.Load()-before) / time.Since(began).Seconds(), errors.Join(faults...)
+	return float64(l.done.Load()-before) / time.Since(began).Seconds(), ends
 }
 
 func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Style) error {

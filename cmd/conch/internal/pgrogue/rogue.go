@@ -14,17 +14,40 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Terminate ends the backends that hold the lock of a scope: whoever leads.
-func Terminate(ctx context.Context, url string, scopes ...string) error {
+// ErrNobody says that no session holds the lock of any of the scopes.
+var ErrNobody = errors.New("no session holds the lock of a scope: nobody leads, or not by session locks")
+
+// holding lists whoever leads, by the backends that hold the locks of scopes.
+const holding = ` FROM conch.leadership l JOIN pg_locks k
+	ON k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key
+	WHERE l.scope = ANY ($1)`
+
+// Leaders names whoever leads the scopes, each once.
+func Leaders(ctx context.Context, url string, scopes ...string) ([]string, error) {
+	return names(ctx, url, `SELECT DISTINCT l.holder`+holding, scopes)
+}
+
+// Terminate ends the backends of whoever leads the scopes, and names them, each once.
+func Terminate(ctx context.Context, url string, scopes ...string) ([]string, error) {
+	return names(ctx, url, `SELECT DISTINCT h.holder FROM (SELECT l.holder, pg_terminate_backend(k.pid) AS ended`+holding+`) h WHERE h.ended`, scopes)
+}
+
+// names reads a list, ErrNobody if it is empty.
+func names(ctx context.Context, url, query string, scopes []string) ([]string, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave(conn)
-	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(k.pid) FROM conch.leadership l JOIN pg_locks k
-		ON k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key
-		WHERE l.scope = ANY ($1)`, scopes)
-	return err
+	rows, err := conn.Query(ctx, query, scopes)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err == nil && len(all) == 0 {
+		err = ErrNobody
+	}
+	return all, err
 }
 
 // Now is what the database's clock says.

@@ -1,0 +1,49 @@
+package pg_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// A warning makes a commit one of which nobody knows; an error says more, and an old
+// warning nothing. It is heard although the role does not want to hear any.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	if _, err := db.Connect(t).Exec(t.Context(), `ALTER DATABASE `+db.Name+` SET client_min_messages = error`); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pg.Connect(t.Context(), db.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	say := func(statements ...string) error {
+		var batch pgx.Batch
+		batch.Queue(pg.Durable)
+		for _, sql := range statements {
+			batch.Queue(sql)
+		}
+		return pg.Confirmed(conn, func() error { return conn.SendBatch(t.Context(), &batch).Close() })
+	}
+	const warns = `DO $$ BEGIN RAISE WARNING 'careful'; END $$`
+	var unknown *pg.UnconfirmedError
+	if err := say(warns); !errors.As(err, &unknown) || unknown.Warning != "careful" {
+		t.Errorf("with a warning: %v", err)
+	}
+	if err := say(`SELECT 1`); err != nil {
+		t.Errorf("an old warning came back: %v", err)
+	}
+	if err := say(`DO $$ BEGIN RAISE NOTICE 'aside'; END $$`); err != nil {
+		t.Errorf("a notice is no warning: %v", err)
+	}
+	if err := say(warns, `SELECT 1/0`); pg.Code(err) != "22012" {
+		t.Errorf("refused: %v", err)
+	}
+}
