@@ -16,11 +16,11 @@
 -- LISTEN and advisory locks need no privilege. `migrate up`, `down` and `advance`
 -- are for the owner alone.
 --
--- The functions run with the rights of whoever calls them, all but conch.fence. To
--- let them run with the owner's would not make a node harmless, since whoever may
--- bid and part may depose anybody; it would put the owner's rights behind
--- pg_terminate_backend and behind each argument that a node passes. Nodes that must
--- not touch each other's scopes belong into two databases.
+-- The functions run with the rights of whoever calls them, all but conch.fence and
+-- conch.pending_archive. To let the others run with the owner's would not make a node
+-- harmless, since whoever may bid and part may depose anybody; it would put the owner's
+-- rights behind pg_terminate_backend and behind each argument that a node passes. Nodes
+-- that must not touch each other's scopes belong into two databases.
 
 \set ON_ERROR_STOP on
 \if :{?node} \else \set node conch_node \endif
@@ -80,7 +80,7 @@ GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
 -- It reads the archive, and what it moves there a function moves, which can take nothing else away.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
-    conch.pending_archive(text, bytea, interval, int) TO :"node";
+    conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and

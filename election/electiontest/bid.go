@@ -120,11 +120,15 @@ func (s *Store) bury(process int64, because Rule) {
 	}
 }
 
-// Advance raises an epoch as conch.advance does. Whoever leads is deposed.
-func (s *Store) Advance(now time.Duration, scope string) {
+// Advance raises an epoch as conch.advance does. Whoever leads is deposed. It is false,
+// and nothing has changed, while a fence is open: whoever asks has to wait for that.
+func (s *Store) Advance(now time.Duration, scope string) bool {
 	r := s.rows[scope]
-	if r == nil {
-		return
+	switch {
+	case s.fencedNow(scope) && s.keeps(AdvanceWaits):
+		return false
+	case r == nil:
+		return true
 	}
 	s.remember()
 	if !r.parted {
@@ -134,6 +138,7 @@ func (s *Store) Advance(now time.Duration, scope string) {
 	r.released = r.released && r.parted
 	r.token.Epoch, r.token.Term = r.token.Epoch+1, s.newTerm()
 	r.parted, r.partedAt, r.to = true, now, ""
+	return true
 }
 
 func (s *Store) fencedNow(scope string) bool {
@@ -308,6 +313,14 @@ func (s *Store) CommitFenced(id int64) bool {
 	delete(s.fences, id)
 	s.Ledger = append(s.Ledger, Commit{Scope: f.token.Scope, Epoch: f.token.Epoch, Term: f.token.Term})
 	return true
+}
+
+// Epoch is the one in the row of a scope; 0 if there is none.
+func (s *Store) Epoch(scope string) int64 {
+	if r := s.rows[scope]; r != nil {
+		return r.token.Epoch
+	}
+	return 0
 }
 
 // Scopes lists the scopes that were ever bid for.

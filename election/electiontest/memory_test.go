@@ -54,8 +54,12 @@ func harness(locks, others electiontest.Locks) electiontest.Harness {
 		Unlock: func(_ *testing.T, m election.Mint, s election.Session) {
 			with(m, func(_ time.Duration, st *electiontest.Store) { st.Unlock(s.Process()) })
 		},
-		Advance: func(_ *testing.T, m election.Mint, scope string) {
-			with(m, func(now time.Duration, st *electiontest.Store) { st.Advance(now, scope) })
+		Advance: func(t *testing.T, m election.Mint, scope string) {
+			with(m, func(now time.Duration, st *electiontest.Store) {
+				if st.Expire(now); !st.Advance(now, scope) {
+					t.Errorf("the epoch of %q can not be advanced: a fence is open", scope)
+				}
+			})
 		},
 		Freeze: func(_ *testing.T, m election.Mint, _ election.Session) func() {
 			f := m.(*freezer)

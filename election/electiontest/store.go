@@ -128,6 +128,8 @@ const (
 	Tombstone Rule = "tombstone"
 	// AdvanceTombstones: so does an operator who advances an epoch.
 	AdvanceTombstones Rule = "advance-tombstones"
+	// AdvanceWaits: an operator advances an epoch only once no fence is open.
+	AdvanceWaits Rule = "advance-waits"
 	// LateFarewellBuries: so does a farewell over another session than the one that led.
 	LateFarewellBuries Rule = "late-farewell-buries"
 	// TermsRemembered: the one heartbeat stands for the terms that its session

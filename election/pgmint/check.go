@@ -29,11 +29,14 @@ func Check(ctx context.Context, cfg Config) error {
 func Sentence(err error) string {
 	var schema *SchemaError
 	var held *HeldError
+	var inUse *BlockedError
 	switch {
 	case errors.As(err, &schema):
 		return schema.Error()
 	case errors.As(err, &held):
 		return held.Error()
+	case errors.As(err, &inUse):
+		return inUse.Error()
 	}
 	return pg.Sentence(err)
 }

@@ -26,3 +26,6 @@ func Disown(ctx context.Context, cfg Config, ids ...int64) bool {
 	defer o.close()
 	return o.connect(ctx) && o.disown(ctx) && len(o.unsure) == 0
 }
+
+// LeadershipSQL is what Leaderships asks.
+const LeadershipSQL = leadershipSQL

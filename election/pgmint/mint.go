@@ -144,7 +144,7 @@ func (m *Mint) Wait(ctx context.Context, process int64) (gone bool, err error) {
 	defer cancel()
 	_, err = s.Conn().Exec(inner, `SELECT pg_advisory_xact_lock_shared($1)`, process)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "55P03" { // lock_not_available: the slice is over
+	if errors.As(err, &refused) && refused.Code == pg.CodeLockTimeout { // the slice is over
 		err = nil
 	} else {
 		gone = err == nil

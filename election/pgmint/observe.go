@@ -57,23 +57,29 @@ type Leadership struct {
 	Takeover       string     `json:"takeover"`
 }
 
-// A process is alive as long as its session holds its process key. Through a pooler this
-// may run under another search_path than our own: what would take any type names its schema.
+// A process is alive as long as its session holds its process key. Each list of scopes is
+// taken apart once, and not searched for each scope: one of ten thousand lies outside its
+// row, and is long to read. Through a pooler this may run under another search_path than
+// our own: what would take any type names its schema.
 const leadershipSQL = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
      WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
        AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+), campaign AS (
+    SELECT l.scope, pg_catalog.array_agg(p.id ORDER BY p.id) AS ids
+      FROM conch.process p JOIN alive USING (process_key) CROSS JOIN pg_catalog.unnest(p.scopes) AS s(scope) JOIN conch.leadership l USING (scope)
+     WHERE ($1 = '' OR l.scope = $1)
+       AND (l.scope <> ALL (p.withdrawn) OR p.process_key = l.process_key AND l.parted_at IS NULL)
+     GROUP BY l.scope
 )
 SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) OPERATOR(pg_catalog.*) 1000, 0)::bigint,
        l.released,
-       ARRAY(SELECT p.id FROM conch.process p JOIN alive USING (process_key)
-              WHERE p.scopes OPERATOR(pg_catalog.@>) ARRAY[l.scope]
-                AND (l.scope <> ALL (p.withdrawn) OR p.process_key = l.process_key AND l.parted_at IS NULL) ORDER BY p.id),
+       coalesce(c.ids, '{}'),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
        l.lease_ms, l.term::text, l.takeover
-  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
+  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope LEFT JOIN campaign c ON c.scope = l.scope
  WHERE $1 = '' OR l.scope = $1
  ORDER BY l.scope`
 

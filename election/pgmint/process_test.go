@@ -169,3 +169,41 @@ func TestBeatByProcessSettles(t *testing.T) {
 		t.Errorf("%d rows of conch.heartbeat were written, %v", beats, err)
 	}
 }
+
+// A process whose key is locked lives, however long ago the clock says it was seen.
+func TestALiveProcessIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := mintWith(t, pgmint.Config{URL: db.URL, Locks: pgmint.ProcessLocks})
+	a := candidate(t, m, "a", unhurried, election.Strict)
+	token := lead(t, a, "s", unhurried)
+	if err := candidate(t, m, "ended", unhurried, election.Strict).Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := db.Connect(t)
+	pgtest.Eventually(t, 10*time.Second, "the ended one to be forgotten", func() bool {
+		run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '2 days'`)
+		_ = candidate(t, m, "next", unhurried, election.Strict).Close()
+		var ended, live int
+		err := c.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE id = 'ended'), count(*) FILTER (WHERE id = 'a') FROM conch.process`).Scan(&ended, &live)
+		if err != nil || live != 1 {
+			t.Fatalf("%d rows of the live one, %v", live, err)
+		}
+		return ended == 0
+	})
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+		t.Errorf("the heartbeat of the live one: %v, %v", alive, err)
+	}
+}
+
+// Whoever bids anew for what it won, its answer having been lost, has not ended.
+func TestTheHistoryOfABidMadeTwice(t *testing.T) {
+	t.Parallel()
+	db, _, a, _ := setup(t)
+	lead(t, a, "s", time.Second)
+	var events string
+	err := db.Connect(t).QueryRow(t.Context(), `SELECT string_agg(event || ' ' || epoch || ' ' || reason, '; ' ORDER BY id) FROM conch.leadership_history`).Scan(&events)
+	if want := "acquired 1 first; lost 1 its own process bid for it again; acquired 2 takeover"; err != nil || events != want {
+		t.Errorf("the history says %q, %v; want %q", events, err, want)
+	}
+}

@@ -88,17 +88,35 @@ func (e *HeldError) Error() string {
 // lives.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
 	return with(ctx, cfg, func(conn *pgx.Conn) error {
-		return migrate.Down(ctx, conn, migrate.Set{Files: Migrations()}, 0, RefuseHeld, progress)
+		return migrate.Down(ctx, conn, migrate.Removal{Set: migrate.Set{Files: Migrations()}, Guard: RefuseHeld, Progress: progress})
 	})
 }
 
 // RefuseHeld returns a *[HeldError] while any holder lives, and keeps others from
 // leading until the transaction ends: a guard for whoever takes away what leaders
-// work on.
+// work on. A *[BlockedError] names transactions that work on it still.
 func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `LOCK TABLE conch.leadership IN ACCESS EXCLUSIVE MODE`); err != nil {
+	// Before the lock too: every fence and every bid waits behind whoever waits for that.
+	if err := refuseHolder(ctx, tx); err != nil {
 		return err
 	}
+	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('lock_timeout', '1s', true)`); err != nil {
+		return err
+	}
+	err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error { // so that one can ask who is in the way
+		_, err := inner.Exec(ctx, `LOCK TABLE conch.leadership IN ACCESS EXCLUSIVE MODE`)
+		return err
+	})
+	switch {
+	case pg.Code(err) == pg.CodeLockTimeout:
+		return blocked(ctx, tx, "the table conch.leadership", onLeadership)
+	case err != nil:
+		return err
+	}
+	return refuseHolder(ctx, tx)
+}
+
+func refuseHolder(ctx context.Context, tx pgx.Tx) error {
 	var e HeldError
 	err := tx.QueryRow(ctx, `
 		SELECT l.scope, l.holder FROM conch.leadership l
@@ -132,23 +150,6 @@ func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 		return err
 	})
 	return s, err
-}
-
-// MaxAdvance is the highest epoch that Advance takes: bids count on from it, and an
-// epoch is a 64-bit number.
-const MaxAdvance = 1 << 62
-
-// Advance raises the epoch of a scope, after a restore from a backup that may be
-// older than tokens still about. Whoever leads it is deposed.
-func Advance(ctx context.Context, cfg Config, scope string, epoch int64, actor string) error {
-	return with(ctx, cfg, func(conn *pgx.Conn) error {
-		var was int64
-		err := conn.QueryRow(ctx, `SELECT conch.advance($1, $2, $3)`, scope, epoch, actor).Scan(&was)
-		if err == nil && was >= epoch {
-			return fmt.Errorf("scope %q is at epoch %d already, an epoch never goes down: name one above it", scope, was)
-		}
-		return err
-	})
 }
 
 // with runs f on a connection of its own.

@@ -79,7 +79,7 @@ func ask[T any](ctx context.Context, conn *pg.Session, scan pgx.RowToFunc[T], sq
 		return err
 	})
 	if err == nil && warning != nil {
-		err = fmt.Errorf("committed with a warning, so perhaps on this server only: %s", warning.Message)
+		err = &pg.UnconfirmedError{Warning: warning.Message}
 	}
 	return found, err
 }

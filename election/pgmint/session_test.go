@@ -7,14 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
-	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 // DESIGN §3: every setting that makes the session a lease is in force on it.
@@ -122,109 +118,6 @@ func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND `+here).Scan(&shared)
 	if err != nil || shared != 0 {
 		t.Errorf("waiters still hold %d shared locks, %v", shared, err)
-	}
-}
-
-// With synchronous replication a commit whose wait is cancelled succeeds here and
-// warns. Such a heartbeat is a failed one, and such a mint is none.
-func TestCommitWithWarningIsAFailure(t *testing.T) {
-	t.Parallel()
-	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
-		t.Run(string(locks), func(t *testing.T) {
-			t.Parallel()
-			commitWithWarning(t, locks)
-		})
-	}
-}
-
-func commitWithWarning(t *testing.T, locks pgmint.Locks) {
-	t.Helper()
-	srv := pgtest.Own(t, postmaster.Config{})
-	url := srv.URL("postgres")
-	if err := pgmint.Up(t.Context(), pgmint.Config{URL: url}, nil); err != nil {
-		t.Fatal(err)
-	}
-	m := mintWith(t, pgmint.Config{URL: url, Locks: locks})
-	a := candidate(t, m, "a", 20*time.Second, election.Strict)
-	token := lead(t, a, "s", 20*time.Second)
-	c, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(context.Background()) }()
-	run(t, c, `SET synchronous_commit = local`)
-	run(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
-	run(t, c, `SELECT pg_reload_conf()`)
-	pgtest.Eventually(t, 20*time.Second, "the reload", func() bool {
-		var s string
-		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
-	})
-	waiting := func() bool { // and cancels whoever does
-		var n int
-		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
-		return err == nil && n > 0
-	}
-	// The setting is seen before the server's checkpointer has put it into force.
-	d := pgtest.Connect(t, pg.Config{URL: url})
-	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			_, _ = d.Exec(t.Context(), `SELECT pg_logical_emit_message(true, 'conch', 'any write')`)
-		}()
-		for {
-			select {
-			case <-over:
-				return false
-			default:
-				if waiting() {
-					<-over
-					return true
-				}
-			}
-		}
-	})
-	cancelWait := func() {
-		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", waiting)
-	}
-	answer := make(chan error, 1)
-	go func() {
-		_, err := a.Beat(t.Context(), []election.Pulse{{Token: token}})
-		answer <- err
-	}()
-	cancelWait()
-	if err := <-answer; err == nil || errors.Is(err, election.ErrSessionLost) {
-		t.Errorf("a heartbeat committed on one server only: %v, want a failure that leaves the session", err)
-	}
-	go func() {
-		_, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}})
-		answer <- err
-	}()
-	cancelWait()
-	if err := <-answer; err == nil {
-		t.Error("a mint committed on one server only was reported as won")
-	}
-	// A doubtful mint over its own term: what the row has now nobody knows.
-	go func() {
-		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: 20 * time.Second}})
-		answer <- err
-	}()
-	cancelWait()
-	if err := <-answer; err == nil {
-		t.Error("a mint committed on one server only was reported as won")
-	}
-	run(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
-	run(t, c, `SELECT pg_reload_conf()`)
-	pgtest.Eventually(t, 10*time.Second, "the reload", func() bool {
-		var s string
-		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == ""
-	})
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] {
-		t.Errorf("a term that may have been replaced beats: %v, %v", alive, err)
-	}
-	// The session knows which locks it holds, and mints anew under a new epoch.
-	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
-		t.Errorf("the bid after the doubtful one: %+v", r)
 	}
 }
 

@@ -4,15 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/internal/pg"
 )
 
 const (
 	// watchPoll repairs what a lost notification would have hidden (S25).
 	watchPoll = 2 * time.Second
-	// watchBehind is how many events are looked at again: the ids of two
-	// transactions may become visible in another order than they were drawn.
-	watchBehind = 256
 	// watchPatience is how long one look may take before the line counts as dead.
 	watchPatience = 5 * time.Second
 )
@@ -20,11 +19,10 @@ const (
 // Watch calls fn with each event that is recorded from now on, until ctx ends or
 // fn fails. It survives a restart of the database.
 func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error) error {
-	w := watcher{observer: o, scope: scope, seen: map[int64]bool{}}
-	if err := o.conn.QueryRow(ctx, `SELECT coalesce(max(id), 0) FROM conch.leadership_history`).Scan(&w.last); err != nil {
+	w := watcher{observer: o, scope: scope, tail: tail{seen: map[int64]bool{}}}
+	if err := w.begin(ctx); err != nil {
 		return err
 	}
-	w.floor = w.last
 	nudge := make(chan struct{}, 1)
 	poke := func() {
 		select {
@@ -58,9 +56,36 @@ func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error
 type watcher struct {
 	observer *Observer
 	scope    string
-	floor    int64 // events up to here are older than the watch
-	last     int64
-	seen     map[int64]bool
+	tail     tail
+}
+
+// begin counts as old whatever is there. An event whose transaction is under way is not.
+func (w *watcher) begin(ctx context.Context) error {
+	if err := w.look(ctx); err != nil {
+		return err
+	}
+	rows, err := w.observer.conn.Query(ctx,
+		`SELECT id FROM conch.leadership_history WHERE ($1 = '' OR scope = $1) AND id > $2`, w.scope, w.tail.from)
+	if err != nil {
+		return err
+	}
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		w.tail.isNew(id)
+		return nil
+	})
+	return err
+}
+
+// look asks how far the history is, and which transactions are under way.
+func (w *watcher) look(ctx context.Context) error {
+	var oldest, next, top int64
+	err := w.observer.conn.QueryRow(ctx, `SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,
+		(SELECT coalesce(max(id), 0) FROM conch.leadership_history) FROM pg_current_snapshot() AS s`).Scan(&oldest, &next, &top)
+	if err == nil {
+		w.tail.look(oldest, next, top)
+	}
+	return err
 }
 
 // pass hands on what is new.
@@ -70,28 +95,28 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 		if !o.reconnect(ctx) {
 			return nil // still down: the next tick tries again
 		}
+		w.tail.moved()
 	}
-	from := max(w.floor, w.last-watchBehind)
-	look, cancel := context.WithTimeout(ctx, watchPatience)
+	patient, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
-	events, err := o.events(look, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, from)
-	if err != nil && ctx.Err() == nil && !pg.IsLost(err) {
+	var events []Event
+	err := w.look(patient)
+	if err == nil {
+		events, err = o.events(patient, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, w.tail.from)
+	}
+	if err != nil && patient.Err() == nil && !pg.IsLost(err) {
 		return err
 	}
-	for _, e := range events { // none after an error
-		if w.seen[e.ID] {
-			continue
+	if err == nil { // or the next tick tries again
+		for _, e := range events {
+			if !w.tail.isNew(e.ID) {
+				continue
+			}
+			if err := fn(e); err != nil {
+				return err
+			}
 		}
-		w.seen[e.ID] = true
-		w.last = max(w.last, e.ID)
-		if err := fn(e); err != nil {
-			return err
-		}
-	}
-	for id := range w.seen {
-		if id <= w.last-watchBehind {
-			delete(w.seen, id)
-		}
+		w.tail.advance()
 	}
 	return nil
 }

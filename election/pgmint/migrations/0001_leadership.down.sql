@@ -1,7 +1,7 @@
 -- conch.leadership and its history stay, with the guard over the epochs: a fresh
 -- `migrate up` goes on from them. An epoch that began again at 1 would make old
 -- tokens current.
-DROP TRIGGER announce ON conch.leadership;
+DROP TRIGGER IF EXISTS announce ON conch.leadership;
 DROP FUNCTION conch.announce();
 DROP VIEW conch.leader_heartbeat;
 DROP TABLE conch.process;

@@ -73,8 +73,6 @@ CREATE TABLE conch.process (
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen   timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);                     -- rewritten all day long, in place
--- Without the pending list, which each of ten thousand look-ups would read as a whole.
-CREATE INDEX process_scopes ON conch.process USING gin (scopes) WITH (fastupdate = off);
 
 -- S13, under the names of the document. A term whose process beats once for all of
 -- its terms is as fresh as its process.

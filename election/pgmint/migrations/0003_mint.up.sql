@@ -148,6 +148,9 @@ BEGIN
                    l.system_id = sys AND l.timeline = tl AS same
               FROM conch.leadership l JOIN unnest(scopes, keys, leases) AS b(scope, key, lease) USING (scope)
              WHERE l.scope IN (SELECT unnest(won))
+        ), registered AS MATERIALIZED ( -- taken apart once, and only if anybody asks
+            SELECT s.scope, max(p.lease_ms)::int AS lease FROM conch.process p CROSS JOIN unnest(p.scopes) AS s(scope)
+             WHERE s.scope IN (SELECT unnest(won)) GROUP BY s.scope
         ), next AS (
             SELECT o.*,
                    -- Under another history the terms after this row's may be lost with their
@@ -162,8 +165,7 @@ BEGIN
                                  END AS epoch1,
                    CASE WHEN o.handoff THEN 0
                         WHEN o.same THEN greatest(o.lease, o.hold_ms)
-                        ELSE greatest(o.lease, o.hold_ms, (
-                            SELECT max(p.lease_ms)::int FROM conch.process p WHERE p.scopes @> ARRAY[o.scope]))
+                        ELSE greatest(o.lease, o.hold_ms, (SELECT r.lease FROM registered r WHERE r.scope = o.scope))
                    END AS hold1
               FROM old o
         ), minted AS (
@@ -176,7 +178,7 @@ BEGIN
                    acquired_at = clock_timestamp(), parted_at = NULL
               FROM next n WHERE l.scope = n.scope
             RETURNING l.scope, l.epoch, l.term, l.lease_ms, n.hold1, n.handoff,
-                      n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted
+                      n.holder AS old_holder, n.epoch AS old_epoch, n.parted_at AS old_parted, n.process_key AS old_process
         ), beat AS (
             INSERT INTO conch.heartbeat (scope, epoch, holder, term, beat_at)
             SELECT w.scope, w.epoch, me, w.term, clock_timestamp() FROM minted w ORDER BY w.scope
@@ -185,7 +187,9 @@ BEGIN
         ), past AS (
             INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
             SELECT h.* FROM (
-                SELECT w.scope, w.old_epoch, w.old_holder, 'lost', 'its session ended without a farewell'
+                SELECT w.scope, w.old_epoch, w.old_holder, 'lost',
+                       CASE WHEN w.old_process = my_process THEN 'its own process bid for it again'
+                            ELSE 'its session ended without a farewell' END
                   FROM minted w WHERE w.lease_ms > 0 AND w.old_epoch > 0 AND w.old_parted IS NULL
                 UNION ALL
                 SELECT w.scope, w.epoch, me, 'acquired', CASE WHEN w.old_epoch = 0 THEN 'first' WHEN w.handoff THEN 'handoff' ELSE 'takeover' END
@@ -233,30 +237,33 @@ END $$;
 -- evict_fences ends the sessions that hold a scope's fence, and says which: not those
 -- of rivals, who hold it for a moment only and fence nothing in their lock sessions.
 -- It is history at once, whoever is minted afterwards; asked again about a session
--- that does not end, it says so once.
+-- that does not end, it says so once. What a session said may hold anybody's secrets, and
+-- the history is for ever and for all who may look: that is for the caller alone.
 CREATE FUNCTION conch.evict_fences(scope text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    k    bigint := conch.fence_key(scope);
-    said jsonb := '[]';
-    told text;
-    b    record;
+    k      bigint := conch.fence_key(scope);
+    said   jsonb := '[]';
+    failed text;
+    told   text;
+    b      record;
 BEGIN
     FOR b IN
-        SELECT a.pid, left(a.query, 200) AS query FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+        SELECT a.pid, a.application_name AS app, left(a.query, 200) AS query FROM pg_locks l JOIN pg_stat_activity a USING (pid)
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.pid <> pg_backend_pid()
            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND l.classid::bigint = (k >> 32) & 4294967295 AND l.objid::bigint = k & 4294967295
            AND NOT EXISTS (SELECT FROM pg_locks o JOIN conch.process p ON p.process_key = (o.classid::bigint << 32) | o.objid::bigint
                             WHERE o.pid = l.pid AND o.locktype = 'advisory' AND o.objsubid = 1 AND o.mode = 'ExclusiveLock' AND o.granted)
     LOOP
+        failed := '';
         BEGIN
             PERFORM pg_terminate_backend(b.pid);
-            said := said || jsonb_build_object('pid', b.pid, 'query', b.query);
         EXCEPTION WHEN insufficient_privilege THEN
-            said := said || jsonb_build_object('pid', b.pid, 'query', b.query || ' [not ended: ' || SQLERRM || ']');
+            failed := ' [not ended: ' || SQLERRM || ']';
         END;
-        told := concat_ws(', ', told, format('pid %s (%s)', b.pid, left(said -> -1 ->> 'query', 150)));
+        said := said || jsonb_build_object('pid', b.pid, 'query', b.query || failed);
+        told := concat_ws(', ', told, format('pid %s (%s)%s', b.pid, b.app, failed));
     END LOOP;
     INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
     SELECT l.scope, l.epoch, l.holder, 'evicted', 'ended for holding its fence: ' || told
@@ -360,11 +367,17 @@ BEGIN
 END $$;
 
 -- register writes down who campaigns for what, before it can win anything, and
--- forgets candidates that were not seen for a day. A lease registered here counts
+-- forgets candidates that were not seen for a day: not one whose process key is locked, for
+-- the clock may have been set, or its machine have slept. A lease registered here counts
 -- after a failover that lost the terms minted under it.
 CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint, my_takeover text, my_locks text) RETURNS void
 LANGUAGE sql VOLATILE AS $$
-    DELETE FROM conch.process p WHERE p.last_seen < clock_timestamp() - interval '1 day';
+    DELETE FROM conch.process p
+     WHERE p.last_seen < clock_timestamp() - interval '1 day'
+       AND NOT EXISTS (SELECT FROM pg_locks k
+            WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
+              AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+              AND (k.classid::bigint << 32) | k.objid::bigint = p.process_key);
     INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover, locks)
     VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover, my_locks);
 $$;
@@ -393,15 +406,21 @@ BEGIN
             MESSAGE = format('epoch %s is above 2^62, 4611686018427387904', to_epoch),
             HINT = 'Name a lower one: bids count on from it, and an epoch is a 64-bit number.';
     END IF;
+    -- An epoch that a crash or a failover could forget was not raised.
+    IF current_setting('synchronous_commit') <> 'remote_apply' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
     PERFORM pg_advisory_xact_lock(conch.fence_key(the_scope));
     SELECT * INTO l FROM conch.leadership WHERE scope = the_scope FOR UPDATE;
     IF NOT FOUND THEN
+        -- Of timeline 1, as conch.bid has it: a promotion may have lost the row, and whoever
+        -- led by it may act still. Released all the same, so that candidates of any takeover agree.
         INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
                                       process_key, takeover, system_id, timeline, acquired_at, parted_at)
         VALUES (the_scope, conch.lock_key(the_scope), to_epoch, gen_random_uuid(), '', 0, 0, true, 0, 'strict',
-                (SELECT system_identifier FROM pg_control_system()),
-                ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint,
-                clock_timestamp(), clock_timestamp());
+                (SELECT system_identifier FROM pg_control_system()), 1, clock_timestamp(), clock_timestamp());
+        INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
+        VALUES (the_scope, 0, '', 'evicted', format('epoch advanced to %s by hand', to_epoch), who);
         RETURN 0;
     END IF;
     IF to_epoch <= l.epoch THEN

@@ -1,0 +1,158 @@
+package pgmint_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// With synchronous replication a commit whose wait is cancelled succeeds here and
+// warns. Such a heartbeat is a failed one, and such a mint is none, also where the role is
+// set not to be sent warnings.
+func TestCommitWithWarningIsAFailure(t *testing.T) {
+	t.Parallel()
+	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
+		t.Run(string(locks), func(t *testing.T) {
+			t.Parallel()
+			commitWithWarning(t, locks)
+		})
+	}
+}
+
+func commitWithWarning(t *testing.T, locks pgmint.Locks) {
+	t.Helper()
+	srv := pgtest.Own(t, postmaster.Config{})
+	url := srv.URL("postgres")
+	if err := pgmint.Up(t.Context(), pgmint.Config{URL: url}, nil); err != nil {
+		t.Fatal(err)
+	}
+	run(t, database(srv).Connect(t), `ALTER DATABASE postgres SET client_min_messages = error`)
+	m := mintWith(t, pgmint.Config{URL: url, Locks: locks})
+	a := candidate(t, m, "a", 20*time.Second, election.Strict)
+	token := lead(t, a, "s", 20*time.Second)
+	c, cancelWait := unconfirmed(t, srv)
+	answer := make(chan error, 1)
+	go func() {
+		_, err := a.Beat(t.Context(), []election.Pulse{{Token: token}})
+		answer <- err
+	}()
+	cancelWait()
+	if err := <-answer; err == nil || errors.Is(err, election.ErrSessionLost) {
+		t.Errorf("a heartbeat committed on one server only: %v, want a failure that leaves the session", err)
+	}
+	go func() {
+		_, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}})
+		answer <- err
+	}()
+	cancelWait()
+	if err := <-answer; err == nil {
+		t.Error("a mint committed on one server only was reported as won")
+	}
+	// A doubtful mint over its own term: what the row has now nobody knows.
+	go func() {
+		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: 20 * time.Second}})
+		answer <- err
+	}()
+	cancelWait()
+	if err := <-answer; err == nil {
+		t.Error("a mint committed on one server only was reported as won")
+	}
+	run(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
+	run(t, c, `SELECT pg_reload_conf()`)
+	pgtest.Eventually(t, 10*time.Second, "the reload", func() bool {
+		var s string
+		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == ""
+	})
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] {
+		t.Errorf("a term that may have been replaced beats: %v, %v", alive, err)
+	}
+	// The session knows which locks it holds, and mints anew under a new epoch.
+	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
+		t.Errorf("the bid after the doubtful one: %+v", r)
+	}
+}
+
+// unconfirmed makes the commits of a server wait for a standby that is not there. What it
+// returns waits until one does, and cancels that.
+func unconfirmed(t *testing.T, srv *postmaster.Server) (c *pgx.Conn, cancelWait func()) {
+	t.Helper()
+	c = database(srv).Connect(t)
+	run(t, c, `SET synchronous_commit = local`)
+	run(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
+	run(t, c, `SELECT pg_reload_conf()`)
+	pgtest.Eventually(t, 20*time.Second, "the reload", func() bool {
+		var s string
+		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
+	})
+	waiting := func() bool { // and cancels whoever does
+		var n int
+		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
+		return err == nil && n > 0
+	}
+	// The setting is seen before the server's checkpointer has put it into force.
+	d := database(srv).Connect(t)
+	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _ = d.Exec(t.Context(), `SELECT pg_logical_emit_message(true, 'conch', 'any write')`)
+		}()
+		for {
+			select {
+			case <-over:
+				return false
+			default:
+				if waiting() {
+					<-over
+					return true
+				}
+			}
+		}
+	})
+	return c, func() {
+		t.Helper()
+		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", waiting)
+	}
+}
+
+// What an operator is told was raised must be so for good: not on this server alone.
+func TestAdvanceThatReachedNoStandby(t *testing.T) {
+	t.Parallel()
+	srv := primaryServer(t)
+	_, cancelWait := unconfirmed(t, srv)
+	answer := make(chan error, 1)
+	go func() {
+		answer <- pgmint.Advance(t.Context(), pgmint.Config{URL: srv.URL("postgres")}, "s", 500, "ops")
+	}()
+	cancelWait()
+	if err := <-answer; err == nil || !strings.Contains(pgmint.Sentence(err), "above 500") {
+		t.Errorf("an epoch raised on one server only: %v", err)
+	}
+}
+
+// Nor by a commit that a crash forgets, whatever the database is set to.
+func TestAdvanceIsFlushed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	c := db.Connect(t)
+	run(t, c, `ALTER DATABASE `+db.Name+` SET synchronous_commit = off`)
+	run(t, c, `CREATE TABLE public.said (commits text)`)
+	run(t, c, `CREATE FUNCTION public.say() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN INSERT INTO public.said VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$`)
+	run(t, c, `CREATE TRIGGER say AFTER INSERT OR UPDATE ON conch.leadership FOR EACH ROW EXECUTE FUNCTION public.say()`)
+	for epoch := range int64(2) {
+		run(t, db.Connect(t), `SELECT conch.advance('s', $1, 'ops')`, 500+epoch)
+	}
+	var said []string
+	if err := c.QueryRow(t.Context(), `SELECT array_agg(commits) FROM public.said`).Scan(&said); err != nil || len(said) != 2 || said[0] != "on" || said[1] != "on" {
+		t.Errorf("epochs are raised with synchronous_commit %q, %v", said, err)
+	}
+}
