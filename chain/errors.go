@@ -19,6 +19,10 @@ var (
 	ErrKey = errors.New("no key signs for the account")
 	// ErrCall says that the chain would not execute the call, now or ever.
 	ErrCall = errors.New("the chain does not take the call")
+	// ErrUnclear says that the node refuses the call in words that are not understood, and
+	// at the same moment says of another what it costs: it may be the call, or the moment.
+	// Ask again, a bounded number of times; what is given up then is this call and no other.
+	ErrUnclear = errors.New("the chain's node refuses the call, for a reason of its own")
 	// ErrFunds says that the account can not pay for the call.
 	ErrFunds = errors.New("the account can not pay")
 	// ErrFee says that what has to be paid is more than is allowed.

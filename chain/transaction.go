@@ -31,7 +31,7 @@ type Draft struct {
 	Index   uint64
 	Call    Call
 	// Filler replaces the call by the cheapest one that does nothing: it only uses
-	// the slot up.
+	// the slot up. What the call may spend is not what the filler may.
 	Filler bool
 	// Above is the fee of the dearest attempt for the slot so far, sent or not; the
 	// new one has to pay enough more to replace it. The zero Fee means none.
@@ -63,7 +63,7 @@ type Signed struct {
 // Prepared answers one draft: an attempt, or why there can be none.
 type Prepared struct {
 	Signed
-	// Err wraps one of ErrKey, ErrCall, ErrFunds, ErrFee, or is of the endpoint.
+	// Err wraps one of ErrKey, ErrCall, ErrUnclear, ErrFunds, ErrFee, or is of the endpoint.
 	Err error
 }
 

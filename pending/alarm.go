@@ -22,15 +22,21 @@ const (
 	// Unsignable: the chain would never take what has to be signed anew for a slot, which
 	// waits with what it has.
 	Unsignable
+	// Unfilled: the chain does not take the filler of a slot either. It is signed anew with
+	// each block; until one is taken nothing behind it is executed.
+	Unfilled
+	// Unclear: the node refuses one intent in words that nobody knows. It is asked again,
+	// and the intent rejected in the end; until then what was accepted since waits.
+	Unclear
 )
 
 func (c Cause) String() string {
-	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable"}[c]
+	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear"}[c]
 }
 
 // alarm raises or ends an alarm, once.
 func (m *Machine) alarm(a Alarm, raised bool) {
-	key := Alarm{Cause: a.Cause, Whole: a.Whole, Index: a.Index}
+	key := Alarm{Cause: a.Cause, Whole: a.Whole, Index: a.Index, Intent: a.Intent}
 	if m.alarms[key] == raised {
 		return
 	}
@@ -44,7 +50,7 @@ func (m *Machine) alarm(a Alarm, raised bool) {
 
 // calm ends what was raised about one slot: it is final.
 func (m *Machine) calm(index uint64) {
-	for _, c := range []Cause{Rewound, Fees, Refused, Unsignable} {
+	for _, c := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled} {
 		m.alarm(Alarm{Cause: c, Index: index}, false)
 	}
 }

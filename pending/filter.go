@@ -8,6 +8,7 @@ type Filter struct {
 	State    string // a word of S26, of the slot's transaction
 	Standing string // see Record.Standing
 	Most     int
+	Bytes    int // the list ends where its calls have more data than that
 }
 
 // Queued is the standing of an intent that waits for a slot; all others have the

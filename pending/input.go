@@ -20,8 +20,8 @@ type (
 		Slots []Slot // Assign: new ones; Replace: the attempts added
 		// Left is how many intents still wait; only Assign counts them.
 		Left int
-		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey of chain, or
-		// what the endpoint said.
+		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey, ErrUnclear of
+		// chain, or what the endpoint said.
 		Hold error
 		// Unsigned are the wishes that came to nothing; only Replace has some.
 		Unsigned []Unsigned
@@ -148,6 +148,7 @@ type (
 		Cause  Cause
 		Whole  bool   // it is about the account,
 		Index  uint64 // else about this slot
+		Intent ID     // Unclear: which
 		Raised bool   // else it has passed
 		Why    string // in the words of the chain, or of who signs, if there are some
 	}

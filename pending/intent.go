@@ -65,8 +65,12 @@ type Change struct {
 	Block  chain.Block
 	// Intent says what it means for the intent, once nothing more will happen to the slot.
 	Intent Fate
-	Failed bool // final, but its call had no effect
+	Failed bool   // final, but its call had no effect
+	Why    string // why the chain does not take the intent's call, if it said so
 }
+
+// NoWords is why an intent is rejected of which the chain has said no more.
+const NoWords = "the chain does not take its call"
 
 // Fate is how an intent ends.
 type Fate uint8
@@ -105,7 +109,7 @@ func (f *Fate) UnmarshalText(text []byte) error {
 type Record struct {
 	Intent
 	Fate   Fate
-	Why    string  // Rejected: the chain's words
+	Why    string  // Rejected, or about to be: the chain's words
 	Index  *uint64 // nil: it waits for a slot
 	Last   Change  // as last stored
 	Cancel bool

@@ -78,6 +78,8 @@ type loop struct {
 	final   atomic.Uint64 // of the last finalized block, as last told
 	unsure  atomic.Bool   // a write has no answer
 	known   atomic.Uint64 // one more than the account's count, as last told; 0: it was not yet
+
+	doubtful doubtful // of Assign's, of which one is under way at a time
 }
 
 // lull is how soon after a notification it is.

@@ -127,7 +127,7 @@ func TestUnsureSaveOfAnIntentThatGoesAgain(t *testing.T) {
 // What keeps the queue from being signed for is either an alarm or a complaint.
 func TestNothingHoldsSilently(t *testing.T) {
 	t.Parallel()
-	for _, why := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall} {
+	for _, why := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { t.Errorf("a complaint beside the alarm: %v", err) }}}}
 		l.puzzled(fmt.Errorf("%w: x", why))
 	}

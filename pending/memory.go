@@ -116,10 +116,18 @@ func (s *Memory) Records() []Record {
 func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	bytes := 0
 	for _, r := range slices.Backward(s.intents) {
-		if len(found) < f.Most && f.takes(r) {
-			found = append(found, *r)
+		if len(found) == f.Most {
+			break
 		}
+		if !f.takes(r) {
+			continue
+		}
+		if bytes += len(r.Call.Data); f.Bytes > 0 && bytes > f.Bytes {
+			break
+		}
+		found = append(found, *r)
 	}
 	return found, nil
 }
@@ -241,7 +249,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		if taken || s.slots[b.Account][add.Index] != nil {
 			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
 		}
-		if add.Intent != nil && !s.byID[*add.Intent].waits() {
+		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waits()) {
 			return ErrOvertaken
 		}
 	}
@@ -304,6 +312,14 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 	}
 	r := s.byID[*one.Intent]
 	r.Last, r.Fate = c, c.Intent
+	switch c.Intent {
+	case Open:
+		r.Why = cmp.Or(c.Why, r.Why)
+	case Rejected:
+		r.Why = cmp.Or(c.Why, r.Why, NoWords)
+	case Done, Cancelled, Again:
+		r.Why = ""
+	}
 	if c.Intent == Again {
 		r.Fate, r.Index, one.Intent = Open, nil, nil
 		if r.Cancel {

@@ -218,14 +218,15 @@ func (m *Machine) saved() {
 	m.slots.sweep(func(s *slot) bool { // in order: alarms may pass
 		if s.saving {
 			s.told, s.saving = s.telling, false
+			if s.told.Intent == Again { // also if the chain has taken that back meanwhile
+				s.Intent = nil
+				m.queued++
+			}
 		}
 		over := s.settled && s.told.Status.closes() && s.told.Block.Hash == s.in.Block.Hash
 		if over {
 			m.calm(s.Index)
 			m.floor, m.fixed = max(m.floor, s.Index+1), max(m.fixed, s.Index+1)
-			if s.told.Intent == Again {
-				m.queued++
-			}
 		}
 		return over
 	})

@@ -48,7 +48,12 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 		}
 		if s.raise && s.dear(m.set.MostRaise) {
 			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
-			m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
+			switch {
+			case t.reached != refused:
+				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
+			case s.filled(): // which is alarmed about, and waits for no fee: the node may take it after all
+				t.reached = lost
+			}
 		}
 		filler := s.filled() || s.void || s.Cancel || s.handedOn()
 		if s.raise || filler && !s.filled() {
@@ -137,6 +142,7 @@ func (m *Machine) held(now fence.Instant, why error) {
 	m.funds(text)
 	if m.wished == nil {
 		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, is(why, chain.ErrFee))
+		m.unclear(why)
 	}
 	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, is(why, chain.ErrKey))
 	if why != nil {

@@ -18,14 +18,16 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 		if s == nil {
 			continue
 		}
-		_, t := s.find(answer.Hash)
+		a, t := s.find(answer.Hash)
 		if t == nil {
 			continue
 		}
 		t.after = now.Add(m.set.Retry)
 		switch answer.Verdict {
 		case chain.Accepted, chain.Known:
-			t.reached = taken
+			if t.reached = taken; a.Filler {
+				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
+			}
 		case chain.Unknown:
 			m.unsure(answer.Index, answer.Hash)
 			m.retry = now.Add(m.set.Retry)
@@ -41,12 +43,25 @@ func (m *Machine) sent(now fence.Instant, in Sent) {
 		case chain.Full, chain.Refused:
 			m.pause(now)
 		case chain.Invalid:
-			t.reached, s.void, s.raise = refused, true, true
-			m.alarm(Alarm{Cause: Refused, Index: s.Index, Why: answer.Text}, true)
+			t.reached, s.raise = refused, true
+			m.refused(now, s, a, answer.Text)
 		}
 	}
 	m.unpaid = !funds
 	m.funds(broke)
+}
+
+// refused: the chain will never take these bytes. For a call a filler is signed, which
+// gives its slot up and rejects its intent. A filler is signed anew, with the next block:
+// that says nothing of an intent, and whatever comes after the slot waits for it.
+func (m *Machine) refused(now fence.Instant, s *slot, a *Attempt, why string) {
+	if !a.Filler {
+		s.void, s.why = true, why
+		m.alarm(Alarm{Cause: Refused, Index: s.Index, Why: why}, true)
+		return
+	}
+	m.alarm(Alarm{Cause: Unfilled, Index: s.Index, Why: why}, true)
+	m.pause(now)
 }
 
 // pause: nothing is signed or sent before the next block, or for a while if none comes.

@@ -32,14 +32,14 @@ func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 	out := Stored{Left: left}
 	var batch Batch
 	for i, p := range prepared {
-		if errors.Is(p.Err, chain.ErrCall) {
+		if errors.Is(p.Err, chain.ErrCall) || l.hopeless(intents[i].ID, p.Err) {
 			batch.Rejects = append(batch.Rejects, Reject{Intent: intents[i].ID, Why: p.Err.Error()})
 			out.Left += len(prepared) - i - 1
 			break
 		}
 		if p.Err != nil {
-			l.puzzled(p.Err)
-			out.Hold = p.Err
+			out.Hold = &heldError{intents[i].ID, p.Err}
+			l.puzzled(out.Hold)
 			out.Left += len(prepared) - i
 			break
 		}
@@ -124,7 +124,7 @@ func (l *loop) since(ctx context.Context) (uint64, error) {
 // puzzled tells of what kept something from being signed and has no alarm of its own:
 // it is tried again with each block, and all that waits behind it waits too.
 func (l *loop) puzzled(err error) {
-	for _, alarmed := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall} {
+	for _, alarmed := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
 		if errors.Is(err, alarmed) {
 			return
 		}

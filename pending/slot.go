@@ -19,10 +19,11 @@ type slot struct {
 	settled   bool // in a finalized block
 	spent     bool // the chain counts the index as used by a final transaction that we do not know
 
-	doubt  bool // to be looked up
-	raise  bool // wants an attempt that pays more
-	outbid bool // the node has another transaction for it, ours or not
-	void   bool // the chain will never take its call
+	doubt  bool   // to be looked up
+	raise  bool   // wants an attempt that pays more
+	outbid bool   // the node has another transaction for it, ours or not
+	void   bool   // the chain will never take its call,
+	why    string // in its own words
 
 	told    Change // what was last stored
 	telling Change // and what is being stored,
@@ -97,9 +98,12 @@ func (s *slot) outraised() bool {
 // filled says that its dearest attempt does nothing but use the slot up.
 func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
 
-// handedOn says that its intent has another slot, and that its dearest attempt carries
-// the intent all the same: sent again, it would do it twice.
-func (s *slot) handedOn() bool { return s.Intent == nil && !s.filled() }
+// handedOn says that its intent has another slot, or may have by now, and that its dearest
+// attempt carries the intent all the same: sent again, it would do it twice.
+func (s *slot) handedOn() bool {
+	given := s.Intent == nil || s.saving && s.telling.Intent == Again
+	return given && !s.filled()
+}
 
 // unsent says that its dearest attempt has to be handed over.
 func (s *slot) unsent() bool {
@@ -124,6 +128,9 @@ func (s *slot) change(timedOut bool) Change {
 	in := s.settled || s.own()
 	if in {
 		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
+	}
+	if s.void {
+		c.Why = s.why
 	}
 	switch {
 	case s.settled:
@@ -158,6 +165,8 @@ func (s *slot) verdict() (Status, Fate) {
 		return Usurped, Rejected
 	case s.Cancel:
 		return Usurped, Cancelled
+	case winner != nil: // a filler that nobody has asked for: its call was void, as was known before the rows were read
+		return Usurped, Rejected
 	default:
 		return Usurped, Again
 	}

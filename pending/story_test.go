@@ -111,6 +111,9 @@ func parse(t *testing.T, words []string) Input {
 			in.Slots = append(in.Slots, slotNamed(name))
 		}
 		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
+		if args.has("unclear") {
+			in.Hold = &heldError{ID{byte(args.number("unclear"))}, chain.ErrUnclear}
+		}
 		for _, name := range args.list("unsigned") {
 			at, why, _ := strings.Cut(name, ":")
 			u := Unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall}[why]}
@@ -121,7 +124,8 @@ func parse(t *testing.T, words []string) Input {
 		var in Sent
 		for _, pair := range args.rest {
 			name, verdict, _ := strings.Cut(pair, "=")
-			in.Tries = append(in.Tries, Try{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict)}})
+			verdict, text, _ := strings.Cut(verdict, ":")
+			in.Tries = append(in.Tries, Try{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text}})
 		}
 		return in
 	case "seen":
@@ -293,11 +297,17 @@ func say(a Action) string {
 			if c.Intent != Open {
 				w.WriteString("→" + c.Intent.String())
 			}
+			if c.Why != "" {
+				fmt.Fprintf(&w, " (%s)", c.Why)
+			}
 		}
 	case Alarm:
 		fmt.Fprintf(&w, "alarm %s", a.Cause)
 		if !a.Whole {
 			fmt.Fprintf(&w, " %d", a.Index)
+		}
+		if a.Intent != (ID{}) {
+			fmt.Fprintf(&w, " of intent %d", a.Intent[0])
 		}
 		if !a.Raised {
 			w.WriteString(" over")

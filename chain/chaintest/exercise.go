@@ -58,6 +58,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
 		{"PrepareFillerOfTooMuch", spacious},
+		{"PrepareFillerOfTooLittle", meagre},
 		{"PrepareRaises", raise},
 		{"SubmitBatch", batchOf},
 		{"SubmitTwice", twice},

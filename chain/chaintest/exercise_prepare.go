@@ -90,6 +90,7 @@ func refuse(t *trial) {
 			To: []byte(t.Stranger), Value: new(big.Int).Lsh(one, 120), Gas: 100_000,
 		}}, chain.ErrFunds},
 		{"a call that fails", chain.Draft{Account: t.Funded, Index: at, Call: t.Bad}, chain.ErrCall},
+		{"less gas than anything takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall},
 		{"a fee that nobody takes", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Most: chain.Fee{Max: one, Tip: one}}, chain.ErrFee},
 	}
 	if d.BlockGas > 0 {
@@ -124,13 +125,23 @@ func spacious(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
 	t.need(d.BlockGas > 0, "run out of gas")
-	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(chain.Best), Filler: true, Call: chain.Call{Gas: d.BlockGas + 1}})[0]
-	if s.Gas == 0 || s.Gas > d.BlockGas {
+	if s := t.filler(d.BlockGas + 1); s.Gas == 0 || s.Gas > d.BlockGas {
 		t.Errorf("a filler may spend %d gas, a block has %d", s.Gas, d.BlockGas)
 	}
+}
+
+// meagre: what a slot was given may as well be less than any transaction takes. A filler
+// with as little would never be taken, and the account be stuck for good.
+func meagre(t *trial) { t.filler(1) }
+
+// filler is one for a slot whose call was given that much gas; it gets into the chain.
+func (t *trial) filler(gas uint64) chain.Signed {
+	t.Helper()
+	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(chain.Best), Filler: true, Call: chain.Call{Gas: gas}})[0]
 	t.submit(chain.Accepted, s)
 	t.Mine()
 	t.seen(chain.Included, s)
+	return s
 }
 
 func raise(t *trial) {

@@ -17,3 +17,11 @@ func (c *Chain) count(what string, n hexutil.Uint64) (uint64, error) {
 	}
 	return uint64(n), nil
 }
+
+// index is that of a transaction. One without would be taken for the account's first.
+func (c *Chain) index(tx *transaction) (uint64, error) {
+	if tx.Nonce == nil {
+		return 0, fmt.Errorf("%w: %s has transaction %v without a nonce", chain.ErrAnswer, c.cfg.URL, tx.Hash)
+	}
+	return c.count("index", *tx.Nonce)
+}

@@ -97,8 +97,7 @@ func (c *Chain) known(ctx context.Context) (facts, error) {
 
 func (c *Chain) learn(ctx context.Context) (facts, error) {
 	var id hexutil.Uint64
-	var latest header
-	var lean *header
+	var latest, lean *header
 	var rules struct {
 		Current struct {
 			Precompiles map[string]string `json:"precompiles"`
@@ -124,6 +123,12 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	if uint64(id) != c.cfg.ChainID {
 		c.forget() // nobody else may go on with what was known of the other one
 		return facts{}, c.foreign(uint64(id))
+	}
+	if err := c.blank("latest", latest); err != nil {
+		return facts{}, err
+	}
+	if latest.GasLimit == 0 {
+		return facts{}, fmt.Errorf("%w: %s says that a block has no gas, which can not be", chain.ErrAnswer, c.cfg.URL)
 	}
 	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, lean: calls[4].Error == nil && lean.whole()}
 	if f.depth == 0 {
@@ -206,6 +211,9 @@ func (c *Chain) final(ctx context.Context, f facts) (chain.Block, error) {
 		}
 		if b == nil && !tagged(calls[0].Error) {
 			return chain.Block{}, c.endpoint.fail(calls[0].Method, calls[0].Error)
+		}
+		if b != nil && !b.named() { // null is what some say before a block is final
+			return chain.Block{}, c.blank("finalized", b)
 		}
 		return b.block(), nil
 	}

@@ -76,8 +76,8 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err := calls[0].Error; err != nil {
 		return nil, c.endpoint.fail(calls[0].Method, err)
 	}
-	if head == nil {
-		return nil, fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
+	if err := c.blank("latest", head); err != nil {
+		return nil, err
 	}
 	if _, err := c.count("head", head.Number); err != nil {
 		return nil, err
@@ -90,7 +90,10 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err != nil {
 		return nil, err
 	}
-	named := final.block()
+	var named chain.Block
+	if final.named() {
+		named = final.block()
+	}
 	if !f.tagged {
 		if named, err = c.deep(ctx, f, p, head.block()); err != nil {
 			return nil, err
@@ -118,7 +121,7 @@ func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (c
 	if err := c.batch(ctx, calls); err != nil {
 		return chain.Block{}, err
 	}
-	if b == nil || uint64(b.Number) != head.Number-f.depth {
+	if !b.named() || uint64(b.Number) != head.Number-f.depth {
 		return chain.Block{}, nil
 	}
 	p.asked = head.Hash
@@ -140,7 +143,7 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 		return
 	}
 	for _, h := range between {
-		if h != nil {
+		if h.named() {
 			c.memory.Add(h.block())
 		}
 	}

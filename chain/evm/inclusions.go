@@ -18,7 +18,7 @@ import (
 type transaction struct {
 	Hash  common.Hash     `json:"hash"`
 	From  *common.Address `json:"from"`
-	Nonce hexutil.Uint64  `json:"nonce"`
+	Nonce *hexutil.Uint64 `json:"nonce"`
 }
 
 // Inclusions implements chain.Chain. While attempts that were handed over are expected,
@@ -38,7 +38,10 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 			return ours, err
 		}
 	}
-	_, ours, err := c.sent(ctx, "eth_getBlockByHash", block.Hash, accounts)
+	b, ours, err := c.sent(ctx, "eth_getBlockByHash", block.Hash, accounts)
+	if err == nil && b.Hash != block.Hash {
+		err = fmt.Errorf("%w: what %s says is block %v is %v", chain.ErrAnswer, c.cfg.URL, block.Hash, b.Hash)
+	}
 	if err != nil || len(ours) == 0 {
 		return nil, err
 	}
@@ -65,6 +68,9 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	if b == nil {
 		return chain.Block{}, nil, fmt.Errorf("%w: block %v", chain.ErrNotFound, name)
 	}
+	if !b.named() || b.Transactions == nil { // else it would be one without a transaction of ours
+		return chain.Block{}, nil, fmt.Errorf("%w: what %s says is block %v is none", chain.ErrAnswer, c.cfg.URL, name)
+	}
 	if _, err := c.count("block", b.Number); err != nil {
 		return chain.Block{}, nil, err
 	}
@@ -82,7 +88,7 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 		if !wanted[a] {
 			continue
 		}
-		index, err := c.count("index", raw.tx.Nonce)
+		index, err := c.index(&raw.tx)
 		if err != nil {
 			return chain.Block{}, nil, err
 		}

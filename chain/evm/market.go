@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/big"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -17,11 +16,6 @@ type market struct {
 	suggested, least chain.Fee
 	balances         map[chain.Account]*big.Int
 	gas              map[string]estimate // by callKey
-}
-
-type estimate struct {
-	gas uint64
-	err error
 }
 
 // ask finds out in one go what the drafts need to know and the head's quote does not say.
@@ -51,7 +45,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 		call := callOf(d)
 		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
 			gas[callKey(d.Account, call)] = len(calls)
-			calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{arguments(d.Account, call)}, Result: new(hexutil.Uint64)})
+			calls = append(calls, estimating(d.Account, call))
 		}
 	}
 	if err := c.batch(ctx, calls); err != nil {
@@ -59,8 +53,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 	}
 	estimates := map[string]estimate{}
 	for key, at := range gas {
-		got, _ := calls[at].Result.(*hexutil.Uint64)
-		estimates[key] = estimate{gas: uint64(*got), err: c.refused(calls[at])}
+		estimates[key] = c.estimated(calls[at])
 	}
 	for at, call := range calls {
 		// Clients without a suggestion leave the tip at zero; those that have not said are
@@ -70,8 +63,14 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 			return nil, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
+	if err := c.confirm(ctx, drafts, estimates); err != nil {
+		return nil, err
+	}
 	if q.base == nil {
-		if head == nil || head.BaseFee == nil {
+		if err := c.blank("latest", head); err != nil {
+			return nil, err
+		}
+		if head.BaseFee == nil {
 			return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
 		}
 		q.base = head.BaseFee.ToInt()
@@ -93,33 +92,6 @@ func (q quote) market(gas map[string]estimate) *market {
 		suggested: chain.Fee{Max: price, Tip: q.tip}, least: chain.Fee{Max: q.base, Tip: new(big.Int)},
 		balances: q.balances, gas: gas,
 	}
-}
-
-// refused makes sense of an estimate that failed.
-func (c *Chain) refused(call rpc.BatchElem) error {
-	if call.Error == nil {
-		return nil
-	}
-	code, text, ok := answered(call.Error)
-	if !ok {
-		return c.endpoint.fail(call.Method, call.Error)
-	}
-	said := strings.ToLower(text)
-	if strings.Contains(said, "insufficient funds") || strings.Contains(said, "outoffund") {
-		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
-	}
-	if code == 3 {
-		return fmt.Errorf("%w: %s", chain.ErrCall, text)
-	}
-	for _, never := range []string{
-		"revert", "invalid opcode", "gas required exceeds", "out of gas", "outofgas", "stack", "invalid jump", "intrinsic gas",
-		"floor data gas", "gas limit", "initcode", "contract creation", "code size", "write protection", "invalidfeopcode", "evm error",
-	} {
-		if strings.Contains(said, never) {
-			return fmt.Errorf("%w: %s", chain.ErrCall, text)
-		}
-	}
-	return c.endpoint.fail(call.Method, call.Error)
 }
 
 // callKey tells calls apart that need an estimate each: a batch of equal ones needs one.

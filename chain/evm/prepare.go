@@ -14,12 +14,8 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-const (
-	// minRaise is what clients ask of a replacement, in percent of both caps.
-	minRaise = 10
-	// transferGas is what the cheapest transaction spends.
-	transferGas = 21_000
-)
+// minRaise is what clients ask of a replacement, in percent of both caps.
+const minRaise = 10
 
 // Prepare implements chain.Chain.
 func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
@@ -59,28 +55,15 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 		return nil, fmt.Errorf("%w %v: it is none of the configured signers'", chain.ErrKey, d.Account)
 	}
 	call := callOf(d)
-	if d.Filler {
-		// What the slot was given is above today's limit at times, and nothing else frees it.
-		call.Gas = min(call.Gas, f.blockGas)
-	}
 	if len(call.To) != 0 && len(call.To) != common.AddressLength {
 		return nil, fmt.Errorf("%w: an address has %d bytes, not %d", chain.ErrCall, common.AddressLength, len(call.To))
 	}
 	if call.Value != nil && (call.Value.Sign() < 0 || call.Value.BitLen() > 256) {
 		return nil, fmt.Errorf("%w: a value of %v", chain.ErrCall, call.Value)
 	}
-	if call.Gas == 0 {
-		e := m.gas[callKey(d.Account, call)]
-		if e.err != nil {
-			return nil, e.err
-		}
-		if call.Gas = e.gas; call.Gas > transferGas {
-			// What it spends may grow until it is executed.
-			call.Gas = min(call.Gas+call.Gas/5, max(call.Gas, f.blockGas))
-		}
-	}
-	if call.Gas > f.blockGas {
-		return nil, fmt.Errorf("%w: it may spend %d gas, the chain lets a transaction have %d", chain.ErrCall, call.Gas, f.blockGas)
+	gas, err := m.limit(f, d, call)
+	if err != nil {
+		return nil, err
 	}
 	fee, err := chain.Bid(m.suggested, m.least, d.Above, d.Most, minRaise)
 	if err != nil {
@@ -88,7 +71,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	}
 	tx := &types.DynamicFeeTx{
 		ChainID: new(big.Int).SetUint64(c.cfg.ChainID), Nonce: d.Index, GasTipCap: fee.Tip, GasFeeCap: fee.Max,
-		Gas: call.Gas, Value: call.Value, Data: call.Data,
+		Gas: gas, Value: call.Value, Data: call.Data,
 	}
 	if len(call.To) > 0 {
 		to := common.BytesToAddress(call.To)
@@ -135,7 +118,7 @@ func faithful(tx, signed *types.Transaction, a chain.Account) bool {
 // callOf is the draft's call, or the cheapest one that does nothing.
 func callOf(d chain.Draft) chain.Call {
 	if d.Filler {
-		return chain.Call{To: []byte(d.Account), Gas: d.Call.Gas}
+		return nothing(d.Account)
 	}
 	return d.Call
 }

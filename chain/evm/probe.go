@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -89,7 +90,8 @@ func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.S
 }
 
 // canonical fills in the hashes of the blocks at these heights of the best chain; none
-// where it does not reach.
+// where it does not reach. Null says that only if the head is below: a node that is not
+// ready says it of any block, and who believes it has transactions leave the chain.
 func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash) error {
 	heights := slices.Sorted(maps.Keys(at))
 	headers := make([]*header, len(heights))
@@ -100,8 +102,26 @@ func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash
 	if err := c.all(ctx, calls); err != nil {
 		return err
 	}
+	above := uint64(math.MaxUint64) // the lowest height that the chain should not reach
 	for i, n := range heights {
-		at[n] = headers[i].block().Hash
+		if at[n] = headers[i].block().Hash; headers[i] == nil {
+			above = min(above, n)
+		} else if !headers[i].named() || uint64(headers[i].Number) != n {
+			return fmt.Errorf("%w: what %s says is block %d is not", chain.ErrAnswer, c.cfg.URL, n)
+		}
+	}
+	if above == math.MaxUint64 {
+		return nil
+	}
+	var head *header
+	if err := c.all(ctx, []rpc.BatchElem{f.asked("latest", &head)}); err != nil {
+		return err
+	}
+	if err := c.blank("latest", head); err != nil {
+		return err
+	}
+	if uint64(head.Number) >= above {
+		return fmt.Errorf("%w: %s does not give block %d, and has block %d", chain.ErrUnreachable, c.cfg.URL, above, uint64(head.Number))
 	}
 	return nil
 }
@@ -135,7 +155,11 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 	for number := low; number <= high; number++ {
 		b, ours, err := c.sent(ctx, "eth_getBlockByNumber", hexutil.Uint64(number), []chain.Account{a})
 		if errors.Is(err, chain.ErrNotFound) {
-			break // the head went back meanwhile
+			// The head went back meanwhile, or this one is not ready: neither says who used the slot.
+			err = fmt.Errorf("%w: %s does not give block %d, and had block %d", chain.ErrUnreachable, c.cfg.URL, number, uint64(head))
+		}
+		if err == nil && b.Number != number {
+			err = fmt.Errorf("%w: what %s says is block %d is not", chain.ErrAnswer, c.cfg.URL, number)
 		}
 		if err != nil {
 			return chain.Inclusion{}, chain.Block{}, err

@@ -64,7 +64,7 @@ func (c *Chain) number(ctx context.Context, ours []chain.Inclusion, which []int)
 		if found[i] == nil {
 			return fmt.Errorf("%w: transaction %v, though its receipt is there", chain.ErrNotFound, ours[w].Hash)
 		}
-		index, err := c.count("index", found[i].Nonce)
+		index, err := c.index(found[i])
 		if err != nil {
 			return err
 		}

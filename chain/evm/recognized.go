@@ -87,7 +87,7 @@ func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []ch
 		return nil, false, err
 	}
 	c.habit.served(calls[1].Error == nil)
-	if b == nil || len(b.Transactions) != len(receipts) { // or an answer is an error, or none
+	if b == nil || b.Transactions == nil || len(b.Transactions) != len(receipts) { // or an answer is an error, or none
 		return nil, false, nil
 	}
 	for i, hash := range b.Transactions {

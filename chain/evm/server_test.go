@@ -49,6 +49,14 @@ func serve(t testing.TB, answer server) string {
 	return s.URL
 }
 
+// fault is an error with another code than most.
+type fault struct {
+	code int
+	text string
+}
+
+func (f fault) Error() string { return f.text }
+
 type rpcCall struct {
 	ID     json.RawMessage
 	Method string
@@ -61,7 +69,11 @@ func (c rpcCall) say(answer server) string {
 		if errors.Is(err, errHush) {
 			return ""
 		}
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, c.ID, err)
+		code := -32000
+		if f, is := errors.AsType[fault](err); is {
+			code = f.code
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, c.ID, code, err)
 	}
 	text, err := json.Marshal(said)
 	if err != nil {

@@ -223,6 +223,30 @@ func rejecting(t *testing.T, f Fixture) {
 	}
 }
 
+// What the chain has said of a call that it does not take is kept while its slot is being
+// filled, whoever sees that end; and there is something to say where it has said nothing.
+func rejectedInASlot(t *testing.T, f Fixture) {
+	said, silent, done := f.accept(t, "said", 1), f.accept(t, "silent", 2), f.accept(t, "done", 3)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &said.ID), slot(1, &silent.ID), slot(2, &done.ID)}})
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Hash: "0a", Why: "too\x00 little"}, {Index: 2, Hash: "2a", Why: "no"}}})
+	if r := f.record(t, said.ID); r.Fate != pending.Open || !strings.HasPrefix(r.Why, "too") {
+		t.Errorf("about to be rejected: %+v", r)
+	}
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Hash: "0a", Status: pending.Ready}}})
+	f.write(t, pending.Batch{Changes: []pending.Change{
+		final(0, pending.Usurped, pending.Rejected), final(1, pending.Usurped, pending.Rejected), final(2, pending.Finalized, pending.Done),
+	}})
+	if r := f.record(t, said.ID); r.Fate != pending.Rejected || !strings.HasSuffix(r.Why, "little") {
+		t.Errorf("rejected: %+v", r)
+	}
+	if r := f.record(t, silent.ID); r.Fate != pending.Rejected || r.Why != pending.NoWords {
+		t.Errorf("rejected without a word: %+v", r)
+	}
+	if r := f.record(t, done.ID); r.Fate != pending.Done || r.Why != "" {
+		t.Errorf("it was done after all: %+v", r)
+	}
+}
+
 func staleWritesNothing(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	err := f.Store.Write(t.Context(), f.Stale, pending.Batch{Account: Account, New: []pending.Slot{slot(0, &in.ID)}})
@@ -283,6 +307,18 @@ func theCancelledGetNoSlot(t *testing.T, f Fixture) {
 	}
 	if r := f.record(t, gone.ID); r.Fate != pending.Cancelled || r.Index != nil {
 		t.Errorf("%+v", r)
+	}
+	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
+		t.Errorf("%+v", snap)
+	}
+}
+
+// Nor does one that is not there, or not any more.
+func theUnknownGetNoSlot(t *testing.T, f Fixture) {
+	in := f.accept(t, "k", 1)
+	b := pending.Batch{Account: Account, Number: writes.Add(1), New: []pending.Slot{slot(0, &in.ID), slot(1, &pending.ID{9})}}
+	if err := f.Store.Write(t.Context(), f.Current, b); !errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("an intent that nobody has was given a slot: %v", err)
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
 		t.Errorf("%+v", snap)

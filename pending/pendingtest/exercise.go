@@ -53,6 +53,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"AForeignOneFreesItsIntent":   aForeignOneFreesItsIntent,
 		"TheCancelledGetNoSlot":       theCancelledGetNoSlot,
 		"TheCancelledAreNotDoneAgain": theCancelledAreNotDoneAgain,
+		"TheUnknownGetNoSlot":         theUnknownGetNoSlot,
+		"RejectedInASlot":             rejectedInASlot,
 		"ListsAndCounts":              listsAndCounts,
 		"Cancelling":                  cancelling,
 		"Rejecting":                   rejecting,

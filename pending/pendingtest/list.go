@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -37,6 +38,7 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		{pending.Filter{Most: 9, Standing: pending.Queued}, "[waits]"},
 		{pending.Filter{Most: 9, Standing: "open"}, "[sent]"},
 		{pending.Filter{Most: 9, Standing: "done", State: "finalized"}, "[done]"},
+		{pending.Filter{Most: 9, Bytes: 1}, "[rejected waits sent done]"}, // none has data
 	} {
 		found, err := f.Store.List(t.Context(), c.filter)
 		got := []string{}
@@ -45,6 +47,20 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		}
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%+v: %v, %v; want %s", c.filter, got, err, c.want)
+		}
+	}
+	for i, size := range []int{3, 5} {
+		in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: fmt.Sprint("large ", i), Call: chain.Call{Data: make([]byte, size)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Store.Cancel(t.Context(), in.ID); err != nil { // it is not counted
+			t.Fatal(err)
+		}
+	}
+	for bytes, want := range map[int]int{4: 0, 5: 1, 7: 1, 8: 6, 0: 6} {
+		if found, err := f.Store.List(t.Context(), pending.Filter{Most: 9, Bytes: bytes}); err != nil || len(found) != want {
+			t.Errorf("%d bytes of data: %d listed, want %d; %v", bytes, len(found), want, err)
 		}
 	}
 	counts, err := f.Store.Counts(t.Context())

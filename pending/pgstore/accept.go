@@ -4,58 +4,37 @@ import (
 	"context"
 	"errors"
 	"math/big"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
-)
-
-// desk is where callers wait to have intents accepted: who comes while a statement
-// is under way goes with the next, all in one commit.
-type desk struct {
-	mu      sync.Mutex
-	waiting []*asked
-	serving int // statements under way
-}
-
-// asked is one caller's intent and its answer.
-type asked struct {
-	in  pending.Intent
-	err error
-	got bool
-	end chan struct{}
-}
-
-const (
-	// clerks are the statements that may be under way at once, each more than one only
-	// for a crowd: the fewer there are, the more callers share a commit.
-	clerks = 3
-	crowd  = 100
-	// most is how many intents one statement takes.
-	most = 500
-	// patience is for one statement, which is more than one caller's.
-	patience = 10 * time.Second
 )
 
 // Accept stores an intent. The same key again returns the intent stored under it, or
 // an error that wraps pending.ErrConflict if the call is another. Callers that come at
-// once share a commit. When ctx ends before the answer, the intent may be stored.
+// once share a commit; beyond some thousands of them the error is pending.ErrBusy. When
+// ctx ends before the answer, the intent may be stored.
 func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
 	if in.ID == (pending.ID{}) {
 		in.ID = newID(time.Now())
 	}
 	for {
 		a := &asked{in: in, end: make(chan struct{})}
-		if s.desk.queue(a) {
+		serve, err := s.desk.queue(a)
+		if err != nil {
+			return in, err
+		}
+		if serve {
 			go s.serve(context.WithoutCancel(ctx))
 		}
 		select {
 		case <-a.end:
 		case <-ctx.Done():
+			s.desk.leave(a)
 			return in, context.Cause(ctx)
 		}
 		switch {
@@ -68,31 +47,6 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 		}
 		return a.in, nil
 	}
-}
-
-// queue takes a caller in, and tells whether there has to be one more clerk.
-func (d *desk) queue(a *asked) (serve bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waiting = append(d.waiting, a)
-	if d.serving == clerks || d.serving > 0 && len(d.waiting) < crowd {
-		return false
-	}
-	d.serving++
-	return true
-}
-
-// next are those who wait; with none the clerk's work has ended.
-func (d *desk) next() []*asked {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := min(len(d.waiting), most)
-	batch := d.waiting[:n:n]
-	if d.waiting = d.waiting[n:]; n == 0 {
-		d.waiting = nil
-		d.serving--
-	}
-	return batch
 }
 
 // serve is a clerk.
@@ -117,25 +71,32 @@ func (s *Store) serve(ctx context.Context) {
 func (s *Store) insert(ctx context.Context, batch []*asked) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	rows, err := s.pool.Query(ctx, insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)...)
-	if err != nil {
+	type key struct{ account, key string }
+	stored, older, twins := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}, false
+	var write pgx.Batch
+	write.Queue(pg.Durable)
+	write.Queue(insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)...).Query(func(rows pgx.Rows) error {
+		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
+			var twin string
+			in, err := scanIntentAfter(row, &twin)
+			if twin == "" {
+				stored[in.ID] = in
+			}
+			if in.Key != "" { // of twins in one batch, the first was stored
+				older[key{string(in.Account), in.Key}] = in
+			}
+			twins = twins || twin != ""
+			return struct{}{}, err
+		})
+		return err
+	})
+	if err := s.commit(ctx, &write); err != nil {
 		return err
 	}
-	type key struct{ account, key string }
-	stored, older := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-		var twin string
-		in, err := scanIntentAfter(row, &twin)
-		if twin == "" {
-			stored[in.ID] = in
+	if twins {
+		if err := s.confirm(ctx); err != nil {
+			return err
 		}
-		if in.Key != "" { // of twins in one batch, the first was stored
-			older[key{string(in.Account), in.Key}] = in
-		}
-		return struct{}{}, err
-	})
-	if err != nil {
-		return err
 	}
 	for _, a := range batch {
 		in, fresh := stored[a.in.ID]
@@ -147,6 +108,17 @@ func (s *Store) insert(ctx context.Context, batch []*asked) error {
 		}
 	}
 	return nil
+}
+
+// confirm makes sure that whatever can be read by now is there for good: the server may
+// have stopped waiting for a standby when that was committed, and whoever asked again
+// would be told that it is stored. To find it has written nothing, and what has written
+// nothing waits for nobody. What comes later in the log waits for all before.
+func (s *Store) confirm(ctx context.Context) error {
+	var write pgx.Batch
+	write.Queue(pg.Durable)
+	write.Queue(`SELECT pg_catalog.pg_logical_emit_message(true, 'conch', ''::pg_catalog.text)`)
+	return s.commit(ctx, &write)
 }
 
 // insertIntents returns the new ones, and those that were stored before under the keys

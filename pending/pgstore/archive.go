@@ -8,13 +8,21 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Archive implements pending.Archiver: one round trip, one transaction, fenced at its end.
+// While somebody has the table for longer, such as a vacuum, nothing is moved: whoever
+// waits for it has all others wait behind.
 func (s *Store) Archive(ctx context.Context, t fence.Token, account chain.Account, older time.Duration, most int) (moved int, err error) {
 	var batch pgx.Batch
+	batch.Queue(pg.Durable)
 	batch.Queue(`SELECT conch.pending_archive($1, $2, $3, $4)`, s.cfg.Chain, []byte(account), older, most).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&moved) })
 	queueFence(&batch, t)
-	return moved, s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+	err = s.cfg.stale(s.commit(ctx, &batch))
+	if pg.Code(err) == pg.CodeLockTimeout {
+		return 0, nil
+	}
+	return moved, err
 }

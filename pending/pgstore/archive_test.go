@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -34,24 +34,16 @@ type shelf struct {
 func openShelf(t *testing.T) shelf {
 	t.Helper()
 	db := pgtest.New(t)
-	pool, err := pgxpool.New(t.Context(), db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return shelf{pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"}), t, db, db.Connect(t)}
+	return shelf{opened(t, db.Config(), 4).Store("evm:1", "test"), t, db, db.Connect(t)}
 }
 
-// narrow has the store work through one session, which tells what it has touched.
-func (s shelf) narrow() (shelf, *pgxpool.Pool) {
+// narrow has the store work through one session, and read through another, which tell
+// what they have touched.
+func (s shelf) narrow() (shelf, *pgstore.Database) {
 	s.t.Helper()
-	pool, err := pgxpool.New(s.t.Context(), s.db.URL+"&pool_max_conns=1")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
-	s.Store = pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
-	return s, pool
+	d := opened(s.t, s.db.Config(), 1)
+	s.Store = d.Store("evm:1", "test")
+	return s, d
 }
 
 func (s shelf) accept(key string) pending.Intent {
@@ -164,6 +156,71 @@ func deref(records []pending.Record) (texts []string) {
 		texts = append(texts, fmt.Sprintf("%+v %d", r, index))
 	}
 	return texts
+}
+
+// An intent that was read as waiting, and is cancelled and in the archive before it is
+// written, gets no slot: cancelled was said, and its bytes would leave all the same.
+func TestTheArchivedGetNoSlot(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	first, gone := s.accept("first"), s.accept("gone")
+	if err := s.Cancel(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.archive(0); n != 1 || s.count("archived_intents") != 1 {
+		t.Fatalf("%d were archived", n)
+	}
+	err := s.Write(t.Context(), current, pending.Batch{
+		Account: pendingtest.Account, Number: writes.Add(1), New: []pending.Slot{slotOf(0, first), slotOf(1, gone)},
+	})
+	if !errors.Is(err, pending.ErrOvertaken) {
+		t.Errorf("written: %v", err)
+	}
+	if n, m := s.count("pending_transactions"), s.count("pending_attempts"); n != 0 || m != 0 {
+		t.Errorf("%d slots, %d attempts", n, m)
+	}
+	s.write(pending.Batch{New: []pending.Slot{slotOf(0, first)}})
+}
+
+// Whoever has the table for long, as a vacuum does, is not waited for: all who accept
+// would wait behind. And where nothing is due the table is not locked at all.
+func TestArchivingHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	no := s.accept("no")
+	s.write(pending.Batch{Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	vacuum, err := s.db.Connect(t).Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vacuum.Exec(ctx, `LOCK TABLE conch.intents IN SHARE UPDATE EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Archive(ctx, current, pendingtest.Account, 0, 10); n != 0 || err != nil {
+		t.Errorf("beside a vacuum %d were archived, %v", n, err)
+	}
+	s.accept("goes on")
+	if err := vacuum.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	var moved, locks int
+	if err := tx.QueryRow(ctx, `SELECT conch.pending_archive('evm:1', $1, '1 hour', 10)`, []byte(pendingtest.Account)).Scan(&moved); err != nil {
+		t.Fatal(err)
+	}
+	err = tx.QueryRow(ctx, `SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = 'ShareRowExclusiveLock'`).Scan(&locks)
+	if err != nil || moved != 0 || locks != 0 {
+		t.Errorf("with nothing due: moved %d, %d locks, %v", moved, locks, err)
+	}
+	if n := s.archive(0); n != 1 {
+		t.Errorf("when the vacuum is over %d are archived", n)
+	}
 }
 
 // Who accepts while a key is on its way to the archive finds it there.

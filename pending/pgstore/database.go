@@ -17,31 +17,55 @@ import (
 // Database is a pool of connections, from which stores for any number of chains are
 // made. Safe for concurrent use.
 type Database struct {
-	cfg    pg.Config
-	pool   *pgxpool.Pool
-	direct atomic.Bool // there is no pool behind the pool, as the last connection has shown
+	cfg     pg.Config
+	pool    *pgxpool.Pool
+	readers *pgxpool.Pool // for whoever looks transactions up: neither a leader nor who accepts waits for those
+	lists   chan struct{} // has room for as many lists as may be read at once
+	direct  atomic.Bool   // there is no pool behind the pool, as the last connection has shown
 }
 
-// Open makes a pool of that many connections at most. It does not connect: a
-// database that is away is found again by whoever uses it.
+const (
+	// mostReaders are the connections for looking transactions up.
+	mostReaders = 3
+	// mostLists are those that lists may have, which can take long: one intent alone is
+	// found by its key.
+	mostLists = mostReaders - 1
+)
+
+// Open makes a pool of that many connections at most, and a few more on which callers
+// look transactions up. It does not connect: a database that is away is found again by
+// whoever uses it.
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	cfg.Unnamed = true // there may be a pool behind the pool, unless a connection shows that there is none
-	parsed, err := cfg.Parse()
-	if err != nil {
-		return nil, err
-	}
-	settings, err := pgxpool.ParseConfig("")
-	if err != nil {
-		return nil, err
-	}
-	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
-	settings.MaxConnIdleTime = time.Minute
-	d := &Database{cfg: cfg}
-	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.name, d.look, d.fits
-	if d.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
+	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
+	if err := d.open(ctx, most, d.look); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+func (d *Database) open(ctx context.Context, most int, look func(context.Context, *pgx.Conn) error) error {
+	parsed, err := d.cfg.Parse()
+	if err != nil {
+		return err
+	}
+	settings, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return err
+	}
+	pg.Heed(parsed)
+	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
+	settings.MaxConnIdleTime = time.Minute
+	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.name, look, d.fits
+	few := settings.Copy()
+	few.MaxConns = min(few.MaxConns, mostReaders)
+	if d.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
+		return err
+	}
+	if d.readers, err = pgxpool.NewWithConfig(ctx, few); err != nil {
+		d.pool.Close()
+	}
+	return err
 }
 
 // name has a new connection prepare its statements under names, once it is known that
@@ -70,11 +94,15 @@ func (d *Database) fits(_ context.Context, conn *pgx.Conn) (bool, error) {
 }
 
 // Close waits for what is under way and closes the connections.
-func (d *Database) Close() { d.pool.Close() }
+func (d *Database) Close() {
+	d.pool.Close()
+	d.readers.Close()
+}
 
-// Store keeps the transactions of one chain. It writes under the fence.
+// Store keeps the transactions of one chain, whose ID is as in chain.Description.ID.
+// Creator is whoever accepts intents here. It writes under the fence.
 func (d *Database) Store(chainID, creator string) *Store {
-	return New(Config{Pool: d.pool, Chain: chainID, Creator: creator})
+	return &Store{db: d, cfg: config{Chain: chainID, Creator: creator}, pool: d.pool}
 }
 
 // Check looks whether the tables are there and known to this program.

@@ -14,7 +14,8 @@
 // One round trip: all statements of a batch and, last, conch.fence with the leader's
 // token, in one implicit transaction. A stale token undoes all of it. When the line
 // breaks before the answer, nobody knows whether it happened: the caller reads the
-// rows again.
+// rows again. Nor when the server warns that it has stopped waiting for its standby.
+// How long a commit waits is said in each transaction: it may be set to anything.
 //
 // # An intent
 //
@@ -24,6 +25,11 @@
 //
 // Whatever a leader asks for has an index over what is open alone. Finished rows can be
 // moved to the archive; IDs and keys are looked for there too.
+//
+// # Who reads
+//
+// Callers look transactions up over connections of their own, a few: none of them keeps
+// a leader from writing.
 //
 // # Notifications
 //

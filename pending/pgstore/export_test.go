@@ -1,18 +1,43 @@
 package pgstore
 
-import "context"
+import (
+	"context"
+	"errors"
 
-// Crowd is how many callers wait for a statement to begin.
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// Crowd is how many callers wait for a statement to begin, Longest how many may.
 func (s *Store) Crowd() int {
 	s.desk.mu.Lock()
 	defer s.desk.mu.Unlock()
 	return len(s.desk.waiting)
 }
 
+const Longest = longest
+
+// OpenWide is Open, with connections that keep the search_path they find, as those do that
+// have a pooler in between.
+func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
+	cfg.Unnamed = true
+	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
+	return d, d.open(ctx, most, func(context.Context, *pgx.Conn) error { return nil })
+}
+
 // Known is how many statements the server knows of the connection that is used next.
 func (d *Database) Known(ctx context.Context) (n int, err error) {
 	err = d.pool.QueryRow(ctx, `SELECT count(*) FROM pg_prepared_statements`).Scan(&n)
 	return n, err
+}
+
+// Flush has the server count what the connections have touched: one of each pool.
+func (d *Database) Flush(ctx context.Context) error {
+	const flush = `SELECT pg_stat_force_next_flush()`
+	_, err := d.pool.Exec(ctx, flush)
+	_, other := d.readers.Exec(ctx, flush)
+	return errors.Join(err, other)
 }
 
 // NewID is how intents are named.

@@ -48,9 +48,9 @@ func TestCommits(t *testing.T) {
 	node := chaintest.New(chaintest.Config{Depth: 2, BlockGas: 700 * 21_000})
 	from := node.Account("sender", 1<<60)
 	line := &counted{Chain: node.Line()}
-	run(t, s.conn, `CREATE TABLE passed (xid xid8 PRIMARY KEY)`)
+	run(t, s.conn, `CREATE TABLE public.passed (xid xid8 PRIMARY KEY)`)
 	run(t, s.conn, `CREATE OR REPLACE FUNCTION conch.fence(scope text, epoch bigint, term uuid) RETURNS void LANGUAGE sql AS
-		'INSERT INTO passed VALUES (pg_current_xact_id())'`)
+		'INSERT INTO public.passed VALUES (pg_current_xact_id())'`)
 	if _, err := s.conn.Exec(t.Context(), `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator)
 		SELECT gen_random_uuid(), 'evm:1', $1, $2, 1, '', 21000, 'test' FROM generate_series(1, $3)`,
 		[]byte(from), []byte(chaintest.Address("somebody")), many); err != nil {
@@ -116,7 +116,7 @@ func TestLongHistory(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		rows = 1_000_000
 	}
-	s, pool := openShelf(t).narrow()
+	s, d := openShelf(t).narrow()
 	index := uint64(2_000_000)
 	life := func() {
 		in := s.accept(fmt.Sprint(index))
@@ -140,10 +140,9 @@ func TestLongHistory(t *testing.T) {
 	}
 	touched := func() (pages, scans int) {
 		look := func() (pages, scans int) {
-			// Of both: what the other one inserted would else be counted when its second is up.
-			const flush = `SELECT pg_stat_force_next_flush()`
-			_, err := pool.Exec(t.Context(), flush)
-			_, other := s.conn.Exec(t.Context(), flush)
+			// Of all: what another one inserted would else be counted when its second is up.
+			err := d.Flush(t.Context())
+			_, other := s.conn.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
 			if err := errors.Join(err, other); err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func TestTheMiddleOfATerm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, pool := openShelf(t).narrow()
+			s, d := openShelf(t).narrow()
 			var all pending.Batch
 			for i := range uint64(many) {
 				all.New = append(all.New, pending.Slot{Index: i, Attempts: []pending.Attempt{
@@ -62,7 +62,7 @@ func TestTheMiddleOfATerm(t *testing.T) {
 				run(t, s.conn, c.then)
 			}
 			found := func() (n int) {
-				_, err := pool.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
+				err := d.Flush(t.Context())
 				_, other := s.conn.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
 				counted := s.conn.QueryRow(t.Context(), `SELECT (idx_tup_fetch + seq_tup_read)::int FROM pg_stat_user_tables
 					WHERE relname = 'pending_transactions'`).Scan(&n)

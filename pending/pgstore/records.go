@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -27,7 +29,10 @@ func records(where string, last int) string {
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
        i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed`
 
-func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
+func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordBefore(row) }
+
+// scanRecordBefore reads a record's columns, and what stands after them.
+func scanRecordBefore(row pgx.CollectableRow, after ...any) (r pending.Record, err error) {
 	var id pgtype.UUID
 	var from, to, data, hash, block []byte
 	var value pgtype.Numeric
@@ -38,8 +43,10 @@ func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
 	var seq int64
 	var state *string
 	var failed *bool
-	err = row.Scan(&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
-		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed, &seq)
+	err = row.Scan(append([]any{
+		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
+		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed, &seq,
+	}, after...)...)
 	if err != nil {
 		return r, err
 	}
@@ -64,7 +71,7 @@ func scanRecord(row pgx.CollectableRow) (r pending.Record, err error) {
 
 // Get returns one intent and what became of it, as last stored. Any node may ask.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
-	rows, err := s.pool.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
+	rows, err := s.db.readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
 		return pending.Record{}, err
 	}
@@ -75,21 +82,35 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 	return r, err
 }
 
-// List returns the newest intents that the filter takes, newest first.
+// List returns the newest intents that the filter takes, newest first. A filter that takes
+// few may have all of them looked through, so only so many lists are read at once.
 func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, error) {
-	rows, err := s.pool.Query(ctx, records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
-		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5),
-		s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most)
+	select {
+	case s.db.lists <- struct{}{}:
+		defer func() { <-s.db.lists }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	rows, err := s.db.readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, scanRecord)
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
+		var bytes int64
+		return scanRecordBefore(row, &bytes)
+	})
 }
+
+var listRecords = `SELECT * FROM (
+	SELECT r.*, sum(octet_length(r.data)) OVER (ORDER BY r.seq DESC) AS bytes FROM (` +
+	records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
+		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
+	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
 
 // Counts says how many transactions of each account are not final, and in which
 // state; intents that wait are counted no further than to a thousand.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
-	rows, err := s.pool.Query(ctx, `
+	rows, err := s.db.readers.Query(ctx, `
 		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
 		UNION ALL
 		SELECT account, 'queued', count(*) FROM (SELECT account FROM conch.intents
@@ -111,10 +132,15 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 // cancelled at once; for another the leader tries to fill its slot, which may be too late. One that has
 // ended stays as it is, also if the chain takes back how.
 func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
-	tag, err := s.pool.Exec(ctx, `
+	var found int64
+	var write pgx.Batch
+	write.Queue(pg.Durable)
+	// Also where it changes nothing: the commit waits for an earlier one that was not confirmed.
+	write.Queue(`
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
-		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain)
-	if err == nil && tag.RowsAffected() == 0 {
+		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
+	err := s.commit(ctx, &write)
+	if err == nil && found == 0 {
 		_, err = s.Get(ctx, id) // too late, or never heard of
 	}
 	return err

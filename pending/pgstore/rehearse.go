@@ -90,7 +90,7 @@ func play(ctx context.Context, conn lines) error {
 	var id pending.ID
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
 	account := chain.Account("rehearsal " + string(id[:]))
-	s := &Store{cfg: Config{Chain: "conch: a rehearsal"}, pool: conn}
+	s := &Store{cfg: config{Chain: "conch: a rehearsal"}, pool: conn}
 	_, load := s.Load(ctx, account, 0)
 	_, _, queue := s.Queue(ctx, account, 1)
 	_, _, waiting := s.Waiting(ctx, account)
@@ -110,6 +110,10 @@ func play(ctx context.Context, conn lines) error {
 	defer func() { _ = tx.Rollback(ctx) }()
 	// It holds locks of tables: a node that is frozen here is not to hold up everybody.
 	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '2s'`); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator) VALUES ($1, $2, $3, '', 0, '', 0, '')`,
+		uuid(&id), s.cfg.Chain, []byte(account)); err != nil {
 		return err
 	}
 	for _, b := range []pending.Batch{

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // A rehearsal leaves nothing behind but statements that the server knows: no row, no
@@ -16,11 +15,7 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 	run(t, ears, `LISTEN pending_tx_new`)
 	run(t, ears, `LISTEN pending_tx_update`)
 	run(t, ears, `LISTEN pending_intent`)
-	d, err := pgstore.Open(t.Context(), pg.Config{URL: s.db.URL, AppName: "rehearsal"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := opened(t, pg.Config{URL: s.db.URL, AppName: "rehearsal"}, 1)
 	for range 2 { // the second time nothing has to be done
 		if err := d.Rehearse(t.Context()); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// OpenError says that Down was refused.
+// OpenError says that the tables stay.
 type OpenError struct {
 	Open    int // transactions that are not final
 	Waiting int // intents that are accepted and have no transaction yet
@@ -73,28 +73,36 @@ func (e *OpenError) Error() string {
 // and may refuse.
 type Guard func(context.Context, pgx.Tx) error
 
-// Down takes the tables away, and with them the idempotency keys, unless something
+// Removal takes the tables away, and with them the idempotency keys, unless something
 // is under way: a key that is used again after it means a new intent. The guard,
 // which may be nil, has to agree too.
-func Down(ctx context.Context, conn *pgx.Conn, guard Guard, progress func(string)) error {
-	return migrate.Down(ctx, conn, Migrations(), 0, func(ctx context.Context, tx pgx.Tx) error {
+func Removal(guard Guard, progress func(string)) migrate.Removal {
+	return migrate.Removal{Set: Migrations(), Progress: progress, Guard: func(ctx context.Context, tx pgx.Tx) error {
 		if guard != nil {
 			if err := guard(ctx, tx); err != nil {
 				return err
 			}
 		}
 		return refuseOpen(ctx, tx)
-	}, progress)
+	}}
 }
 
 func refuseOpen(ctx context.Context, tx pgx.Tx) error {
+	// Before the locks too: whoever sends or accepts waits behind whoever waits for those.
+	if err := countOpen(ctx, tx); err != nil {
+		return err
+	}
 	// In the order in which a write of the leader takes them.
 	_, err := tx.Exec(ctx, `LOCK TABLE conch.pending_accounts, conch.pending_transactions, conch.intents IN ACCESS EXCLUSIVE MODE`)
 	if err != nil {
 		return err
 	}
+	return countOpen(ctx, tx)
+}
+
+func countOpen(ctx context.Context, tx pgx.Tx) error {
 	var e OpenError
-	err = tx.QueryRow(ctx, `
+	err := tx.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM conch.pending_transactions WHERE NOT final),
 		       (SELECT count(*) FROM conch.intents WHERE waits)`).Scan(&e.Open, &e.Waiting)
 	if err == nil && e != (OpenError{}) {

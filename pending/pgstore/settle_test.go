@@ -5,14 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
-	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // A write that the server is carrying out is waited for: it is in the rows that are
@@ -20,12 +17,7 @@ import (
 func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	pool, err := pgxpool.New(t.Context(), db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	store := opened(t, db.Config(), 4).Store("evm:1", "test")
 	conn, watch := db.Connect(t), db.Connect(t)
 	const claim = `SELECT conch.pending_claim('evm:1', $1, 's', 2, $2)`
 	if _, err := conn.Exec(t.Context(), claim, []byte(pendingtest.Account), 6); err != nil {

@@ -7,36 +7,29 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
-// Config is where and for which chain.
-type Config struct {
-	Pool    *pgxpool.Pool // its owner closes it
-	Chain   string        // as in chain.Description.ID
-	Creator string        // whoever accepts intents here
-}
+type config struct{ Chain, Creator string }
 
 // Store keeps one chain's pending transactions. It is safe for concurrent use.
 type Store struct {
-	cfg  Config
-	pool lines
+	db   *Database
+	cfg  config
+	pool lines // what a leader reads over
 	desk desk
 }
 
 var _ pending.Store = (*Store)(nil)
 
-// New returns a store over a pool.
-func New(cfg Config) *Store { return &Store{cfg: cfg, pool: cfg.Pool} }
-
 // ErrTaken says that the account is sent from under another scope.
 var ErrTaken = errors.New("the account belongs to another scope")
 
 // stale gives the refusals of the database their names.
-func (c Config) stale(err error) error {
+func (c config) stale(err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {
 		return err
@@ -50,8 +43,21 @@ func (c Config) stale(err error) error {
 		}
 	case "CN002":
 		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
+	case "CN004":
+		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 	}
 	return err
+}
+
+// commit sends a batch that begins with pg.Durable: one round trip, one transaction. After
+// a warning of the server nobody knows whether it has happened, as without an answer.
+func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
+	conn, err := s.db.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return pg.Confirmed(conn.Conn(), func() error { return conn.SendBatch(ctx, batch).Close() })
 }
 
 // Queue implements pending.Store.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
@@ -30,24 +30,33 @@ const standIn = `
 	END $$`
 
 func TestMain(m *testing.M) {
-	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
-		if err := pgstore.Up(ctx, conn, nil); err != nil {
-			return err
-		}
-		_, err := conn.Exec(ctx, standIn)
-		return err
-	})
+	pgtest.Template(made)
 	pgtest.Main(m)
+}
+
+// made makes the tables in a database.
+func made(ctx context.Context, conn *pgx.Conn) error {
+	if err := pgstore.Up(ctx, conn, nil); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, standIn)
+	return err
 }
 
 func open(t *testing.T) *pgstore.Store {
 	t.Helper()
-	pool, err := pgxpool.New(t.Context(), pgtest.New(t).URL)
+	return opened(t, pgtest.New(t).Config(), 4).Store("evm:1", "test")
+}
+
+// opened is a database that is closed when the test ends.
+func opened(t *testing.T, cfg pg.Config, most int) *pgstore.Database {
+	t.Helper()
+	d, err := pgstore.Open(t.Context(), cfg, most)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
-	return pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	t.Cleanup(d.Close)
+	return d
 }
 
 func TestStore(t *testing.T) {
@@ -78,11 +87,7 @@ func TestTwoScopes(t *testing.T) {
 // have been missed.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	db, err := pgstore.Open(t.Context(), pgtest.New(t).Config(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := opened(t, pgtest.New(t).Config(), 2)
 	if err := db.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +125,7 @@ func wait[T any](t *testing.T, from <-chan T) (v T) {
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	pool, err := pgxpool.New(t.Context(), db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	store := opened(t, db.Config(), 4).Store("evm:1", "test")
 	ear := db.Connect(t)
 	if _, err := ear.Exec(t.Context(), `LISTEN pending_tx_new; LISTEN pending_tx_update`); err != nil {
 		t.Fatal(err)
@@ -174,12 +174,8 @@ func TestNotifications(t *testing.T) {
 // the new history, and not with a gap that is closed before that.
 func TestAGapInAnotherHistory(t *testing.T) {
 	t.Parallel()
-	pool, err := pgxpool.New(t.Context(), pgtest.New(t).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	store := pgstore.New(pgstore.Config{Pool: pool, Chain: "evm:1", Creator: "test"})
+	db := pgtest.New(t)
+	store := opened(t, db.Config(), 4).Store("evm:1", "test")
 	token := fence.Token{Scope: "s", Epoch: 2}
 	signed := func(index uint64, id *pending.ID) pending.Batch {
 		return pending.Batch{Account: pendingtest.Account, New: []pending.Slot{{Index: index, Intent: id, Attempts: []pending.Attempt{
@@ -193,9 +189,7 @@ func TestAGapInAnotherHistory(t *testing.T) {
 	if err := store.Write(t.Context(), token, pending.Batch{Account: pendingtest.Account}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), `UPDATE conch.pending_accounts SET timeline = timeline + 1`); err != nil {
-		t.Fatal(err)
-	}
+	run(t, db.Connect(t), `UPDATE conch.pending_accounts SET timeline = timeline + 1`)
 	for _, step := range []struct {
 		write pending.Batch
 		want  bool

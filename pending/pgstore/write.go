@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -19,11 +20,11 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	var batch pgx.Batch
 	s.queue(&batch, t, b)
 	queueFence(&batch, t)
-	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+	return s.cfg.stale(s.commit(ctx, &batch))
 }
 
 func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
-	batch.Queue(byIndex)
+	batch.Queue(pg.Durable + byIndex)
 	s.queueAccount(batch, t, b.Account, b.Number)
 	s.queueSlots(batch, t, b)
 	s.queueAttempts(batch, b)
@@ -41,7 +42,7 @@ func queueFence(batch *pgx.Batch, t fence.Token) {
 // account in every row of a batch and not as a constant, since of a table that was never
 // analyzed the planner believes that an account has one row, and would then compare all
 // of the account's with all of the batch.
-const byIndex = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
 // queueAccount claims the account for the token's scope. That rows may have been lost
@@ -54,11 +55,12 @@ func (s *Store) queueAccount(batch *pgx.Batch, t fence.Token, account chain.Acco
 // the row of its account, and whatever comes after it is refused.
 func (s *Store) Settle(ctx context.Context, t fence.Token, account chain.Account, number uint64) error {
 	var batch pgx.Batch
+	batch.Queue(pg.Durable)
 	s.queueAccount(&batch, t, account, number)
 	batch.Queue(`UPDATE conch.pending_accounts SET epoch = $3, write = $4 WHERE chain = $1 AND account = $2`,
 		s.cfg.Chain, []byte(account), t.Epoch, int64(number))
 	queueFence(&batch, t)
-	return s.cfg.stale(s.pool.SendBatch(ctx, &batch).Close())
+	return s.cfg.stale(s.commit(ctx, &batch))
 }
 
 func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
@@ -79,14 +81,18 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3
 		  FROM unnest($4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[]) AS n(nonce, intent, hash, since) ORDER BY n.nonce`,
 		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
-	// One that was cancelled since it was read gets a fate that is none: the whole batch
-	// fails, for the nonces have to follow one another.
-	batch.Queue(`
-		UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
-		  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent`, nonces, intents)
-	if !slices.ContainsFunc(b.New, func(one pending.Slot) bool { return one.Intent != nil }) {
+	intended := len(slices.DeleteFunc(slices.Clone(intents), func(id pgtype.UUID) bool { return !id.Valid }))
+	if intended == 0 {
 		return // a gap was closed, which says nothing of what else was lost
 	}
+	// One that was cancelled since it was read gets a fate that is none: the whole batch
+	// fails, for the nonces have to follow one another. And it may be in the archive by now.
+	batch.Queue(`
+		WITH given AS (
+			UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
+			  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent
+			RETURNING i.id)
+		SELECT conch.pending_given((SELECT count(*) FROM given), $3)`, nonces, intents, int64(intended))
 	batch.Queue(`
 		UPDATE conch.pending_accounts SET system_id = (conch.pending_history()).system_id, timeline = (conch.pending_history()).timeline
 		 WHERE chain = $1 AND account = $2
@@ -152,6 +158,8 @@ func words(why string) string {
 // queueChanges stores what became of slots, and of their intents where that is decided,
 // unless a later write of this leader, or one of a later leader, has said so already. The
 // intent is the one from before: what is done again has none in its old slot afterwards.
+// Why the chain does not take a call is kept as soon as it is known: the leader that has
+// heard it may not be the one that sees the slot filled for good.
 // The CASE hides from the planner that hardly a row is of an earlier term (and the one of
 // queueAttempts, that hardly one is in no block): it would read these first, and for each
 // that there is all the same compare the whole batch.
@@ -161,7 +169,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	}
 	var nonces, numbers []int64
 	var hashes, blocks [][]byte
-	var states, fates []string
+	var states, fates, whys []string
 	var failed []bool
 	for _, c := range b.Changes {
 		nonces = append(nonces, int64(c.Index))
@@ -170,6 +178,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		numbers = append(numbers, int64(c.Block.Number))
 		fates = append(fates, c.Intent.String())
 		failed = append(failed, c.Failed)
+		whys = append(whys, words(c.Why))
 		var block []byte
 		if c.Block.Hash != "" {
 			block = []byte(c.Block.Hash)
@@ -183,18 +192,21 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
 			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $10, write = $11
 			  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*, was.intent, was.final
-			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[])
-			               AS c(nonce, hash, state, block, number, failed, fate),
+			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[], $12::text[])
+			               AS c(nonce, hash, state, block, number, failed, fate, why),
 			               LATERAL (SELECT intent, final FROM conch.pending_transactions
 			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce
 			   AND CASE WHEN (t.epoch, t.write) < ($10, $11) THEN true ELSE false END
-			RETURNING c.nonce, c.fate, c.intent, c.final)
+			RETURNING c.nonce, c.fate, c.intent, c.final, c.why)
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
-		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END
-		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND i.fate <> m.fate AND (m.fate <> 'open' OR m.final)`,
-		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number))
+		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END,
+		       why = CASE WHEN m.fate NOT IN ('open', 'rejected') THEN '' WHEN m.why <> '' THEN m.why
+		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $13 ELSE i.why END
+		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce
+		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`,
+		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number), whys, pending.NoWords)
 }
 
 func uuid(id *pending.ID) pgtype.UUID {

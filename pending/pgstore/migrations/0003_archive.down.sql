@@ -7,6 +7,6 @@ SELECT chain, account, nonce, intent, hash, watched, state, block_hash, block_nu
   FROM conch.archived_transactions;
 INSERT INTO conch.pending_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at)
 SELECT chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at FROM conch.archived_attempts;
-DROP FUNCTION conch.pending_archive(text, bytea, interval, int);
+DROP FUNCTION conch.pending_archive(text, bytea, interval, int), conch.pending_given(bigint, bigint);
 DROP TABLE conch.archived_intents, conch.archived_transactions, conch.archived_attempts;
 ALTER TABLE conch.intents DROP COLUMN slotless;

@@ -16,22 +16,34 @@ CREATE INDEX intents_slotless ON conch.intents (chain, account, seq) WHERE slotl
 -- that ended without one, if they are older than that: at most so many of each. The
 -- newest transaction stays, since the next nonce is counted from it. Nobody can accept
 -- an intent meanwhile, who might find its key neither here nor there.
+--
+-- For that it locks the table: only if there is something to move, which it looks for
+-- before, and again once nothing changes any more. Who waits for a table has all others
+-- wait behind, and has a running vacuum cancelled after deadlock_timeout: it gives up before.
 CREATE FUNCTION conch.pending_archive(chain text, account bytea, older interval, most int) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms'
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     cutoff timestamptz := clock_timestamp() - older;
     nonces bigint[];
     ids    uuid[];
 BEGIN
-    LOCK TABLE conch.intents IN SHARE ROW EXCLUSIVE MODE;
-    SELECT coalesce(array_agg(o.nonce), '{}'), coalesce(array_agg(o.intent) FILTER (WHERE o.intent IS NOT NULL), '{}') INTO nonces, ids
-      FROM (SELECT t.nonce, t.intent, t.updated_at FROM conch.pending_transactions t
-             WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.final
-               AND t.nonce < (SELECT max(nonce) FROM conch.pending_transactions x WHERE x.chain = pending_archive.chain AND x.account = pending_archive.account)
-             ORDER BY t.nonce LIMIT most) o WHERE o.updated_at < cutoff;
-    ids := ids || ARRAY(SELECT i.id FROM (SELECT s.id, s.created_at FROM conch.intents s
-             WHERE s.chain = pending_archive.chain AND s.account = pending_archive.account AND s.slotless
-             ORDER BY s.seq LIMIT most) i WHERE i.created_at < cutoff);
+    FOR look IN 1..2 LOOP
+        SELECT coalesce(array_agg(o.nonce), '{}'), coalesce(array_agg(o.intent) FILTER (WHERE o.intent IS NOT NULL), '{}') INTO nonces, ids
+          FROM (SELECT t.nonce, t.intent, t.updated_at FROM conch.pending_transactions t
+                 WHERE t.chain = pending_archive.chain AND t.account = pending_archive.account AND t.final
+                   AND t.nonce < (SELECT max(nonce) FROM conch.pending_transactions x WHERE x.chain = pending_archive.chain AND x.account = pending_archive.account)
+                 ORDER BY t.nonce LIMIT most) o WHERE o.updated_at < cutoff;
+        ids := ids || ARRAY(SELECT i.id FROM (SELECT s.id, s.created_at FROM conch.intents s
+                 WHERE s.chain = pending_archive.chain AND s.account = pending_archive.account AND s.slotless
+                 ORDER BY s.seq LIMIT most) i WHERE i.created_at < cutoff);
+        IF cardinality(nonces) + cardinality(ids) = 0 THEN
+            RETURN 0;
+        END IF;
+        IF look = 1 THEN
+            LOCK TABLE conch.intents IN SHARE ROW EXCLUSIVE MODE;
+        END IF;
+    END LOOP;
     WITH gone AS (DELETE FROM conch.pending_attempts a
          WHERE a.chain = pending_archive.chain AND a.account = pending_archive.account AND a.nonce = ANY (nonces) RETURNING a.*)
     INSERT INTO conch.archived_attempts (chain, account, nonce, n, hash, signed, fee_max, fee_tip, gas, filler, created_at)
@@ -46,3 +58,14 @@ BEGIN
     RETURN greatest(cardinality(nonces), cardinality(ids));
 END $$;
 REVOKE ALL ON FUNCTION conch.pending_archive(text, bytea, interval, int) FROM PUBLIC;
+
+-- given refuses slots for intents that are not here any more: a cancelled one may have
+-- been moved since a leader read it, and what is moved no update finds.
+CREATE FUNCTION conch.pending_given(given bigint, wanted bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF given <> wanted THEN
+        RAISE EXCEPTION USING ERRCODE = 'CN004',
+            MESSAGE = format('%s of %s intents that were to get a slot are in the archive, or nowhere', wanted - given, wanted);
+    END IF;
+END $$;

@@ -1,0 +1,189 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// liar is a chain that says something else of the blocks that it is asked for by one name,
+// for as long as it lies.
+type liar struct {
+	mu    sync.Mutex
+	lies  bool
+	about string // the name, as it is asked for
+	says  any
+}
+
+const height = 20
+
+func (l *liar) say(method string, params []json.RawMessage) any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch method {
+	case "eth_getHeaderByNumber": // which is for those who give headers alone
+		return healthy(method, params)
+	case "eth_getBlockByNumber", "eth_getBlockByHash":
+		var name string
+		_ = json.Unmarshal(params[0], &name)
+		if l.lies && name == l.about {
+			return l.says
+		}
+		return tall(name)
+	case "eth_blockNumber":
+		return hexutil.Uint64(height)
+	case "eth_getTransactionCount":
+		if string(params[1]) == `"finalized"` { // so that the block is asked for
+			return errors.New("no state by that name")
+		}
+		return "0x1"
+	case "eth_getTransactionByHash":
+		return map[string]any{"hash": counted, "from": sender, "blockHash": tall("0x9")["hash"], "blockNumber": "0x9"}
+	case "eth_getTransactionReceipt":
+		return map[string]any{"transactionHash": counted, "from": sender, "blockHash": tall("0x9")["hash"], "status": "0x1"}
+	case "eth_getBlockReceipts":
+		return []any{map[string]any{"transactionHash": counted, "from": sender, "status": "0x1"}}
+	}
+	return healthy(method, params)
+}
+
+// tall is the block of that name, on a chain of some height. It has one transaction of
+// the sender's, the account's first.
+func tall(name string) map[string]any {
+	n := uint64(height)
+	if raw, err := hexutil.Decode(name); err == nil && len(raw) == 32 {
+		n = new(big.Int).SetBytes(raw).Uint64() - 1
+	} else if number, err := hexutil.DecodeUint64(name); err == nil && number <= height {
+		n = number
+	}
+	b := block(n, head{height: height})
+	b["transactions"] = []any{map[string]any{"hash": counted, "from": sender, "nonce": "0x0"}}
+	return b
+}
+
+// T11: null and nonsense where a block is asked for say nothing: neither that a block has
+// no gas, nor that a transaction has left the chain, nor that a block is empty.
+func TestWhatIsNoBlockSaysNothing(t *testing.T) {
+	t.Parallel()
+	without := func(name string, fields ...string) map[string]any {
+		b := maps.Clone(tall(name))
+		for _, field := range fields {
+			delete(b, field)
+		}
+		return b
+	}
+	a, at9 := chain.Account(sender), chain.Hash(tall("0x9")["hash"].(hexutil.Bytes))
+	heads := func(c *evm.Chain) (any, error) {
+		for turn, err := range c.Heads(t.Context(), chain.Block{}) {
+			return turn, err
+		}
+		return nil, nil
+	}
+	for name, c := range map[string]struct {
+		about string
+		says  []any
+		ask   func(*evm.Chain) (any, error)
+		fresh bool // what is known of the endpoint is asked for anew
+	}{
+		"the limits of the chain": {"latest", []any{nil, map[string]any{}, without("latest", "hash"), without("latest", "gasLimit")},
+			func(c *evm.Chain) (any, error) { return c.Describe(t.Context()) }, true},
+		"a head": {"latest", []any{nil, map[string]any{}, without("latest", "hash"), without("latest", "parentHash"), without("latest", "number")},
+			heads, false},
+		"the final count": {"finalized", []any{map[string]any{}, without("finalized", "hash"), without("finalized", "number")},
+			func(c *evm.Chain) (any, error) { return c.Next(t.Context(), a, chain.Final) }, false},
+		"the block of a transaction": {"0x9", []any{nil, map[string]any{}, without("0x9", "hash"), tall("0x8")},
+			func(c *evm.Chain) (any, error) { return c.Probe(t.Context(), []chain.Hash{chain.Hash(counted)}) }, false},
+		"who used a slot": {"0x0", []any{nil, map[string]any{}, without("0x0", "transactions"), tall("0x8")},
+			func(c *evm.Chain) (any, error) { in, b, err := c.Find(t.Context(), a, 0, 0); return []any{in, b}, err }, false},
+		"what is in a block": {hexutil.Encode([]byte(at9)), []any{map[string]any{}, without("0x9", "hash"), without("0x9", "transactions"), tall("0x8")},
+			func(c *evm.Chain) (any, error) {
+				return c.Inclusions(t.Context(), chain.Block{Number: 9, Hash: at9}, []chain.Account{a})
+			}, false},
+	} {
+		for i, says := range c.says {
+			t.Run(fmt.Sprint(name, " ", i), func(t *testing.T) {
+				t.Parallel()
+				l := &liar{about: c.about, says: says, lies: c.fresh}
+				driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say)})
+				if !c.fresh {
+					if _, err := driver.Describe(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					l.lie(true)
+				}
+				got, err := c.ask(driver)
+				if !errors.Is(err, chain.ErrUnreachable) && !errors.Is(err, chain.ErrAnswer) {
+					t.Errorf("of %v it concludes %+v, %v", says, got, err)
+				}
+				l.lie(false)
+				if got, err := c.ask(driver); err != nil {
+					t.Errorf("with its true answer: %+v, %v", got, err)
+				}
+			})
+		}
+	}
+}
+
+func (l *liar) lie(yes bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lies = yes
+}
+
+// Null for the latest block, once, is what a node says that has just started; with a limit
+// of no gas in a block every call would be one that the chain never takes.
+func TestANullHeadRejectsNothing(t *testing.T) {
+	t.Parallel()
+	own := evm.Hold(newKey(t))
+	l := &liar{about: "latest", lies: true}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say), Signers: []evm.Signer{own}})
+	drafts := []chain.Draft{{Account: own.Account(), Call: chain.Call{To: []byte(own.Account()), Gas: 50_000}}}
+	if all, err := c.Prepare(t.Context(), drafts); !errors.Is(err, chain.ErrUnreachable) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	l.lie(false)
+	if all, err := c.Prepare(t.Context(), drafts); err != nil || all[0].Err != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A transaction of ours without a nonce would be taken for the account's first.
+func TestATransactionWithoutANonce(t *testing.T) {
+	t.Parallel()
+	says := tall("0x9")
+	says["transactions"] = []any{map[string]any{"hash": counted, "from": sender}}
+	at := chain.Hash(says["hash"].(hexutil.Bytes))
+	l := &liar{about: hexutil.Encode([]byte(at)), says: says, lies: true}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say)})
+	_, err := c.Inclusions(t.Context(), chain.Block{Number: 9, Hash: at}, []chain.Account{chain.Account(sender)})
+	wraps(t, err, chain.ErrAnswer)
+}
+
+// A block without its list of transactions is not one that has none, also where as many
+// receipts are given.
+func TestABlockWithoutAList(t *testing.T) {
+	t.Parallel()
+	n := &full{asked: map[string]int{}}
+	driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say)})
+	hash := named(1)
+	send(t, driver, []chain.Signed{{Account: chain.Account(sender), Hash: chain.Hash(hash[:]), Bytes: hash[:]}, {Hash: "another", Bytes: []byte("another")}}, chain.Accepted)
+	n.block(1, 1)
+	ours, err := driver.Inclusions(t.Context(), chain.Block{Hash: "b"}, []chain.Account{chain.Account(sender)})
+	if err != nil || len(ours) != 1 {
+		t.Fatal(ours, err)
+	}
+	n.hashes, n.receipts = nil, []any{errors.New("the method does not exist")}
+	ours, err = driver.Inclusions(t.Context(), chain.Block{Hash: "c"}, []chain.Account{chain.Account(sender)})
+	if !errors.Is(err, chain.ErrAnswer) || n.asked["debug_getRawReceipts"] != 1 {
+		t.Errorf("%+v, %v, and asked %v", ours, err, n.asked)
+	}
+}

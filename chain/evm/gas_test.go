@@ -1,0 +1,111 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// picky is a node that executes all calls but those with data, of which it says something.
+type picky struct {
+	says    any // of a call with data,
+	once    any // or the first time,
+	others  any // of a call without: what it spends, unless something is said
+	syncing any
+	asked   int
+}
+
+func (n *picky) say(method string, params []json.RawMessage) any {
+	switch {
+	case method == "eth_syncing" && n.syncing != nil:
+		return n.syncing
+	case method == "eth_estimateGas" && strings.Contains(string(params[0]), "input"):
+		if n.asked++; n.asked == 1 && n.once != nil {
+			return n.once
+		}
+		return n.says
+	case method == "eth_estimateGas" && n.others != nil:
+		return n.others
+	case method == "eth_estimateGas":
+		return "0x5208"
+	}
+	return healthy(method, params)
+}
+
+// A filler may spend what it spends, whatever the call that it stands for was given; that
+// the node can not say what it spends is no matter, as long as it says something.
+func TestAFillerHasItsOwnGas(t *testing.T) {
+	t.Parallel()
+	own := evm.Hold(newKey(t))
+	for name, c := range map[string]struct {
+		says any
+		gas  uint64
+		want error
+	}{
+		"a transfer":                   {"0x5208", 21_000, nil},
+		"one that is cheaper":          {"0x2ee0", 21_000, nil},
+		"one that costs more":          {hexutil.Uint64(100_000), 120_000, nil},
+		"more than a block has":        {hexutil.Uint64(1 << 40), 30_000_000, nil},
+		"an account that reverts":      {fault{3, "execution reverted"}, 21_000, nil},
+		"a client that estimates none": {errors.New("the method eth_estimateGas does not exist"), 21_000, nil},
+		"too many requests":            {errors.New("too many requests"), 0, chain.ErrAnswer},
+		"no answer":                    {errHush, 0, chain.ErrUnreachable},
+	} {
+		for _, call := range []uint64{0, 1, 21_000, 1 << 50} {
+			t.Run(fmt.Sprint(name, " ", call), func(t *testing.T) {
+				t.Parallel()
+				node := picky{others: c.says}
+				driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, node.say), Signers: []evm.Signer{own}})
+				all, err := driver.Prepare(t.Context(), []chain.Draft{{Account: own.Account(), Filler: true, Call: chain.Call{Gas: call}}})
+				if err == nil {
+					err = all[0].Err
+				}
+				if !errors.Is(err, c.want) || err == nil && all[0].Gas != c.gas {
+					t.Errorf("%+v, %v, want %d gas, %v", all, err, c.gas, c.want)
+				}
+			})
+		}
+	}
+}
+
+// What nobody ever takes is refused before it has a nonce; what an earlier attempt had is
+// enough for the next.
+func TestLeastGas(t *testing.T) {
+	t.Parallel()
+	own := evm.Hold(newKey(t))
+	driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, new(picky).say), Signers: []evm.Signer{own}})
+	to := make([]byte, 20)
+	for name, c := range map[string]struct {
+		call  chain.Call
+		least uint64
+	}{
+		"a transfer":   {chain.Call{To: to}, 21_000},
+		"with data":    {chain.Call{To: to, Data: []byte{0, 1, 0, 2, 3}}, 21_000 + 2*4 + 3*16},
+		"a contract":   {chain.Call{Data: []byte{0xfe}}, 53_000 + 16},
+		"an empty one": {chain.Call{}, 53_000},
+	} {
+		if got := evm.LeastGas(c.call); got != c.least {
+			t.Errorf("%s: %d, want %d", name, got, c.least)
+		}
+		for gas, want := range map[uint64]error{c.least: nil, c.least - 1: chain.ErrCall, 1: chain.ErrCall} {
+			d := chain.Draft{Account: own.Account(), Call: c.call}
+			d.Call.Gas = gas
+			raised := d
+			all, err := driver.Prepare(t.Context(), []chain.Draft{d})
+			if err != nil || !errors.Is(all[0].Err, want) || want == nil && all[0].Err != nil {
+				t.Errorf("%s, %d gas: %+v, %v, want %v", name, gas, all, err, want)
+			}
+			raised.Above = chain.Fee{Max: gwei(1), Tip: gwei(1)}
+			if all, err = driver.Prepare(t.Context(), []chain.Draft{raised}); err != nil || all[0].Err != nil || all[0].Gas != gas {
+				t.Errorf("%s, raised with %d gas: %+v, %v", name, gas, all, err)
+			}
+		}
+	}
+}

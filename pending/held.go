@@ -1,0 +1,63 @@
+package pending
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// heldError is why an intent is not signed for now, and nothing that waits behind it. It
+// names the intent: somebody may want to cancel it.
+type heldError struct {
+	intent ID
+	why    error
+}
+
+func (e *heldError) Error() string {
+	id := e.intent
+	return fmt.Sprintf("transaction %x-%x-%x-%x-%x: %v", id[:4], id[4:6], id[6:8], id[8:10], id[10:], e.why)
+}
+
+func (e *heldError) Unwrap() error { return e.why }
+
+// bearable is how often a node may refuse an intent in words that nobody knows, and take
+// another call at the same moment, before the intent is rejected in those words. It is
+// asked once a block, or where none comes every Patience: for most of a minute, by
+// default, on a chain that is no faster than that.
+const bearable = 20
+
+// doubtful is the intent that was refused like that last, and how often.
+type doubtful struct {
+	intent ID
+	times  int
+}
+
+// hopeless counts that. No answer, and one about the node or about who asks, does not
+// count: of these the intent can not be to blame.
+func (l *loop) hopeless(intent ID, why error) bool {
+	if !errors.Is(why, chain.ErrUnclear) {
+		return false
+	}
+	if l.doubtful.intent != intent {
+		l.doubtful = doubtful{intent: intent}
+	}
+	l.doubtful.times++
+	return l.doubtful.times >= bearable
+}
+
+// unclear says which intent is refused like that, for as long as the others wait for it.
+func (m *Machine) unclear(why error) {
+	var of ID
+	if at, is := errors.AsType[*heldError](why); is && errors.Is(why, chain.ErrUnclear) {
+		of = at.intent
+	}
+	for a, raised := range m.alarms { // one at most: the last one's
+		if raised && a.Cause == Unclear && a.Intent != of {
+			m.alarm(a, false)
+		}
+	}
+	if of != (ID{}) {
+		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: of, Why: why.Error()}, true)
+	}
+}

@@ -1,0 +1,111 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// choosy is a chain that says of some calls why it takes them not.
+type choosy struct {
+	chain.Chain
+	refuses map[string]error
+}
+
+func (c choosy) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	signed := make([]chain.Prepared, len(drafts))
+	for i, d := range drafts {
+		signed[i].Signed = chain.Signed{Account: d.Account, Index: d.Index, Hash: chain.Hash(fmt.Sprint(d.Index)), Bytes: []byte("x")}
+		signed[i].Err = c.refuses[string(d.Call.Data)]
+	}
+	return signed, nil
+}
+
+// T18: an intent that a node refuses again and again, in words that nobody knows and
+// while it takes others, is rejected in these words, and what waits behind it goes on.
+// What says nothing of the intent never has it rejected, however often it is said.
+func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		why   error
+		tries int // until it is given up; 0: never
+	}{
+		"words that nobody knows": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), bearable},
+		"a call that fails":       {fmt.Errorf("%w: reverted", chain.ErrCall), 1},
+		"the node's own trouble":  {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), 0},
+		"no answer":               {chain.ErrUnreachable, 0},
+		"no funds":                {chain.ErrFunds, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &Memory{}
+			for _, data := range []string{"good", "odd", "behind it"} {
+				if _, err := store.Accept(t.Context(), Intent{Account: "a", Call: chain.Call{Data: []byte(data)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := &loop{
+				Config: Config{Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute},
+				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
+			}
+			close(l.headed)
+			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
+			next := uint64(0)
+			for try := 1; try <= 3*bearable; try++ {
+				in, err := l.perform(t.Context(), Assign{First: next, Most: 3})
+				stored, is := in.(Stored)
+				if err != nil || !is {
+					t.Fatalf("%+v, %v", in, err)
+				}
+				next += uint64(len(stored.Slots))
+				is = errors.Is(stored.Hold, c.why)
+				if odd, err = store.Get(t.Context(), odd.ID); err != nil {
+					t.Fatal(err)
+				}
+				if odd.Fate == Rejected {
+					if try != c.tries || stored.Hold != nil || odd.Why != c.why.Error() {
+						t.Fatalf("given up at the try %d, want %d: %+v, held by %v", try, c.tries, odd, stored.Hold)
+					}
+					break
+				}
+				if !is || !strings.Contains(stored.Hold.Error(), "transaction "+id) || stored.Left != 2 {
+					t.Fatalf("try %d: held by %v, %d are left", try, stored.Hold, stored.Left)
+				}
+			}
+			if (odd.Fate == Rejected) != (c.tries > 0) {
+				t.Fatalf("%+v", odd)
+			}
+			if c.tries == 0 {
+				return
+			}
+			if _, err := l.perform(t.Context(), Assign{First: next, Most: 3}); err != nil {
+				t.Fatal(err)
+			}
+			if last := store.Records()[2]; last.Index == nil || *last.Index != 1 {
+				t.Errorf("what waited behind it: %+v", last)
+			}
+		})
+	}
+}
+
+// Each intent is borne with for as long as any other.
+func TestTheCountIsOfOneIntent(t *testing.T) {
+	t.Parallel()
+	l := &loop{}
+	for range 3 {
+		for try := 1; try < bearable; try++ {
+			if l.hopeless(ID{1}, chain.ErrUnclear) {
+				t.Fatalf("given up at the try %d", try)
+			}
+		}
+		if l.hopeless(ID{2}, chain.ErrUnclear) {
+			t.Fatal("another's tries were counted")
+		}
+	}
+}
