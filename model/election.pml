@@ -9,8 +9,8 @@
  *   node[i]     a process that campaigns: the machine, its loop and its gate.
  *   backend[i]  the server's end of node i's session: bids, heartbeats, farewells.
  *   ghost       a session that its client has left (killed, cut off, gave up) but the
- *               server has not: it keeps its lock, and what it had been sent may
- *               still be carried out. One at a time.
+ *               server has not: it keeps its lock, and a bid or a promise that it had
+ *               been sent may still be carried out. One at a time.
  *   outside     time, and whoever writes under a fence.
  *
  * TIME is a number of ticks. A tick may come between any two steps, whatever is
@@ -145,6 +145,10 @@ Ghost ghost;
 #ifdef SLIP
 bit slipped;
 #endif
+#ifdef WITNESS_HANDOFF
+byte minter; /* whose term the row is of, one more than its number; 0: nobody's yet */
+bit handed;  /* B's term began with A's promise in the row, and waited for nobody */
+#endif
 #ifdef LIVE
 bit quiet;        /* no more faults */
 byte waited;      /* ticks since */
@@ -155,7 +159,11 @@ bit led;
 #endif
 #define FAULTS (!quiet)
 #define MORE_TERMS (db.minted < TERMS || quiet && db.minted < 7)
+#ifdef NO_PAUSES /* not a rule: see whether time-moves can fail */
+#define MAY_ASK(i) true
+#else
 #define MAY_ASK(i) (!quiet || !n[i].asked)
+#endif
 #define ASKS(i) n[i].asked = 1
 #define HEARD(i) n[i].idle = 0
 #else
@@ -200,8 +208,8 @@ bit led;
 /* A witness is a state that must be reachable, or the model proves nothing. */
 #if defined(WITNESS_THIRD_TERM)
 #define witness() assert(!(n[1].tok == 3 && DOOR(1)))
-#elif defined(WITNESS_HANDOFF) /* without a wait, from a process that goes on living */
-#define witness() assert(!(n[1].tok == 2 && db.hold == LEASE(1) && DOOR(1) && n[0].q == BID))
+#elif defined(WITNESS_HANDOFF) /* A promised, B acts without a wait, and A lives on and wants it back */
+#define witness() assert(!(handed && n[1].tok == 2 && DOOR(1) && n[0].q == BID))
 #elif defined(WITNESS_ACT_OUTLIVES) /* an act of the old leader under way, a new one behind the fenced door */
 #define witness() assert(!(n[0].act > 0 && n[1].phase == LEADING && n[1].left > 0))
 #else
@@ -276,6 +284,10 @@ inline mint(i, mode) {
 	db.top = db.epoch;
 	db.minted = db.minted + 1;
 	db.term = db.minted;
+#ifdef WITNESS_HANDOFF
+	if :: i == 1 -> handed = (minter == 1 && db.released && h == 0) :: else fi;
+	minter = i + 1;
+#endif
 	db.released = 0;
 #ifdef CHANGE
 	db.fast = mode;
@@ -507,8 +519,10 @@ inline leave(i) {
 #else
 #define DRAINED(i) (n[i].act == 0)
 #endif
-#ifdef NO_RELEASED_ONLY_WHEN_ENTERED
+#if defined(NO_RELEASED_ONLY_WHEN_ENTERED)
 #define PROMISES(i) true
+#elif defined(NO_PROMISES) /* not a rule: see whether the witness of a handover needs one */
+#define PROMISES(i) false
 #else
 #define PROMISES(i) (ALONE(i))
 #endif

@@ -24,9 +24,11 @@ small  mode-change                  holds            -DCHANGE
 small  slip                         holds            -DSLIP -DTERMS=2
 small  liveness                     holds            -DLIVE -DTERMS=1
 small  time-moves                   holds            -DLIVE -DTERMS=1 -DMOVES
-small  lock-excludes                holds            -DLIE -DTWINS -DTERMS=2
+small  time-stands                  time_moves       -DLIVE -DTERMS=1 -DMOVES -DNO_PAUSES
+small  lock-excludes                holds            -DLIE -DTERMS=2
 small  witness-third-term           witness          -DWITNESS_THIRD_TERM
 small  witness-handoff              witness          -DWITNESS_HANDOFF
+small  no-handoff                   holds            -DWITNESS_HANDOFF -DNO_PROMISES -DTERMS=2
 small  witness-act-outlives         witness          -DWITNESS_ACT_OUTLIVES
 small  term-in-predicate            one_actor        -DNO_TERM_IN_PREDICATE -DTWINS -DLIE
 small  term-in-farewell             one_actor        -DNO_TERM_IN_FAREWELL
@@ -58,7 +60,7 @@ full   three-nodes                  holds            -DNODES=3
 full   four-terms                   holds            -DTERMS=4
 full   slip-three-terms             holds            -DSLIP
 full   liveness-two-terms           holds            -DLIVE -DTERMS=2
-full   lock-excludes-three-terms    holds            -DLIE -DTWINS
+full   lock-excludes-three-terms    holds            -DLIE
 full   own-lease-in-hold            holds            -DNO_OWN_IN_HOLD
 full   deposed-never-promise        holds            -DNO_DEPOSED_NEVER_PROMISE
 full   failure-suspends             holds            -DNO_FAILURE_SUSPENDS
@@ -84,25 +86,32 @@ say() { printf '%-28s %-16s %12s %7s %7s  %s\n' "$@"; }
 
 # fallen names the assertion in what a verifier said.
 fallen() {
-	case $(grep -m1 'assertion violated' "$1" || grep -m1 'errors: [1-9]' "$1" || true) in
+	case $(grep -m1 -e 'assertion violated' -e '^pan:.*acceptance cycle' "$1" || grep -m1 'errors: [1-9]' "$1" || true) in
 		*'<=1)'*) echo one_actor ;;
 		*'db.epoch>db.top'*) echo epochs_grow ;;
 		*'db.fenced>=db.top'*) echo fence_refuses ;;
 		*'violated !('*'n[i]'* | *'violated  !('*'n[i]'*) echo released_honest ;;
 		*'waited<'*) echo somebody_acts ;;
+		*'acceptance cycle'*) echo time_moves ;;
 		*'assertion violated'*) echo witness ;;
 		'') echo holds ;;
 		*) echo 'something else' ;;
 	esac
 }
 
+# endless tells whether a run searches for cycles.
+endless() { case " $* " in *' -DMOVES '*) ;; *) return 1 ;; esac; }
+
 # build makes the verifier of a run in the folder given. A run that must fail is
-# searched by breadth: its counterexample is the shortest there is.
+# searched by breadth: its counterexample is the shortest there is. An endless run is
+# found by depth only, so the one that is told is as long as it happens to be.
 build() {
 	local dir=$1 want=$2; shift 2
 	local how=(-O1 -w -DNOFAIR -DNOREDUCE -DMEMLIM=7500)
-	case " $* " in *' -DMOVES '*) ;; *) how+=(-DSAFETY) ;; esac
-	if [ "$want" != holds ]; then how+=(-O0 -DBFS); fi # small: compiling is most of it
+	if ! endless "$@"; then
+		how+=(-DSAFETY)
+		if [ "$want" != holds ]; then how+=(-O0 -DBFS); fi # small: compiling is most of it
+	fi
 	(cd "$dir" && cp "$model" . && spin -a "$@" election.pml >spin.out 2>&1 && "$cc" "${how[@]}" -o pan pan.c) ||
 		{ cat "$dir/spin.out" >&2; return 1; }
 }
@@ -113,7 +122,7 @@ check() {
 	local dir=$tmp/$name began=$SECONDS got out size=20 depth=100000 verdict=ok how=(-E)
 	mkdir -p "$dir"; out=$dir/pan.out
 	if [ "$group" = full ]; then size=25 depth=5000000; fi
-	case " $* " in *' -DMOVES '*) how+=(-a) ;; esac # searches for cycles
+	if endless "$@"; then how+=(-a); fi
 	if ! build "$dir" "$want" "$@"; then echo "model: $name does not build" >&2; return 1; fi
 	(cd "$dir" && ./pan "${how[@]}" "-w$size" "-m$depth" >pan.out 2>&1) || true
 	got=$(fallen "$out")
@@ -130,15 +139,17 @@ check() {
 }
 
 story() {
-	local group name want flags
+	local group name want flags how=(-E)
 	while read -r group name want flags; do
 		if [ "$name" != "$1" ]; then continue; fi
 		# shellcheck disable=SC2086 # flags are words
 		build "$tmp" fails $flags
-		(cd "$tmp" && ./pan -E -w22 -m3000000 >pan.out 2>&1) || true
+		# shellcheck disable=SC2086
+		if endless $flags; then how+=(-a); fi
+		(cd "$tmp" && ./pan "${how[@]}" -w22 -m3000000 >pan.out 2>&1) || true
 		if [ ! -e "$tmp/election.pml.trail" ]; then echo "model: $name has no counterexample"; return; fi
 		# shellcheck disable=SC2086
-		(cd "$tmp" && spin -T -t $flags election.pml) | sed -e '/^spin: election.pml/d' -e '/^spin: text of failed/d' -e '/^spin: trail ends/,$d' -e 's/^ *//'
+		(cd "$tmp" && spin -T -t $flags election.pml) | sed -e '/^spin: election.pml/d' -e '/^spin: text of failed/d' -e '/^ *Never claim/d' -e '/^spin: trail ends/,$d' -e 's/^ *//'
 		echo "and so $(fallen "$tmp/pan.out") fails"
 		return
 	done < <(runs)

@@ -17,7 +17,8 @@
 // name when the first was only taken for dead. Requests and replies are mostly
 // quick, sometimes up to two leases late, or lost; a connection that lost a piece
 // delivers nothing more. Processes are stopped, held up between a decision and
-// its execution, killed and started again; machines are suspended; links are cut
+// its execution, killed and started again, while what they had begun goes on for as
+// long as its keeper may let it; machines are suspended; links are cut
 // in either direction; sessions are ended at the server, at worst right after a
 // heartbeat took; the database restarts, or fails over to a standby that lags, and
 // its clock is set back and forth; scopes are given up and transferred at any
@@ -39,12 +40,15 @@
 //
 //	act-doors        no two act doors of a scope are open at one instant, unless both are
 //	                 of fast; an act under way counts as an open door, its process
-//	                 stopped or not
+//	                 stopped or not, or dead
 //	epochs           a scope's epochs only grow, in every history of the database
-//	fenced-order     commits past the fence are in the order of their epochs
+//	fenced-order     commits past the fence are in the order of their epochs, and none is
+//	                 of an epoch below the one in the row
 //	released-honest  when a release is written, its term's door is shut and its acts are over
-//	liveness         within ten leases after the last fault each scope has one open act door
-//	gate-rule        the real gate says what its own rule says
+//	liveness         within ten leases after the last fault each scope that somebody
+//	                 campaigns for has one open act door; in a mixed world, at least
+//	                 something goes on happening
+//	gate-rule        both doors of the real gate say what its own rule says, shut ones too
 //
 // What is not claimed: that a process which is frozen inside an act writes
 // nothing when it thaws. An act is over by its maximum, as the caller promised;

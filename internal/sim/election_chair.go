@@ -80,25 +80,35 @@ func (c *chair) shut(why error) {
 }
 
 func (c *chair) close(t *tenure, why error) {
+	t.shut = true
 	if c.term == t {
 		c.latch.Shut(why)
+		c.p.r.doors[c.scope].agree(t)
 	}
-	t.shut = true
 }
 
 // ended tells the loop once the role has returned and no act is counted.
 func (c *chair) ended(t *tenure) {
 	if c.term == t && c.back && t.counted == 0 {
-		c.back = false
+		c.back, t.over = false, true
 		c.p.post(election.Ended{Scope: c.scope})
 	}
 }
 
+// die is kill -9. A command that was begun behind the act door goes on until its keeper
+// sees to it: at once, or as late as it may.
 func (c *chair) die() {
-	if t := c.term; t != nil {
-		t.shut, t.acts, t.ending = true, 0, false // its keeper sees to it at once
-		c.latch.Shut(context.Canceled)
+	t := c.term
+	if t == nil {
+		return
 	}
+	t.acts = 0
+	now := c.p.now()
+	t.ending = !t.over && now >= t.actFrom && now < t.killAt && c.p.r.w.Chance(0.5)
+	if t.ending {
+		c.p.r.count("outlived")
+	}
+	c.close(t, context.Canceled)
 }
 
 // role asks the act door again and again, for acts short and long.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,11 +13,12 @@ import (
 // Config describes one run of an election. Equal configurations give equal
 // reports.
 type Config struct {
-	Nodes  int // default 3
+	Nodes  int // default 3, or 1 where the broken rule shows there
 	Scopes int // default 1
 	Steps  int // events with faults among them; the quiet end is not counted. Default 1500
 	Seed   uint64
-	// Takeover is that of all nodes, or TakeoverMixed. Default Strict.
+	// Takeover is that of all nodes, or TakeoverMixed. Default Strict, or that in which
+	// the broken rule shows.
 	Takeover election.Takeover
 	// Locks says how the nodes' sessions keep what they win: LocksSession,
 	// LocksProcess, or LocksMixed, where each process draws its own. Default: those
@@ -24,7 +26,8 @@ type Config struct {
 	Locks string
 	// Break names one of [Rules], to see what it is for.
 	Break string
-	// UnequalLeases gives every node a lease of its own for each scope.
+	// UnequalLeases gives every node a lease of its own for each scope. It is set where
+	// the broken rule shows only so.
 	UnequalLeases bool
 	// Trace gets a line for everything that happens. It changes nothing.
 	Trace io.Writer
@@ -43,31 +46,31 @@ const (
 	LocksMixed   = "mixed"
 )
 
-func (c Config) withDefaults() Config {
-	if c.Nodes == 0 {
-		c.Nodes = 3
+// WithDefaults fills in what is not said: what a rule to break needs, so that it shows,
+// before all else.
+func (c Config) WithDefaults() Config {
+	r := findRule(c.Break)
+	if r == nil {
+		r = &rule{}
 	}
-	if c.Scopes == 0 {
-		c.Scopes = 1
+	if r.alone {
+		c.Nodes = cmp.Or(c.Nodes, 1)
 	}
-	if c.Steps == 0 {
-		c.Steps = 1500
+	if r.mixed {
+		c.Takeover = cmp.Or(c.Takeover, TakeoverMixed)
 	}
-	if c.Takeover == "" {
-		c.Takeover = election.Strict
-	}
-	if r := findRule(c.Break); c.Locks == "" && r != nil {
-		c.Locks = r.Locks // where it shows
-	}
-	if c.Locks == "" {
-		c.Locks = LocksSession
-	}
+	c.UnequalLeases = c.UnequalLeases || r.unequal
+	c.Nodes = cmp.Or(c.Nodes, 3)
+	c.Scopes = cmp.Or(c.Scopes, 1)
+	c.Steps = cmp.Or(c.Steps, 1500)
+	c.Takeover = cmp.Or(c.Takeover, election.Strict)
+	c.Locks = cmp.Or(c.Locks, r.Locks, LocksSession)
 	return c
 }
 
 // Validate says what is wrong with a configuration, if anything.
 func (c Config) Validate() error {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	switch c.Takeover {
 	case election.Strict, election.Fast, election.Keep, TakeoverMixed:
 	default:
@@ -92,7 +95,26 @@ func (c Config) Validate() error {
 		}
 		return fmt.Errorf("sim: no rule %q to break; there are %s", c.Break, strings.Join(names, ", "))
 	}
+	if needs := c.needs(); needs != "" {
+		return fmt.Errorf("sim: without the rule %s no invariant can fall in such worlds: it needs %s", c.Break, needs)
+	}
 	return nil
+}
+
+// needs is the flag without which a broken rule can not show; empty if it can.
+func (c Config) needs() string {
+	r := findRule(c.Break)
+	switch {
+	case r == nil || r.Invariant == "":
+		return ""
+	case r.Locks != "" && c.Locks != r.Locks && c.Locks != LocksMixed:
+		return "--locks " + r.Locks
+	case r.mixed && c.Takeover != TakeoverMixed:
+		return "--takeover " + TakeoverMixed
+	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.uniform:
+		return "--takeover " + string(election.Strict)
+	}
+	return ""
 }
 
 // replay is the command that repeats the run.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -25,12 +26,20 @@ type tenure struct {
 	flag     bool          // stands for the gate where compare-at-use is broken
 	ending   bool          // shut, and a command that was begun behind it has not ended
 	killAt   fence.Instant // when its keeper sees to it, whatever its process does
+	over     bool          // the role has returned and no act is counted
 	acts     int           // running, whatever their process does
 	counted  int           // running as far as the process knows
 }
 
 // prolong is what a keeper is told.
 func (t *tenure) prolong(d fence.Instant) { t.killAt = max(t.killAt, d) }
+
+// past: nothing comes of it any more. The command of a dead process is past once its
+// keeper has seen to it; that of a live one may get more time.
+func (t *tenure) past() bool {
+	goesOn := t.ending && (!t.p.dead || t.p.now() < t.killAt)
+	return t.acts == 0 && t.shut && !goesOn
+}
 
 // span is the part of [from, to) of true time in which the tenure can act.
 func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
@@ -65,7 +74,7 @@ func (h *hall) opened(t *tenure) {
 	for _, o := range h.terms {
 		if !o.shut && o.token.Epoch < t.token.Epoch && o.actFrom < o.deadline {
 			gap := t.p.node.clock.When(int64(t.actFrom)) - o.p.node.clock.When(int64(o.deadline))
-			h.r.least("narrowest_gap_us", gap.Microseconds())
+			h.r.least(narrowestGap, gap.Microseconds())
 		}
 	}
 	h.terms = append(h.terms, t)
@@ -73,13 +82,7 @@ func (h *hall) opened(t *tenure) {
 
 // judge looks at all of [from, to), during which nothing happens.
 func (h *hall) judge(from, to time.Duration) {
-	kept := h.terms[:0]
-	for _, t := range h.terms {
-		if t.acts > 0 || !t.shut || t.ending {
-			kept = append(kept, t)
-		}
-	}
-	h.terms = kept
+	h.terms = slices.DeleteFunc(h.terms, (*tenure).past)
 	for i, t := range h.terms {
 		h.agree(t)
 		a, b := t.span(from, to)
@@ -102,16 +105,17 @@ func (h *hall) overlap(a, b *tenure, at time.Duration) {
 	}
 }
 
-// agree asks the real gate what the world thinks of it.
+// agree asks the real gate what the world thinks of both of its doors.
 func (h *hall) agree(t *tenure) {
 	c := t.p.chairs[h.scope]
-	if t.shut || c.term != t || h.r.breaks("compare-at-use") {
+	if c.term != t || h.r.breaks("compare-at-use") {
 		return
 	}
 	now := t.p.now()
-	open := now >= t.actFrom && now < t.deadline
-	if open != c.gate.IsOpen(fence.Act) {
-		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s says %v", h.scope, t.p.name, !open))
+	fenced := !t.shut && now < t.deadline
+	act := fenced && now >= t.actFrom
+	if fenced != c.gate.IsOpen(fence.Fenced) || act != c.gate.IsOpen(fence.Act) {
+		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s should have its fenced door open: %v, its act door: %v", h.scope, t.p.name, fenced, act))
 	}
 }
 

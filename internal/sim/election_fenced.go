@@ -68,13 +68,17 @@ func (db *database) transaction() time.Duration {
 	}
 }
 
-// committed holds the newest commit against the one before it of its scope: in
-// one history of the database, epochs never go back.
+// committed holds the newest commit against the row, and against the commit before it
+// of its scope: in one history of the database, epochs never go back. A commit may come
+// after another term was minted and before that one commits anything.
 func (db *database) committed() {
 	db.r.count("fence_commits")
 	all := db.store.Ledger
 	last := all[len(all)-1]
 	db.r.w.Note(place, "commit "+last.Scope, last.Epoch)
+	if epoch := db.store.Epoch(last.Scope); last.Epoch < epoch {
+		db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits although the row is at %d", last.Scope, last.Epoch, epoch))
+	}
 	for _, c := range slices.Backward(all[:len(all)-1]) {
 		if c.Scope == last.Scope {
 			if c.Epoch > last.Epoch {

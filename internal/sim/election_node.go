@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -67,6 +68,12 @@ func (n *node) settings() election.Settings {
 	}
 	s.Heartbeat, s.CheckInterval, s.YieldAfterStep = s.Lease/5, s.Lease/3, s.Lease
 	return s
+}
+
+// campaigns tells whether a process here is there to lead a scope. One that has been
+// stopped does not, but a supervisor starts another after it.
+func (n *node) campaigns(scope string) bool {
+	return slices.ContainsFunc(n.seats, func(s election.SeatSettings) bool { return s.Scope == scope && !s.Never })
 }
 
 // locks are those of a new process here. In a mixed world a node may come back with

@@ -146,7 +146,7 @@ func (p *process) carryOut(actions []election.Action) {
 	p.busy = false
 	p.wake()
 	p.timer++
-	if next := p.machine.Next(); next != 0 {
+	if next := p.machine.Next(); next != 0 && !p.forlorn() {
 		generation := p.timer
 		p.after(max(0, next.Sub(p.now())), func() {
 			if generation == p.timer && !p.busy {
@@ -154,6 +154,11 @@ func (p *process) carryOut(actions []election.Action) {
 			}
 		})
 	}
+}
+
+// forlorn is a process without a session that sets no timer to open another.
+func (p *process) forlorn() bool {
+	return p.r.breaks("connect-again") && p.conn == nil && p.flight == nil
 }
 
 func (p *process) perform(a election.Action) {

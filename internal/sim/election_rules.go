@@ -22,6 +22,9 @@ type rule struct {
 	// alone: shows only with one node (and a second process in its name).
 	alone bool
 	mixed bool // shows only where a scope's takeover changes
+	// uniform: shows only where all have one takeover. In a mixed world nothing is forgotten
+	// by a failover, and nobody has to lead.
+	uniform bool
 	// amid names a rule that is broken as well, which by itself harms nothing.
 	amid string
 }
@@ -56,9 +59,13 @@ func stored(r electiontest.Rule, invariant, why string) rule {
 
 func (r rule) byProcess() rule { r.Locks = LocksProcess; return r }
 
+func (r rule) byItself() rule { r.alone = true; return r }
+
 func (r rule) amongUnequal() rule { r.unequal = true; return r }
 
 func (r rule) amongMixed() rule { r.mixed = true; return r }
+
+func (r rule) amongEqual() rule { r.uniform = true; return r }
 
 var rules = []rule{
 	// The row and the lock.
@@ -72,13 +79,14 @@ var rules = []rule{
 	},
 	stored(electiontest.LockExcludes, "", "a lock that lies is harmless: the row is the truth, the lock only says when to try"),
 	// The process and its tombstone.
-	stored(electiontest.ProcessKeyChecked, Liveness, "with a process key that nobody asks for, leaders chase each other away; it only says when to try, so no more than that").byProcess(),
+	stored(electiontest.ProcessKeyChecked, Liveness, "with a process key that nobody asks for, leaders chase each other away; it only says when to try, so no more than that").byProcess().amongEqual(),
 	stored(electiontest.ProcessKeyRechecked, ActDoors, "who saw a process end and then takes the row of another buries the wrong one").byProcess(),
 	stored(electiontest.Tombstone, ActDoors, "one heartbeat for all terms goes on although one of them was taken").byProcess(),
 	stored(electiontest.AdvanceTombstones, ActDoors, "one heartbeat for all terms goes on although one of them was advanced").byProcess(),
 	stored(electiontest.LateFarewellBuries, "", "a machine asks nothing of a session that it has lost; TestConformance/process/LateFarewell does"),
 	stored(electiontest.TermsRemembered, "", "a machine asks for the terms that it has; TestConformance/RebidOfTheHolder asks for others"),
-	seam("server-lease", Liveness, "a holder cut off from a server that counts no lease keeps its lock for ever"),
+	seam("server-lease", Liveness, "a holder cut off from a server that counts no lease keeps its lock for ever").amongEqual(),
+	seam("connect-again", Liveness, "who has lost its session and does not see to another never leads again").byItself(),
 	// The gate.
 	seam("anchor-on-send", ActDoors, "a deadline that counts from a late reply outlives the lease"),
 	seam("compare-at-use", ActDoors, "a flag that somebody must clear stays up while that somebody is stopped"),
@@ -87,7 +95,7 @@ var rules = []rule{
 	seam("act-max", ActDoors, "an act that was let in without asking how long it takes runs past the deadline"),
 	seam("honest-max", ActDoors, "an act that takes longer than it said runs past the deadline"),
 	// Takeover.
-	seam("strict", ActDoors, "fast opens both doors at once, and overlaps; it is offered as a mode that says so"),
+	seam("strict", ActDoors, "fast opens both doors at once, and overlaps; it is offered as a mode that says so").amongEqual(),
 	seam("hold-from-reply", ActDoors, "a hold that counts from the bid's sending is over before the predecessor is"),
 	seam("no-server-clock", ActDoors, "a hold computed from the server's timestamps is as wrong as a step of its clock"),
 	stored(electiontest.HoldWaits, ActDoors, "a successor that does not wait meets a predecessor that does not know yet"),
@@ -101,10 +109,11 @@ var rules = []rule{
 	seam("gate-before-role", ReleasedHonest, "a release before the gate is shut leaves two gates open"),
 	seam("fast-waits-to-promise", ActDoors, "a fast leader that settles or releases while its predecessor may act has a strict successor act beside that one").amongMixed(),
 	// Failover.
-	stored(electiontest.ReleaseInHistory, ActDoors, "a release that a failover brought back was not the last word"),
-	stored(electiontest.EpochJumps, Epochs, "a lagging standby hands out lost epochs again"),
-	stored(electiontest.LeasesRegistered, ActDoors, "a lost term may have had a longer lease than the row that survived").amongUnequal(),
+	stored(electiontest.ReleaseInHistory, ActDoors, "a release that a failover brought back was not the last word").amongEqual(),
+	stored(electiontest.EpochJumps, Epochs, "a lagging standby hands out lost epochs again").amongEqual(),
+	stored(electiontest.LeasesRegistered, ActDoors, "a lost term may have had a longer lease than the row that survived").amongUnequal().amongEqual(),
 	// The fence.
 	stored(electiontest.FenceLocks, FencedOrder, "a transaction past its check commits after the successor's"),
+	stored(electiontest.AdvanceWaits, FencedOrder, "a transaction past its check commits after an operator has made its token stale"),
 	seam("fence-checks", FencedOrder, "a write that asks nobody comes whenever it wakes"),
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,8 +13,8 @@ import (
 // enough seeds for the rarest mutant, many times over.
 const enough = 2000
 
-// Each rule of the design, broken: its invariant breaks, and the same seed is
-// clean with the rule in place.
+// Each rule of the design, broken and nothing else said: its invariant breaks, and the
+// same seed is clean with the rule in place.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range sim.Rules() {
@@ -38,8 +39,8 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 		t.Error("nobody knows what it is for")
 	}
 	for seed := range enough {
-		cfg := mutant(rule.Name, seed)
-		cfg.Locks = locks
+		// Resolved, so that it is the same world once the rule is kept.
+		cfg := sim.Config{Seed: uint64(seed), Break: rule.Name, Locks: locks}.WithDefaults()
 		r := sim.Election(cfg)
 		if !r.Has(rule.Invariant) {
 			continue
@@ -62,20 +63,6 @@ func clean(t *testing.T, cfg sim.Config) {
 	}
 }
 
-// mutant is a world in which a rule can show what it is for.
-func mutant(name string, seed int) sim.Config {
-	cfg := sim.Config{Seed: uint64(seed), Nodes: 2 + seed%4, Scopes: 1 + seed%2, Takeover: election.Strict, Break: name}
-	switch name {
-	case string(electiontest.HoldStored), string(electiontest.HoldOwnLease), string(electiontest.LeasesRegistered), "settle-after-entry":
-		cfg.UnequalLeases = true // among equal ones, a candidate's own lease covers for it
-	case "fast-waits-to-promise":
-		cfg.Takeover = sim.TakeoverMixed
-	case string(electiontest.TermInPredicate):
-		cfg.Nodes = 1 // and the other process of its name
-	}
-	return cfg
-}
-
 // baseline: only a lock that lies lets two processes of one name hold sessions
 // that both matter, so this rule is broken among such locks, and compared to them.
 func baseline(name string) string {
@@ -83,6 +70,34 @@ func baseline(name string) string {
 		return string(electiontest.LockExcludes)
 	}
 	return ""
+}
+
+// A rule is not said to be broken without harm where it could do none.
+func TestRulesNeedTheirWorlds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cfg   sim.Config
+		needs string
+	}{
+		{sim.Config{Break: "fast-waits-to-promise"}, ""},
+		{sim.Config{Break: "fast-waits-to-promise", Takeover: election.Strict}, "--takeover mixed"},
+		{sim.Config{Break: "hold-waits", Takeover: election.Keep}, ""},
+		{sim.Config{Break: "hold-waits", Takeover: election.Fast}, "--takeover strict"},
+		{sim.Config{Break: "hold-waits", Takeover: sim.TakeoverMixed}, ""},
+		{sim.Config{Break: "epoch-jumps", Takeover: election.Fast}, ""},
+		{sim.Config{Break: "epoch-jumps", Takeover: sim.TakeoverMixed}, "--takeover strict"},
+		{sim.Config{Break: "server-lease", Takeover: sim.TakeoverMixed}, "--takeover strict"},
+		{sim.Config{Break: "tombstone", Locks: sim.LocksSession}, "--locks process"},
+		{sim.Config{Break: "tombstone", Locks: sim.LocksMixed}, ""},
+		{sim.Config{Break: "lock-excludes", Takeover: election.Fast}, ""}, // needed for nothing, anywhere
+	} {
+		switch err := c.cfg.Validate(); {
+		case c.needs == "" && err != nil:
+			t.Errorf("%+v: %v", c.cfg, err)
+		case c.needs != "" && (err == nil || !strings.HasSuffix(err.Error(), "it needs "+c.needs)):
+			t.Errorf("%+v: %v, want that it needs %s", c.cfg, err, c.needs)
+		}
+	}
 }
 
 // The row is the truth, the lock only says when to try: with a lock that everybody

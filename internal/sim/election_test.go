@@ -69,7 +69,7 @@ func TestElection(t *testing.T) {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
-			total := map[string]int64{}
+			sum := sim.Report{Stats: map[string]int64{}}
 			each(nightly(c.seeds), func(seed int) {
 				cfg := config(seed, c.mode)
 				cfg.Locks = c.locks
@@ -79,10 +79,9 @@ func TestElection(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				for name, n := range r.Stats {
-					total[name] += n
-				}
+				sum.AddStats(r.Stats)
 			})
+			total := sum.Stats
 			eventful(t, total)
 			// In a mixed world a door of fast meets those of fast only; any other pair is a violation.
 			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast || c.mode == sim.TakeoverMixed) {
@@ -100,6 +99,7 @@ func eventful(t *testing.T, total map[string]int64) {
 	t.Helper()
 	for _, name := range []string{
 		"mints", "handoffs", "acts", "acts_refused", "acts_frozen", "fence_commits", "fence_stale", "fence_ended", "bids_lost",
+		"advances", "advances_waited", "outlived",
 		"fact_abandoned", "fact_blocked", "fact_draining", "fact_entered", "fact_evicted", "fact_following", "fact_late",
 		"fact_lost", "fact_released", "fact_resumed", "fact_retrying",
 		"fault_ambush", "fault_chain", "fault_clock_slew", "fault_clock_step", "fault_failover", "fault_kill",

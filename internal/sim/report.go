@@ -2,14 +2,39 @@ package sim
 
 // Report is what a run has found; its JSON is part of the outside interface.
 type Report struct {
-	Seed       uint64           `json:"seed"`
-	Nodes      int              `json:"nodes"`
-	Steps      int              `json:"steps"` // events, those of the quiet end included
-	Violations []Violation      `json:"violations"`
-	Stats      map[string]int64 `json:"stats"`
+	Seed       uint64      `json:"seed"`
+	Nodes      int         `json:"nodes"`
+	Steps      int         `json:"steps"` // events, those of the quiet end included
+	Violations []Violation `json:"violations"`
+	// Stats are sums, but for narrowest_gap_us, which is the least that was seen, and
+	// settled_ms, which is the most.
+	Stats map[string]int64 `json:"stats"`
 	// Trace is a hash of everything that happened: equal hashes, equal runs.
 	Trace string `json:"trace"`
 }
+
+// AddStats puts the stats of another run to those of this report.
+func (r Report) AddStats(stats map[string]int64) {
+	for name, n := range stats {
+		old, seen := r.Stats[name]
+		switch {
+		case !seen:
+			r.Stats[name] = n
+		case name == narrowestGap:
+			r.Stats[name] = min(old, n)
+		case name == settledAfter:
+			r.Stats[name] = max(old, n)
+		default:
+			r.Stats[name] = old + n
+		}
+	}
+}
+
+// The stats that are no sums.
+const (
+	narrowestGap = "narrowest_gap_us"
+	settledAfter = "settled_ms"
+)
 
 // Violation is an invariant that did not hold.
 type Violation struct {

@@ -16,7 +16,7 @@ import (
 // shownViolations bounds what a broken rule prints over thousands of runs.
 const shownViolations = 20
 
-// summary is many runs as one report: sums, and the first violations by seed.
+// summary is many runs as one report: their stats together, and the first violations by seed.
 type summary struct {
 	sim.Report
 	violating int // runs with a violation
@@ -57,9 +57,7 @@ func simulate(ctx context.Context, cfg sim.Config, runs int, stir func(done int6
 func (s *summary) add(run int64, r sim.Report) {
 	s.Steps += r.Steps
 	s.Trace = r.Trace
-	for name, n := range r.Stats {
-		s.Stats[name] += n
-	}
+	s.AddStats(r.Stats)
 	if len(r.Violations) == 0 {
 		return
 	}

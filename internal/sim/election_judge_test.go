@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// A judge that can not fail is none: each of these worlds is doctored by hand.
+
+// leading is a world without faults, at a moment at which one process leads.
+func leading(t *testing.T, cfg Config) (*run, *chair) {
+	t.Helper()
+	r := newRun(cfg.WithDefaults())
+	r.quiet = true
+	for _, n := range r.nodes {
+		n.boot(n.name)
+	}
+	for !r.led() {
+		if r.w.Now() > time.Minute || !r.step() {
+			t.Fatal("nobody leads")
+		}
+	}
+	terms := r.doors[r.scopes[0]].terms
+	last := terms[len(terms)-1]
+	return r, last.p.chairs[last.token.Scope]
+}
+
+func broken(r *run, invariant string) bool { return Report{Violations: r.found}.Has(invariant) }
+
+// The worst end of all is one after which nothing ever happens. The process here has
+// lost its session and does not see to another, and the queue of events runs empty.
+func TestAHaltIsAViolation(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []election.Takeover{election.Strict, election.Fast, TakeoverMixed} {
+		r, c := leading(t, Config{Break: "connect-again", Takeover: mode})
+		r.reset(c.p.node)
+		r.settle()
+		if _, more := r.w.Next(); more {
+			t.Errorf("%s: the world goes on", mode)
+		}
+		if !broken(r, Liveness) || !strings.Contains(r.found[0].Replay, "--nodes 1 ") {
+			t.Errorf("%s: nobody leads, nobody ever will, and what was found is %v", mode, r.found)
+		}
+	}
+}
+
+// Nobody has to lead where nobody campaigns.
+func TestAnEndWithoutCandidates(t *testing.T) {
+	t.Parallel()
+	r := newRun(Config{Nodes: 2}.WithDefaults())
+	for _, n := range r.nodes {
+		n.seats[0].Never = true
+		n.boot(n.name)
+	}
+	if r.settle(); len(r.found) > 0 {
+		t.Errorf("found %v", r.found)
+	}
+}
+
+// Both doors of the real gate are asked, open and shut.
+func TestTheGateIsAsked(t *testing.T) {
+	t.Parallel()
+	elsewhere := func(c *chair) { _, c.latch = fence.New(c.scope, c.p.now) }
+	for what, doctor := range map[string]func(c *chair){
+		"a gate that stays open": func(c *chair) {
+			elsewhere(c)
+			c.shut(context.Canceled)
+		},
+		"a gate that stays open when its process is killed": func(c *chair) {
+			elsewhere(c)
+			c.p.kill()
+		},
+		"a fenced door that is shut during the hold": func(c *chair) {
+			c.term.actFrom = c.term.deadline
+			c.latch.Suspend()
+		},
+	} {
+		r, c := leading(t, Config{Nodes: 1})
+		doctor(c)
+		r.doors[c.scope].judge(r.w.Now(), r.w.Now()+1)
+		if !broken(r, GateRule) {
+			t.Errorf("%s was not seen", what)
+		}
+	}
+}
+
+// A command may outlive the conch that was killed, until its keeper must have ended it.
+func TestACommandOutlivesItsConch(t *testing.T) {
+	t.Parallel()
+	outlived, ended := 0, 0
+	for seed := range uint64(20) {
+		r, c := leading(t, Config{Nodes: 1, Seed: seed})
+		h, term, now := r.doors[c.scope], c.term, r.w.Now()
+		c.p.kill()
+		until := now
+		if from, to := term.span(now, now+time.Hour); from < to {
+			until = to
+		}
+		last := c.p.node.clock.When(int64(term.killAt))
+		if until != now && until != last {
+			t.Errorf("seed %d: it may act until %s, its keeper ends it at %s", seed, until, last)
+		}
+		if until == now {
+			ended++
+			continue
+		}
+		outlived++
+		r.w.After(last-now, func() {}) // something happens by then
+		for r.w.Now() < last {
+			r.step()
+		}
+		if h.judge(r.w.Now(), r.w.Now()+1); len(h.terms) > 0 && h.terms[0] == term {
+			t.Errorf("seed %d: it is still watched at %s", seed, r.w.Now())
+		}
+	}
+	if outlived == 0 || ended == 0 {
+		t.Errorf("%d commands went on and %d were ended at once", outlived, ended)
+	}
+}
