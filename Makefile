@@ -43,12 +43,15 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 	@scripts/gcc.sh
 	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m
 
+# bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
+# none of them; make nightly compiles the rest.
 test: ## the tests of all modules with -race, then each module on its own, and the model
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 15m $(PACKAGES)
 	@scripts/modules.sh
+	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh
 
 model: ## the model of the election, every state of it; and each rule removed, to see it fail
@@ -61,7 +64,7 @@ bench: ## the benchmarks
 	@scripts/postgres.sh
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-bench-peers: build ## the same faults for conch and its peers, about ten minutes
+bench-peers: build ## the same faults for conch and its peers, about twelve minutes
 	@scripts/postgres.sh
 	bench/peers/build.sh
 	bin/peers --conch bin/conch --markdown
@@ -83,6 +86,8 @@ nightly: build ## the long run: the model's large bounds, more seeds (CONCH_NIGH
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
 	CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	GOWORK=off go -C bench/peers vet ./...
+	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
 
 fmt: ## formats every Go file

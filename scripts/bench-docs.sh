@@ -11,7 +11,9 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 load() { cut -d ' ' -f 1-3 /proc/loadavg; }
-postgres=$(for dir in "${CONCH_PG_BIN:-}" /usr/lib/postgresql/*/bin; do [ -x "$dir/postgres" ] && "$dir/postgres" --version; done | tail -n 1)
+# The server that conch starts: that of CONCH_PG_BIN, else the newest by number.
+newest=$(for dir in /usr/lib/postgresql/*/bin; do if [ -x "$dir/postgres" ]; then echo "$dir"; fi; done | sort -V | tail -n 1)
+postgres=$("${CONCH_PG_BIN:-$newest}/postgres" --version)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 system=$(. /etc/os-release && echo "$PRETTY_NAME")
 

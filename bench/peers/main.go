@@ -30,14 +30,14 @@ func run(ctx context.Context, args []string) error {
 		flags := flag.NewFlagSet("etcd", flag.ExitOnError)
 		dir, listen := flags.String("dir", "", "of its data"), flags.String("listen", "", "for clients")
 		_ = flags.Parse(args[1:]) // it exits
-		return stage.ServeEtcd(ctx, *dir, *listen)
+		return serveEtcd(ctx, *dir, *listen)
 	}
 	return perform(ctx, args)
 }
 
 func perform(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("peers", flag.ExitOnError)
-	cfg := stage.Config{Patience: 90 * time.Second, Rest: 20 * time.Second}
+	cfg := stage.Config{Patience: 90 * time.Second, Rest: 20 * time.Second, Schemas: schemas()}
 	flags.StringVar(&cfg.Conch, "conch", "", "the conch binary (required)")
 	flags.StringVar(&cfg.Only, "only", "", "parts whose name holds this")
 	flags.BoolVar(&cfg.Quick, "quick", false, "each fault once: to see that it runs, not to quote")

@@ -17,7 +17,7 @@ type Config struct {
 	URL   string // of the database, or host:port of etcd
 	File  string // the file outside
 	Pace  time.Duration
-	Tuned bool // as eager as the library lets itself be made, else its defaults
+	Lease time.Duration // 0: the library's defaults
 }
 
 // Run is the life of a candidate of that name. It gives up in order when ctx ends.

@@ -13,8 +13,7 @@ import (
 
 var _ = enter("etcd", etcd)
 
-// etcd is concurrency.Election over a session. Default: a session of 60 s. Tuned:
-// 3 s.
+// etcd is concurrency.Election over a session, by default of 60 s.
 func etcd(ctx context.Context, cfg Config, o *outside) error {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{cfg.URL}, DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
@@ -32,8 +31,8 @@ func etcd(ctx context.Context, cfg Config, o *outside) error {
 
 func campaign(ctx context.Context, client *clientv3.Client, cfg Config, o *outside) error {
 	var options []concurrency.SessionOption
-	if cfg.Tuned {
-		options = append(options, concurrency.WithTTL(3))
+	if cfg.Lease > 0 {
+		options = append(options, concurrency.WithTTL(int(cfg.Lease/time.Second)))
 	}
 	session, err := concurrency.NewSession(client, options...)
 	if err != nil {

@@ -24,7 +24,7 @@ var _ = enter("client-go", kube)
 // kube is client-go's elector over a row in Postgres in place of a Lease object:
 // compare-and-swap by version, as the API server does it. Default: the values that
 // its documentation and Kubernetes' own components use, 15 s, 10 s, 2 s, without
-// ReleaseOnCancel. Tuned: 3 s, 2 s, 0.5 s, with it.
+// ReleaseOnCancel. With a lease of one's own: in about the same proportions, with it.
 func kube(ctx context.Context, cfg Config, o *outside) error {
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
@@ -34,13 +34,13 @@ func kube(ctx context.Context, cfg Config, o *outside) error {
 	}
 	defer pool.Close()
 	settings := leaderelection.LeaderElectionConfig{
-		Lock:          &rowLock{pool: pool, id: cfg.ID},
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 	}
-	if cfg.Tuned {
-		settings.LeaseDuration, settings.RenewDeadline, settings.RetryPeriod = 3*time.Second, 2*time.Second, 500*time.Millisecond
+	if cfg.Lease > 0 {
+		settings.LeaseDuration, settings.RenewDeadline, settings.RetryPeriod = cfg.Lease, cfg.Lease*13/20, cfg.Lease*3/20
 		settings.ReleaseOnCancel = true
 	}
+	settings.Lock = &rowLock{pool: pool, id: cfg.ID, patience: requestTimeout(settings.RenewDeadline)}
 	for ctx.Err() == nil {
 		settings.Callbacks = leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
@@ -58,17 +58,25 @@ func kube(ctx context.Context, cfg Config, o *outside) error {
 	return nil
 }
 
+// requestTimeout is what resourcelock.NewFromKubeconfig gives a request: client-go asks for
+// one below the deadline, or a single request that hangs would cost the leadership, and at
+// the end of it keep the leader at work until the release has failed as well.
+func requestTimeout(deadline time.Duration) time.Duration { return max(time.Second, deadline/2) }
+
 // rowLock keeps the election's record in one row.
 type rowLock struct {
-	pool    *pgxpool.Pool
-	id      string
-	version int64 // of the record as last seen
+	pool     *pgxpool.Pool
+	id       string
+	patience time.Duration // with one request
+	version  int64         // of the record as last seen
 }
 
 var resource = schema.GroupResource{Resource: "row"}
 
 // Get reads the record.
 func (l *rowLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	var raw []byte
 	err := l.pool.QueryRow(ctx, `SELECT record, version FROM kube_lock WHERE name = 'bench'`).Scan(&raw, &l.version)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -86,6 +94,8 @@ func (l *rowLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 
 // Create makes the record, if nobody has.
 func (l *rowLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	raw, err := json.Marshal(record)
 	if err != nil {
 		return err
@@ -100,6 +110,8 @@ func (l *rowLock) Create(ctx context.Context, record resourcelock.LeaderElection
 
 // Update replaces the record if it is still the one that was read.
 func (l *rowLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	raw, err := json.Marshal(record)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ var _ = enter("pglock", lockTable)
 
 // lockTable is cirello.io/pglock: a row with a record version number that the
 // holder changes at each heartbeat. Default: a lease of 20 s, a heartbeat every
-// 5 s. Tuned: 3 s and 0.6 s.
+// 5 s. Otherwise five heartbeats a lease, as conch's own.
 func lockTable(ctx context.Context, cfg Config, o *outside) error {
 	db, err := sql.Open("postgres", cfg.URL)
 	if err != nil {
@@ -23,8 +23,8 @@ func lockTable(ctx context.Context, cfg Config, o *outside) error {
 	}
 	defer func() { _ = db.Close() }()
 	options := []pglock.ClientOption{pglock.WithOwner(cfg.ID)}
-	if cfg.Tuned {
-		options = append(options, pglock.WithLeaseDuration(3*time.Second), pglock.WithHeartbeatFrequency(600*time.Millisecond))
+	if cfg.Lease > 0 {
+		options = append(options, pglock.WithLeaseDuration(cfg.Lease), pglock.WithHeartbeatFrequency(cfg.Lease/5))
 	}
 	client, err := pglock.New(db, options...)
 	if err != nil {

@@ -4,6 +4,7 @@ package candidate
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -16,8 +17,8 @@ const pollerKey = 4711
 var _ = enter("poller", poller)
 
 // poller is what many programs write themselves: try a session advisory lock now
-// and then, lead while the session answers. Tuned, it tries ten times as often and
-// has the server end a session that is silent for three seconds.
+// and then, lead while the session answers. With a lease it tries ten times as often
+// and has the server end a session that is silent for so long.
 func poller(ctx context.Context, cfg Config, o *outside) error {
 	for ctx.Err() == nil {
 		_ = pollOnce(ctx, cfg, o) // whatever failed: connect again
@@ -28,16 +29,16 @@ func poller(ctx context.Context, cfg Config, o *outside) error {
 
 func pollOnce(ctx context.Context, cfg Config, o *outside) error {
 	least, alive := 200*time.Millisecond, time.Second
-	if cfg.Tuned {
-		least, alive = 20*time.Millisecond, 600*time.Millisecond
+	if cfg.Lease > 0 {
+		least, alive = 20*time.Millisecond, cfg.Lease/5
 	}
 	conn, err := pgx.Connect(ctx, cfg.URL)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if cfg.Tuned {
-		if _, err := conn.Exec(ctx, `SET idle_session_timeout = '3s'`); err != nil {
+	if cfg.Lease > 0 {
+		if _, err := conn.Exec(ctx, fmt.Sprintf(`SET idle_session_timeout = %d`, cfg.Lease.Milliseconds())); err != nil {
 			return err
 		}
 	}

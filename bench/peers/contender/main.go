@@ -30,7 +30,7 @@ func runCandidate(ctx context.Context, args []string) error {
 	flags.StringVar(&cfg.ID, "id", "", "its name")
 	flags.StringVar(&cfg.File, "file", "", "the file outside")
 	flags.DurationVar(&cfg.Pace, "pace", 5*time.Millisecond, "from one act to the next")
-	flags.BoolVar(&cfg.Tuned, "tuned", false, "not at its defaults")
+	flags.DurationVar(&cfg.Lease, "lease", 0, "its lease; 0: the library's defaults")
 	_ = flags.Parse(args) // it exits
 	return candidate.Run(ctx, *peer, cfg)
 }

@@ -8,31 +8,81 @@ import (
 // part is one kind of candidate in one configuration.
 type part struct {
 	peer    string
-	variant string // default or tuned
-	how     string // what that means
-	etcd    bool   // its store is etcd and not Postgres
-	acks    bool   // what it does is what it knows to be committed, not the file outside
-	lease   string // conch's
+	variant string        // default or tuned
+	how     string        // what that means
+	lease   time.Duration // how long a dead leader is believed in; 0: for as long as its connection is
+	why     string        // a tuned part has another lease than the others
+	conch   bool
+	etcd    bool // its store is etcd and not Postgres
+	acks    bool // what it does is what it knows to be committed, not the file outside
 	tuned   bool
+	slow    bool // some faults take a minute: each is done a few times only
+
+	// Its own rhythm: what whoever leads does again and again, and how often the others
+	// look whether anybody does. 0: they are told, or wait in a queue.
+	beat, look time.Duration
 }
 
 func (p part) name() string { return p.peer + " " + p.variant }
 
+// tunedLease is that of every tuned part, unless it says why not.
+const tunedLease = time.Second
+
 // parts are all there are.
 var parts = []part{
-	{peer: "conch fenced door", variant: "default", how: "lease 3 s; rows committed under conch.fence()", acks: true, lease: "3s"},
-	{peer: "conch act door", variant: "default", how: "lease 3 s, strict; a file outside", lease: "3s"},
-	{peer: "conch fenced door", variant: "tuned", how: "lease 1 s", acks: true, lease: "1s", tuned: true},
-	{peer: "conch act door", variant: "tuned", how: "lease 1 s, strict", lease: "1s", tuned: true},
-	{peer: "river", variant: "default", how: "elect every 5 s, lease 15 s; not to be set from outside, so there is no tuned one"},
-	{peer: "etcd", variant: "default", how: "concurrency.Election, session of 60 s; one member", etcd: true},
-	{peer: "etcd", variant: "tuned", how: "session of 3 s", etcd: true, tuned: true},
-	{peer: "pglock", variant: "default", how: "lease 20 s, heartbeat 5 s"},
-	{peer: "pglock", variant: "tuned", how: "lease 3 s, heartbeat 0.6 s", tuned: true},
-	{peer: "client-go", variant: "default", how: "15 s / 10 s / 2 s over a row in Postgres"},
-	{peer: "client-go", variant: "tuned", how: "3 s / 2 s / 0.5 s, ReleaseOnCancel", tuned: true},
-	{peer: "poller", variant: "default", how: "session advisory lock, tried every 200–800 ms, pinged every 1 s"},
-	{peer: "poller", variant: "tuned", how: "tried every 20–80 ms, idle_session_timeout 3 s, pinged every 0.6 s", tuned: true},
+	{
+		peer: "conch fenced door", variant: "default", conch: true, acks: true, lease: 3 * time.Second, beat: 600 * time.Millisecond,
+		how: "lease 3 s; rows committed under conch.fence()",
+	},
+	{
+		peer: "conch act door", variant: "default", conch: true, lease: 3 * time.Second, beat: 600 * time.Millisecond,
+		how: "lease 3 s, strict; a file outside",
+	},
+	{
+		peer: "conch fenced door", variant: "tuned", conch: true, acks: true, tuned: true, lease: tunedLease, beat: 200 * time.Millisecond,
+		how: "lease 1 s",
+	},
+	{
+		peer: "conch act door", variant: "tuned", conch: true, tuned: true, lease: tunedLease, beat: 200 * time.Millisecond,
+		how: "lease 1 s, strict",
+	},
+	{
+		peer: "river", variant: "default", lease: 15 * time.Second, beat: 5 * time.Second, look: 6 * time.Second,
+		how: "elected every 5 to 6 s, for 15 s; not to be set from outside, so there is no tuned one",
+	},
+	{
+		peer: "etcd", variant: "default", etcd: true, slow: true, lease: time.Minute, beat: 20 * time.Second,
+		how: "concurrency.Election, session of 60 s; one member",
+	},
+	{
+		peer: "etcd", variant: "tuned", etcd: true, tuned: true, lease: 2 * time.Second, beat: 2 * time.Second, // of keepalives, and of looking for leases that are over
+		how: "session of 2 s", why: "a server with etcd's own election timeout grants no less than 2 s",
+	},
+	{
+		peer: "pglock", variant: "default", slow: true, lease: 20 * time.Second, beat: 5 * time.Second, look: 20 * time.Second,
+		how: "lease 20 s, heartbeat 5 s; followers look once a lease",
+	},
+	{
+		peer: "pglock", variant: "tuned", tuned: true, lease: tunedLease, beat: 200 * time.Millisecond, look: time.Second,
+		how: "lease 1 s, heartbeat 0.2 s",
+	},
+	{
+		peer: "client-go", variant: "default", lease: 15 * time.Second, beat: 2 * time.Second, look: 4400 * time.Millisecond,
+		how: "15 s / 10 s / 2 s over a row in Postgres, without ReleaseOnCancel",
+	},
+	{
+		peer: "client-go", variant: "tuned", tuned: true, lease: 2 * time.Second, beat: 300 * time.Millisecond, look: 660 * time.Millisecond,
+		how: "2 s / 1.3 s / 0.3 s, ReleaseOnCancel",
+		why: "its record tells a renewal in whole seconds: with 1 s a leader in good health would be replaced now and then",
+	},
+	{
+		peer: "poller", variant: "default", slow: true, beat: time.Second, look: 800 * time.Millisecond,
+		how: "session advisory lock, tried every 200–800 ms, pinged every 1 s",
+	},
+	{
+		peer: "poller", variant: "tuned", tuned: true, lease: tunedLease, beat: 200 * time.Millisecond, look: 80 * time.Millisecond,
+		how: "tried every 20–80 ms, idle_session_timeout 1 s, pinged every 0.2 s",
+	},
 }
 
 const (
@@ -46,19 +96,19 @@ const (
 
 // command is the line that starts a candidate.
 func (p part) command(self, conch, dir, id string) (program string, args []string) {
-	if p.lease != "" {
+	if p.conch {
 		ledger, outside := noTerm, pace.String()
 		if p.acks {
 			ledger, outside = outside, ledger
 		}
 		return conch, []string{
-			"demo-node", "--id", id, "--scope", scope, "--dir", dir, "--lease", p.lease,
+			"demo-node", "--id", id, "--scope", scope, "--dir", dir, "--lease", p.lease.String(),
 			"--ledger-pace", ledger, "--outside-pace", outside,
 		}
 	}
 	args = []string{"--peer", p.peer, "--id", id, "--file", filepath.Join(dir, outcome), "--pace", pace.String()}
 	if p.tuned {
-		args = append(args, "--tuned")
+		args = append(args, "--lease", p.lease.String())
 	}
 	return filepath.Join(filepath.Dir(self), "contender-"+p.peer), args
 }

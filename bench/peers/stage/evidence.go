@@ -3,9 +3,11 @@ package stage
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -76,14 +78,30 @@ func (e *evidence) more(path string) error {
 	return nil
 }
 
-// last is the act that ended last.
-func (e *evidence) last() (newest act) {
+const (
+	fresh = 200 * time.Millisecond // an act that is no older than this
+	while = 100 * time.Millisecond // from the first fresh one to the last, at least
+)
+
+// leading is whoever has been acting for a while until now, if nobody else has; empty if
+// there is no such candidate.
+func (e *evidence) leading(now fence.Instant) (node string) {
+	var first, last fence.Instant
 	for _, a := range e.acts[max(0, len(e.acts)-2000):] {
-		if a.End > newest.End {
-			newest = a
+		switch {
+		case now.Sub(a.End) > fresh:
+		case node == "":
+			node, first, last = a.Node, a.End, a.End
+		case node != a.Node:
+			return ""
+		default:
+			first, last = min(first, a.End), max(last, a.End)
 		}
 	}
-	return newest
+	if last.Sub(first) < while {
+		return ""
+	}
+	return node
 }
 
 // firstOther is the first act that began after the instant by somebody else.
@@ -104,6 +122,15 @@ func (e *evidence) lastBefore(node string, before fence.Instant) (last fence.Ins
 		}
 	}
 	return last
+}
+
+// handover takes one into the result: from the last act of the one, before the other
+// began, to the first of the other, and what the one did beside the other.
+func (e *evidence) handover(r *Result, node string, asked, first fence.Instant, found bool) {
+	r.Handoff.add(first.Sub(e.lastBefore(node, max(first, asked))), found)
+	if found {
+		r.HandoffZombies.add(e.zombies(node, first, math.MaxInt64))
+	}
 }
 
 // zombies counts acts of a node that ended after another had begun to act, while

@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // launcher starts processes from one thread that lives as long as this program:
@@ -59,6 +61,30 @@ func launch(program string, args, env []string) (*process, error) {
 }
 
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// over says whether it has ended, and what its last words were.
+func (p *process) over() (words string, ended bool) {
+	select {
+	case <-p.gone:
+		const most = 1000 // of a panic the beginning says what it is
+		words = strings.TrimSpace(p.words.String())
+		return words[:min(len(words), most)], true
+	default:
+		return "", false
+	}
+}
+
+// wait until it has ended, and no longer than that.
+func (p *process) wait(ctx context.Context, most time.Duration) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-p.gone:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return context.Cause(ctx)
+}
 
 // end kills it and waits.
 func (p *process) end() {

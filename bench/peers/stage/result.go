@@ -15,6 +15,7 @@ type Result struct {
 	How            string   `json:"how"`
 	Kill           Times    `json:"kill_ms"`
 	Handoff        Times    `json:"handoff_ms"`
+	HandoffZombies Zombies  `json:"handoff_zombies"`
 	Stop           Times    `json:"sigstop_ms"`
 	StopZombies    Zombies  `json:"sigstop_zombies"`
 	Silence        Times    `json:"blackhole_ms"`
@@ -24,15 +25,18 @@ type Result struct {
 	ServerMemory   *float64 `json:"etcd_server_rss_mb,omitempty"`
 }
 
-// Times of several faults. Never counts those after which nobody acted for as long
-// as was waited.
+// Times of several faults, the shortest first. Never counts those after which nobody
+// acted for as long as was waited. Few have no p50: it would be one of them.
 type Times struct {
-	P50   *float64 `json:"p50"`
-	Max   *float64 `json:"max"`
-	Times int      `json:"times"`
-	Never int      `json:"never"`
-	all   []time.Duration
+	P50   *float64  `json:"p50"`
+	Max   *float64  `json:"max"`
+	All   []float64 `json:"all"`
+	Times int       `json:"times"`
+	Never int       `json:"never"`
 }
+
+// few are told one by one.
+const few = 3
 
 // Zombies are acts of somebody who had a successor that was acting already.
 type Zombies struct {
@@ -47,10 +51,21 @@ func (t *Times) add(d time.Duration, found bool) {
 		t.Never++
 		return
 	}
-	t.all = append(t.all, d)
-	slices.Sort(t.all)
-	p50, most := ms(t.all[(len(t.all)-1)/2]), ms(t.all[len(t.all)-1])
-	t.P50, t.Max = &p50, &most
+	t.All = append(t.All, ms(d))
+	slices.Sort(t.All)
+	t.Max = &t.All[len(t.All)-1]
+	if len(t.All) > few {
+		t.P50 = &t.All[(len(t.All)-1)/2]
+	}
+}
+
+// add takes in the acts that a node did beside its successor after one fault.
+func (z *Zombies) add(writes int) {
+	z.Faults++
+	if writes > 0 {
+		z.Writes += writes
+		z.In++
+	}
 }
 
 func ms(d time.Duration) float64 { return math.Round(float64(d)/1e5) / 10 }
@@ -65,6 +80,12 @@ func (t *Times) text() string {
 	var parts []string
 	if t.P50 != nil {
 		parts = append(parts, fmt.Sprintf("%s / %s", span(*t.P50), span(*t.Max)))
+	} else if len(t.All) > 0 {
+		var each []string
+		for _, v := range t.All {
+			each = append(each, span(v))
+		}
+		parts = append(parts, strings.Join(each, ", "))
 	}
 	if t.Never > 0 {
 		parts = append(parts, fmt.Sprintf("never: %d of %d", t.Never, t.Times))
@@ -80,7 +101,7 @@ func span(v float64) string {
 	return fmt.Sprintf("%.1f s", v/1000)
 }
 
-func (z Zombies) String() string {
+func (z *Zombies) String() string {
 	if z.Faults == 0 {
 		return "-"
 	}
@@ -92,22 +113,4 @@ func plain(v *float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f", *v)
-}
-
-// Markdown writes results as tables for a document.
-func Markdown(results []Result) string {
-	var b strings.Builder
-	b.WriteString("| peer | | `kill -9` | clean handover | SIGSTOP | silent line |\n|---|---|---|---|---|---|\n")
-	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.Peer, r.Variant, r.Kill.text(), r.Handoff.text(), r.Stop.text(), r.Silence.text())
-	}
-	b.WriteString("\n| peer | | zombie writes after SIGSTOP | under a silent line | asked per second at rest | leader's memory, MB |\n|---|---|---|---|---:|---:|\n")
-	for _, r := range results {
-		memory := plain(r.Memory)
-		if r.ServerMemory != nil {
-			memory += " + server " + plain(r.ServerMemory)
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.Peer, r.Variant, r.StopZombies, r.SilenceZombies, plain(r.Rest), memory)
-	}
-	return b.String()
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
@@ -22,19 +24,10 @@ type Config struct {
 	Quick       bool
 	Patience    time.Duration // until nobody is said to come
 	Rest        time.Duration // of counting at rest
-	Say         func(format string, args ...any)
-}
-
-// times each fault is done to a part: at their defaults some take a minute.
-func (c Config) times(p part) int {
-	switch {
-	case c.Quick:
-		return 1
-	case p.tuned || p.lease != "":
-		return 10
-	default:
-		return 4
-	}
+	// Schemas make the tables that a peer's library comes with, by peer. They are the
+	// caller's, so that what judges here needs none of the libraries.
+	Schemas map[string]func(context.Context, *pgxpool.Pool) error
+	Say     func(format string, args ...any)
 }
 
 // Run puts all parts on stage at the same time, so that all meet the same machine.
@@ -85,7 +78,7 @@ func prepare(ctx context.Context, cfg Config, dir string, server *postmaster.Ser
 		if p.etcd {
 			t.store, t.server, err = startEtcd(ctx, cfg.Self, t.etcdDir())
 		} else {
-			t.store, err = database(ctx, server, p, i)
+			t.store, err = database(ctx, server, p, i, cfg.Schemas[p.peer])
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name(), err)

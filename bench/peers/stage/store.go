@@ -17,9 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
-	"go.etcd.io/etcd/server/v3/embed"
 
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -38,13 +35,18 @@ func startPostgres(ctx context.Context) (*postmaster.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: 300, Settings: map[string]string{
-		"shared_preload_libraries": "pg_stat_statements", "shared_buffers": "128MB",
-	}})
+	return postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: 300, Settings: settings()})
 }
 
-// database prepares one for a part.
-func database(ctx context.Context, server *postmaster.Server, p part, number int) (*store, error) {
+func settings() map[string]string {
+	return map[string]string{
+		"shared_preload_libraries": "pg_stat_statements", "shared_buffers": "128MB",
+		"track_commit_timestamp": "on", // the order in which rows were committed
+	}
+}
+
+// database prepares one for a part, with the tables that its library brings.
+func database(ctx context.Context, server *postmaster.Server, p part, number int, schema func(context.Context, *pgxpool.Pool) error) (*store, error) {
 	admin, err := pgx.Connect(ctx, server.URL("postgres"))
 	if err != nil {
 		return nil, err
@@ -64,18 +66,13 @@ func database(ctx context.Context, server *postmaster.Server, p part, number int
 	}
 	defer pool.Close()
 	switch {
-	case p.lease != "":
+	case p.conch:
 		if err := pgmint.Up(ctx, pgmint.Config{URL: s.url}, func(string) {}); err != nil {
 			return nil, err
 		}
 		_, err = pool.Exec(ctx, ledger)
-	case p.peer == "river":
-		var migrator *rivermigrate.Migrator[pgx.Tx]
-		if migrator, err = rivermigrate.New(riverpgxv5.New(pool), nil); err == nil {
-			_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-		}
-	case p.peer == "client-go":
-		_, err = pool.Exec(ctx, `CREATE TABLE kube_lock (name text PRIMARY KEY, record jsonb NOT NULL, version bigint NOT NULL)`)
+	case schema != nil:
+		err = schema(ctx, pool)
 	}
 	return s, err
 }
@@ -117,7 +114,8 @@ func (s *store) asked(ctx context.Context) (n float64, err error) {
 	return n, err
 }
 
-// stale counts rows of a ledger that came after a row of a higher epoch.
+// stale counts rows of a ledger that were committed after a row of a higher epoch. The
+// server says when: a row's number and its transaction's are as old as its beginning.
 func (s *store) stale(ctx context.Context) (n int, err error) {
 	conn, err := pgx.Connect(ctx, s.url)
 	if err != nil {
@@ -125,7 +123,8 @@ func (s *store) stale(ctx context.Context) (n int, err error) {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM (SELECT epoch, max(epoch) OVER
-		(ORDER BY xid, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ledger) r WHERE epoch < before`).Scan(&n)
+		(ORDER BY pg_xact_commit_timestamp(xmin), xid, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+		FROM ledger) r WHERE epoch < before`).Scan(&n)
 	return n, err
 }
 
@@ -152,37 +151,8 @@ func etcdRequests(ctx context.Context, addr string) (n float64, err error) {
 	return n, nil
 }
 
-// ServeEtcd is the life of a server of one member.
-func ServeEtcd(ctx context.Context, dir, client string) error {
-	cfg := embed.NewConfig()
-	cfg.Dir, cfg.LogLevel = dir, "error"
-	peer, err := freeAddr(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range []struct {
-		addr           string
-		listen, advert *[]url.URL
-	}{{client, &cfg.ListenClientUrls, &cfg.AdvertiseClientUrls}, {peer, &cfg.ListenPeerUrls, &cfg.AdvertisePeerUrls}} {
-		u := url.URL{Scheme: "http", Host: one.addr}
-		*one.listen, *one.advert = []url.URL{u}, []url.URL{u}
-	}
-	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	server, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-server.Err():
-		return err
-	}
-}
-
-// freeAddr asks the kernel for a port.
-func freeAddr(ctx context.Context) (string, error) {
+// FreeAddr asks the kernel for a port.
+func FreeAddr(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -193,7 +163,7 @@ func freeAddr(ctx context.Context) (string, error) {
 
 // startEtcd runs a server in a process of its own.
 func startEtcd(ctx context.Context, self, dir string) (*store, *process, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := FreeAddr(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

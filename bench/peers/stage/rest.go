@@ -1,0 +1,58 @@
+//go:build linux
+
+package stage
+
+import (
+	"context"
+	"time"
+)
+
+// rest counts what three candidates ask while nothing happens, and what the one
+// that leads keeps in memory.
+func (t *trial) rest(ctx context.Context) error {
+	if _, err := t.leader(ctx); err != nil {
+		return err
+	}
+	if err := pass(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	began := time.Now()
+	before, err := t.store.asked(ctx)
+	if err != nil {
+		return err
+	}
+	if err := pass(ctx, t.cfg.Rest); err != nil {
+		return err
+	}
+	after, err := t.store.asked(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.part.acks { // that one writes rows all the time, and is the same program
+		t.result.Rest = number((after - before) / time.Since(began).Seconds())
+	}
+	m, err := t.leader(ctx)
+	if err != nil {
+		return err
+	}
+	memory, err := m.process.memory()
+	t.result.Memory = number(memory)
+	if err == nil && t.server != nil {
+		memory, err = t.server.memory()
+		t.result.ServerMemory = number(memory)
+	}
+	return err
+}
+
+// judge reads from the ledger what the fence let pass: an acknowledgement that was
+// written down late is not a late write.
+func (t *trial) judge(ctx context.Context) error {
+	if !t.part.acks {
+		return nil
+	}
+	n, err := t.store.stale(ctx)
+	for _, zombies := range []*Zombies{&t.result.HandoffZombies, &t.result.StopZombies, &t.result.SilenceZombies} {
+		zombies.Writes, zombies.In = n, min(n, 1)
+	}
+	return err
+}
