@@ -2,10 +2,12 @@ package main_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -73,6 +75,29 @@ func TestChaosFails(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only deaf") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", r.code, r.out, r.err)
 	}
+}
+
+// A child that ended when asked to would hide a keeper that never kills.
+func TestAChildOfChaosHasToBeKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := prepared(t, "chaos-child", "--dir", dir)
+	cmd.Env = append(cmd.Env, "CONCH_EPOCH=1", "CONCH_TERM=t", "CONCH_ID=node-1")
+	c := start(t, cmd)
+	acts := func() int {
+		all, err := evidence.ReadActs(filepath.Join(dir, "children.acts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	pgtest.Eventually(t, patience, "its first act", func() bool { return acts() > 0 })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	asked := acts()
+	pgtest.Eventually(t, patience, "acts of one that was asked to end", func() bool { return acts() > asked+20 })
+	c.stop(syscall.SIGKILL)
 }
 
 func TestNothingSurvivesAKilledChaos(t *testing.T) {

@@ -64,9 +64,9 @@ func TestGaps(t *testing.T) {
 	}{{2, 130, 140}, {1, 10, 20}, {1, 90, 100}, {2, 110, 115}, {1, 50, 60}} {
 		widen(spans, a.epoch, a.start, a.end)
 	}
-	got := between(spans, []change{{1, 2}, {2, 3}})
-	if len(got) != 1 || got[0] != 10 {
-		t.Errorf("the gaps are %v, want 10", got)
+	got, overlaps := between(spans, []change{{1, 2}, {2, 3}})
+	if len(got) != 1 || got[0] != 10 || overlaps != nil {
+		t.Errorf("the gaps are %v, want 10, and the overlaps %v", got, overlaps)
 	}
 }
 

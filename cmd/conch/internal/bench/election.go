@@ -29,11 +29,12 @@ func elected(ctx context.Context, cfg Config) (r Report, err error) {
 
 // crashes: kill -9 of the leader until its successor has committed its first
 // fenced row. The ceiling, a plain lock whose holder is killed, is taken in turn
-// with it, while the new leader works.
+// with it. Whoever leads is at rest after its first row: a leader that writes would
+// slow the ceiling alone, since the figure begins with the death of the only writer.
 func crashes(ctx context.Context, cfg Config, s *site, r *Report) error {
 	many := cfg.amounts().kills
 	cfg.Say("election: %d times kill -9 …", many)
-	q, err := muster(ctx, cfg, s, false)
+	q, err := muster(ctx, cfg, s, false, atRest)
 	defer q.dismiss()
 	if err != nil {
 		return err
@@ -44,12 +45,7 @@ func crashes(ctx context.Context, cfg Config, s *site, r *Report) error {
 		if err != nil {
 			return err
 		}
-		v, err := watch(ctx, cfg, s, q.launcher, s.url, 0)
-		if err != nil {
-			return err
-		}
-		plain, err := v.kill()
-		v.end()
+		plain, err := q.plainCrash(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,34 +59,57 @@ func crashes(ctx context.Context, cfg Config, s *site, r *Report) error {
 	return nil
 }
 
-// crash kills whoever leads, at another point between two heartbeats each time,
-// and waits until all nodes are back in their places. A leader that had lost its
-// term an instant before, as on a machine that is short of time, does not count.
-func (q *squad) crash(ctx context.Context, i int) (took time.Duration, err error) {
-	for took <= 0 && err == nil {
-		took, err = q.crashOnce(ctx, i)
-	}
-	return took, err
-}
-
-func (q *squad) crashOnce(ctx context.Context, i int) (time.Duration, error) {
-	leader, epoch, err := q.leader(ctx, 0, false)
+// plainCrash is the ceiling: a holder of a plain lock is killed, until a session that
+// waits has it.
+func (q *squad) plainCrash(ctx context.Context) (time.Duration, error) {
+	v, err := watch(ctx, q.cfg, q.site, q.launcher, q.site.url, 0)
 	if err != nil {
 		return 0, err
 	}
+	defer v.end()
+	return v.kill()
+}
+
+// crash kills whoever leads, at another point between two heartbeats each time,
+// and waits until all nodes are back in their places. A leader that had lost its
+// term an instant before, as on a machine that is short of time, does not count.
+func (q *squad) crash(ctx context.Context, i int) (time.Duration, error) {
+	for {
+		k, err := q.crashOnce(ctx, i)
+		if err != nil || k.took > 0 {
+			return k.took, err
+		}
+	}
+}
+
+// killing is one kill -9 of a leader.
+type killing struct {
+	epoch int64         // that it was thought to lead in
+	took  time.Duration // until its successor's first row was committed
+}
+
+// of says whether it was that leadership that ended by this kill: it had not been lost
+// before, and it is not a later one.
+func (k killing) of(epoch int64) bool { return k.took > 0 && k.epoch == epoch }
+
+func (q *squad) crashOnce(ctx context.Context, i int) (k killing, err error) {
+	leader, epoch, err := q.leader(ctx, 0, false)
+	if err != nil {
+		return k, err
+	}
 	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
-		return 0, err
+		return k, err
 	}
 	at := leader.kill()
 	next, _, err := q.leader(ctx, epoch, false)
 	if err != nil {
-		return 0, err
+		return k, err
 	}
-	took := q.read(&next.acted).Sub(at)
+	k = killing{epoch: epoch, took: q.read(&next.acted).Sub(at)}
 	if err := q.again(ctx, leader); err != nil {
-		return 0, err
+		return k, err
 	}
-	return took, q.ready(ctx)
+	return k, q.ready(ctx)
 }
 
 // read an instant that reports write.

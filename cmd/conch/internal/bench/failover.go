@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,7 +107,7 @@ func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, 
 	if err := a.payer.Accept(ctx, 1); err != nil { // it sends, and has nothing left to do
 		return 0, 0, err
 	}
-	if err := a.payer.Until(ctx, "finalized", before+1, time.Millisecond); err != nil {
+	if err := a.payer.Until(ctx, "finalized", before+1, look); err != nil {
 		return 0, 0, err
 	}
 	if err := pass(ctx, phase(a.cfg.Lease/5, i)); err != nil {
@@ -117,26 +118,45 @@ func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, 
 	if err := a.payer.Accept(ctx, 1); err != nil {
 		return 0, 0, err
 	}
-	ended := make(chan error, 1)
-	go func() {
-		err := a.payer.Until(ctx, "pending", before+2, time.Millisecond)
-		sent = time.Since(began)
-		ended <- err
-	}()
-	err = until(ctx, "somebody else leads", func() (bool, error) {
-		token, err := a.site.desk.Token(ctx, a.scope)
-		detected = time.Since(began)
-		return token.Epoch > epoch, err
-	})
-	if fault := <-ended; err == nil {
-		err = fault
-	}
+	took, err := seen(ctx, began,
+		sight{"its first transaction is sent", func() (bool, error) {
+			n, err := a.payer.Count(ctx, "pending")
+			return n >= before+2, err
+		}},
+		sight{"somebody else leads", func() (bool, error) {
+			token, err := a.site.desk.Token(ctx, a.scope)
+			return token.Epoch > epoch, err
+		}})
 	if err != nil {
 		return 0, 0, err
 	}
 	<-q.nodes[leader].gone
 	q.nodes[leader].process.Leave()
-	return sent, detected, q.start(leader)
+	return took[0], took[1], q.start(leader)
+}
+
+// sight is something that will be seen.
+type sight struct {
+	what string
+	done func() (bool, error)
+}
+
+// look is how often it is looked for.
+const look = time.Millisecond
+
+// seen says how long after the beginning each was seen. All are looked for at one pace:
+// a ceiling that is looked at less often than the figure makes the figure look good.
+func seen(ctx context.Context, began time.Time, sights ...sight) ([]time.Duration, error) {
+	took, faults := make([]time.Duration, len(sights)), make([]error, len(sights))
+	var crew sync.WaitGroup
+	for i, s := range sights {
+		crew.Go(func() {
+			faults[i] = every(ctx, look, s.what, s.done)
+			took[i] = time.Since(began)
+		})
+	}
+	crew.Wait()
+	return took, errors.Join(faults...)
 }
 
 // dismiss ends all nodes and returns when none is left.

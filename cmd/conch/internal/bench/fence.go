@@ -86,7 +86,8 @@ func slice(ctx context.Context, load *pgraw.Load, style pgraw.Style, long time.D
 	}
 	inner, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	perSecond, err := load.Run(inner, style)
+	perSecond, ends := load.Run(inner, style)
+	err := errors.Join(ends...)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -130,58 +131,98 @@ func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Tok
 func takeovers(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
 	many := max(cfg.amounts().kills/4, 2)
 	cfg.Say("fence: %d takeovers under load, %d without …", many, many)
-	q, err := muster(ctx, cfg, s, false)
+	q, err := muster(ctx, cfg, s, false, atWork)
 	defer q.dismiss()
 	if err != nil {
 		return err
 	}
 	var loaded, idle []time.Duration
-	for i := range many {
-		took, err := q.crash(ctx, i)
+	discarded := 0
+	for i := 0; len(loaded) < many; i++ {
+		plain, err := q.crash(ctx, i)
 		if err != nil {
 			return err
 		}
-		idle = append(idle, took)
-		if took, err = q.crashUnder(ctx, load, i); err != nil {
+		took, counts, err := q.crashUnder(ctx, load, i)
+		if err != nil {
 			return err
 		}
-		loaded = append(loaded, took)
+		if counts {
+			loaded, idle = append(loaded, took), append(idle, plain)
+		} else if discarded++; discarded > many {
+			return fmt.Errorf("%d of %d leaders lost their term under load before they were killed: this machine is too busy", discarded, discarded+len(loaded))
+		}
 	}
 	r.add("takeover_samples", float64(len(loaded)), "kills")
+	r.add("takeover_discarded", float64(discarded), "kills")
 	r.spread("takeover_under_load", loaded, idle)
 	return nil
 }
 
-// crashUnder is crash while the load writes; each of its sessions stops when it is
-// refused, and none may end in any other way.
-func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (time.Duration, error) {
+// refusal is how long a session may take to meet one: its next row is refused.
+const refusal = 10 * time.Second
+
+// crashUnder kills a leader once while the load writes under its token; each session of
+// the load stops when it is refused, and none may end in any other way. It does not count
+// if that leadership was over before: then the load was, too.
+func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (took time.Duration, counts bool, err error) {
 	if _, _, err := q.leader(ctx, 0, false); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	token, err := q.site.desk.Token(ctx, scope)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	load.Use(token)
 	style := pgraw.Style{Fenced: true, Pipelined: true}
 	if err := load.Prepare(ctx, style); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	running, cancel := context.WithCancel(ctx)
-	defer cancel()
-	before, ended := load.Written(), make(chan error, 1)
+	var ends []error
+	before, over := load.Written(), make(chan struct{})
 	go func() {
-		_, err := load.Run(running, style)
-		ended <- err
+		defer close(over)
+		_, ends = load.Run(running, style)
 	}()
+	defer func() { cancel(); <-over }()
 	err = until(ctx, "the load writes", func() (bool, error) { return load.Written() > before+10*sessions, nil })
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	took, err := q.crash(ctx, i)
+	k, err := q.crashOnce(ctx, i)
+	if err != nil {
+		return 0, false, err
+	}
+	// A session that is between two rows now has not been refused yet.
+	bound := time.NewTimer(refusal)
+	defer bound.Stop()
+	select {
+	case <-over:
+	case <-bound.C:
+	case <-ctx.Done():
+	}
 	cancel()
-	if fault := <-ended; err == nil && !errors.Is(fault, fence.ErrStale) {
-		err = fmt.Errorf("the load was not refused after the takeover: %w", errors.Join(fault, errors.New("a session went on")))
+	<-over
+	if ctx.Err() != nil {
+		return 0, false, context.Cause(ctx)
 	}
-	return took, err
+	return k.took, k.of(token.Epoch), refused(ends)
+}
+
+// refused is nil if every session ended because its token was over.
+func refused(ends []error) error {
+	var faults []error
+	for i, end := range ends {
+		switch {
+		case end == nil:
+			faults = append(faults, fmt.Errorf("session %d of the load went on", i+1))
+		case !errors.Is(end, fence.ErrStale):
+			faults = append(faults, fmt.Errorf("session %d of the load: %w", i+1, end))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d sessions were not refused after the takeover: %w", len(faults), len(ends), errors.Join(faults...))
 }

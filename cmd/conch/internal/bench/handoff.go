@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -21,51 +22,63 @@ func (n *node) kill() fence.Instant {
 
 // handoffs: SIGTERM for the leader, which gives up in order. Measured from what
 // was left behind: from the end of its last act to the first of its successor,
-// at both doors. The ceilings are an unlock that frees a blocked waiter.
+// at both doors. The ceilings are an unlock that frees a blocked waiter, taken
+// before there are nodes: between two handovers a leader is at work, as it is at none.
 func handoffs(ctx context.Context, cfg Config, s *site, r *Report) error {
 	many := cfg.amounts().handoffs
 	cfg.Say("election: %d clean handovers …", many)
-	q, err := muster(ctx, cfg, s, false)
+	blocked, noticed, err := unlocks(ctx, s, many)
+	if err != nil {
+		return err
+	}
+	q, err := muster(ctx, cfg, s, false, atWork)
 	defer q.dismiss()
 	if err != nil {
 		return err
 	}
-	a, err := pgraw.OpenLocker(ctx, s.url)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	b, err := pgraw.OpenLocker(ctx, s.url)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	if err := errors.Join(a.Listen(ctx), b.Listen(ctx)); err != nil {
-		return err
-	}
 	var changes []change
-	var blocked, noticed []time.Duration
 	for i := range many {
 		c, err := q.step(ctx, i)
 		if err != nil {
 			return err
 		}
-		one, other, err := unlocked(ctx, a, b, s)
-		if err != nil {
-			return err
-		}
 		changes = append(changes, c)
-		blocked, noticed = append(blocked, one), append(noticed, other)
 	}
 	fencedGaps, actGaps, err := gaps(s.dir, changes)
 	if err != nil {
 		return err
 	}
 	r.add("handoff_samples", float64(len(fencedGaps)), "handovers")
+	r.add("handoff_act_samples", float64(len(actGaps)), "handovers")
 	r.spread("handoff_to_fenced", fencedGaps, blocked)
 	r.spread("handoff_to_act", actGaps, blocked)
 	r.spread("raw_notify_try", noticed, blocked)
 	return nil
+}
+
+// unlocks are so many handovers of a plain lock.
+func unlocks(ctx context.Context, s *site, many int) (blocked, noticed []time.Duration, err error) {
+	a, err := pgraw.OpenLocker(ctx, s.url)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Close()
+	b, err := pgraw.OpenLocker(ctx, s.url)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer b.Close()
+	if err := errors.Join(a.Listen(ctx), b.Listen(ctx)); err != nil {
+		return nil, nil, err
+	}
+	for range many {
+		one, other, err := unlocked(ctx, a, b, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		blocked, noticed = append(blocked, one), append(noticed, other)
+	}
+	return blocked, noticed, nil
 }
 
 // change of leadership, by the epochs before and after.
@@ -92,7 +105,8 @@ func (q *squad) step(ctx context.Context, i int) (c change, err error) {
 }
 
 // gaps reads what was left behind: for each change the time between the last act
-// of the one and the first of the other.
+// of the one and the first of the other. A row that was acknowledged late is no late
+// row, so such a change has no gap between rows; two that acted at once are an error.
 func gaps(dir string, changes []change) (rows, outside []time.Duration, err error) {
 	acks, err := evidence.ReadAcks(dir)
 	if err != nil {
@@ -109,7 +123,12 @@ func gaps(dir string, changes []change) (rows, outside []time.Duration, err erro
 	for _, a := range acts {
 		widen(acted, a.Epoch, a.Start, a.End)
 	}
-	return between(committed, changes), between(acted, changes), nil
+	rows, _ = between(committed, changes)
+	outside, overlaps := between(acted, changes)
+	if len(overlaps) > 0 {
+		return nil, nil, fmt.Errorf("two leaders acted at once behind the act door: %w", errors.Join(overlaps...))
+	}
+	return rows, outside, nil
 }
 
 type span struct{ first, last fence.Instant }
@@ -122,13 +141,19 @@ func widen(spans map[int64]span, epoch int64, start, end fence.Instant) {
 	spans[epoch] = span{min(s.first, start), max(s.last, end)}
 }
 
-func between(spans map[int64]span, changes []change) (all []time.Duration) {
+func between(spans map[int64]span, changes []change) (all []time.Duration, overlaps []error) {
 	for _, c := range changes {
 		before, a := spans[c.from]
 		after, b := spans[c.to]
-		if a && b {
-			all = append(all, after.first.Sub(before.last))
+		if !a || !b {
+			continue
 		}
+		gap := after.first.Sub(before.last)
+		if gap < 0 {
+			overlaps = append(overlaps, fmt.Errorf("epoch %d was at work for %s after epoch %d had begun", c.from, -gap, c.to))
+			continue
+		}
+		all = append(all, gap)
 	}
-	return all
+	return all, overlaps
 }

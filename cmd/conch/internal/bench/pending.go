@@ -210,6 +210,7 @@ func (a *account) idle(ctx context.Context, r *Report) error {
 			ours, raw = append(ours, took), append(raw, commit+request)
 		}
 	}
+	r.add("idle_samples", float64(len(ours)), "intents")
 	r.spread("idle", ours, raw)
 	return sending.Stop()
 }

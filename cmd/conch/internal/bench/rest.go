@@ -4,9 +4,11 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/pgraw"
 	"github.com/conchhq/conch/election"
@@ -33,14 +35,30 @@ func rests(ctx context.Context, cfg Config, s *site, r *Report) error {
 	return nil
 }
 
-// rest runs two electors over a database of their own and counts what both ask
-// per second once one of them leads all scopes.
+// rest counts in a database of its own.
 func rest(ctx context.Context, cfg Config, s *site, scopes int) (perSecond float64, by string, err error) {
-	url, drop, err := pgraw.CreateDatabase(ctx, s.url)
+	create := func() (string, func() error, error) { return pgraw.CreateDatabase(ctx, s.url) }
+	err = borrowed(create, func(url string) error {
+		perSecond, by, err = restIn(ctx, cfg, url, scopes)
+		return err
+	})
+	return perSecond, by, err
+}
+
+// borrowed does something in a database that is dropped afterwards. One that could not be
+// is an error: the server may be the caller's, and nobody else knows of it.
+func borrowed(create func() (url string, drop func() error, err error), do func(url string) error) (err error) {
+	url, drop, err := create()
 	if err != nil {
-		return 0, "", err
+		return err
 	}
-	defer func() { _ = drop() }() // it goes with its server, or says so at the next run
+	defer func() { err = errors.Join(err, drop()) }()
+	return do(url)
+}
+
+// restIn runs two electors and counts what both ask per second once one of them leads
+// all scopes.
+func restIn(ctx context.Context, cfg Config, url string, scopes int) (perSecond float64, by string, err error) {
 	if err := pgmint.Up(ctx, pgmint.Config{URL: url}, func(string) {}); err != nil {
 		return 0, "", err
 	}
@@ -52,6 +70,7 @@ func rest(ctx context.Context, cfg Config, s *site, scopes int) (perSecond float
 	desk.TrackStatements(ctx)
 
 	running, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 2)
 	var crew sync.WaitGroup
 	defer crew.Wait()
 	defer cancel()
@@ -62,21 +81,59 @@ func rest(ctx context.Context, cfg Config, s *site, scopes int) (perSecond float
 		}
 		crew.Go(func() {
 			defer mint.Close()
-			_ = elector.Run(running) // ended by us; trouble shows as a wait that fails
+			ended <- elector.Run(running)
 		})
 	}
+	two := resting{scopes: scopes, led: desk.Led, ended: ended}
+	return two.count(ctx, 2*cfg.Lease, func() (float64, string, error) { return desk.PerSecond(ctx, cfg.amounts().rest) })
+}
+
+// resting is electors of which one leads all scopes.
+type resting struct {
+	scopes int
+	led    func(context.Context) (n int, epochs int64, err error)
+	ended  <-chan error // gets the end of each
+}
+
+// count has it counted what they ask once the campaigns are over. Who is elected anew
+// meanwhile, or asks nothing any more, is not at rest: then there is no figure.
+func (r resting) count(ctx context.Context, settle time.Duration, perSecond func() (float64, string, error)) (n float64, by string, err error) {
 	err = until(ctx, "all scopes are led", func() (bool, error) {
-		n, err := desk.Led(ctx)
-		return n == scopes, err
+		led, _, err := r.led(ctx)
+		return led == r.scopes, errors.Join(err, r.running())
 	})
 	if err != nil {
 		return 0, "", err
 	}
-	if err := pass(ctx, 2*cfg.Lease); err != nil { // until the campaigns are over
+	if err := pass(ctx, settle); err != nil {
 		return 0, "", err
 	}
-	return desk.PerSecond(ctx, cfg.amounts().rest)
+	_, before, err := r.led(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	if n, by, err = perSecond(); err != nil {
+		return 0, "", err
+	}
+	led, after, err := r.led(ctx)
+	if err == nil && (led != r.scopes || after != before) {
+		err = fmt.Errorf("%d of %d scopes were led after the count, and %d were elected anew during it", led, r.scopes, after-before)
+	}
+	return n, by, errors.Join(err, r.running())
 }
+
+// running is an error if an elector has ended.
+func (r resting) running() error {
+	select {
+	case err := <-r.ended:
+		return fmt.Errorf("an elector ended unasked: %w", errors.Join(err, errEarly))
+	default:
+		return nil
+	}
+}
+
+// errEarly is the end of an elector that gave no reason.
+var errEarly = errors.New("what it asks is missing")
 
 func locks(scopes int) pgmint.Locks {
 	if scopes > 1000 {

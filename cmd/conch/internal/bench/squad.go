@@ -28,6 +28,7 @@ var errNever = fmt.Errorf("it has not come in %s", patience)
 type squad struct {
 	cfg      Config
 	site     *site
+	pace     time.Duration // from one act of the leader to the next
 	launcher *fleet.Launcher
 	nodes    []*node
 	lives    sync.WaitGroup
@@ -51,8 +52,8 @@ type node struct {
 }
 
 // muster starts the nodes, each behind its own proxy if asked for.
-func muster(ctx context.Context, cfg Config, s *site, proxied bool) (*squad, error) {
-	q := &squad{cfg: cfg, site: s, launcher: fleet.NewLauncher()}
+func muster(ctx context.Context, cfg Config, s *site, proxied bool, pace time.Duration) (*squad, error) {
+	q := &squad{cfg: cfg, site: s, pace: pace, launcher: fleet.NewLauncher()}
 	q.heard = sync.NewCond(&q.mu)
 	for i := range nodes {
 		n := &node{id: fmt.Sprintf("node-%d", i+1), squad: q}
@@ -86,7 +87,7 @@ func (n *node) start() error {
 	}
 	args := []string{
 		NodeCommand, "--id", n.id, "--scope", scope, "--lease", q.cfg.Lease.String(), "--dir", q.site.dir,
-		"--ledger-pace", pace.String(), "--outside-pace", pace.String(),
+		"--ledger-pace", q.pace.String(), "--outside-pace", q.pace.String(),
 	}
 	q.mu.Lock()
 	n.alive, n.epoch, n.acted, n.inside = true, 0, 0, 0
@@ -101,9 +102,14 @@ func (n *node) start() error {
 	return nil
 }
 
-// pace from one act to the next: short, so that the time between the last act of
-// one leader and the first of the next is not that of its own rest.
-const pace = time.Millisecond
+// Paces of a leader's acts.
+const (
+	// atWork is short, so that the time between the last act of one leader and the first
+	// of the next is not that of its own rest.
+	atWork = time.Millisecond
+	// atRest is after the first act of a term, for as long as anything is measured.
+	atRest = time.Hour
+)
 
 func (n *node) hear(news fleet.News) {
 	q := n.squad
@@ -188,11 +194,16 @@ func (q *squad) ready(ctx context.Context) error {
 	})
 }
 
-// until asks again and again.
+// until asks again and again, for what no figure depends on.
 func until(ctx context.Context, what string, done func() (bool, error)) error {
+	return every(ctx, 5*time.Millisecond, what, done)
+}
+
+// every asks at that pace.
+func every(ctx context.Context, pace time.Duration, what string, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
 		if ok, err := done(); err != nil || ok {

@@ -17,7 +17,7 @@ import (
 // the same lease by the server's clock, whose holder meets the same fate at the
 // same time; for the act door, plus the lease that nobody can save.
 func stalls(ctx context.Context, cfg Config, s *site, r *Report) error {
-	q, err := muster(ctx, cfg, s, true)
+	q, err := muster(ctx, cfg, s, true, atWork)
 	defer q.dismiss()
 	if err != nil {
 		return err

@@ -4,9 +4,12 @@ package chaos
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -184,12 +187,55 @@ func TestBackendTerminated(t *testing.T) {
 	x := begin(t, Place{})
 	for range 3 {
 		x.Fault(x.leader, x.epoch)
-		if err := pgrogue.Terminate(x.ctx, x.URL, Scope); err != nil {
-			t.Fatal(err)
+		ended, err := pgrogue.Terminate(x.ctx, x.URL, Scope)
+		if err != nil || len(ended) != 1 || ended[0] != x.leader.ID {
+			t.Fatalf("ended the sessions of %v, %v", ended, err)
 		}
 		x.next(true)
 	}
 	x.proven(4)
+}
+
+// Whoever leads is who is hit, whatever machine the fault was aimed at; where nobody
+// leads, the fault says that it missed.
+func TestLeadersAreHit(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, view: &view{out: io.Discard}}
+	for _, kind := range []Kind{Backend, Deaf} {
+		led := x.leader
+		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
+		x.Fault(led, x.epoch)
+		if err := injuries[kind].inject(x.ctx, n, w); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.Nodes, []string{led.ID}) || w.Missed {
+			t.Errorf("%s of %v, missed %v; %s led", kind, w.Nodes, w.Missed, led.ID)
+		}
+		x.next(true)
+		if deaf := x.leader != led; kind == Deaf && !deaf {
+			t.Error("who has a silent line leads")
+		}
+		if err := injuries[kind].heal(x.ctx, n, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.works(x.leader)
+	for _, m := range x.Nodes {
+		m.Signal(syscall.SIGTERM)
+	}
+	x.await("nobody runs", func() bool { return !slices.ContainsFunc(x.Nodes, func(m *Node) bool { return !m.gone() }) })
+	for leads := true; leads; x.pass(10 * time.Millisecond) { // a backend may end a moment after its client
+		_, err := pgrogue.Leaders(x.ctx, x.URL, Scope)
+		leads = !errors.Is(err, pgrogue.ErrNobody)
+	}
+	for _, kind := range []Kind{Backend, Deaf} {
+		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
+		if err := injuries[kind].inject(x.ctx, n, w); err != nil || !w.Missed || len(w.Nodes) > 0 {
+			t.Errorf("%s: %v, %+v", kind, err, w)
+		}
+	}
+	x.proven(3)
 }
 
 // S-acceptance: the database restarts, fast and by kill -9. Nobody leads meanwhile.

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +17,7 @@ const (
 	NothingLost = "nothing-lost"   // what was acknowledged is there
 	NothingMore = "nothing-twice"  // nothing is there that nobody may have written
 	InTime      = "dead-in-time"   // a command under conch run is dead before its leadership can be another's
+	Shut        = "shut-in-time"   // an act door that is not renewed is shut before its lease is over
 	Minted      = "minted"         // whoever acts was elected, by the history
 	Named       = "eviction-named" // a fence that blocked the mint is named in the history
 	Alive       = "alive"          // nobody ends unasked
@@ -32,8 +32,10 @@ type Wound struct {
 	At     fence.Instant // read before anything was done
 	Done   fence.Instant // read when it was done
 	Healed fence.Instant // read before anything was undone
+	Over   fence.Instant // read when it was undone
 	Epoch  int64         // of the ledger's leader before it
 	Passed bool          // a fence that was stuck: somebody was elected past it
+	Missed bool          // there was nobody to be hit
 }
 
 func (w Wound) of(node string) bool { return slices.Contains(w.Nodes, node) }
@@ -48,20 +50,17 @@ type Evidence struct {
 }
 
 // Check weighs the evidence. It is pure, and counts beside violations the writes
-// that only a fence could have refused: those of processes that were stopped
-// between the last look at the gate and the write.
+// that only a fence could have refused: those that were held up between the gate's yes
+// and the write, by a stop or a busy machine.
 func Check(e Evidence) (violations []Violation, frozen int) {
 	say := func(invariant string, at fence.Instant, format string, args ...any) {
 		violations = append(violations, Violation{
 			Invariant: invariant, Detail: fmt.Sprintf(format, args...), Fault: e.before(at),
 		})
 	}
+	e.Record.Margin = margin(e.Lease)
 	found := evidence.Find(e.Record)
 	for _, f := range found.Overlapping {
-		if len(f.Acts) > 0 && e.frozen(f.Acts[0]) {
-			frozen++
-			continue
-		}
 		say(OneActor, f.At, "%s", f.What)
 	}
 	for _, f := range found.Lost {
@@ -76,7 +75,7 @@ func Check(e Evidence) (violations []Violation, frozen int) {
 	e.outlived(say)
 	e.unminted(say)
 	e.unnamed(say)
-	return violations, frozen
+	return violations, len(found.Slow)
 }
 
 type sayer func(invariant string, at fence.Instant, format string, args ...any)
@@ -89,61 +88,6 @@ func (e Evidence) before(at fence.Instant) (number int) {
 		}
 	}
 	return number
-}
-
-// aboutToWrite is how long a look at the gate may be old when the process is
-// stopped: it takes microseconds, and more only where processors are busy.
-const aboutToWrite = 50 * time.Millisecond
-
-// frozen tells whether an act looked at its gate right before its process was
-// stopped, or while it was being stopped: whoever looks after waking looks later
-// than Healed, which was read before the process was woken.
-func (e Evidence) frozen(a evidence.Act) bool {
-	return a.Checked != 0 && slices.ContainsFunc(e.Wounds, func(w Wound) bool {
-		return w.Fault.Kind.stops() && w.of(a.Node) && a.Checked < w.Healed && a.Checked > w.At.Add(-aboutToWrite)
-	})
-}
-
-// cut are the faults after which a machine can not renew anything until they heal.
-var cut = []Kind{Kill9, StopShort, StopLong, Silent, SilentToServer, SilentToClient}
-
-// outlived looks for children that went on for longer than a lease after the last
-// instant at which theirs can have been renewed.
-func (e Evidence) outlived(say sayer) {
-	acts := slices.SortedFunc(slices.Values(e.Children), func(a, b evidence.Act) int { return cmp.Compare(a.Start, b.Start) })
-	for _, w := range e.Wounds {
-		if !slices.Contains(cut, w.Fault.Kind) {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(acts, w.At, func(a evidence.Act, at fence.Instant) int { return cmp.Compare(a.Start, at) })
-		for _, node := range w.Nodes {
-			if a, found := survivor(acts[:at], acts[at:], node, w, e.Lease); found {
-				say(InTime, a.Start, "the child of %s wrote %s after %s had cut its machine off; the lease is %s",
-					node, a.Start.Sub(w.Done), w.Fault.Kind, e.Lease)
-			}
-		}
-	}
-}
-
-// survivor finds an act of a machine's term before the fault, in the time when that
-// must be dead.
-func survivor(before, after []evidence.Act, node string, w Wound, lease time.Duration) (evidence.Act, bool) {
-	term := ""
-	for _, a := range slices.Backward(before) {
-		if a.Node == node {
-			term = a.Term
-			break
-		}
-	}
-	for _, a := range after {
-		switch {
-		case term == "" || a.Start >= w.Healed:
-			return evidence.Act{}, false
-		case a.Node == node && a.Term == term && a.Start > w.Done.Add(lease):
-			return a, true
-		}
-	}
-	return evidence.Act{}, false
 }
 
 // unminted looks for leaderships that acted and that the history does not know,

@@ -67,17 +67,29 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 				Start: 98 * ms, Checked: 99 * ms, End: 99 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 		}, nil, 0, 1},
-		{"the same of a machine that was not stopped", func(e *Evidence) {
-			e.Wounds[1].Nodes = []string{"node-3"}
-			e.Record.Outside = append(e.Record.Outside, evidence.Act{
-				Start: 98 * ms, Checked: 99 * ms, End: 99 * ms, Epoch: 1, Term: "a", Node: "node-1",
+		{"held up there by a busy machine", func(e *Evidence) {
+			e.Wounds = e.Wounds[:1]
+			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
+				Start: 1900 * ms, Checked: 1901 * ms, End: 2052 * ms, Epoch: 1, Term: "a", Node: "node-1",
+			})
+		}, nil, 0, 1},
+		{"the same, but it looked less than a margin before the next one's door opened", func(e *Evidence) {
+			e.Wounds = e.Wounds[:1]
+			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
+				Start: 1950 * ms, Checked: 1951 * ms, End: 2052 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 		}, []string{OneActor}, 1, 0},
-		{"the same long after its last look", func(e *Evidence) {
+		{"two lead before either is stopped", func(e *Evidence) { // a freeze explains nothing that was done before it
+			e.Record.Outside = []evidence.Act{
+				{Start: 60 * ms, Checked: 61 * ms, End: 62 * ms, Epoch: 2, Term: "b", Node: "node-2"},
+				{Start: 70 * ms, Checked: 71 * ms, End: 72 * ms, Epoch: 1, Term: "a", Node: "node-1"},
+			}
+		}, []string{OneActor}, 1, 0},
+		{"killed while stopped, and started again, it acts in its old term", func(e *Evidence) {
 			e.Record.Outside = append(e.Record.Outside, evidence.Act{
-				Start: 20 * ms, Checked: 21 * ms, End: 22 * ms, Epoch: 1, Term: "a", Node: "node-1",
+				Start: 2080 * ms, Checked: 2081 * ms, End: 2082 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
-		}, []string{OneActor}, 0, 0},
+		}, []string{OneActor, Shut}, 2, 0},
 		{"a stale row", func(e *Evidence) {
 			e.Record.Ledger = append(e.Record.Ledger, evidence.Row{Seq: 3, Epoch: 1, Term: "a", Node: "node-1"})
 		}, []string{OneActor}, 0, 0},
@@ -92,6 +104,9 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 		{"a child outlives its deadline", func(e *Evidence) {
 			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 1102 * ms, End: 1103 * ms, Epoch: 1, Term: "c", Node: "node-1"})
 		}, []string{InTime}, 2, 0},
+		{"a child is alive until the lease is over", func(e *Evidence) {
+			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 1101 * ms, End: 1103 * ms, Epoch: 1, Term: "c", Node: "node-1"})
+		}, nil, 0, 0},
 		{"somebody acts whom nobody elected", func(e *Evidence) {
 			e.History = slices.Delete(e.History, 3, 4)
 		}, []string{Minted}, 0, 0},
@@ -116,6 +131,64 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 				t.Errorf("after fault %d, want %d: %+v", found[0].Fault, c.fault, found[0])
 			}
 		})
+	}
+}
+
+// Of each kind: whether it says when a term is over, and whether its heal may save it. In
+// a lease of a second a child may write until 1101 ms, and a gate may say yes until 1001.
+func TestWhoGoesOnWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		kind          Kind
+		healed        fence.Instant
+		child, asked  fence.Instant
+		found, frozen int
+	}{
+		{"a child, without a database", PGKill, 2100, 1102, 500, 1, 0},
+		{"a child in time", PGKill, 2100, 1101, 500, 0, 0},
+		{"an act door, without a database", PGKill, 2100, 900, 1002, 1, 0},
+		{"an act door in time", PGKill, 2100, 900, 1001, 0, 0},
+		{"both", PGKill, 2100, 1102, 1002, 2, 0},
+		{"a database that came back soon renews no old term", PGKill, 300, 1102, 1002, 2, 0},
+		{"nor does a machine that was killed", Kill9, 300, 1102, 1002, 2, 0},
+		{"nor if somebody stuck in its fence", FrozenFence, 300, 1102, 1002, 2, 0},
+		{"or was busy there", BusyFence, 300, 1102, 1002, 2, 0},
+		{"whoever was only silent may go on", Silent, 300, 1102, 1002, 0, 0},
+		{"once it is not any more", Silent, 2100, 1102, 1002, 2, 0},
+		{"nobody told it", Deaf, 2100, 1102, 1002, 2, 0},
+		{"it was told", Deaf, 300, 1102, 1002, 0, 0},
+		{"a slow line renews", Latency, 2100, 1102, 1002, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := sound()
+			e.Wounds[1].Fault.Kind, e.Wounds[1].Healed, e.Wounds[1].Passed = c.kind, c.healed*ms, false
+			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: c.child * ms, End: c.child * ms, Epoch: 1, Term: "c", Node: "node-1"})
+			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
+				Start: (c.asked - 1) * ms, Checked: c.asked * ms, End: c.asked * ms, Epoch: 1, Term: "a", Node: "node-1",
+			})
+			found, frozen := Check(e)
+			if len(found) != c.found || frozen != c.frozen {
+				t.Errorf("found %+v and %d frozen; want %d and %d", found, frozen, c.found, c.frozen)
+			}
+			for _, v := range found {
+				if v.Invariant != InTime && v.Invariant != Shut || v.Fault != 2 {
+					t.Errorf("%+v", v)
+				}
+			}
+		})
+	}
+}
+
+// A fault that was cut short before anything was done says nothing.
+func TestWhatWasNeverInflictedCutsNobodyOff(t *testing.T) {
+	t.Parallel()
+	e := sound()
+	e.Wounds[1] = Wound{Number: 2, Fault: Fault{Kind: Kill9}, Nodes: []string{"node-1"}, At: 100 * ms}
+	e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 1900 * ms, End: 1901 * ms, Epoch: 1, Term: "c", Node: "node-1"})
+	if found, _ := Check(e); len(found) != 0 {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 )
 
 // Child is the life of a command that knows nothing of gates: it writes and writes
-// to a file, under the epoch that it was started with, until it is killed. That
-// it is killed in time is `conch run`'s business.
+// to a file, under the epoch that it was started with, until it is killed: SIGTERM it
+// does not hear. That it is killed in time is `conch run`'s business.
 func Child(ctx context.Context, dir string, getenv func(string) string) error {
 	epoch, err := strconv.ParseInt(getenv("CONCH_EPOCH"), 10, 64)
 	if err != nil {

@@ -180,6 +180,7 @@ func (c *Cluster) Stop() error {
 		n.Signal(syscall.SIGKILL)
 	}
 	c.ending.Wait()
+	c.sweep(lastMoment)
 	for _, n := range c.Nodes {
 		n.Proxy.Close()
 	}
@@ -218,6 +219,6 @@ func (c *Cluster) collect(ctx context.Context) (r evidence.Record, err error) {
 	r.Acks, faults[1] = evidence.ReadAcks(c.cfg.Dir)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.Kills, r.Entries = c.kills, c.entries
+	r.Kills, r.Entries, r.Margin = c.kills, c.entries, margin(c.cfg.Lease)
 	return r, errors.Join(faults[:]...)
 }

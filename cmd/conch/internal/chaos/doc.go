@@ -30,13 +30,19 @@
 // timing. A violation's replay line repeats the plan, and repeating it several
 // times is how to look for a race.
 //
-// A process frozen between the last look at its gate and its write does write when
-// it wakes; nothing but a fence refuses that (package fence says so). Check tells
-// such a write from one that looked at the gate after waking: each act carries the
-// instant at which it looked. It counts the former as frozen writes and the
-// latter as a violation.
+// A process frozen between its gate's yes and its write does write when it wakes, and
+// one on a busy machine may take as long; nothing but a fence refuses that (package fence
+// says so). Check tells such a write from one that its gate should have refused: each act
+// carries the instant before it asked. Gates are shut a margin before any other may
+// open. So an act that asked a margin before the first act of a newer epoch is counted as
+// a frozen write, and one that asked later, whatever else was going on, is a violation.
+//
+// Both workloads without a fence go on for as long as they may: acts until right before
+// the deadline of the gate, children until they are killed, since they do not hear
+// SIGTERM. Whoever is late with either is seen to be.
 //
 // The proxies answer TCP's own probes, so a silent line is found by Postgres'
-// timeouts alone, the harder case. The clock of the database is turned by libfaketime,
-// under Postgres only; without that library those kinds are left out, by name.
+// timeouts alone, the harder case. The clock of the database is turned by a library that
+// is compiled here and loaded into Postgres alone; without a C compiler those kinds are
+// passed over when their turn comes, by name, so that the plan is the same everywhere.
 package chaos

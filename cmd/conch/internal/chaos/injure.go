@@ -42,10 +42,8 @@ var injuries = map[Kind]*injury{
 		func(_ context.Context, n *nemesis, _ *Wound) error { n.Server.Kill9(); return nil },
 		func(ctx context.Context, n *nemesis, _ *Wound) error { return n.Server.StartAgain(ctx) },
 	},
-	Backend: {depose, nothing},
-	Deaf: {func(ctx context.Context, n *nemesis, w *Wound) error {
-		return errors.Join(silence(tcpproxy.Both)(ctx, n, w), depose(ctx, n, w))
-	}, healLines},
+	Backend:     {depose, nothing},
+	Deaf:        {deafen, healLines},
 	FrozenFence: {strand(false), rescue},
 	BusyFence:   {strand(true), rescue},
 	LocksFull: {
@@ -97,8 +95,34 @@ func continueMachines(_ context.Context, n *nemesis, w *Wound) error {
 }
 
 // depose ends the sessions whose locks make leaders of their machines.
-func depose(ctx context.Context, n *nemesis, _ *Wound) error {
-	return pgrogue.Terminate(ctx, n.URL, Scope, RunScope)
+func depose(ctx context.Context, n *nemesis, w *Wound) error {
+	ended, err := pgrogue.Terminate(ctx, n.URL, Scope, RunScope)
+	w.Nodes, w.Missed = ended, errors.Is(err, pgrogue.ErrNobody)
+	if w.Missed {
+		return nil
+	}
+	return err
+}
+
+// deafen ends the same sessions, but first the lines of all of them go silent.
+func deafen(ctx context.Context, n *nemesis, w *Wound) error {
+	leaders, err := pgrogue.Leaders(ctx, n.URL, Scope, RunScope)
+	if w.Missed = errors.Is(err, pgrogue.ErrNobody); w.Missed {
+		w.Nodes = nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, id := range leaders {
+		if !w.of(id) {
+			w.Nodes = append(w.Nodes, id)
+		}
+	}
+	ended := *w // whose session ends without being deaf is nobody's business here
+	err = errors.Join(silence(tcpproxy.Both)(ctx, n, w), depose(ctx, n, &ended))
+	w.Missed = ended.Missed
+	return err
 }
 
 func silence(way tcpproxy.Direction) func(context.Context, *nemesis, *Wound) error {
@@ -147,9 +171,13 @@ func roll(ctx context.Context, n *nemesis, w *Wound) error {
 		if err := n.end(ctx, m, "SIGTERM"); err != nil {
 			return err
 		}
+		// Its sessions end a moment after it. Until then it would seem to campaign already.
+		n.asked = time.Time{}
+		n.wait(ctx, time.Now().Add(n.cfg.Lease), func() bool { return n.campaigning() < len(n.Nodes) })
 		if err := m.Start(); err != nil {
 			return err
 		}
+		n.asked = time.Time{}
 		if !n.until(ctx, func() bool { return n.campaigning() == len(n.Nodes) }) {
 			return &stuckError{fmt.Sprintf("%s does not campaign %s after its restart", m.ID, n.cfg.patience())}
 		}

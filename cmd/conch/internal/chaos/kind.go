@@ -57,7 +57,7 @@ var traits = []trait{
 	{PGRestart, "Postgres restarted in order", 2, database, 0, 0},
 	{PGKill, "SIGKILL for Postgres, which is started again", 2, database, 0.1, 2},
 	{Backend, "the leaders' lock sessions terminated", 3, machine, 0, 0},
-	{Deaf, "the leaders' lock sessions terminated while a line is silent, so that who led does not hear of it", 2, line, 0.6, 2.5},
+	{Deaf, "the leaders' lock sessions terminated while their lines are silent, so that who led does not hear of it", 2, line, 0.6, 2.5},
 	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
 	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
 	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},

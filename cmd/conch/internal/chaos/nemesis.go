@@ -38,16 +38,12 @@ type nemesis struct {
 	hog   *pgrogue.Hog
 	stray *stray
 
+	leftOut map[Kind]string // what can not be done here, and why
+	taken   int             // faults of the plan that were taken up, done or left out
+
 	wounds     []*Wound
 	violations []Violation
 	samples    [works]gaps
-}
-
-// active is a fault that is on.
-type active struct {
-	*Wound
-	over time.Time
-	hits [works]bool // whether it was meant for the machine that did this work
 }
 
 // strike does one fault, or two at once, and waits until everything goes on.
@@ -61,9 +57,15 @@ func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 		for _, a := range all {
 			err = errors.Join(err, n.heal(ctx, a))
 		}
-		n.record(group[:len(all)], all, ctx.Err() == nil)
+		n.record(all, ctx.Err() == nil)
 	}()
 	for i, f := range group {
+		n.taken++
+		if n.leftOut[f.Kind] != "" {
+			n.view.note("[%d/%d] %s: left out", n.taken, n.cfg.Faults, f.Kind)
+			continue
+		}
+		f.Joined = f.Joined && len(all) > 0
 		a := n.aim(f)
 		all = append(all, a)
 		n.view.status("%s", f)
@@ -84,68 +86,10 @@ func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 			return err
 		}
 	}
-	n.recover(ctx, group)
-	return nil
-}
-
-// aim looks whom a fault hits and writes it down.
-func (n *nemesis) aim(f Fault) *active {
-	w := &Wound{Number: len(n.wounds) + 1, Fault: f, Epoch: n.w.last[rows].epoch}
-	n.wounds = append(n.wounds, w)
-	for _, m := range n.meant(f) {
-		w.Nodes = append(w.Nodes, m.ID)
-	}
-	a := &active{Wound: w}
-	for i, last := range n.w.last {
-		a.hits[i] = w.of(last.node)
-	}
-	w.At = fence.Boottime()
-	return a
-}
-
-// meant finds the machines that a fault is for. One that is dead already, by a fault
-// that is still on, can not be hit again.
-func (n *nemesis) meant(f Fault) []*Node {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if f.Target == Everybody && f.Kind != FrozenFence && f.Kind != BusyFence {
-		return n.Nodes
-	}
-	leader, run := n.w.last[rows].node, n.w.last[children].node
-	var first, rest []*Node
-	for _, m := range n.Nodes {
-		wanted := m.ID == leader
-		switch f.Target {
-		case Supervisor:
-			wanted = m.ID == run
-		case Follower:
-			wanted = m.ID != leader && m.ID != run
-		case Leader, Everybody:
-		}
-		switch {
-		case m.gone():
-		case wanted:
-			first = append(first, m)
-		default:
-			rest = append(rest, m)
-		}
-	}
-	for _, some := range [][]*Node{first, rest} {
-		if len(some) > 0 {
-			return some[f.Pick%len(some):][:1]
-		}
+	if len(all) > 0 {
+		n.recover(ctx, name(all))
 	}
 	return nil
-}
-
-// hit are the machines of a wound.
-func (n *nemesis) hit(w *Wound) (hit []*Node) {
-	for _, m := range n.Nodes {
-		if w.of(m.ID) {
-			hit = append(hit, m)
-		}
-	}
-	return hit
 }
 
 // heal undoes a fault, also after Ctrl-C.
@@ -154,7 +98,10 @@ func (n *nemesis) heal(ctx context.Context, a *active) error {
 		return nil // it never began, or is over
 	}
 	a.Healed = fence.Boottime()
-	return n.stuck(ctx, injuries[a.Fault.Kind].heal(context.WithoutCancel(ctx), n, a.Wound), a)
+	err := injuries[a.Fault.Kind].heal(context.WithoutCancel(ctx), n, a.Wound)
+	a.Over = fence.Boottime()
+	n.asked = time.Time{} // who campaigned before says nothing about who does now
+	return n.stuck(ctx, err, a)
 }
 
 // overcome waits, while a fence is stuck, until somebody has been elected past it.
@@ -169,19 +116,22 @@ func (n *nemesis) overcome(ctx context.Context, a *active) {
 }
 
 // recover waits until the three workloads have gone on since everything has healed,
-// and all machines campaign.
-func (n *nemesis) recover(ctx context.Context, group []Fault) {
-	healed := fence.Boottime()
-	n.view.status("%s: waiting until everything goes on", name(group))
-	if n.until(ctx, func() bool { return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) }) {
-		n.pass(ctx, time.Now().Add(time.Duration(calm*float64(n.cfg.Lease))))
-		return
+// and all machines campaign; and once more after a calm, since what a heal has done to
+// somebody may show a heartbeat later.
+func (n *nemesis) recover(ctx context.Context, after string) {
+	n.view.status("%s: waiting until everything goes on", after)
+	for _, pause := range []float64{calm, 0} {
+		healed := fence.Boottime()
+		if !n.until(ctx, func() bool { return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) }) {
+			missing := n.w.behind(healed)
+			if n.running < len(n.Nodes) {
+				missing = append(missing, fmt.Sprintf("%d of %d machines campaigning", n.running, len(n.Nodes)))
+			}
+			n.violate(ctx, n.taken, Recovers, "%s after %s was over, still missing: %s", n.cfg.patience(), after, strings.Join(missing, ", "))
+			return
+		}
+		n.pass(ctx, time.Now().Add(time.Duration(pause*float64(n.cfg.Lease))))
 	}
-	missing := n.w.behind(healed)
-	if n.running < len(n.Nodes) {
-		missing = append(missing, fmt.Sprintf("%d of %d machines campaigning", n.running, len(n.Nodes)))
-	}
-	n.violate(ctx, len(n.wounds), Recovers, "%s after %s was over, still missing: %s", n.cfg.patience(), name(group), strings.Join(missing, ", "))
 }
 
 // violate writes a violation down, unless Ctrl-C is the reason.
@@ -201,7 +151,8 @@ func (n *nemesis) stuck(ctx context.Context, err error, a *active) error {
 		n.violate(ctx, a.Number, Recovers, "%s", s.what)
 		return nil
 	}
-	if err == nil || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	// Whoever was interrupted tells of it by the context's cause, or by its error.
+	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
 		return nil
 	}
 	return fmt.Errorf("fault %d, %s: %w", a.Number, a.Fault, err)
@@ -272,29 +223,39 @@ func (n *nemesis) campaigning() int {
 }
 
 // record keeps how long each workload was away, and says it.
-func (n *nemesis) record(group []Fault, on []*active, whole bool) {
-	kind := group[0].Kind
-	if len(group) > 1 {
+func (n *nemesis) record(on []*active, whole bool) {
+	if len(on) == 0 {
+		return
+	}
+	kind := on[0].Fault.Kind
+	if len(on) > 1 {
 		kind = Combined
 	}
+	missed := slices.ContainsFunc(on, func(a *active) bool { return a.Missed })
+	now := fence.Boottime()
+	_ = n.w.look() // whatever was done by then has been seen
 	var away [works]time.Duration
 	for i := range away {
-		away[i] = n.w.gap(work(i))
-		if whole {
-			n.samples[i].add(kind, away[i], slices.ContainsFunc(on, func(a *active) bool { return a.hits[i] }))
+		away[i] = n.w.gap(work(i), now)
+		if whole && !missed {
+			n.samples[i].add(kind, away[i], slices.ContainsFunc(on, func(a *active) bool { return a.of(a.at[i]) }))
 		}
 	}
 	last := on[len(on)-1]
+	whom := strings.Join(last.Nodes, " ")
+	if last.Missed {
+		whom = "nobody was there to be hit"
+	}
 	n.view.note("[%d/%d] %s (%s): no row for %s, no act for %s, no child for %s", last.Number, n.cfg.Faults,
-		name(group), strings.Join(last.Nodes, " "), short(away[rows]), short(away[outside]), short(away[children]))
+		name(on), whom, short(away[rows]), short(away[outside]), short(away[children]))
 }
 
 func short(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-func name(group []Fault) string {
-	parts := make([]string, len(group))
-	for i, f := range group {
-		parts[i] = f.String()
+func name(on []*active) string {
+	parts := make([]string, len(on))
+	for i, a := range on {
+		parts[i] = a.Fault.String()
 	}
 	return strings.Join(parts, ", ")
 }

@@ -49,22 +49,34 @@ type death struct {
 	run   bool
 	at    fence.Instant
 	lived time.Duration
+	code  int // its exit code, -1 if a signal has ended it
 	words string
 }
 
 // gone tells that nothing of the machine runs; called with the cluster's lock.
 func (n *Node) gone() bool { return !n.work.alive && !n.run.alive }
 
+const (
+	// actMost is what the gates are told that an act may take. It is hardly more than
+	// that, so that the last acts of a leader are right before its deadline: a door that
+	// is open too long shows.
+	actMost = 5 * time.Millisecond
+	// stopGrace is how long a child that hears no SIGTERM holds up the end of its conch. Of
+	// a lease of a second less is left when it is lost, so that it is the deadline that
+	// kills it.
+	stopGrace = time.Second
+)
+
 // Start gives each process of the machine that has none a life.
 func (n *Node) Start() error {
 	cfg := n.cluster.cfg
 	err := n.launch(&n.work, n.hear, demo.NodeCommand, "--id", n.ID, "--scope", Scope,
-		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--dir", cfg.Dir)
+		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--dir", cfg.Dir, "--outside-most", actMost.String())
 	if err != nil || !cfg.Children {
 		return err
 	}
 	return n.launch(&n.run, func(fleet.News) {}, "run", "--id", n.ID, "--scope", RunScope,
-		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--restart",
+		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--restart", "--stop-grace", stopGrace.String(),
 		"--", cfg.Program, ChildCommand, "--dir", cfg.Dir)
 }
 
@@ -84,7 +96,7 @@ func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 		defer c.mu.Unlock()
 		hear(news)
 		if news.Ended {
-			n.bury(l, news.From)
+			n.bury(l, news)
 			c.ending.Done()
 		}
 		c.heard.Broadcast()
@@ -101,11 +113,11 @@ func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 }
 
 // bury closes a life, with the cluster's lock.
-func (n *Node) bury(l *life, p *fleet.Process) {
+func (n *Node) bury(l *life, news fleet.News) {
 	l.alive, l.died = false, fence.Boottime()
 	if l.wanted {
 		n.cluster.deaths = append(n.cluster.deaths, death{
-			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), words: p.LastWords(),
+			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), code: news.Code, words: news.From.LastWords(),
 		})
 	}
 }

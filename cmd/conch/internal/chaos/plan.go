@@ -14,6 +14,7 @@ const (
 	Leader     Target = "leader"    // the machine that wrote to the ledger last
 	Supervisor Target = "run"       // the machine whose child wrote last
 	Follower   Target = "follower"  // a machine that did neither
+	Leaders    Target = "leaders"   // every machine that leads something, by the database
 	Everybody  Target = "everybody" // all machines, or the database
 )
 
@@ -97,6 +98,8 @@ func draw(r *rand.Rand, kind Kind) Fault {
 		return f
 	}
 	switch {
+	case kind == Backend, kind == Deaf && dice < 19: // who leads nothing has no session to be ended
+		f.Target = Leaders
 	case dice < 11:
 		f.Target = Leader
 	case dice < 16:

@@ -43,6 +43,9 @@ func TestEveryPlanHasWhatItShould(t *testing.T) {
 			if hits := trait.place == machine || trait.place == line; !hits && f.Target != Everybody {
 				t.Fatalf("seed %d: %v has a target", seed, f)
 			}
+			if ends := f.Kind == Backend || f.Kind == Deaf; ends && f.Target != Leaders && f.Target != Everybody || !ends && f.Target == Leaders {
+				t.Fatalf("seed %d: %v is meant for others than have a session to be ended", seed, f)
+			}
 			faults++
 			targets[f.Target]++
 			if f.Joined {

@@ -12,17 +12,18 @@ import (
 // Report is what a run has shown. Its JSON is part of conch's outside.
 type Report struct {
 	Faults     map[Kind]int `json:"faults"`
-	Acts       int          `json:"acts"` // rows, acts behind the act door, acts of children
+	Missed     map[Kind]int `json:"missed,omitempty"` // of those that found nobody to be hit: not among the faults
+	Acts       int          `json:"acts"`             // rows, acts behind the act door, acts of children
 	Violations []Violation  `json:"violations"`
 	// Unavailable is, by kind, how long the ledger had no new row: the longest gap
 	// from the fault until everything went on.
 	Unavailable map[Kind]Spread `json:"unavailable_ms"`
-	ActDoor     map[Kind]Spread `json:"act_door_ms"`   // the same behind the act door
-	Children    map[Kind]Spread `json:"children_ms"`   // the same of commands under conch run
-	Seed        uint64          `json:"seed"`          // of the plan
-	Leaders     int             `json:"leaders"`       // terms that acted
-	Frozen      int             `json:"frozen_writes"` // acts stopped between the look at the gate and the write
-	LeftOut     map[Kind]string `json:"left_out,omitempty"`
+	ActDoor     map[Kind]Spread `json:"act_door_ms"`        // the same behind the act door
+	Children    map[Kind]Spread `json:"children_ms"`        // the same of commands under conch run
+	Seed        uint64          `json:"seed"`               // of the plan
+	Leaders     int             `json:"leaders"`            // terms that acted, of the nodes and of the children
+	Frozen      int             `json:"frozen_writes"`      // acts held up between the gate's yes and the write, by a stop or a busy machine
+	LeftOut     map[Kind]string `json:"left_out,omitempty"` // kinds that can not be done here: they were passed over
 	Seconds     float64         `json:"seconds"`
 	Replay      string          `json:"replay"`
 }

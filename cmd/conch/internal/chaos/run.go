@@ -33,7 +33,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, n.clock.Remove(), os.RemoveAll(dir)) }()
 	n.w = newWitness(dir)
-	leftOut := n.wind(ctx)
+	n.wind(ctx)
 	n.Cluster, err = Start(ctx, Place{
 		Program: cfg.Program, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
 	})
@@ -44,17 +44,16 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	case err != nil:
 		return report, err
 	}
-	plan := n.plan(ctx, leftOut)
+	n.tryClock(ctx)
+	plan := n.plan()
 	n.view.note("%d faults of seed %d, on %d machines with a lease of %s; again with: %s", len(plan), cfg.Seed, cfg.Nodes, cfg.Lease, cfg.replay())
-	for _, kind := range slices.Sorted(maps.Keys(leftOut)) {
-		n.view.note("left out: %s: %s", kind, leftOut[kind])
+	for _, kind := range slices.Sorted(maps.Keys(n.leftOut)) {
+		n.view.note("left out: %s: %s", kind, n.leftOut[kind])
 	}
 	if err := n.loop(ctx, plan); err != nil {
 		return report, fmt.Errorf("%w; see it again with: %s", err, cfg.replay())
 	}
-	report, err = n.judge(context.WithoutCancel(ctx))
-	report.LeftOut = leftOut
-	return report, err
+	return n.judge(context.WithoutCancel(ctx))
 }
 
 // kinds are those that were asked for.
@@ -65,35 +64,44 @@ func (n *nemesis) kinds() []Kind {
 	return Kinds()
 }
 
-func turned(k Kind) bool { return k == ClockAhead || k == ClockBack }
-
-// wind makes a clock for the database, if it is to be turned.
-func (n *nemesis) wind(ctx context.Context) map[Kind]string {
-	leftOut := map[Kind]string{}
-	if slices.ContainsFunc(n.kinds(), turned) {
-		var err error
-		if n.clock, err = NewClock(ctx); err != nil {
-			leftOut[ClockAhead], leftOut[ClockBack] = err.Error(), err.Error()
+// leaveOut: the database's clock can not be turned here.
+func (n *nemesis) leaveOut(why error) {
+	n.leftOut = map[Kind]string{}
+	for _, k := range n.kinds() {
+		if k == ClockAhead || k == ClockBack {
+			n.leftOut[k] = why.Error()
 		}
 	}
-	return leftOut
 }
 
-// plan makes the plan, of the kinds that can be done here.
-func (n *nemesis) plan(ctx context.Context, leftOut map[Kind]string) []Fault {
-	if n.clock != nil {
-		if err := n.clock.works(ctx, n.URL); err != nil {
-			leftOut[ClockAhead], leftOut[ClockBack] = err.Error(), err.Error()
-		}
+// wind makes a clock for the database, if it is to be turned.
+func (n *nemesis) wind(ctx context.Context) {
+	if !slices.Contains(n.kinds(), ClockAhead) && !slices.Contains(n.kinds(), ClockBack) {
+		return
 	}
+	var err error
+	if n.clock, err = NewClock(ctx); err != nil {
+		n.leaveOut(err)
+	}
+}
+
+// tryClock sees whether the database obeys it.
+func (n *nemesis) tryClock(ctx context.Context) {
+	if n.clock == nil {
+		return
+	}
+	if err := n.clock.works(ctx, n.URL); err != nil {
+		n.leaveOut(err)
+	}
+}
+
+// plan is the same on every machine. What can not be done here is left out when its turn
+// comes: with fewer kinds to draw from every fault would be another.
+func (n *nemesis) plan() []Fault {
 	if n.cfg.script != nil {
 		return n.cfg.script
 	}
-	kinds := n.kinds()
-	if len(leftOut) > 0 {
-		kinds = slices.DeleteFunc(slices.Clone(kinds), turned)
-	}
-	return Plan(n.cfg.Seed, n.cfg.Faults, kinds)
+	return Plan(n.cfg.Seed, n.cfg.Faults, n.kinds())
 }
 
 // loop waits until everything works and goes through the plan.
@@ -104,7 +112,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 			n.observer.Close()
 		}
 	}()
-	if len(plan) == 0 {
+	if !slices.ContainsFunc(plan, func(f Fault) bool { return n.leftOut[f.Kind] == "" }) {
 		return errors.New("no kind of fault is left that can be done here")
 	}
 	n.view.status("waiting until everything works")
@@ -155,7 +163,10 @@ func (n *nemesis) judge(ctx context.Context) (report Report, err error) {
 	defer cancel()
 	n.view.note("stopping the machines and judging what they left behind")
 	if err := n.Dismiss(farewell); err != nil {
-		n.violate(ctx, len(n.wounds), Alive, "after SIGTERM: %v", err)
+		n.violate(ctx, n.taken, Alive, "after SIGTERM: %v", err)
+	}
+	if left := n.sweep(lastMoment); left > 0 {
+		n.violate(ctx, n.taken, InTime, "%d processes of machines that had ended lived on, and were killed", left)
 	}
 	e := Evidence{Lease: n.cfg.Lease}
 	for _, w := range n.wounds {
@@ -179,35 +190,19 @@ func (n *nemesis) judge(ctx context.Context) (report Report, err error) {
 	found, frozen := Check(e)
 	n.violations = append(n.violations, found...)
 	report = Report{
-		Faults: map[Kind]int{}, Acts: len(e.Record.Ledger) + len(e.Record.Outside) + len(e.Children),
+		Faults: map[Kind]int{}, Missed: map[Kind]int{}, LeftOut: n.leftOut, Acts: len(e.Record.Ledger) + len(e.Record.Outside) + len(e.Children),
 		Unavailable: n.samples[rows].spreads(), ActDoor: n.samples[outside].spreads(), Children: n.samples[children].spreads(),
-		Seed: n.cfg.Seed, Leaders: evidence.Judge(e.Record).Leaders, Frozen: frozen,
+		Seed: n.cfg.Seed, Frozen: frozen,
+		Leaders: evidence.Judge(e.Record).Leaders + evidence.Judge(evidence.Record{Outside: e.Children}).Leaders,
 		Seconds: float64(int(n.view.seconds()*10)) / 10, Replay: n.cfg.replay(),
 	}
 	for _, w := range n.wounds {
-		report.Faults[w.Fault.Kind]++
+		if w.Missed {
+			report.Missed[w.Fault.Kind]++
+		} else {
+			report.Faults[w.Fault.Kind]++
+		}
 	}
 	report.Violations = shorten(n.violations, report.Replay)
 	return report, nil
-}
-
-// young is how long a `conch run` may live that ends because it finds no database
-// at its start; a service manager starts it again.
-const young = 5 * time.Second
-
-// unasked are the processes that ended though nobody had asked for it.
-func (n *nemesis) unasked(ctx context.Context, e Evidence) {
-	n.mu.Lock()
-	deaths := slices.Clone(n.deaths)
-	n.mu.Unlock()
-	for _, d := range deaths {
-		if d.run && d.lived < young && !strings.Contains(d.words, "panic") {
-			continue
-		}
-		what := "conch demo-node"
-		if d.run {
-			what = "conch run"
-		}
-		n.violate(ctx, e.before(d.at), Alive, "%s of %s ended unasked after %s: %s", what, d.node, short(d.lived), d.words)
-	}
 }

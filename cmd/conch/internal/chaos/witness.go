@@ -91,8 +91,14 @@ func (w *witness) behind(at fence.Instant) (names []string) {
 	return names
 }
 
-// gap is how long a workload was away at the longest since the mark.
-func (w *witness) gap(kind work) time.Duration { return longestGap(w.since[kind]) }
+// gap is how long a workload was away at the longest from the mark until now: also if it
+// has not come back.
+func (w *witness) gap(kind work, now fence.Instant) time.Duration {
+	if len(w.since[kind]) == 0 {
+		return 0 // it has never done anything
+	}
+	return longestGap(append(slices.Clone(w.since[kind]), now))
+}
 
 // longestGap is the longest distance between neighbours.
 func longestGap(at []fence.Instant) (longest time.Duration) {

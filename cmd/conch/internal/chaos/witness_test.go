@@ -29,6 +29,28 @@ func TestTheLongestGap(t *testing.T) {
 	}
 }
 
+// Whoever is away when it is asked has been since the last sign, and an outage that is
+// not over is as long as it is.
+func TestAGapThatIsNotOver(t *testing.T) {
+	t.Parallel()
+	w := newWitness(t.TempDir())
+	if got := w.gap(rows, 1500*ms); got != 0 {
+		t.Errorf("of nothing: %s", got)
+	}
+	for at := range fence.Instant(11) {
+		w.saw(rows, sign{at: at * 10 * ms})
+	}
+	for now, want := range map[fence.Instant]time.Duration{1500 * ms: 1400 * time.Millisecond, 105 * ms: 10 * time.Millisecond} {
+		if got := w.gap(rows, now); got != want {
+			t.Errorf("asked at %v: %s, want %s", time.Duration(now), got, want)
+		}
+	}
+	w.mark()
+	if got := w.gap(rows, 300*ms); got != 200*time.Millisecond {
+		t.Errorf("from the last sign before the mark: %s", got)
+	}
+}
+
 func TestAWitnessReadsOnlyWholeLinesAndOnlyOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,8 +81,8 @@ func TestAWitnessReadsOnlyWholeLinesAndOnlyOnce(t *testing.T) {
 	write(evidence.AckFile(dir, "node-2"), `och":4,"term":"t","at":20}`+"\n")
 	write(evidence.OutsideFile(dir), `{"start":29,"end":30,"epoch":4,"term":"t","node":"node-2"}`+"\n")
 	see(2, 1, 1)
-	if w.last[rows] != (sign{20, "node-2", 4}) || w.gap(rows) != 10 {
-		t.Errorf("last %+v, gap %v", w.last[rows], w.gap(rows))
+	if w.last[rows] != (sign{20, "node-2", 4}) || w.gap(rows, 20) != 10 {
+		t.Errorf("last %+v, gap %v", w.last[rows], w.gap(rows, 20))
 	}
 	w.mark()
 	see(1, 1, 1)

@@ -39,7 +39,7 @@ The bench pending needs conch-devnode: beside conch, on the PATH, or named by CO
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
-  conch bench fence --db postgres://conch@db.example/app --json`,
+  conch bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:

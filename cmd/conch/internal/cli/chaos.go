@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ Three workloads run all the time: rows committed under conch.fence(), acts in a 
 that only the gate protects, and the child of a "conch run" that writes to a file and
 knows nothing of gates. At the end it judges what they left behind, never what a
 process says of itself: whether two acted at once, whether anything acknowledged was
-lost, whether a child outlived its leadership.
+lost, whether an act door or a child outlived its lease.
 
 Equal seeds give equal plans, not equal runs. It touches no database but its own and
 leaves nothing behind. Exit 1 on a violation. Ctrl-C ends it early, with the verdict.
@@ -145,8 +147,15 @@ func (a *app) printChaos(r chaos.Report) error {
 	if err := a.line("\n%d faults in %.0f s, seed %d: %d acts by %d leaderships, %d violations", total, r.Seconds, r.Seed, r.Acts, r.Leaders, len(r.Violations)); err != nil {
 		return err
 	}
+	for _, k := range chaos.Kinds() {
+		if n := r.Missed[k]; n > 0 {
+			if err := a.line("%d more of %s found nobody to be hit", n, k); err != nil {
+				return err
+			}
+		}
+	}
 	if r.Frozen > 0 {
-		return a.line("%d writes of a process that was stopped between its gate and its write: only a fence refuses those", r.Frozen)
+		return a.line("%d writes held up between the gate's yes and the write, by a stop or a busy machine: only a fence refuses those", r.Frozen)
 	}
 	return nil
 }
@@ -167,7 +176,11 @@ func (a *app) chaosChild() *cobra.Command {
 		Example: "  conch run --scope s -- conch chaos-child --dir /tmp/evidence",
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "where its evidence goes")
-	cmd.RunE = does(func(ctx context.Context) error { return chaos.Child(ctx, dir, a.Getenv) })
+	cmd.RunE = does(func(ctx context.Context) error {
+		// Whoever ends when asked to would hide a keeper that does no more than ask.
+		signal.Ignore(syscall.SIGTERM)
+		return chaos.Child(ctx, dir, a.Getenv)
+	})
 	return cmd
 }
 

@@ -43,13 +43,28 @@ func Judge(r Record) Verdict {
 	return v
 }
 
-// Findings are what must not be in a record, one by one.
-type Findings struct{ Overlapping, Lost, Duplicated []Finding }
+// Findings are what must not be in a record, one by one, and beside it the acts outside
+// that only a fence could have refused: see [Record.Margin].
+type Findings struct {
+	Overlapping, Lost, Duplicated []Finding
+	Slow                          []Act
+}
 
 // Find looks for all of it. It changes nothing in the record.
 func Find(r Record) Findings {
-	lost, duplicated := account(r.Ledger, r.Acks)
-	return Findings{Overlapping: overlapping(r), Lost: lost, Duplicated: duplicated}
+	var f Findings
+	f.Lost, f.Duplicated = account(r.Ledger, r.Acks)
+	seen := map[Act]bool{} // one act may be found several times
+	for _, o := range overlapping(r) {
+		switch {
+		case !o.slow(r.Margin):
+			f.Overlapping = append(f.Overlapping, o)
+		case !seen[o.Acts[0]]:
+			seen[o.Acts[0]] = true
+			f.Slow = append(f.Slow, o.Acts[0])
+		}
+	}
+	return f
 }
 
 // Fault says why the run did not show what it set out to show, nil if it did.

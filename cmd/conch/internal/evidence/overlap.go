@@ -3,16 +3,19 @@ package evidence
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 )
 
 // Finding is one thing that must not be in a record.
 type Finding struct {
-	What string
-	At   fence.Instant // 0 if the record does not tell
-	Acts []Act         // of acts outside: the stale one first
+	What  string
+	At    fence.Instant // 0 if the record does not tell
+	Acts  []Act         // of acts outside: the stale one first
+	Newer fence.Instant // of acts outside: when an epoch above the stale one's first acted; 0: none has
 }
 
 // overlapping finds every sign that two leaderships acted at once.
@@ -23,6 +26,7 @@ func overlapping(r Record) []Finding {
 // intersecting finds pairs of acts of different terms that were under way at the
 // same instant.
 func intersecting(acts []Act) (pairs []Finding) {
+	newer := successions(acts)
 	acts = slices.Clone(acts)
 	slices.SortFunc(acts, func(a, b Act) int { return cmp.Compare(a.Start, b.Start) })
 	var open []Act
@@ -36,9 +40,13 @@ func intersecting(acts []Act) (pairs []Finding) {
 			if o.Epoch > a.Epoch {
 				stale, current = a, o
 			}
-			pairs = append(pairs, Finding{
+			f := Finding{
 				What: fmt.Sprintf("%s and %s were under way at once", stale, current), At: a.Start, Acts: []Act{stale, current},
-			})
+			}
+			if stale.Epoch < current.Epoch { // two of one epoch follow nobody, whatever came after both
+				f.Newer = newer[stale.Epoch]
+			}
+			pairs = append(pairs, f)
 		}
 		open = append(open, a)
 	}
@@ -48,33 +56,45 @@ func intersecting(acts []Act) (pairs []Finding) {
 // late finds acts of a term that began, or reached the file, after the first
 // act of a newer one.
 func late(acts []Act) (found []Finding) {
-	first := map[int64]fence.Instant{}
-	for _, a := range acts {
-		earliest(first, a.Epoch, a.Start)
-	}
-	// after[e] is the earliest first act of any epoch above e.
-	epochs := make([]int64, 0, len(first))
-	for e := range first {
-		epochs = append(epochs, e)
-	}
-	slices.Sort(epochs)
-	after := map[int64]fence.Instant{}
-	for i := len(epochs) - 2; i >= 0; i-- {
-		after[epochs[i]] = first[epochs[i+1]]
-		if later, ok := after[epochs[i+1]]; ok {
-			after[epochs[i]] = min(after[epochs[i]], later)
-		}
-	}
+	newer := successions(acts)
 	var newest int64
 	for _, a := range acts {
 		newest = max(newest, a.Epoch)
-		if bound, ok := after[a.Epoch]; a.Epoch < newest || ok && a.Start > bound {
+		if bound, ok := newer[a.Epoch]; a.Epoch < newest || ok && a.Start > bound {
 			found = append(found, Finding{
-				What: fmt.Sprintf("%s came after an act of a newer epoch", a), At: a.Start, Acts: []Act{a},
+				What: fmt.Sprintf("%s came after an act of a newer epoch", a), At: a.Start, Acts: []Act{a}, Newer: bound,
 			})
 		}
 	}
 	return found
+}
+
+// successions give for each epoch but the newest the earliest first act of any epoch
+// above it.
+func successions(acts []Act) map[int64]fence.Instant {
+	first := map[int64]fence.Instant{}
+	for _, a := range acts {
+		earliest(first, a.Epoch, a.Start)
+	}
+	epochs := slices.Sorted(maps.Keys(first))
+	newer := map[int64]fence.Instant{}
+	for i := len(epochs) - 2; i >= 0; i-- {
+		newer[epochs[i]] = first[epochs[i+1]]
+		if later, ok := newer[epochs[i+1]]; ok {
+			newer[epochs[i]] = min(newer[epochs[i]], later)
+		}
+	}
+	return newer
+}
+
+// slow tells whether the stale act of a finding had its gate's yes in time and was only
+// written late: stopped in between, or on a machine that was too busy. Nothing but a
+// fence refuses such a write. A gate is shut a margin before any other may open, so
+// whoever had its yes had asked at least that long before the first act of a newer epoch.
+// If the time between is shorter, or negative, two doors were open, or the newer one
+// opened before the acts of the older had ended.
+func (f Finding) slow(margin time.Duration) bool {
+	return margin > 0 && f.Newer != 0 && f.Acts[0].Checked != 0 && f.Newer.Sub(f.Acts[0].Checked) >= margin
 }
 
 // regressing finds rows written under an epoch below one that was written

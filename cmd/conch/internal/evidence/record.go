@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -14,6 +15,10 @@ type Record struct {
 	Kills   []Kill   // in any order
 	Entries []Entry  // in any order
 	Account *Account // nil: nothing was sent to any chain
+	// Margin is how long before any successor's a gate is shut. With it acts outside that
+	// had their gate's yes in time and were written late are told from those that must
+	// not be; without it (0) both count as overlapping.
+	Margin time.Duration
 }
 
 // Row is one committed row of the ledger.

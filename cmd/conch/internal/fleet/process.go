@@ -3,16 +3,17 @@
 package fleet
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/worker"
 )
@@ -29,17 +30,22 @@ type News struct {
 	From   *Process
 	Report worker.Report
 	Ended  bool
+	Code   int // Ended: its exit code, -1 if a signal has ended it
 }
 
 // Launcher starts processes from one OS thread that lives as long as the
 // launcher: the parent-death signal is sent when that thread ends.
 type Launcher struct {
 	starts chan func()
+	// Linger is how long after the end of a process that of its descendants is waited
+	// for, if they have its output; default 10 s. Its end is told no earlier, since it is
+	// no end as long as what it started goes on, and no later.
+	Linger time.Duration
 }
 
 // NewLauncher starts the thread.
 func NewLauncher() *Launcher {
-	l := &Launcher{starts: make(chan func())}
+	l := &Launcher{starts: make(chan func()), Linger: 10 * time.Second}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		for start := range l.starts {
@@ -60,37 +66,62 @@ func (l *Launcher) Start(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// Launch starts a node and passes on what it reports until it has ended.
+// Launch starts a node and passes on what it reports until it has ended. Of the
+// settings of conch it sees those in env, and none of the caller's.
 func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
 	// No context: a node ends by a signal, and its end is news like any other.
 	cmd := exec.CommandContext(context.Background(), program, args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(foreign(os.Environ()), env...)
 	p := &Process{cmd: cmd, last: &LastLine{}}
-	cmd.Stderr = p.last
+	cmd.Stdout = &reports{tell: func(r worker.Report) { tell(News{From: p, Report: r}) }}
+	cmd.Stderr, cmd.WaitDelay = p.last, l.Linger
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
 	p.stdin = stdin
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
 	if err := l.Start(cmd); err != nil {
 		return nil, err
 	}
 	go func() {
-		lines := bufio.NewScanner(stdout)
-		for lines.Scan() {
-			var r worker.Report
-			if json.Unmarshal(lines.Bytes(), &r) == nil {
-				tell(News{From: p, Report: r})
-			}
-		}
-		_ = cmd.Wait() // how it ended is known: we killed it, or stderr says why
-		tell(News{From: p, Ended: true})
+		_ = cmd.Wait() // why it ended is known: we killed it, or stderr says so
+		tell(News{From: p, Ended: true, Code: cmd.ProcessState.ExitCode()})
 	}()
 	return p, nil
+}
+
+// foreign is an environment without settings of conch.
+func foreign(environ []string) []string {
+	return slices.DeleteFunc(environ, func(setting string) bool { return strings.HasPrefix(setting, "CONCH_") })
+}
+
+// reports takes what a process prints apart. What is no report is passed over.
+type reports struct {
+	tell func(worker.Report)
+	rest []byte // a line whose end has not come yet
+}
+
+// longestLine is more than any report has.
+const longestLine = 64 << 10
+
+// Write never fails.
+func (r *reports) Write(b []byte) (int, error) {
+	r.rest = append(r.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(r.rest, []byte{'\n'})
+		if !whole {
+			break
+		}
+		var report worker.Report
+		if json.Unmarshal(line, &report) == nil {
+			r.tell(report)
+		}
+		r.rest = rest
+	}
+	if len(r.rest) > longestLine {
+		r.rest = nil
+	}
+	return len(b), nil
 }
 
 // PID is the process number.
@@ -99,29 +130,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Signal sends a signal; a process that has ended does not mind.
 func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// LastLine keeps the last line written to it: why a process ended unasked.
-type LastLine struct {
-	mu   sync.Mutex
-	text string
-}
-
-// Write never fails.
-func (l *LastLine) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if text := strings.TrimSpace(string(b)); text != "" {
-		l.text = text[strings.LastIndexByte(text, '\n')+1:]
-	}
-	return len(b), nil
-}
-
-func (l *LastLine) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text
-}
-
-// LastWords is the last line it wrote to stderr: why it ended unasked.
+// LastWords is what it wrote to stderr last: why it ended unasked.
 func (p *Process) LastWords() string { return p.last.String() }
 
 // Leave closes its stdin: without a signal it understands that we are gone.

@@ -23,6 +23,11 @@ type Config struct {
 	LedgerPace  time.Duration // from one row to the next; default 10 ms
 	OutsidePace time.Duration // from one outside act to the next; default 5 ms
 	OutsideWork time.Duration // how long an outside act takes; default 1 ms
+	// OutsideMost is what the gate is told that an outside act may take: none begins with
+	// less left. Default 200 ms, so that between the gate's yes and the write a machine may
+	// be busy for that long. Whoever looks at the last moments of a gate says less, and
+	// tells slow writes from late looks (package evidence).
+	OutsideMost time.Duration
 
 	// Report gets what the node says of itself, in order. It may block; what
 	// comes too fast meanwhile is dropped.
@@ -36,6 +41,7 @@ func (c Config) withDefaults() Config {
 	c.LedgerPace = orElse(c.LedgerPace, 10*time.Millisecond)
 	c.OutsidePace = orElse(c.OutsidePace, 5*time.Millisecond)
 	c.OutsideWork = orElse(c.OutsideWork, time.Millisecond)
+	c.OutsideMost = orElse(c.OutsideMost, 200*time.Millisecond)
 	if c.Report == nil {
 		c.Report = func(Report) {}
 	}

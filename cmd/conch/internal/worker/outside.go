@@ -10,16 +10,12 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// actMost is what the gate is told that an outside act may take. Between the
-// gate's yes and the write no more time may pass, however busy the machine is.
-const actMost = 200 * time.Millisecond
-
 // actOutside is the role behind the act door: effects that nobody can refuse.
 func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 	pace := time.NewTicker(n.cfg.OutsidePace)
 	defer pace.Stop()
 	for ctx.Err() == nil {
-		err := l.Gate.Do(ctx, fence.Act, actMost, func(ctx context.Context, t fence.Token) error {
+		err := l.Gate.Do(ctx, fence.Act, n.cfg.OutsideMost, func(ctx context.Context, t fence.Token) error {
 			return n.act(ctx, l.Gate, t)
 		})
 		if err != nil && ctx.Err() == nil && !errors.Is(err, fence.ErrShut) && !errors.Is(err, fence.ErrStale) {

@@ -1,0 +1,35 @@
+//go:build unix
+
+package fleet
+
+import (
+	"strings"
+	"sync"
+)
+
+// LastLine keeps the last line written to it: why a process ended unasked. Of a crash it
+// keeps the first, which says why; the stacks that follow do not.
+type LastLine struct {
+	mu      sync.Mutex
+	text    string
+	crashed bool
+}
+
+// Write never fails.
+func (l *LastLine) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line != "" && !l.crashed {
+			l.text = line
+			l.crashed = strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:")
+		}
+	}
+	return len(b), nil
+}
+
+func (l *LastLine) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text
+}
