@@ -3,12 +3,16 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
 )
+
+// blake2f is the address of a precompiled contract.
+const blake2f = "0x0000000000000000000000000000000000000009"
 
 // What nobody should wish for: refused at the door where that can be known, rejected by
 // the chain's word where it can not; and what comes after is done.
@@ -29,6 +33,9 @@ func TestBadWishes(t *testing.T) {
 		{`{"account":"payer","to":"` + nobodysAddress + `","value":"1.5","idempotency_key":"f"}`, "value", http.StatusUnprocessableEntity},
 		{`{"account":"payer","to":"` + nobodysAddress + `","value":"1` + strings.Repeat("0", 80) + `","idempotency_key":"g"}`, "value", http.StatusUnprocessableEntity},
 		{`{"account":"payer","idempotency_key":"h"}`, "to", http.StatusUnprocessableEntity},
+		{`{"account":"payer","to":"` + nobodysAddress + `","gas":20999,"idempotency_key":"i"}`, "below 21000", http.StatusUnprocessableEntity},
+		{`{"account":"payer","to":"` + nobodysAddress + `","gas":21000,"data":"0x00","idempotency_key":"j"}`, "below 21004", http.StatusUnprocessableEntity},
+		{`{"account":"payer","gas":53015,"data":"0xfe","idempotency_key":"k"}`, "below 53016", http.StatusUnprocessableEntity},
 		{`{"account":"payer","to":`, "", http.StatusBadRequest},
 	} {
 		code, body := post(t, api+"/v1/transactions", c.body)
@@ -37,29 +44,31 @@ func TestBadWishes(t *testing.T) {
 		}
 	}
 	asked, rejected := map[string]string{}, []string{}
-	for i, c := range []struct{ more, does string }{
-		{`"gas":10000001`, deed(nobodysAddress, "11", "0x")},              // more than a block has
-		{`"gas":21000,"data":"0x00"`, deed(nobodysAddress, "12", "0x00")}, // less than it takes
-		{`"data":"0xfe","to":""`, ""},                                     // a contract whose making fails
+	for i, c := range []struct {
+		to, data string
+		gas      int
+	}{
+		{nobodysAddress, "0x", 10_000_001}, // more than a block has
+		{nobodysAddress, "0x00", 21_004},   // less than it takes since the floor of EIP-7623, which the node says
+		{"", "0xfe", 0},                    // a contract whose making fails
+		{"", "0x60ef60005360016000f3", 0},  // one whose code no contract may have
+		{blake2f, "0x00", 0},               // what a precompiled contract does not take
 	} {
-		to := `"to":"` + nobodysAddress + `",`
-		if strings.Contains(c.more, `"to"`) {
-			to = ""
-			c.more = strings.Replace(c.more, `,"to":""`, "", 1)
-			c.does = deed("0x", fmt.Sprint(11+i), "0xfe")
-		}
-		code, body := post(t, api+"/v1/transactions", fmt.Sprintf(`{"account":"payer",%s"value":"%d","idempotency_key":"bad %d",%s}`, to, 11+i, i, c.more))
+		body := fmt.Sprintf(`{"account":"payer","to":%q,"data":%q,"gas":%d,"value":"%d","idempotency_key":"bad %d"}`, c.to, c.data, c.gas, 11+i, i)
+		code, answer := post(t, api+"/v1/transactions", body)
 		if code != http.StatusAccepted {
-			t.Fatalf("%d %v", code, body)
+			t.Fatalf("%d %v", code, answer)
 		}
-		asked[fmt.Sprint(body["id"])] = c.does
-		rejected = append(rejected, fmt.Sprint(body["id"]))
+		id, to := fmt.Sprint(answer["id"]), cmp.Or(c.to, "0x")
+		asked[id] = deed(to, fmt.Sprint(11+i), c.data)
+		rejected = append(rejected, id)
 	}
 	maps.Copy(asked, wished(t, n, 0, 2))
 	judgeRevoked(t, chain, db.URL, asked, rejected)
 	for i, id := range rejected {
 		is := shown(t, api, id)
-		if is["fate"] != "rejected" || is["why"] == "" {
+		why, _ := is["why"].(string)
+		if is["fate"] != "rejected" || why == "" || i == 1 && !strings.Contains(why, "gas") { // in the node's own words
 			t.Errorf("bad %d: %v", i, is)
 		}
 	}

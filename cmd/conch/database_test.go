@@ -88,6 +88,20 @@ func TestADatabaseThatCanNotBeUsed(t *testing.T) {
 	}
 }
 
+// What changes the schema is the owner's: no script grants it to anybody else.
+func TestOnlyTheOwnerMigrates(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	node, _, _ := grantedTo(t, db)
+	for _, command := range []string{"migrate advance --scope s --epoch 9", "migrate down"} {
+		r := conch(t, append(strings.Fields(command), "--db", node)...)
+		r.refused(t, 1, "connect as the owner of the schema conch")
+		if strings.Contains(r.err, "grants.sql") {
+			t.Errorf("%s says %q", command, r.err)
+		}
+	}
+}
+
 func TestAWrongPassword(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})

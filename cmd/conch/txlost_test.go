@@ -54,6 +54,9 @@ func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 			w.WriteHeader(http.StatusGatewayTimeout)
 			_, _ = w.Write([]byte(`{"title":"The database did not answer","detail":"the database did not answer in time"}`))
 		}},
+		{"something that is no node", false, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"status":"ok"}`))
+		}},
 		{"a proxy lost the node", false, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "<html>", http.StatusBadGateway)
 		}},
@@ -85,6 +88,29 @@ func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 			}
 			r.refused(t, 1, "may have been accepted", "--key "+key)
 		})
+	}
+}
+
+// A redirected POST goes on as a GET, to which every node has an answer: nothing was sent
+// then, and the command must not say that it was.
+func TestASendIsNotRedirected(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && r.URL.Path == "/v1/transactions" {
+				http.Redirect(w, r, "http://"+r.Host+"/elsewhere?secret", code)
+				return
+			}
+			t.Errorf("%d: it went on with %s %s", code, r.Method, r.URL.Path)
+			_, _ = w.Write([]byte(`{"transactions":[]}`))
+		}))
+		t.Cleanup(node.Close)
+		cmd := prepared(t, "tx", "send", "--node", node.URL, "--account", "payer", "--to", nobodysAddress)
+		r := call(t, cmd)
+		r.refused(t, 1, "redirects to "+node.URL)
+		if strings.Contains(r.err, "secret") {
+			t.Errorf("%s", r.err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,37 @@ func TestHelp(t *testing.T) {
 	for _, hidden := range []string{"demo-node", "chaos-child", "chaos-stray"} {
 		if strings.Contains(bare, hidden) {
 			t.Errorf("%s is nobody's business", hidden)
+		}
+	}
+}
+
+// No example connects as a role called conch, for the tables that such a role makes without
+// naming a schema land among conch's own.
+func TestNoExampleIsARoleCalledConch(t *testing.T) {
+	t.Parallel()
+	shown := map[string]string{"--db without a URL": conch(t, "--db=", "status").err}
+	for _, command := range []string{"", "bench", "doctor", "drain", "migrate up", "node", "run", "status"} {
+		shown["conch "+command] = conch(t, append(strings.Fields(command), "--help")...).done(t)
+	}
+	for _, pattern := range []string{"README.md", "docs/*.md", "examples/*", "examples/*/*", "deploy/*"} {
+		files, err := filepath.Glob(filepath.FromSlash("../../" + pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			if about, err := os.Stat(file); err == nil && about.IsDir() {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown[file] = string(text)
+		}
+	}
+	for where, text := range shown {
+		if strings.Contains(text, "://conch@") || strings.Contains(text, "://conch:") {
+			t.Errorf("%s shows a role called conch", where)
 		}
 	}
 }

@@ -51,8 +51,8 @@ type ledger interface { //nolint:interfacebloat // what the manager and the API 
 	Counts(ctx context.Context) ([]pending.Count, error)
 }
 
-// connections is how many a node has for transactions at most: the leader's writes
-// follow one another, the rest serves callers.
+// connections is how many a node has for transactions at most, beside those on which
+// they are looked up: the leader's writes follow one another, the rest serves callers.
 const connections = 8
 
 // newDesk makes a desk without accounts.

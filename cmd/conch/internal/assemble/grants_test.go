@@ -197,15 +197,16 @@ var needs = map[string]string{
 	"node: INSERT ON conch.pending_attempts":                                                     "assign",
 	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
 	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
-	"node: SELECT ON conch.archived_intents":                                                                   "accept",
-	"node: SELECT ON conch.archived_transactions":                                                              "get",
-	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)": "archive",
-	"observer: SELECT ON conch.archived_intents":                                                               "observe archived_intents",
-	"observer: SELECT ON conch.archived_transactions":                                                          "observe archived_transactions",
-	"observer: SELECT ON conch.intents":                                                                        "observe intents",
-	"observer: SELECT ON conch.pending_transactions":                                                           "observe pending_transactions",
-	"observer: SELECT ON conch.pending_accounts":                                                               "observe pending_accounts",
-	"observer: SELECT ON conch.pending_schema_version":                                                         "observe pending_schema_version",
+	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
+	"node: SELECT ON conch.archived_intents":                                                                           "accept",
+	"node: SELECT ON conch.archived_transactions":                                                                      "get",
+	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)":         "archive",
+	"observer: SELECT ON conch.archived_intents":                                                                       "observe archived_intents",
+	"observer: SELECT ON conch.archived_transactions":                                                                  "observe archived_transactions",
+	"observer: SELECT ON conch.intents":                                                                                "observe intents",
+	"observer: SELECT ON conch.pending_transactions":                                                                   "observe pending_transactions",
+	"observer: SELECT ON conch.pending_accounts":                                                                       "observe pending_accounts",
+	"observer: SELECT ON conch.pending_schema_version":                                                                 "observe pending_schema_version",
 }
 
 // S29: what deploy/grants.sql grants on pending transactions is enough, and none of
@@ -276,5 +277,26 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	if left, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(left) > 0 {
 		t.Errorf("deploy/grants.sql says nothing about %v, %v", left, err)
+	}
+}
+
+// Which functions have their owner's rights is said where one looks for it.
+func TestDefinersAreNamed(t *testing.T) {
+	t.Parallel()
+	var definers string
+	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), `SELECT string_agg('conch.' || proname, ' and ' ORDER BY proname)
+		FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND prosecdef`).Scan(&definers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"docs/security.md", "deploy/grants.sql"} {
+		text, err := os.ReadFile(filepath.FromSlash("../../../../" + file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(strings.NewReplacer("`", "", "--", "").Replace(string(text))), " ")
+		if !strings.Contains(words, "all but "+definers) {
+			t.Errorf("%s does not name %s", file, definers)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -51,18 +52,17 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, progress func(string)) err
 	return pgstore.Up(ctx, conn, of(wingPending, progress))
 }
 
-// SchemaDown takes the tables away: those of the wings first, which call the
-// election's fence. Nothing goes while anybody leads or a transaction is under way.
+// SchemaDown takes the tables away, all of them or none: those of the wings first, which
+// call the election's fence. Nothing goes while anybody leads or a transaction is under way.
 func SchemaDown(ctx context.Context, cfg pgmint.Config, progress func(string)) error {
 	conn, err := pg.Connect(ctx, connection(cfg, " admin"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := pgstore.Down(ctx, conn, pgmint.RefuseHeld, of(wingPending, progress)); err != nil {
-		return err
-	}
-	return pgmint.Down(ctx, cfg, of(wingElection, progress))
+	return migrate.Down(ctx, conn, pgstore.Removal(pgmint.RefuseHeld, of(wingPending, progress)), migrate.Removal{
+		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: of(wingElection, progress),
+	})
 }
 
 // SchemaStatus reads what is applied.

@@ -77,6 +77,25 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	}
 }
 
+// A way down that breaks off in the election's tables, or that nothing breaks, leaves no
+// half: with the tables of finished intents their keys would be gone.
+func TestSchemaDownIsWhole(t *testing.T) {
+	t.Parallel()
+	ctx, db := t.Context(), pgtest.New(t)
+	cfg := pgmint.Config{URL: db.URL}
+	admin := db.Connect(t)
+	run(t, admin, `DROP TRIGGER announce ON conch.leadership`)
+	run(t, admin, `ALTER FUNCTION conch.settle(text[], uuid[]) RENAME TO other`)
+	if err := assemble.SchemaDown(ctx, cfg, nil); err == nil || !strings.Contains(err.Error(), "settle") {
+		t.Fatalf("error %v", err)
+	}
+	run(t, admin, `SELECT FROM conch.intents`)
+	run(t, admin, `ALTER FUNCTION conch.other(text[], uuid[]) RENAME TO settle`)
+	if err := assemble.SchemaDown(ctx, cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // An index that is sorted by a locale misses rows once an upgrade of the system has
 // changed how that sorts: an epoch would begin again, or a key be paid twice.
 func TestNoIndexIsSortedByALocale(t *testing.T) {

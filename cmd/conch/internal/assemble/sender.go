@@ -135,6 +135,9 @@ func (n *Node) alarm(a config.Account, alarm pending.Alarm) {
 	if !alarm.Whole {
 		attrs = append(attrs, slog.Uint64("nonce", alarm.Index))
 	}
+	if alarm.Intent != (pending.ID{}) {
+		attrs = append(attrs, slog.String("id", idText(alarm.Intent)))
+	}
 	if alarm.Why != "" {
 		attrs = append(attrs, slog.String("error", alarm.Why))
 	}
@@ -152,6 +155,8 @@ var meaning = map[pending.Cause]string{
 	pending.Funds:      "the account can not pay: nothing more is sent until it can",
 	pending.Fees:       "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
 	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
-	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is filled",
+	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is to be filled by one that does nothing",
 	pending.Unsignable: "the chain would not take what has to be signed anew for a nonce: it waits with the bytes that it has",
+	pending.Unfilled:   "the chain does not take what should fill a nonce: it is signed anew with each block, and all that comes after it waits",
+	pending.Unclear:    "the node refuses a transaction in words that are not known: it is asked again, and the transaction rejected in the end; all that was accepted since waits",
 }

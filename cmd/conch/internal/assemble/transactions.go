@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/pending"
 )
@@ -28,14 +30,17 @@ func (d *desk) Accept(ctx context.Context, w web.Wish) (string, error) {
 	case len(w.To) != 0 && len(w.To) != len(a.Address):
 		return "", &web.FieldError{Field: "to", Text: "is no address: 0x and 40 hexadecimal digits"}
 	}
-	in, err := book.Accept(ctx, pending.Intent{
-		Account: a.Address, Key: w.Key, Creator: d.id,
-		Call: chain.Call{To: w.To, Value: w.Value, Data: w.Data, Gas: w.Gas},
-	})
-	if errors.Is(err, pending.ErrConflict) {
-		return "", web.ErrKeyTaken
+	call := chain.Call{To: w.To, Value: w.Value, Data: w.Data, Gas: w.Gas}
+	if least := evm.LeastGas(call); w.Gas > 0 && w.Gas < least {
+		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call takes: allow it that or more, or leave it out to have it estimated", least)}
 	}
-	if err != nil {
+	in, err := book.Accept(ctx, pending.Intent{Account: a.Address, Key: w.Key, Creator: d.id, Call: call})
+	switch {
+	case errors.Is(err, pending.ErrConflict):
+		return "", web.ErrKeyTaken
+	case errors.Is(err, pending.ErrBusy):
+		return "", web.ErrBusy
+	case err != nil:
 		return "", err
 	}
 	d.wake(a.Chain.ID(), a.Address)
@@ -58,9 +63,13 @@ func (d *desk) Transaction(ctx context.Context, text string) (web.Transaction, e
 	return web.Transaction{}, web.ErrUnknownTransaction
 }
 
+// listed is how many bytes the calls of one list may have: what answers with them holds
+// several times as much.
+const listed = 4 << 20
+
 // Transactions implements web.Transactions.
 func (d *desk) Transactions(ctx context.Context, s web.Selection) (all []web.Transaction, err error) {
-	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most}
+	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
 	books := d.books()
 	if s.Account != "" {
 		a, b, known := d.find(s.Account)

@@ -53,7 +53,9 @@ func (c *client) prepare(getenv func(string) string) error {
 	if file == "" {
 		file = getenv(envTokenFile)
 	}
-	c.http = &http.Client{Timeout: requestPatience}
+	// A redirected POST would go on as a GET, without its body, and the answer to that is
+	// none to what was asked.
+	c.http = &http.Client{Timeout: requestPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.base = strings.TrimSuffix(node, "/")
 	if path, local := strings.CutPrefix(node, "unix:"); local {
 		c.base = "http://localhost"
@@ -129,11 +131,19 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 	if err != nil {
 		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s broke off: %w", c.base, err))
 	}
+	if to, err := answer.Location(); err == nil && answer.StatusCode < http.StatusBadRequest && answer.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("what answers at %s is no node of conch: it redirects to %s://%s; name that with --node if a node answers there", c.base, to.Scheme, to.Host)
+	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refusalOf(answer.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
+		return c.stranger()
 	}
 	return nil
+}
+
+// stranger is the error of an answer that no node gives.
+func (c *client) stranger() error {
+	return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
 }

@@ -46,6 +46,7 @@ func (a *app) demoNode() *cobra.Command {
 	flags.StringVar(&cfg.Dir, "dir", "", "where its evidence goes")
 	flags.DurationVar(&cfg.LedgerPace, "ledger-pace", 0, "from one row to the next; 0: the default")
 	flags.DurationVar(&cfg.OutsidePace, "outside-pace", 0, "from one outside act to the next; 0: the default")
+	flags.DurationVar(&cfg.OutsideMost, "outside-most", 0, "what the gate is told that an outside act may take; 0: the default")
 	flags.StringVar(&file, "config", "", "the `file` that makes it a conch node as well; empty: it is none")
 	flags.StringVar(&listen, "listen", "", "`address` of that node's API")
 	cmd.RunE = does(func(ctx context.Context) (err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 func (a *app) migrate() *cobra.Command {
@@ -36,7 +37,7 @@ func (a *app) migrateUp() *cobra.Command {
 		Example: `  conch migrate up
   conch --db postgres://owner@db.example/app migrate up --json`,
 		Args: noArguments,
-		RunE: does(func(ctx context.Context) error { return a.move(ctx, assemble.SchemaUp) }),
+		RunE: does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaUp)) }),
 	}
 }
 
@@ -50,7 +51,7 @@ a pending transaction is not final, and while an accepted intent waits for one.
 What became of finished intents goes, and so do their idempotency keys.`,
 		Example: `  conch migrate down`,
 		Args:    noArguments,
-		RunE:    does(func(ctx context.Context) error { return a.move(ctx, assemble.SchemaDown) }),
+		RunE:    does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaDown)) }),
 	}
 }
 
@@ -138,11 +139,11 @@ every one stale. Whoever leads the scope is deposed and campaigns again.`,
 			return usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
 		}
 		cfg, err := a.ready(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = pgmint.Advance(ctx, cfg, scope, epoch, operator())
 		}
-		if err := pgmint.Advance(ctx, cfg, scope, epoch, operator()); err != nil {
-			return err
+		if err != nil {
+			return pg.ForOwners(err)
 		}
 		if a.json {
 			return a.document(map[string]any{"scope": scope, "epoch": epoch})

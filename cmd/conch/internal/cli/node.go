@@ -30,7 +30,7 @@ tokens and certificates again. Flags win over the environment, that over the fil
 docs/configuration.md lists every key.`,
 		Example: `  conch node --config /etc/conch.toml
   conch node --config conch.toml --id node-1 --listen 127.0.0.1:7071
-  CONCH_DB_URL=postgres://conch@db.example/app conch node --log-format json`,
+  CONCH_DB_URL=postgres://app_node@db.example/app conch node --log-format json`,
 		Args: noArguments,
 	}
 	nodeFlags(cmd, &src)

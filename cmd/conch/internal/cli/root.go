@@ -88,8 +88,8 @@ one dies.
 
 Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 		Example: `  conch demo
-  conch --db postgres://conch@db.example/app migrate up
-  conch --db postgres://conch@db.example/app status --json`,
+  conch --db postgres://app_owner@db.example/app migrate up
+  conch --db postgres://app_node@db.example/app status --json`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
 		DisableSuggestions: true,
@@ -117,7 +117,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 // prepare checks what all commands share.
 func (a *app) prepare(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("db") && a.db == "" {
-		return usagef("--db is empty: give the URL of the database, for example postgres://conch@localhost/app")
+		return usagef("--db is empty: give the URL of the database, for example postgres://app_node@localhost/app")
 	}
 	var level slog.Level
 	switch a.logLevel {

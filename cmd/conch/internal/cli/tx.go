@@ -103,6 +103,9 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 			ID string `json:"id"`
 		}
 		err := c.ask(ctx, http.MethodPost, "/v1/transactions", wish, &accepted)
+		if err == nil && accepted.ID == "" {
+			err = c.stranger()
+		}
 		if _, unknown := errors.AsType[unansweredError](err); unknown {
 			return fmt.Errorf("%w; it may have been accepted: the same command with --key %s finds out and does it once", err, wish.Key)
 		}
@@ -139,7 +142,7 @@ func (a *app) txShow() *cobra.Command {
 			if wait {
 				return a.await(ctx, &c, args[0])
 			}
-			raw, t, err := c.transaction(ctx, args[0])
+			raw, t, err := c.transaction(ctx, http.MethodGet, url.PathEscape(args[0]))
 			if err != nil {
 				return err
 			}
@@ -180,6 +183,9 @@ func (a *app) txList() *cobra.Command {
 		if err := c.ask(ctx, http.MethodGet, "/v1/transactions?"+query.Encode(), nil, &answer); err != nil {
 			return err
 		}
+		if answer.Transactions == nil {
+			return c.stranger()
+		}
 		return a.list(answer.Transactions)
 	})
 	return cmd
@@ -203,12 +209,8 @@ chain. It is cancelled once "conch tx show" says so.`,
 			if err := c.prepare(a.Getenv); err != nil {
 				return err
 			}
-			var raw json.RawMessage
-			if err := c.ask(ctx, http.MethodPost, "/v1/transactions/"+url.PathEscape(args[0])+"/cancel", nil, &raw); err != nil {
-				return err
-			}
-			var t transaction
-			if err := json.Unmarshal(raw, &t); err != nil {
+			raw, t, err := c.transaction(ctx, http.MethodPost, url.PathEscape(args[0])+"/cancel")
+			if err != nil {
 				return err
 			}
 			return a.show(raw, t)

@@ -10,11 +10,14 @@ import (
 	"time"
 )
 
-func (c *client) transaction(ctx context.Context, id string) (raw json.RawMessage, t transaction, err error) {
-	if err = c.ask(ctx, http.MethodGet, "/v1/transactions/"+url.PathEscape(id), nil, &raw); err == nil {
-		err = json.Unmarshal(raw, &t)
+func (c *client) transaction(ctx context.Context, method, path string) (raw json.RawMessage, t transaction, err error) {
+	if err = c.ask(ctx, method, "/v1/transactions/"+path, nil, &raw); err != nil {
+		return raw, t, err
 	}
-	return raw, t, err
+	if json.Unmarshal(raw, &t) != nil || t.ID == "" {
+		return raw, t, c.stranger()
+	}
+	return raw, t, nil
 }
 
 // await follows a transaction until its end, with a line for each step on stderr. It
@@ -24,7 +27,7 @@ func (a *app) await(ctx context.Context, c *client, id string) error {
 	defer look.Stop()
 	said, away := "", false
 	for {
-		raw, t, err := c.transaction(ctx, id)
+		raw, t, err := c.transaction(ctx, http.MethodGet, url.PathEscape(id))
 		switch {
 		case err == nil:
 			if line := t.line(); away || line != said {

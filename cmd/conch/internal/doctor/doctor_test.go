@@ -115,6 +115,11 @@ func TestEachFault(t *testing.T) {
 		{"fsync", set("fsync", "off", "configuration file"), "durability", Fail, "fsync = on"},
 		{"full pages", set("full_page_writes", "off", "configuration file"), "durability", Warn, "torn"},
 		{"lazy commits", set("synchronous_commit", "off", "user"), "durability", Warn, "RESET synchronous_commit"},
+		{"deaf to warnings", func(f *Facts) {
+			standbys("n", "sync")(f)
+			set("client_min_messages", "error", "session")(f)
+		}, "durability", Warn, "RESET client_min_messages"},
+		{"nothing to be warned of", set("client_min_messages", "error", "session"), "durability", OK, ""},
 		{"unlogged", func(f *Facts) { f.Unlogged = []string{"conch.leadership"} }, "durability", Fail, "SET LOGGED"},
 		{"idle sessions", set("idle_session_timeout", "2000", "user"), "settings", Warn, "2s (from: user)"},
 		{"statements", set("statement_timeout", "4000", "database"), "settings", Warn, "ALTER DATABASE"},
@@ -123,7 +128,9 @@ func TestEachFault(t *testing.T) {
 		{"isolation", set("default_transaction_isolation", "serializable", "user"), "settings", Fail, "nobody can be elected"},
 		{"read only", set("default_transaction_read_only", "on", "database"), "settings", Fail, "nobody can be elected"},
 		{"no triggers", set("session_replication_role", "replica", "user"), "settings", Fail, "no trigger fires"},
-		{"disarmed", func(f *Facts) { f.Disarmed = []string{"guard_epoch"} }, "guards", Fail, "guard_epoch is missing"},
+		{"disarmed", func(f *Facts) {
+			f.Disarmed, f.Rearm = []string{"guard_epoch"}, []string{"CREATE TRIGGER guard_epoch;"}
+		}, "guards", Fail, "guard_epoch is missing or disabled: epochs may go down unnoticed, or followers are not woken as the owner of the schema: CREATE TRIGGER guard_epoch;"},
 		{"clock ahead", func(f *Facts) { f.ClockAhead = time.Minute }, "clock", Warn, "1m0s ahead"},
 		{"clock behind", func(f *Facts) { f.ClockAhead = -time.Minute }, "clock", Warn, "1m0s behind"},
 		{"a slow line", func(f *Facts) { f.ClockAhead, f.ClockSpan = 4*time.Second, 2*time.Second }, "clock", OK, "no decision"},

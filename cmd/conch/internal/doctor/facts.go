@@ -27,6 +27,7 @@ type Facts struct {
 	Settings    []Setting
 	Unlogged    []string // tables of conch that a crash would empty
 	Disarmed    []string // triggers of conch that are missing or disabled
+	Rearm       []string // the statements that put them back
 	ClockAhead  time.Duration
 	ClockSpan   time.Duration // how long the question took: the difference is known no better
 	Boottime    bool

@@ -71,6 +71,10 @@ func durability(f Facts) (found []Finding) {
 		found = append(found, warn(fmt.Sprintf("synchronous_commit is %s: conch sets its own to on, but your fenced transactions may be forgotten after their commit", s.Value),
 			f.undo(s))...)
 	}
+	if f.setting("client_min_messages").Value == "error" && f.setting("synchronous_standby_names").Value != "" {
+		found = append(found, warn("client_min_messages is error: conch sets its own to warning, but your fenced transactions are not told "+
+			"when a commit has reached no standby", "RESET client_min_messages where it is set, for the role or the database, or take it out of the URL")...)
+	}
 	if len(f.Unlogged) > 0 {
 		found = append(found, fail(fmt.Sprintf("%s unlogged: empty after a crash and on every standby, and epochs begin again", are(f.Unlogged)),
 			fmt.Sprintf("ALTER TABLE %s SET LOGGED", f.Unlogged[0]))...)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,7 @@ var limits = []struct {
 	},
 	{
 		"statement_timeout", 2 * waiterBlocks,
-		"it cuts off the statement in which a follower waits for its leader's end, and a heartbeat that waits for a synchronous standby",
+		"it cuts off the statement in which a follower waits for its leader's end, and bids for many scopes at once",
 	},
 	{
 		"transaction_timeout", 2 * waiterBlocks,
@@ -86,5 +87,5 @@ func guards(f Facts) []Finding {
 		return ok("the triggers that keep epochs and announce changes are there")
 	}
 	return fail(fmt.Sprintf("%s missing or disabled: epochs may go down unnoticed, or followers are not woken", are(f.Disarmed)),
-		"ALTER TABLE conch.leadership ENABLE TRIGGER …; if it is gone, `conch migrate down` and `up` bring it back and keep the epochs")
+		"as the owner of the schema: "+strings.Join(f.Rearm, " "))
 }

@@ -59,6 +59,8 @@ type Config struct {
 	Patience   time.Duration // with the database, for one request; default 5 s
 	KeepAlive  time.Duration // between comments on a silent event stream; default 15 s
 	MaxStreams int           // event streams at a time; default 64
+	MaxLists   int           // lists of transactions at a time; default 8
+	MaxLooks   int           // single transactions looked up at a time; default 64
 }
 
 func (c Config) withDefaults() Config {
@@ -73,6 +75,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxStreams == 0 {
 		c.MaxStreams = 64
+	}
+	if c.MaxLists == 0 {
+		c.MaxLists = 8
+	}
+	if c.MaxLooks == 0 {
+		c.MaxLooks = 64
 	}
 	return c
 }
@@ -89,8 +97,8 @@ func (c Config) Validate() error {
 	missing(c.Electors == nil, "Electors")
 	missing(c.Observe == nil, "Observe")
 	missing(c.Metrics == nil, "Metrics")
-	if c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 {
-		faults = append(faults, errors.New("web: Patience, KeepAlive and MaxStreams must not be below 0"))
+	if c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 || c.MaxLists < 0 || c.MaxLooks < 0 {
+		faults = append(faults, errors.New("web: Patience, KeepAlive, MaxStreams, MaxLists and MaxLooks must not be below 0"))
 	}
 	return errors.Join(faults...)
 }
@@ -101,6 +109,8 @@ type Site struct {
 	reader  *reader
 	feed    *feed
 	streams chan struct{} // one slot a stream
+	lists   chan struct{} // and a list of transactions,
+	looks   chan struct{} // and one that is looked up
 	ending  chan struct{} // closed when streams are to end
 	end     func()
 }
@@ -112,7 +122,10 @@ func New(cfg Config) (*Site, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	s := &Site{cfg: cfg, streams: make(chan struct{}, cfg.MaxStreams), ending: make(chan struct{})}
+	s := &Site{
+		cfg: cfg, streams: make(chan struct{}, cfg.MaxStreams), ending: make(chan struct{}),
+		lists: make(chan struct{}, cfg.MaxLists), looks: make(chan struct{}, cfg.MaxLooks),
+	}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
 	s.reader = newReader(cfg.Observe, cfg.Patience)
 	s.feed = newFeed(cfg.Observe, s.reader)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -161,6 +162,10 @@ func readJSON(r *http.Request, v any) error {
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
+	}
+	// Its decoder puts U+FFFD for each byte that is no text: two names would become one.
+	if !utf8.Valid(body) {
+		return failf(http.StatusBadRequest, "the body is not UTF-8")
 	}
 	if err := decode(body, v); err != nil {
 		return failf(http.StatusBadRequest, "the body is not what is documented: %v", err)

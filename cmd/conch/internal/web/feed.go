@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	feedPoll   = 2 * time.Second // repairs what a lost notification would have hidden
+	feedPoll   = 2 * time.Second // repairs what a watch that broke would have hidden
 	feedLinger = time.Minute     // how long a feed goes on that nobody listens to
 	feedWindow = 256             // how many of the newest events each look compares
-	feedLimit  = 8192            // how many a look may take after a burst
+	feedLimit  = 8192            // how many a look may take, and how far back events are told apart
 	feedRing   = 1024            // how many events a stream can resume over without asking the database
-	feedQueue  = 256             // how far a listener may fall behind
+	feedQueue  = 2048            // how far a listener may fall behind: more than one bid writes
 )
 
-// feed tells any number of listeners of new events with two connections in all. A
-// watch of the history says when to look; what happened is read from the history
-// itself, so a watch that breaks loses nothing. It runs while somebody listens.
+// feed tells any number of listeners of new events with two connections in all. A watch
+// of the history has them, in whatever order they become visible; looks at the history
+// itself find what a watch that broke has missed. It runs while somebody listens.
 type feed struct {
 	observe func(ctx context.Context) (Observer, error)
 	reader  *reader
@@ -37,7 +37,7 @@ type pump struct {
 	cancel context.CancelFunc
 	ready  chan struct{} // closed when events are told from here on, or err is set
 	err    error
-	seen   map[int64]bool
+	seen   map[int64]bool // with the lock of the feed held, as all below
 	floor  int64          // older events are not told of
 	newest int64          // the highest id seen
 	ring   []pgmint.Event // as they were told
@@ -48,7 +48,7 @@ type pump struct {
 // or the feed ended.
 type listener struct {
 	scope  string
-	events chan pgmint.Event
+	events chan *pgmint.Event
 }
 
 func newFeed(observe func(context.Context) (Observer, error), r *reader) *feed {
@@ -80,7 +80,7 @@ func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener
 	if p.err != nil {
 		return nil, nil, false, p.err
 	}
-	l = &listener{scope: scope, events: make(chan pgmint.Event, feedQueue)}
+	l = &listener{scope: scope, events: make(chan *pgmint.Event, feedQueue)}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -242,5 +245,31 @@ func TestReadsSurviveABrokenConnection(t *testing.T) {
 	}
 	if status, _, _ := a.ask(t, "GET /readyz", ""); status != 200 {
 		t.Errorf("ready: %d", status)
+	}
+}
+
+// One bid writes a thousand events, and others commit theirs before it: a stream has all.
+func TestStreamOfALateCommit(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a := newNode(t, db, "a", nil)
+	slow, quick := db.Connect(t), db.Connect(t)
+	exec := func(c *pgx.Conn, sql string) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const record = `INSERT INTO conch.leadership_history (scope, epoch, holder, event) SELECT 's', g, 'x', 'acquired' FROM generate_series(1, %d) g`
+	s := follow(t, a.ln, "/v1/events")
+	exec(slow, `BEGIN`)
+	exec(slow, fmt.Sprintf(record, 1000))
+	exec(quick, fmt.Sprintf(record, 300))
+	if got := s.events(300); got[0] != "1001:acquired" || got[299] != "1300:acquired" {
+		t.Errorf("told %s to %s", got[0], got[299])
+	}
+	exec(slow, `COMMIT`)
+	if got := s.events(1000); got[0] != "1:acquired" || got[999] != "1000:acquired" {
+		t.Errorf("told %s to %s", got[0], got[999])
 	}
 }

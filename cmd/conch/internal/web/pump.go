@@ -2,16 +2,18 @@ package web
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// run is the life of a pump: a first look that tells nothing, then looks whenever
-// the watch nudges or the poll is due.
+// run is the life of a pump: a first look that tells nothing, then a watch, and looks
+// whenever one begins or the poll is due.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer p.cancel()
-	first, err := f.reader.history(ctx, "", feedWindow)
+	first, err := f.reader.history(ctx, "", feedLimit)
 	if err != nil {
 		f.mu.Lock()
 		f.pump, p.err = nil, err
@@ -23,45 +25,53 @@ func (f *feed) run(ctx context.Context, p *pump) {
 		p.seen[e.ID] = true
 		p.newest = max(p.newest, e.ID)
 	}
-	if len(first) == feedWindow {
+	if len(first) == feedLimit {
 		p.floor = first[0].ID // whatever is older may be unseen and is old all the same
 	}
 	close(p.ready)
 
-	nudge := make(chan struct{}, 1)
-	f.running.Go(func() { f.watch(ctx, nudge) })
+	begun := make(chan struct{}, 1)
+	f.running.Go(func() { f.watch(ctx, p, begun) })
 	tick := time.NewTicker(feedPoll)
 	defer tick.Stop()
+	var deep time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			f.finish(p)
 			return
-		case <-nudge:
+		case <-begun:
+			deep = time.Now().Add(2 * feedPoll)
 		case <-tick.C:
 			if f.idle(p) {
 				return
 			}
 		}
-		f.look(ctx, p)
+		least := feedWindow
+		if time.Now().Before(deep) {
+			least = feedLimit // what became visible between two watches may be anywhere
+		}
+		f.look(ctx, p, least)
 	}
 }
 
-// watch nudges whenever something is recorded, and once whenever it begins anew:
+// watch has each event told that is recorded, and says when it begins, also anew:
 // something may have been recorded meanwhile.
-func (f *feed) watch(ctx context.Context, nudge chan<- struct{}) {
-	poke := func(pgmint.Event) error {
-		select {
-		case nudge <- struct{}{}:
-		default:
-		}
-		return nil
-	}
+func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
 	for ctx.Err() == nil {
 		o, err := f.observe(ctx)
 		if err == nil {
-			_ = poke(pgmint.Event{})
-			_ = o.Watch(ctx, "", poke) // whatever ended it, the next one begins below
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+			// Whatever ends it, the next one begins below.
+			_ = o.Watch(ctx, "", func(e pgmint.Event) error {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.record(p, e)
+				return nil
+			})
 			o.Close()
 		}
 		select {
@@ -71,46 +81,49 @@ func (f *feed) watch(ctx context.Context, nudge chan<- struct{}) {
 	}
 }
 
-// look tells of every event that it has not seen. It runs in the pump's goroutine,
-// which alone uses seen, newest and floor.
-func (f *feed) look(ctx context.Context, p *pump) {
+// look tells of every event that was not seen, among the newest.
+func (f *feed) look(ctx context.Context, p *pump, least int) {
+	f.mu.Lock()
+	newest := p.newest
+	f.mu.Unlock()
 	var events []pgmint.Event
-	for limit := feedWindow; ; limit *= 2 {
+	for limit := least; ; limit *= 2 {
 		var err error
 		if events, err = f.reader.history(ctx, "", limit); err != nil {
 			return // the next tick tries again
 		}
-		if len(events) < limit || events[0].ID <= p.newest || limit >= feedLimit {
+		if len(events) < limit || events[0].ID <= newest || limit >= feedLimit {
 			break // it reaches back to what was seen
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
-		if e.ID < p.floor || p.seen[e.ID] {
-			continue
-		}
-		p.seen[e.ID] = true
-		p.newest = max(p.newest, e.ID)
-		p.ring = append(p.ring, e)
-		f.tell(e)
-	}
-	if over := len(p.ring) - feedRing; over > 0 {
-		p.ring = append([]pgmint.Event(nil), p.ring[over:]...)
-	}
-	if len(events) >= feedWindow { // or this is all there is, and an older id may still turn up
-		p.floor = max(p.floor, events[0].ID)
-		for id := range p.seen {
-			if id < p.floor {
-				delete(p.seen, id)
-			}
+		if e.ID >= p.floor {
+			f.record(p, e)
 		}
 	}
+	// Not sooner: an older id may still turn up, or be told of by the watch once more.
+	p.floor = max(p.floor, p.newest-2*feedLimit)
+	maps.DeleteFunc(p.seen, func(id int64, _ bool) bool { return id < p.floor })
+}
+
+// record tells of an event that was not seen before. It is called with the lock held.
+func (f *feed) record(p *pump, e pgmint.Event) {
+	if p.seen[e.ID] {
+		return
+	}
+	p.seen[e.ID] = true
+	p.newest = max(p.newest, e.ID)
+	if p.ring = append(p.ring, e); len(p.ring) >= 2*feedRing {
+		p.ring = slices.Clone(p.ring[len(p.ring)-feedRing:])
+	}
+	f.tell(&e)
 }
 
 // tell hands an event to whoever wants it, and drops who does not keep up: its
 // client comes back and resumes, and holds nobody up meanwhile.
-func (f *feed) tell(e pgmint.Event) {
+func (f *feed) tell(e *pgmint.Event) {
 	for l := range f.listeners {
 		if l.scope != "" && l.scope != e.Scope {
 			continue

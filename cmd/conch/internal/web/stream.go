@@ -78,7 +78,7 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgmint
 				return // it fell behind
 			}
 			if !told[e.ID] {
-				out.event(e)
+				out.event(*e)
 			}
 		case <-alive.C:
 			if _, err := s.admit(r, toRead); err != nil {

@@ -138,6 +138,24 @@ func TestStreamWithoutNotifications(t *testing.T) {
 	s.expect("1:acquired")
 }
 
+// What the watch has seen needs no look, which would find the newest alone.
+func TestStreamTellsWhatIsWatched(t *testing.T) {
+	w := newWorld()
+	ln := listen(t, nil)
+	serve(t, w.site(t), ln)
+	s := follow(t, ln, "/v1/events")
+	pgtest.Eventually(t, 10*time.Second, "the watch to begin", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.watchers) == 1
+	})
+	w.set(func() { w.err = errAway })
+	w.add(2, "payments", "acquired")
+	s.expect("2:acquired")
+	w.add(1, "payments", "lost")
+	s.expect("1:lost")
+}
+
 // What was missed and is found again by the next look is told once.
 func TestStreamTellsOnce(t *testing.T) {
 	w := newWorld()
@@ -203,17 +221,17 @@ func TestSlowStreamIsDropped(t *testing.T) {
 	slow, quick := follow(t, ln, "/v1/events"), follow(t, ln, "/v1/events?scope=zoo")
 	w.set(func() {
 		// More than the buffers on the way can take.
-		for id := int64(1); id <= 4000; id++ {
+		for id := int64(1); id <= 8000; id++ {
 			w.events = append(w.events, eventOf(id, strings.Repeat("x", 4000)))
 		}
 	})
-	w.add(4001, "zoo", "acquired")
-	quick.expect("4001:acquired")
+	w.add(8001, "zoo", "acquired")
+	quick.expect("8001:acquired")
 	n := 0
 	for slow.line() != "" {
 		n++
 	}
-	if n >= 8000 || slow.lines.Err() != nil {
+	if n >= 16000 || slow.lines.Err() != nil {
 		t.Errorf("the slow one got %d lines and ended with %v", n, slow.lines.Err())
 	}
 }

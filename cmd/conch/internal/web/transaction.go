@@ -26,6 +26,8 @@ var (
 	ErrUnknownTransaction = errors.New("no transaction has this id here")
 	// ErrKeyTaken says that the idempotency key names another transaction.
 	ErrKeyTaken = errors.New("this idempotency key names another transaction already: use a new one, or send the same as before")
+	// ErrBusy says that too many ask at once, and that nothing was begun.
+	ErrBusy = errors.New("too many ask at once: ask again in a moment")
 )
 
 // FieldError says what is wrong with one field of a wish.

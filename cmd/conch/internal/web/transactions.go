@@ -9,7 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -85,6 +87,9 @@ func (b wish) parse() (Wish, error) {
 	if len(b.Key) > maxKey || slices.Contains([]byte(b.Key), 0) {
 		return out, &FieldError{"idempotency_key", "is not a text of up to 200 bytes"}
 	}
+	if strings.ContainsRune(b.Key, utf8.RuneError) { // another key may have become this one
+		return out, &FieldError{"idempotency_key", "has U+FFFD in it, which stands for what is no character"}
+	}
 	if b.Gas > 1<<62 {
 		return out, &FieldError{"gas", "is more than any chain has"}
 	}
@@ -108,6 +113,8 @@ func notAccepted(err error) error {
 		p := failf(http.StatusConflict, "%v", ErrKeyTaken).named("key-taken", "Key taken")
 		p.Field = "idempotency_key"
 		return p
+	case errors.Is(err, ErrBusy):
+		return failf(http.StatusServiceUnavailable, "%v", ErrBusy).named("busy", "Busy").retryAfter(1)
 	case errors.Is(err, ErrUnknownTransaction):
 		return failf(http.StatusNotFound, "%v", ErrUnknownTransaction).named("unknown-transaction", "Unknown transaction")
 	}
@@ -124,14 +131,37 @@ func (s *Site) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.patient(r)
-	defer cancel()
 	at := time.Now()
-	t, err := desk.Transaction(ctx, r.PathValue("id"))
+	t, err := s.look(r, desk)
 	if err != nil {
-		return notAccepted(err)
+		return err
 	}
 	return answer(w, http.StatusOK, datedTransaction{asOf{AsOf: at.UTC()}, t})
+}
+
+func (s *Site) look(r *http.Request, desk Transactions) (t Transaction, err error) {
+	leave, err := place(s.looks)
+	if err != nil {
+		return t, err
+	}
+	defer leave()
+	ctx, cancel := s.patient(r)
+	defer cancel()
+	if t, err = desk.Transaction(ctx, r.PathValue("id")); err != nil {
+		err = notAccepted(err)
+	}
+	return t, err
+}
+
+// place takes one of the places of those who may do something at once. Who finds none is
+// told to come later. A list may be large: its client keeps the place until it has it all.
+func place(places chan struct{}) (leave func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
+		return nil, notAccepted(ErrBusy)
+	}
 }
 
 func (s *Site) getTransactions(w http.ResponseWriter, r *http.Request) error {
@@ -143,6 +173,11 @@ func (s *Site) getTransactions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	leave, err := place(s.lists)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := s.patient(r)
 	defer cancel()
 	at := time.Now()

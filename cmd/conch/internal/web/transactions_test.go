@@ -26,6 +26,7 @@ type desk struct {
 	kept  map[string]web.Transaction
 	err   error
 	hangs bool
+	hung  chan struct{} // told of each that hangs, if it is there
 	asked []web.Wish
 	most  []web.Selection
 }
@@ -40,6 +41,9 @@ func newDesk() *desk {
 
 func (d *desk) ready(ctx context.Context) error {
 	if d.hangs {
+		if d.hung != nil {
+			d.hung <- struct{}{}
+		}
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -86,6 +90,7 @@ func (d *desk) Cancel(ctx context.Context, id string) error {
 
 func noAccounts(w *world)     { w.cfg.Transactions = nil }
 func deskAway(w *world)       { w.desk.err = errAway }
+func deskBusy(w *world)       { w.desk.err = web.ErrBusy }
 func deskHangs(w *world)      { w.desk.hangs, w.cfg.Patience = true, 50*time.Millisecond }
 func body(more string) string { return `{"account":"payer",` + to20 + more + `}` }
 
@@ -109,8 +114,13 @@ var transactionAnswers = []exchange{
 	{name: "a value of 257 bits", ask: "POST " + toTX, body: body(`,"value":"` + new(big.Int).Lsh(big.NewInt(1), 256).String() + `"`), status: 422, want: "256 bits"},
 	{name: "a long key", ask: "POST " + toTX, body: body(`,"idempotency_key":"` + strings.Repeat("k", 201) + `"`), status: 422, want: `"field":"idempotency_key"`},
 	{name: "a key with a NUL", ask: "POST " + toTX, body: body(`,"idempotency_key":"a\u0000b"`), status: 422, want: `"field":"idempotency_key"`},
+	{name: "a key that is no text", ask: "POST " + toTX, body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), status: 400, want: "UTF-8"},
+	{name: "a key with half a character", ask: "POST " + toTX, body: body(`,"idempotency_key":"M\ud800ller-1"`), status: 422, want: `"field":"idempotency_key"`},
+	{name: "a key with what stands for none", ask: "POST " + toTX, body: body(`,"idempotency_key":"M\ufffdller-1"`), status: 422, want: `"field":"idempotency_key"`},
+	{name: "a key in any script", ask: "POST " + toTX, body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), status: 202},
 	{name: "a key twice", ask: "POST " + toTX, body: body(`,"value":"6","idempotency_key":"k"`), status: 409, want: "key-taken"},
 	{name: "no database", given: deskAway, ask: "POST " + toTX, body: body(""), status: 503, want: "database-unavailable"},
+	{name: "too many wait", given: deskBusy, ask: "POST " + toTX, body: body(""), status: 503, want: "problem:busy", sends: "Retry-After: 1"},
 	{name: "it hangs", given: deskHangs, ask: "POST " + toTX, body: body(""), status: 504, want: "database-timeout"},
 	{name: "no accounts", given: noAccounts, ask: "POST " + toTX, body: body(""), status: 404, want: "no-accounts"},
 
@@ -166,6 +176,49 @@ func TestTransactionsNeedTokens(t *testing.T) {
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
 		t.Errorf("the log: %s", logs)
+	}
+}
+
+// So many look transactions up at once and no more, lists and single ones each; who comes
+// then is told to come later, a place that is left is free again, and who sends needs none.
+func TestLookingIsBounded(t *testing.T) {
+	for _, path := range []string{toTX, toTX + "/" + firstID} {
+		t.Run(path, func(t *testing.T) {
+			w := newWorld()
+			w.cfg.MaxLists, w.cfg.MaxLooks, w.cfg.Patience = 1, 1, time.Minute
+			w.desk.hangs, w.desk.hung = true, make(chan struct{}, 2)
+			api := w.site(t).API()
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				api.ServeHTTP(httptest.NewRecorder(), exchange{ask: "GET " + path}.request().WithContext(ctx))
+			}()
+			<-w.desk.hung
+			ask := func(x exchange) *httptest.ResponseRecorder {
+				out := httptest.NewRecorder()
+				brief, cancel := context.WithCancel(t.Context())
+				cancel() // or one that finds a place would hang as well
+				api.ServeHTTP(out, x.request().WithContext(brief))
+				return out
+			}
+			if out := ask(exchange{ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
+				t.Errorf("a second one: %d %s", out.Code, out.Body)
+			}
+			w.desk.hung = nil
+			for _, x := range []exchange{{ask: "POST " + toTX, body: body("")}, {ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
+				if out := ask(x); strings.Contains(out.Body.String(), "problem:busy") {
+					t.Errorf("%s waits for those who look: %d %s", x.ask, out.Code, out.Body)
+				}
+			}
+			giveUp()
+			<-ended
+			w.desk.hangs = false
+			if out := ask(exchange{ask: "GET " + path}); out.Code != 200 {
+				t.Errorf("when the first has gone: %d %s", out.Code, out.Body)
+			}
+		})
 	}
 }
 

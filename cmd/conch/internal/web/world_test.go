@@ -237,16 +237,32 @@ func (o *observer) History(ctx context.Context, scope string, limit int) (found 
 
 func (o *observer) Watch(ctx context.Context, _ string, fn func(pgmint.Event) error) error {
 	woken := make(chan struct{}, 1)
+	seen := map[int64]bool{}
+	fresh := func() (events []pgmint.Event) {
+		for _, e := range o.events {
+			if !seen[e.ID] {
+				seen[e.ID] = true
+				events = append(events, e)
+			}
+		}
+		return events
+	}
 	o.mu.Lock()
 	o.watchers = append(o.watchers, woken)
+	fresh()
 	o.mu.Unlock()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-woken:
-			if err := fn(pgmint.Event{}); err != nil {
-				return err
+			o.mu.Lock()
+			events := fresh()
+			o.mu.Unlock()
+			for _, e := range events {
+				if err := fn(e); err != nil {
+					return err
+				}
 			}
 		}
 	}
