@@ -36,14 +36,14 @@ func TestFenceInsideAStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", time.Second, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+	b := candidate(t, m, "b", unhurried, election.Strict)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
 		t.Fatalf("bid under a fence inside a statement: %+v", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won {
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
 		t.Fatalf("bid after the commit: %+v", r)
 	}
 	if err := write(app, 3, old); !errors.Is(err, fence.ErrStale) {

@@ -21,7 +21,7 @@ import (
 func depose(t testing.TB, db *pgtest.DB, a election.Session, b election.Session) fence.Token {
 	t.Helper()
 	unlockAll(t, db, a)
-	return lead(t, b, "s", time.Second)
+	return lead(t, b, "s", unhurried)
 }
 
 // unlockAll ends a session from outside.
@@ -57,7 +57,7 @@ func TestFenceRefusesStale(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `SELECT 1`); err != nil { // the snapshot is taken here
 				t.Fatal(err)
 			}
-			current := depose(t, db, a, candidate(t, m, "b", time.Second, election.Strict))
+			current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 			err = pgmint.Fence(t.Context(), tx, old)
 			if pg.Code(err) != level.code {
 				t.Errorf("fence with the old token: %v, want SQLSTATE %s", err, level.code)
@@ -108,16 +108,16 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", time.Second, election.Strict)
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+	b := candidate(t, m, "b", unhurried, election.Strict)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
 		t.Fatalf("bid under an open fence: %+v", r)
 	}
 	// It shares nothing with other scopes: they are won meanwhile.
-	lead(t, b, "other", time.Second)
+	lead(t, b, "other", unhurried)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatalf("the fenced commit came first and must succeed: %v", err)
 	}
-	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won {
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
 		t.Fatalf("bid after the commit: %+v", r)
 	}
 	if err := pgmint.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
@@ -129,7 +129,7 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 // what it wrote is rolled back, and the successor is minted without eviction.
 func TestFrozenFenceEndsItself(t *testing.T) {
 	t.Parallel()
-	db, m, a, old := setup(t)
+	db, m, a, old := setupFor(t, time.Second)
 	app := db.Connect(t)
 	run(t, app, `CREATE TABLE work (n int)`)
 	tx, err := app.Begin(t.Context())
@@ -141,9 +141,9 @@ func TestFrozenFenceEndsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", time.Second, election.Strict)
+	b := candidate(t, m, "b", unhurried, election.Strict)
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		return bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 100 * time.Millisecond}).Outcome == election.Won
+		return bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 100 * time.Millisecond}).Outcome == election.Won
 	})
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the frozen transaction committed after the successor was minted")
@@ -172,10 +172,10 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	}
 	pid := app.PgConn().PID()
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", time.Second, election.Strict)
+	b := candidate(t, m, "b", unhurried, election.Strict)
 	var r, got election.Result
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		got = bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 100 * time.Millisecond, Evict: true})
+		got = bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 100 * time.Millisecond, Evict: true})
 		if len(got.Evicted) > 0 {
 			r = got
 		}
@@ -220,7 +220,7 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `ROLLBACK TO x`); err != nil {
 		t.Fatal(err)
 	}
-	depose(t, db, a, candidate(t, m, "b", time.Second, election.Strict))
+	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatalf("it was refused after all (%v): the manual can be kinder", err)
 	}
@@ -244,7 +244,7 @@ func TestFenceAsDeferredTrigger(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `INSERT INTO work VALUES (2, $1)`, old.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	depose(t, db, a, candidate(t, m, "b", time.Second, election.Strict)) // the insert alone holds nothing
+	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict)) // the insert alone holds nothing
 	if err := pgmint.Stale(tx.Commit(t.Context())); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("commit of a stale insert: %v", err)
 	}
@@ -310,12 +310,12 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM work`).Scan(&n) == nil && n > 500
 	})
 	unlockAll(t, db, a)
-	b := candidate(t, m, "b", time.Second, election.Strict)
+	b := candidate(t, m, "b", unhurried, election.Strict)
 	began := time.Now()
 	tries := 0
 	for {
 		tries++
-		r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 500 * time.Millisecond})
+		r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 500 * time.Millisecond})
 		if r.Outcome == election.Won {
 			break
 		}

@@ -68,10 +68,6 @@ func (c cast) as(t *testing.T, role string) string {
 	return u.String()
 }
 
-// unhurried is a lease that no step of this test outlives, however busy the machine is:
-// without one the server would end a session before it is refused what it is to be refused.
-const unhurried = 30 * time.Second
-
 // operations runs everything once under exactly the roles, and says what failed.
 // What can not begin without another operation is not counted as failed.
 func (c cast) operations(t *testing.T, scope string) map[string]error {

@@ -59,6 +59,11 @@ func mintWith(t testing.TB, cfg pgmint.Config) *pgmint.Mint {
 	return m
 }
 
+// unhurried is a lease that no step of a test outlives, however busy the machine is: with a
+// short one the server ends a silent session, or a transaction past its fence, while the
+// test does something else.
+const unhurried = 30 * time.Second
+
 // candidate opens a session that lives as long as the test, unless it ends it.
 func candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mode election.Takeover) election.Session {
 	t.Helper()
@@ -89,13 +94,19 @@ func lead(t testing.TB, s election.Session, scope string, lease time.Duration) f
 	return r.Token
 }
 
-// setup is a database, a mint on it, and a leader of scope "s" with a lease of 1 s.
+// setup is a database, a mint on it, and a leader of scope "s" that lives on without a heartbeat.
 func setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+	t.Helper()
+	return setupFor(t, unhurried)
+}
+
+// setupFor is the same where the lease is what the test is about.
+func setupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
 	t.Helper()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	a := candidate(t, m, "a", time.Second, election.Strict)
-	return db, m, a, lead(t, a, "s", time.Second)
+	a := candidate(t, m, "a", lease, election.Strict)
+	return db, m, a, lead(t, a, "s", lease)
 }
 
 func run(t testing.TB, c *pgx.Conn, sql string, args ...any) {

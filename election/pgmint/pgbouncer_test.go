@@ -127,14 +127,14 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
-	next := candidate(t, m, "b", time.Second, election.Strict)
-	if r := bid(t, next, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
+	next := candidate(t, m, "b", unhurried, election.Strict)
+	if r := bid(t, next, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
 		t.Errorf("a bid beside an open fence: %+v", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)
 	}
-	lead(t, next, "s", time.Second)
+	lead(t, next, "s", unhurried)
 	if err := fenced(token); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("a stale token through the pool: %v", err)
 	}
@@ -144,7 +144,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 // is ended by the server after the lease, and the pool goes on without it.
 func TestFrozenFenceBehindPgBouncer(t *testing.T) {
 	t.Parallel()
-	db, _, _, token := setup(t)
+	db, _, _, token := setupFor(t, time.Second)
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)
 	tx, err := unnamed(t, address).Begin(t.Context())
 	if err != nil {

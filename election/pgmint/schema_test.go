@@ -41,7 +41,7 @@ func TestDownKeepsEpochs(t *testing.T) {
 	if err := pgmint.Check(t.Context(), cfg); err != nil {
 		t.Error(err)
 	}
-	if next := lead(t, candidate(t, m, "b", time.Second, election.Strict), "s", time.Second); next.Epoch != token.Epoch+1 {
+	if next := lead(t, candidate(t, m, "b", unhurried, election.Strict), "s", unhurried); next.Epoch != token.Epoch+1 {
 		t.Errorf("epoch %d after down and up, want %d", next.Epoch, token.Epoch+1)
 	}
 	s, err := pgmint.Status(t.Context(), cfg)
@@ -65,9 +65,9 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("the deposed holder's heartbeat: %v, %v", alive, err)
 	}
 	_ = a.Close()
-	b := candidate(t, m, "b", time.Second, election.Strict)
+	b := candidate(t, m, "b", unhurried, election.Strict)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Token.Epoch != 501 || r.Hold != time.Second {
+	if r.Outcome != election.Won || r.Token.Epoch != 501 || r.Hold != unhurried {
 		t.Errorf("%+v: the deposed holder may still act for a lease", r)
 	}
 	if err := pgmint.Advance(t.Context(), cfg, "never-led", 90, "ops"); err != nil {
@@ -127,8 +127,8 @@ func TestWatch(t *testing.T) {
 	}
 	next("released")
 	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
-	b := candidate(t, m, "b", 10*time.Second, election.Strict)
-	token = lead(t, b, "s", 10*time.Second)
+	b := candidate(t, m, "b", unhurried, election.Strict)
+	token = lead(t, b, "s", unhurried)
 	next("acquired")
 	silence(t, c, `application_name = 'conch observer'`)
 	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {

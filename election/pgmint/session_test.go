@@ -142,16 +142,16 @@ func foreignHistory(t *testing.T) {
 	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {
 		t.Fatal(err)
 	}
-	candidate(t, m, "slow", 9*time.Second, election.Strict) // registered; its term would be lost
+	candidate(t, m, "slow", 2*unhurried, election.Strict) // registered; its term would be lost
 	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
-	b := candidate(t, m, "b", time.Second, election.Strict)
+	b := candidate(t, m, "b", unhurried, election.Strict)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Handoff || r.Hold != 9*time.Second || r.Token.Epoch != token.Epoch+1+1_000_000 {
+	if r.Outcome != election.Won || r.Handoff || r.Hold != 2*unhurried || r.Token.Epoch != token.Epoch+1+1_000_000 {
 		t.Errorf("%+v", r)
 	}
 	run(t, c, `UPDATE conch.leadership SET lock_key = 1`)
 	unlockAll(t, db, b)
-	if r := bid(t, candidate(t, m, "d", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
+	if r := bid(t, candidate(t, m, "d", unhurried, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
 		t.Errorf("a row with a foreign lock key: %+v", r)
 	}
 }

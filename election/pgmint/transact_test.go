@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -92,7 +91,7 @@ func TestTransact(t *testing.T) {
 		t.Error("a transaction in a transaction")
 	}
 
-	current := depose(t, db, a, candidate(t, m, "b", time.Second, election.Strict))
+	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 	if err := write(old, 20, well); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("under the old token: %v", err)
 	}
