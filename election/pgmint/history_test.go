@@ -52,7 +52,7 @@ func TestLongHistory(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
-	s := candidate(t, m, "b", time.Minute, election.Strict)
+	s := candidate(t, m, "b", 20*time.Minute, election.Strict) // silent while a million rows are written
 	own := pgmint.Conn(s)
 	takeover := func() int {
 		run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`) // a dead holder's
