@@ -181,10 +181,15 @@ func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		batch := &pgx.Batch{}
-		batch.Queue("INSERT INTO public.beat VALUES (1)")
-		warning, err := s.Batch(context.Background(), batch, nil)
-		done <- result{warning, err}
+		// The setting is seen before the server's checkpointer has put it into force.
+		// Until then a commit waits for nobody, and says nothing.
+		var got result
+		for got.warning == nil && got.err == nil {
+			batch := &pgx.Batch{}
+			batch.Queue("INSERT INTO public.beat VALUES (1)")
+			got.warning, got.err = s.Batch(t.Context(), batch, nil)
+		}
+		done <- got
 	}()
 	pgtest.Eventually(t, patience, "the commit waits for the standby", func() bool {
 		var waits bool
