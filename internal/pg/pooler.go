@@ -14,8 +14,10 @@ const (
 	// wait for a backend.
 	probePatience = 5 * time.Second
 	// deathPatience is how long the last question waits for its answer, which in
-	// session mode takes a millisecond and a round trip.
-	deathPatience = time.Second
+	// session mode takes a millisecond and a round trip, or longer on a busy machine:
+	// silence is taken for a pool that shares. What is left of probePatience is for
+	// the questions before it and the words after it.
+	deathPatience = 3 * time.Second
 )
 
 // refuseShared decides what kind of pooler is in between, once it is known that
