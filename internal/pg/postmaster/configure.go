@@ -3,8 +3,10 @@
 package postmaster
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -67,20 +69,53 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// freePort asks the kernel. Somebody may take the port before the server does;
-// the server then says so and the start fails, which only tests can meet.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+const (
+	// lowestPort is above those that services are known by.
+	lowestPort = 20_000
+	// ephemeralPort is where Linux begins with its own choices, if it does not say so
+	// itself; most others begin higher.
+	ephemeralPort = 32_768
+	portTries     = 50
+)
+
+// freePort picks a port that the kernel gives to nobody who asks for any: one of those
+// would be somebody else's by the time the server binds it, or while it is down after
+// Kill9. Whoever takes this very port in between makes the start fail with the server's
+// own words, which only tests can meet.
+func freePort() (port int, err error) {
+	room := firstEphemeral() - lowestPort
+	if room <= 0 {
+		return portIfFree(0) // a system that gives all of them away
+	}
+	for range portTries {
+		port, err = portIfFree(lowestPort + rand.IntN(room)) //nolint:gosec // to keep out of each other's way, not to hide anything
+		if err == nil {
+			break
+		}
+	}
+	return port, err
+}
+
+// firstEphemeral is the lowest port that the kernel gives to whoever asks for any.
+func firstEphemeral() int {
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // elsewhere there is none
+	low, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\t")
+	first, err := strconv.Atoi(low)
+	if err != nil {
+		return ephemeralPort
+	}
+	return first
+}
+
+// portIfFree is that port, or for 0 one of the kernel's choice.
+func portIfFree(port int) (int, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return 0, err
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
+	_, free, err := net.SplitHostPort(listener.Addr().String())
+	if err := errors.Join(err, listener.Close()); err != nil {
 		return 0, err
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
+	return strconv.Atoi(free)
 }
