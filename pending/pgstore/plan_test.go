@@ -56,7 +56,6 @@ func TestTheMiddleOfATerm(t *testing.T) {
 				all.Changes = append(all.Changes, change)
 			}
 			s.write(all)
-			run(t, s.conn, `ALTER TABLE conch.pending_transactions SET (autovacuum_enabled = off)`)
 			run(t, s.conn, `ANALYZE conch.pending_transactions, conch.pending_attempts`)
 			if c.then != "" {
 				run(t, s.conn, c.then)
