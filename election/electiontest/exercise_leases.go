@@ -14,21 +14,21 @@ import (
 // D1: a session of which nothing is heard for its lease is over, and what it
 // held is free. Nobody had to kill it.
 func silenceFrees(x *exercise) {
+	b := x.open("b") // first: the other's lease runs from when it is open
 	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
-	b := x.open("b")
+	since := time.Now() // before the last that is heard of it
 	x.win(a, "s", short)
 	ended := x.await(a.Process())
-	since := time.Now()
 	var r election.Result
 	x.until("the silent session's scope is free", short+soon, func() bool {
 		r = x.try(b, election.Bid{Scope: "s", Lease: short})[0]
 		return r.Outcome != election.Held
 	})
-	if took := time.Since(since); took < short/2 {
+	if took := time.Since(since); took < short {
 		x.Errorf("freed after %s of silence, the lease is %s", took, short)
 	}
 	x.holds(x.want(r, election.Won), short)
-	x.wakes(ended, time.Now().Add(-short)) // it may have been seen a moment earlier
+	x.wakes(ended, since.Add(short))
 	if _, err := a.Beat(x.Context(), nil); !errors.Is(err, election.ErrSessionLost) {
 		x.Errorf("beat after silence: %v", err)
 	}
@@ -53,8 +53,8 @@ func keepKeeps(x *exercise) {
 // S10: whoever is heard of stays, far beyond one lease.
 func beatsKeep(x *exercise) {
 	const lease = 2 * time.Second
-	a := x.candidate(election.Candidate{ID: "a", Lease: lease, Takeover: election.Strict})
 	b := x.open("b")
+	a := x.candidate(election.Candidate{ID: "a", Lease: lease, Takeover: election.Strict})
 	t := x.win(a, "s", lease).Token
 	for end := time.Now().Add(5 * lease / 2); time.Now().Before(end); {
 		if !x.beat(a, election.Pulse{Token: t, Settle: true})[0] {
@@ -70,8 +70,8 @@ func frozenIsFreed(x *exercise) {
 	if x.h.Freeze == nil {
 		x.Skip("this harness can not freeze a session")
 	}
-	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
 	b := x.open("b")
+	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
 	t := x.win(a, "s", short).Token
 	thaw := x.h.Freeze(x.T, x.mint, a)
 	ctx, cancel := context.WithTimeout(x.Context(), short/2)
@@ -129,6 +129,7 @@ func oddNames(x *exercise) {
 			x.Errorf("%q: fenced commit: %v", scopes[i], err)
 		}
 		x.release(a, election.Farewell{Token: pulses[i].Token, Released: true, To: ids[1], Reason: "it's \"over\"\n", Actor: `\`})
+		x.beat(b) // so many fences take a busy machine longer than its lease
 	}
 	for _, r := range x.try(b, bids...) {
 		x.holds(x.want(r, election.Won), 0)
