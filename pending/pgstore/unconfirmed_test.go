@@ -59,7 +59,8 @@ func (l *lonely) waits(standby string) {
 	})
 }
 
-// cancels ends every wait for a standby, until the test ends.
+// cancels ends every wait for a standby, until the test ends. Each one once: it is still
+// seen for a moment after that, and a second signal would hit the statement that follows.
 func (l *lonely) cancels() {
 	l.t.Helper()
 	conn := pgtest.Connect(l.t, l.cfg)
@@ -69,12 +70,16 @@ func (l *lonely) cancels() {
 		defer close(done)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
+		ended := []string{} // transactions; whoever waits has one
 		for {
-			var n int64
-			if err := conn.QueryRow(ctx, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n); err != nil {
+			var more []string
+			err := conn.QueryRow(ctx, `SELECT coalesce(array_agg(backend_xid::text) FILTER (WHERE pg_cancel_backend(pid)), '{}')
+				FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_xid::text <> ALL ($1::text[])`, ended).Scan(&more)
+			if err != nil {
 				return
 			}
-			l.cancelled.Add(n)
+			ended = append(ended, more...)
+			l.cancelled.Add(int64(len(more)))
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
