@@ -67,7 +67,7 @@ func TestQuotesAreOfTheHead(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}}
 	own := evm.Hold(newKey(t))
-	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: 300 * time.Millisecond})
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second}) // a head is believed for two of them
 	for range 2 {
 		if bid(t, c, own.Account()); n.since("eth_getBalance") != 1 || n.since("eth_maxPriorityFeePerGas") != 1 {
 			t.Error("nobody follows the chain, and the node was not asked")
