@@ -34,12 +34,11 @@ func startAnvil(t testing.TB) (url string, call func(result any, method string, 
 		}
 		path = found
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address := keptAddress(t)
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
 	cmd := exec.Command(path, "--port", port, "--no-mining", "--silent", "--order", "fifo")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -49,7 +48,7 @@ func startAnvil(t testing.TB) (url string, call func(result any, method string, 
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	url = "http://127.0.0.1:" + port
+	url = "http://" + address
 	client, err := rpc.Dial(url)
 	if err != nil {
 		t.Fatal(err)

@@ -3,10 +3,7 @@ package evm_test
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,22 +12,6 @@ import (
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/evm"
 )
-
-// nobody is an address of the same scheme at which nobody listens.
-func nobody(t testing.TB, like string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	u, err := url.Parse(like)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = l.Addr().String()
-	return u.String()
-}
 
 func TestExerciseHTTP(t *testing.T) {
 	chaintest.Exercise(t, func(t testing.TB) chaintest.Fixture {
@@ -123,9 +104,8 @@ func TestTimedBlocks(t *testing.T) {
 // driver says so: nothing is made up, nothing is believed from before. // S20
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	n := startNode(t, "--datadir", dir)
-	listen := strings.TrimPrefix(n.HTTP, "http://")
+	dir, listen := t.TempDir(), keptAddress(t)
+	n := startNode(t, "--datadir", dir, "--listen", listen)
 	k := evm.Hold(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
 	first := headOf(t, c, chain.Block{})
