@@ -3,9 +3,7 @@
 package main_test
 
 import (
-	"context"
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -25,16 +23,13 @@ type figures struct {
 // measured runs a short bench. What it says of speed is nobody's business here.
 func measured(t *testing.T, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	t.Cleanup(cancel)
-	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
-	patient := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
+	cmd := within(t, 10*time.Minute, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
 	scratch := t.TempDir()
-	patient.Env = append(cmd.Env, "TMPDIR="+scratch)
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	if args[0] == "pending" {
-		patient.Env = append(patient.Env, "CONCH_DEVNODE="+devnodeProgram(t))
+		cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+devnodeProgram(t))
 	}
-	r := call(t, patient)
+	r := call(t, cmd)
 	leavesNothing(t, scratch)
 	return r
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-const patience = 20 * time.Second
+// patience is for what comes at once on an idle machine. It bounds what hangs; nothing
+// that works waits for its end.
+const patience = time.Minute
 
 // running is a call that goes on: a node, or a watch.
 type running struct {

@@ -48,10 +48,16 @@ type result struct {
 // settings.
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	limit := 50 * time.Second
+	limit := 5 * time.Minute // for what hangs; a node has no longer life
 	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
 		limit = 10 * time.Minute // -benchtime says how long it really is
 	}
+	return within(t, limit, args...)
+}
+
+// within is such a call, killed when the time is up.
+func within(t testing.TB, limit time.Duration, args ...string) *exec.Cmd {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)

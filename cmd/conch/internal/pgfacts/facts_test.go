@@ -60,7 +60,7 @@ func (w want) met(f doctor.Finding) bool {
 // eventually is for what the server takes a moment to know.
 func eventually(t *testing.T, address string, w want) {
 	t.Helper()
-	pgtest.Eventually(t, 10*time.Second, fmt.Sprintf("finding %v", w), func() bool {
+	pgtest.Eventually(t, time.Minute, fmt.Sprintf("finding %v", w), func() bool {
 		return slices.ContainsFunc(judge(t, address), w.met)
 	})
 }
@@ -150,7 +150,7 @@ func TestScopes(t *testing.T) {
 	run(t, admin, `ALTER TABLE conch.leadership_history SET UNLOGGED`,
 		`ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
 		`UPDATE conch.leadership SET system_id = 1 WHERE scope = 's'`)
-	pgtest.Eventually(t, 10*time.Second, "the session to be gone", func() bool {
+	pgtest.Eventually(t, time.Minute, "the session to be gone", func() bool {
 		for _, f := range judge(t, db.URL) {
 			if f.Check == "holders" && strings.Contains(f.Detail, "gone") {
 				return true
