@@ -18,7 +18,7 @@ import (
 // up, so the kernel has to.
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
 	t.Parallel()
-	cmd := withDevnode(t, prepared(t, "demo", "--nodes", "3", "--lease", "1s", "--kill-every", "2s"))
+	cmd := withDevnode(t, "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
 	scratch := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	d := start(t, cmd)

@@ -28,10 +28,13 @@ type chainVerdict struct {
 	NonceGaps                     int `json:"nonce_gaps"`
 }
 
-// withDevnode tells a demo where the chain's program is.
-func withDevnode(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+// withDevnode is a demo that is told where the chain's program is, which is built before
+// the demo's time runs.
+func withDevnode(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+devnodeProgram(t))
+	chain := devnodeProgram(t)
+	cmd := prepared(t, append([]string{"demo"}, args...)...)
+	cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+chain)
 	return cmd
 }
 
@@ -49,7 +52,7 @@ func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 // says that every acknowledged intent was done once. (S15, S19, S20, S23, S26, F4)
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	cmd := withDevnode(t, prepared(t, "demo", "--nodes", "3", "--duration", "12s", "--kill-every", "3s", "--lease", "1s", "--json"))
+	cmd := withDevnode(t, "--nodes", "3", "--duration", "12s", "--kill-every", "3s", "--lease", "1s", "--json")
 	scratch := t.TempDir()
 	// Settings of the caller's own must not lead the nodes astray.
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch, "PGSERVICE=nowhere", "PGHOST=127.0.0.1", "CONCH_DB_TLS_CA_FILE=/nowhere",
@@ -102,7 +105,7 @@ func leavesNothing(t *testing.T, dir string) {
 
 func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
 	t.Parallel()
-	cmd := withDevnode(t, prepared(t, "demo", "--nodes", "2", "--kill-every", "1500ms", "--lease", "500ms"))
+	cmd := withDevnode(t, "--nodes", "2", "--kill-every", "1500ms", "--lease", "500ms")
 	scratch := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	d := start(t, cmd)
@@ -131,9 +134,9 @@ func TestDemoThatShowedNothingFails(t *testing.T) {
 // Without its program, or by request, there is no chain and nothing is said of one.
 func TestDemoWithoutAChain(t *testing.T) {
 	t.Parallel()
-	args := []string{"demo", "--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
-	missing := call(t, withoutDevnode(prepared(t, args...)))
-	asked := call(t, withDevnode(t, prepared(t, append(args, "--no-chain")...)))
+	args := []string{"--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
+	missing := call(t, withoutDevnode(prepared(t, append([]string{"demo"}, args...)...)))
+	asked := call(t, withDevnode(t, append(args, "--no-chain")...))
 	for _, r := range []result{missing, asked} {
 		if keys := decode[map[string]any](t, r.done(t)); keys["chain"] != nil || len(keys) != 8 {
 			t.Errorf("the verdict is %s", r.out)

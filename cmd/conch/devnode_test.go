@@ -34,6 +34,7 @@ var builtDevnode struct {
 }
 
 // devnodeProgram builds the node, once. CONCH_DEVNODE names one that is built already.
+// It may take minutes: whoever needs it asks before a clock of its own runs.
 func devnodeProgram(t testing.TB) string {
 	t.Helper()
 	builtDevnode.Do(func() {
@@ -43,7 +44,6 @@ func devnodeProgram(t testing.TB) string {
 		builtDevnode.path = filepath.Join(filepath.Dir(program), "conch-devnode-built.test")
 		// As make build does it, so that the two share what they compile.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", builtDevnode.path, "../../chain/evm/cmd/conch-devnode")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			builtDevnode.err = fmt.Errorf("building conch-devnode: %w\n%s", err, out)
 		}
