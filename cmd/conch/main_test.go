@@ -61,6 +61,7 @@ func within(t testing.TB, limit time.Duration, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.SysProcAttr = ownSession()
 	for _, setting := range os.Environ() {
 		if !strings.HasPrefix(setting, "CONCH_DB") && (!strings.HasPrefix(setting, "PG") || strings.HasPrefix(setting, "PGT")) {
 			cmd.Env = append(cmd.Env, setting)
