@@ -240,6 +240,7 @@ func (w *coworker) wants(t testing.TB, scope, who string) {
 	pgtest.Eventually(t, patience, fmt.Sprintf("%q works on %s", who, scope), func() bool { return w.leader(scope) == who })
 }
 
+// role has a lease that a busy machine can keep.
 func (w *coworker) role(name, more string) string {
-	return fmt.Sprintf("[[roles]]\nname = %q\nhttp = \"%s/lead\"\nlease = \"1s\"\n%s\n", name, w.URL, more)
+	return fmt.Sprintf("[[roles]]\nname = %q\nhttp = \"%s/lead\"\nlease = \"3s\"\n%s\n", name, w.URL, more)
 }

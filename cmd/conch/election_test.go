@@ -107,7 +107,7 @@ func leader(t *testing.T, db *pgtest.DB, scope, id string) *running {
 
 func candidate(t *testing.T, db *pgtest.DB, scope, id string) *running {
 	t.Helper()
-	return start(t, prepared(t, "demo-node", "--db", db.URL, "--scope", scope, "--id", id, "--dir", t.TempDir(), "--lease", "1s"))
+	return start(t, prepared(t, "demo-node", "--db", db.URL, "--scope", scope, "--id", id, "--dir", t.TempDir(), "--lease", "3s"))
 }
 
 func decode[T any](t testing.TB, text string) T {

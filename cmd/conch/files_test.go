@@ -116,7 +116,7 @@ func filers(t *testing.T) []*filer {
 		peers[i] = fmt.Sprintf("n%d = %q", i+1, all[i].line.URL)
 	}
 	for i, f := range all {
-		f.daemon = prepareDaemon(t, fmt.Sprintf("n%d", i+1), db.URL, "listen = \"127.0.0.1:0\"\ntoken_file = \"token\"\n[election]\nlease = \"1s\"\n"+
+		f.daemon = prepareDaemon(t, fmt.Sprintf("n%d", i+1), db.URL, "listen = \"127.0.0.1:0\"\ntoken_file = \"token\"\n[election]\nlease = \"3s\"\n"+
 			"[[files]]\nscope = \"data\"\ndir = \"files\"\ntoken_file = \"token\"\nrepair_interval = \"300ms\"\npeers = { "+strings.Join(peers, ", ")+" }\n")
 		f.hides()
 		f.begin()

@@ -96,7 +96,7 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	const role = "[[roles]]\nname = \"a\"\nlease = \"1s\"\ncommand = ['sh', '-c', 'echo at work $CONCH_EPOCH; sleep 1000 & exec sleep 1000']\n"
+	const role = "[[roles]]\nname = \"a\"\nlease = \"3s\"\ncommand = ['sh', '-c', 'echo at work $CONCH_EPOCH; sleep 1000 & exec sleep 1000']\n"
 	one := startDaemon(t, "n1", db.URL, role)
 	one.says("at work 1")
 	two := startDaemon(t, "n2", db.URL, role)

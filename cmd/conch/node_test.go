@@ -47,9 +47,13 @@ func TestThreeNodesTwoRolesAndARollingRestart(t *testing.T) {
 		})
 	}
 	for _, scope := range []string{"payments", "reports"} {
-		judgeHandoffs(t, w.seen("", scope), 3*time.Second)
+		judgeHandoffs(t, w.seen("", scope), longestHandoff)
 	}
 }
+
+// longestHandoff: a successor that missed its wake looks again after a third of its lease,
+// and the machine may be busy.
+const longestHandoff = 5 * time.Second
 
 // judgeHandoffs checks that each term ended before the next began, and logs how
 // long nobody was at work.
@@ -102,7 +106,7 @@ func TestDrainAndTransfer(t *testing.T) {
 		t.Errorf("drain prints %q", text)
 	}
 	pgtest.Eventually(t, patience, "another leads", func() bool { l := w.leader("payments"); return l == "n1" || l == "n2" })
-	judgeHandoffs(t, w.seen("", "payments"), 3*time.Second)
+	judgeHandoffs(t, w.seen("", "payments"), longestHandoff)
 
 	var actors []string
 	for line := range strings.Lines(conch(t, "--db", db.URL, "history", "--scope", "payments", "--json").done(t)) {
@@ -134,7 +138,7 @@ func TestDrainDuringALongAct(t *testing.T) {
 		t.Errorf("the drain returned after %s, before the act had ended", took)
 	}
 	w.wants(t, "payments", "n2")
-	judgeHandoffs(t, w.seen("", "payments"), 3*time.Second)
+	judgeHandoffs(t, w.seen("", "payments"), longestHandoff)
 }
 
 // A callback that does not acknowledge its stop is never promised to have ended.
@@ -198,7 +202,7 @@ func TestAStartAndAStopThatFail(t *testing.T) {
 func TestACommandRole(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	const role = "[election]\nlease = \"1s\"\n[[roles]]\nname = \"payments\"\n" +
+	const role = "[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n" +
 		`command = ["sh", "-c", "echo at work $CONCH_SCOPE $CONCH_EPOCH $CONCH_ID; exec sleep 1000"]` + "\n"
 	one := startDaemon(t, "n1", db.URL, role)
 	one.says("at work payments 1 n1")
@@ -218,7 +222,7 @@ func TestACommandRole(t *testing.T) {
 func TestADrainThatOutlastsTheLease(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	const role = "[election]\nlease = \"1s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +
+	const role = "[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +
 		`command = ["sh", "-c", "trap 'sleep 4; echo ended in order; exit' TERM; echo at work $CONCH_EPOCH; sleep 1000 & while :; do wait; done"]` + "\n"
 	one := startDaemon(t, "n1", db.URL, role)
 	one.says("at work 1")

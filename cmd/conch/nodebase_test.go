@@ -72,7 +72,7 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	url := server.URL("postgres")
 	conch(t, "--db", url, "migrate", "up").done(t)
 	w := newCoworker(t)
-	n := startDaemon(t, "n1", url, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+
+	n := startDaemon(t, "n1", url, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n"+
 		"[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n"+w.role("mails", ""))
 	n.says("leading", "scope", "payments")
 	w.wants(t, "mails", "n1")

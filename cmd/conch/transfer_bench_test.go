@@ -5,7 +5,6 @@ package main_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +34,7 @@ func BenchmarkTransfer(b *testing.B) {
 	w := newCoworker(b)
 	ids := []string{"n1", "n2", "n3"}
 	for _, id := range ids {
-		startDaemon(b, id, url, strings.Replace(w.role("payments", ""), "\"1s\"", "\"3s\"", 1)).says("leadership", "scope", "payments")
+		startDaemon(b, id, url, w.role("payments", "")).says("leadership", "scope", "payments")
 	}
 	leader := ""
 	pgtest.Eventually(b, patience, "one leads", func() bool { leader = w.leader("payments"); return leader != "" })

@@ -73,7 +73,7 @@ func TestWorkers(t *testing.T) {
 				}
 			}
 			work := func(id string) *exec.Cmd {
-				args := append([]string{"run", "--db", node, "--scope", "it's", "--id", id, "--lease", "1s", "--fenced", "--"}, line...)
+				args := append([]string{"run", "--db", node, "--scope", "it's", "--id", id, "--lease", "3s", "--fenced", "--"}, line...)
 				cmd := prepared(t, args...)
 				cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(psql(t))+":"+os.Getenv("PATH"))
 				cmd.Stderr = &talk{t: t, who: id}
