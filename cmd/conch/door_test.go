@@ -3,9 +3,14 @@
 package main_test
 
 import (
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // door is an address behind which a server is, once it is open.
@@ -13,23 +18,41 @@ type door struct {
 	t       testing.TB
 	address string
 	to      string
+	socket  *os.File // bound to the address; listens once it is open
 }
 
-// newDoor reserves an address at which nothing answers.
+// newDoor reserves an address at which nothing answers: as long as its socket is bound
+// nobody else is given the port, and until it listens whoever comes is refused.
 func newDoor(t testing.TB, to string) *door {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	syscall.ForkLock.RLock() // no process that is started meanwhile inherits it
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{t: t, address: ln.Addr().String(), to: to}
-	_ = ln.Close()
+	d := &door{t: t, to: to, socket: os.NewFile(uintptr(fd), "door")}
+	t.Cleanup(func() { _ = d.socket.Close() })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.address = fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port)
 	return d
 }
 
 func (d *door) open() {
 	d.t.Helper()
-	ln, err := net.Listen("tcp", d.address)
+	if err := unix.Listen(int(d.socket.Fd()), unix.SOMAXCONN); err != nil {
+		d.t.Fatal(err)
+	}
+	ln, err := net.FileListener(d.socket)
 	if err != nil {
 		d.t.Fatal(err)
 	}
