@@ -67,10 +67,11 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 	two := senderAt(t, "n2", db.URL, border.url, "")
 	two.says("leadership following", "scope", accountScope)
 	large := "0x" + strings.Repeat("5a", 64<<10)
-	status, id := ask(two.api(), fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q}`, nobodysAddress, large))
-	if status != http.StatusAccepted {
-		t.Fatalf("status %d", status)
+	code, accepted := post(t, two.api()+"/v1/transactions", fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q}`, nobodysAddress, large))
+	if code != http.StatusAccepted {
+		t.Fatalf("%d %v", code, accepted)
 	}
+	id := accepted["id"].(string)
 	shown := map[string]any{}
 	pgtest.Eventually(t, patience, "the follower shows that it is final", func() bool {
 		_, shown = get(t, two.api()+"/v1/transactions/"+id)
