@@ -33,6 +33,8 @@ while [ -z "$stop" ]; do
 	fi
 	# The fence returns an empty line.
 	printf '%s\n' "$said" | grep paid
-	sleep 0.1
+	# In the background: some shells lose a signal while they start what they wait for.
+	sleep 0.1 &
+	wait $!
 done
 exit 0
