@@ -19,8 +19,8 @@ import (
 // injuries are what happens to a leader while a crowd asks, which begin starts. Each
 // returns when the leader has been followed, and everybody is back.
 var injuries = map[string]func(m *team, leader string, epoch int64, begin func()){
-	"killed before the bytes leave": func(m *team, leader string, epoch int64, begin func()) { m.ambush(leader, epoch, false, begin) },
-	"killed before the answer":      func(m *team, leader string, epoch int64, begin func()) { m.ambush(leader, epoch, true, begin) },
+	"killed before the bytes leave": func(m *team, _ string, epoch int64, begin func()) { m.ambush(epoch, false, begin) },
+	"killed before the answer":      func(m *team, _ string, epoch int64, begin func()) { m.ambush(epoch, true, begin) },
 	"killed somewhere": func(m *team, leader string, epoch int64, begin func()) {
 		begin()
 		m.down(leader, syscall.SIGKILL)
@@ -51,12 +51,36 @@ var injuries = map[string]func(m *team, leader string, epoch int64, begin func()
 	},
 }
 
-// ambush kills the leader at the border.
-func (m *team) ambush(leader string, epoch int64, after bool, begin func()) {
+// ambush kills a leader at its border: the one that is known or, should a busy machine
+// have ended its term before it sent anything, whoever has followed it.
+func (m *team) ambush(epoch int64, after bool, begin func()) {
 	m.t.Helper()
-	stopped := m.borders[leader].keep(after)
+	stopped, over := map[string]<-chan struct{}{}, map[string]chan struct{}{}
+	for id, border := range m.borders {
+		over[id] = make(chan struct{})
+		stopped[id] = border.keepUntil(after, over[id])
+	}
 	begin()
-	happens(m.t, "signed bytes are on their way", stopped)
+	leader := ""
+	pgtest.Eventually(m.t, patience, "signed bytes are on their way", func() bool {
+		for id := range stopped {
+			select {
+			case <-stopped[id]:
+				leader = id
+			default:
+			}
+		}
+		return leader != ""
+	})
+	for id, border := range m.borders {
+		if id != leader {
+			border.open()
+			close(over[id])
+		}
+	}
+	if id, now := m.leader(0); id == leader {
+		epoch = now
+	}
 	m.down(leader, syscall.SIGKILL)
 	m.leader(epoch)
 	m.back(leader)

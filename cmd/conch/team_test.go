@@ -26,7 +26,7 @@ type team struct {
 	apis map[string]string // of those that are up
 }
 
-// shortLease is for leaders that are killed by the dozen: each is followed when it is over.
+// shortLease is for leaders that are killed by the dozen: each is followed when it has run out.
 // A term that ends because the machine is busy is only one more.
 const shortLease = "[election]\nlease = \"1s\"\n"
 
