@@ -153,7 +153,7 @@ func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 	}
 	x.leader.Proxy.Heal()
 	x.next(true)
-	x.works(x.leader)
+	x.works()
 	x.proven(1)
 }
 
