@@ -186,7 +186,8 @@ func TestRestart(t *testing.T) {
 func TestSignalsAreForwarded(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `for s in USR1 USR2 HUP QUIT WINCH; do trap "echo got $s" $s; done; echo up; `+idle))
+	// Its deadline is near while conch is stopped: the lease is longer than that takes.
+	p := begin(t, sh(t, db, `for s in USR1 USR2 HUP QUIT WINCH; do trap "echo got $s" $s; done; echo up; `+idle, "--lease", "9s"))
 	p.says("up")
 	for name, sig := range map[string]unix.Signal{"USR1": unix.SIGUSR1, "USR2": unix.SIGUSR2, "HUP": unix.SIGHUP, "QUIT": unix.SIGQUIT, "WINCH": unix.SIGWINCH} {
 		p.send(sig)
