@@ -18,8 +18,9 @@ func TestDrainInOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
-			// It takes two leases to end: longer than any deadline reaches.
-			p := begin(t, sh(t, db, `trap 'sleep 2; echo bye; exit 5' `+name+`; echo up; `+idle, "--restart"))
+			// It takes longer than a lease to end: longer than any deadline reaches. A lease
+			// of a second would not outlast the stalls of a busy machine meanwhile.
+			p := begin(t, sh(t, db, `trap 'sleep 4; echo bye; exit 5' `+name+`; echo up; `+idle, "--restart", "--lease", "3s"))
 			p.says("up")
 			p.send(sig)
 			p.says("bye")
@@ -38,14 +39,14 @@ func TestDrainInOrder(t *testing.T) {
 func TestDrainedForLongerThanALease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap 'sleep 2; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle))
+	p := begin(t, sh(t, db, `trap 'sleep 4; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "3s"))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
-	p.says("bye 1") // it had its two leases
+	p.says("bye 1") // it had more than its lease
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
 	p.says("bye 2")
@@ -60,12 +61,12 @@ func TestDrainedForLongerThanALease(t *testing.T) {
 func TestDrainedWithoutATimeout(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "1s"))
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "3s", "--lease", "3s"))
 	p.says("epoch 1")
 	began := time.Now()
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test"}, func(string) {})
-	if took := time.Since(began); err != nil || took < 900*time.Millisecond || took > patience {
-		t.Errorf("the command was to have one second, and had %s: %v", took, err)
+	if took := time.Since(began); err != nil || took < 2900*time.Millisecond || took > patience {
+		t.Errorf("the command was to have three seconds, and had %s: %v", took, err)
 	}
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
@@ -114,7 +115,7 @@ func TestDrainedAndDeposed(t *testing.T) {
 func TestDrainedFromOutside(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms", "--lease", "3s"))
 	p.says("epoch 1")
 	main := children(children(p.cmd.Process.Pid)[0])[0]
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
@@ -138,7 +139,7 @@ func TestDrainTheUnwilling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
-			p := begin(t, sh(t, db, `trap 'echo no' TERM; echo up; `+idle, args...))
+			p := begin(t, sh(t, db, `trap 'echo no' TERM; echo up; `+idle, append([]string{"--lease", "3s"}, args...)...))
 			p.says("up")
 			p.send(unix.SIGTERM)
 			p.says("no")

@@ -164,7 +164,7 @@ func TestNothingToRun(t *testing.T) {
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `echo "in epoch $CONCH_EPOCH"; exit 9`, "--restart"))
+	p := begin(t, sh(t, db, `echo "in epoch $CONCH_EPOCH"; exit 9`, "--restart", "--lease", "3s"))
 	p.says("in epoch 1")
 	began := time.Now()
 	for range 3 {

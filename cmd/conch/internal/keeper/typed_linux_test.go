@@ -20,7 +20,7 @@ func TestTypedIsEnough(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `trap 'trap "exit 7" INT; sleep 2; exit 6' INT; trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "1h", "--log-level", "info")
+	p := s.on(db, `trap 'trap "exit 7" INT; sleep 2; exit 6' INT; trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "1h", "--log-level", "info", "--lease", "3s")
 	s.shows("ready")
 	s.shows(runs)
 	s.types("\x03")
