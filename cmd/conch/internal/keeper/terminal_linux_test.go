@@ -145,7 +145,7 @@ func TestCtrlZ(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`)
+	p := s.on(db, `echo "epoch $CONCH_EPOCH"; `+idle)
 	s.shows("epoch 1")
 	conch := children(p.cmd.Process.Pid)[0]
 	main := children(children(conch)[0])[0]
