@@ -20,7 +20,7 @@ type Config struct {
 	// Dir is where the evidence goes; all nodes of one run share it.
 	Dir string
 
-	LedgerPace  time.Duration // from one row to the next; default 10 ms
+	LedgerPace  time.Duration // from one row to the next, once there is one in a term; default 10 ms
 	OutsidePace time.Duration // from one outside act to the next; default 5 ms
 	OutsideWork time.Duration // how long an outside act takes; default 1 ms
 	// OutsideMost is what the gate is told that an outside act may take: none begins with

@@ -14,6 +14,9 @@ import (
 const (
 	rowMost   = 50 * time.Millisecond // what the gate is told that a row may take
 	reconnect = 50 * time.Millisecond
+	// eager is how often the first row of a term is tried, however slow the pace is after
+	// it: the gate may be shut for a moment, and somebody waits for that row.
+	eager = 10 * time.Millisecond
 )
 
 // keepLedger is the role behind the fenced door. It reads the highest number
@@ -31,7 +34,7 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 		return err
 	}
 	begun := false
-	pace := time.NewTicker(n.cfg.LedgerPace)
+	pace := time.NewTicker(min(n.cfg.LedgerPace, eager))
 	defer pace.Stop()
 	for ctx.Err() == nil {
 		err := n.row(ctx, l, last+1)
@@ -40,6 +43,7 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 			last++
 			if !begun {
 				begun = true
+				pace.Reset(n.cfg.LedgerPace)
 				n.acted(l.Token)
 			}
 		case errors.Is(err, fence.ErrShut): // late: it may open again in this term
