@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -62,42 +63,60 @@ func stalls(ctx context.Context, cfg Config, s *site, r *Report) error {
 
 type stallTimes struct{ fenced, act, raw, rawAct []time.Duration }
 
-// stall strikes whoever leads, and a holder of a plain lock, at once.
+// strokes is how often a stall is tried until it counts. A machine on which so many come
+// too late has no time to show anything.
+const strokes = 10
+
+// stall strikes until it counts: a leader that had lost its term an instant before, as on
+// a machine that is short of time, does not, nor does a holder that had lost its lock.
 func (q *squad) stall(ctx context.Context, i int, line *tcpproxy.Proxy, strike, heal func(*node, *vigil), t *stallTimes) error {
+	for range strokes {
+		counted, err := q.stallOnce(ctx, i, line, strike, heal, t)
+		if err != nil || counted {
+			return err
+		}
+	}
+	return fmt.Errorf("%d times in a row the leader had lost its term, or the holder its lock, before it was struck", strokes)
+}
+
+// stallOnce strikes whoever leads, and a holder of a plain lock, at once.
+func (q *squad) stallOnce(ctx context.Context, i int, line *tcpproxy.Proxy, strike, heal func(*node, *vigil), t *stallTimes) (counted bool, err error) {
 	leader, epoch, err := q.leader(ctx, 0, true)
 	if err != nil {
-		return err
+		return false, err
 	}
 	url, err := pgraw.Through(q.site.url, line.Addr())
 	if err != nil {
-		return err
+		return false, err
 	}
 	v, err := watch(ctx, q.cfg, q.site, q.launcher, url, q.cfg.Lease)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer v.end()
 	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
-		return err
+		return false, err
 	}
 	at := fence.Boottime()
 	strike(leader, v)
 	next, _, err := q.leader(ctx, epoch, true)
 	if err != nil {
-		return err
+		return false, err
 	}
 	plain, err := v.since(at)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if acted := q.read(&next.acted); acted > at { // else its term was lost before we came
+	acted := q.read(&next.acted)
+	if counted = acted > at && plain > 0; counted {
 		t.fenced, t.act = append(t.fenced, acted.Sub(at)), append(t.act, q.read(&next.inside).Sub(at))
 		t.raw, t.rawAct = append(t.raw, plain), append(t.rawAct, plain+q.cfg.Lease)
 	}
 	heal(leader, v)
-	// The one that was struck learns that it was deposed and campaigns again.
-	if err := q.await(ctx, leader.id+" knows that it was deposed", func() bool { return leader.epoch == 0 }); err != nil {
-		return err
+	// The one that was struck learns that it was deposed and campaigns again. If it was so
+	// before, it may lead again, in another epoch, and need not learn anything.
+	if err := q.await(ctx, leader.id+" knows that it was deposed", func() bool { return leader.epoch != epoch }); err != nil {
+		return false, err
 	}
-	return q.ready(ctx)
+	return counted, q.ready(ctx)
 }
