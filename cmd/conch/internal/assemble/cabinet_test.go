@@ -65,7 +65,8 @@ func TestFilesOverTLS(t *testing.T) {
 	for _, c := range []struct {
 		name, ca string
 		works    bool
-	}{{"its certificate", trusted, true}, {"the system's roots", "", false}} {
+		within   time.Duration // whoever can not be reached is tried for that long
+	}{{"its certificate", trusted, true, 30 * time.Second}, {"the system's roots", "", false, 2 * time.Second}} {
 		func() {
 			f := config.Files{Scope: scope, Dir: t.TempDir(), Nodes: map[string]string{"n1": "http://127.0.0.1:1", "n2": server.URL + "/base/"}, TokenFile: token, CAFile: c.ca}
 			leader := cabinetOf(t, "n1", io.Discard, f)
@@ -76,7 +77,7 @@ func TestFilesOverTLS(t *testing.T) {
 			gate, latch := fence.New(scope, nil)
 			proof := fence.Token{Scope: scope, Holder: "n1", Epoch: 1}
 			latch.Open(proof, 0, math.MaxInt64)
-			ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, stop := context.WithTimeout(t.Context(), c.within)
 			defer stop()
 			over := make(chan struct{})
 			go func() { defer close(over); _ = m.Lead(ctx, gate, proof) }()
