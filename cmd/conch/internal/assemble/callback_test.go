@@ -25,8 +25,8 @@ func TestACallbackEndsWithItsGate(t *testing.T) {
 	t.Parallel()
 	gate, latch := fence.New("s", nil)
 	began := fence.Boottime()
-	last := began.Add(150 * time.Millisecond)
-	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(100*time.Millisecond))
+	last := began.Add(1200 * time.Millisecond)
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // extended below, before that
 	over := make(chan error, 1)
 	go func() { over <- untilOver(t.Context(), gate, fence.Act) }()
 	latch.Extend(last)
@@ -78,7 +78,7 @@ func TestAStartEndsWithItsGate(t *testing.T) {
 	})
 	gate, latch := fence.New("s", nil)
 	began := fence.Boottime()
-	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(200*time.Millisecond))
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // by then it has been told to start
 	c := newCallback(t.Context(), url, "n1", fence.Act, time.Minute, nil, slog.New(slog.DiscardHandler))
 	err := c.lead(t.Context(), election.Leadership{Token: fence.Token{Scope: "s", Epoch: 1}, Gate: gate})
 	if took := fence.Boottime().Sub(began); !errors.Is(err, errLate) || took >= startPatience {
