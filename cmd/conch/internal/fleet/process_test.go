@@ -43,7 +43,8 @@ func launched(t *testing.T, linger time.Duration, script string) (heard []News) 
 
 // What somebody has left behind may go on, and its end is told all the same.
 func TestAnEndIsToldThoughADescendantLivesOn(t *testing.T) {
-	heard := launched(t, 10*time.Millisecond, `sleep 60 & printf '{"kind":"%s"}\n' $!; exit 3`)
+	// Waited out, so it is short, but not too short to read what was said before the end.
+	heard := launched(t, time.Second, `sleep 60 & printf '{"kind":"%s"}\n' $!; exit 3`)
 	if len(heard) != 2 || heard[1].Code != 3 {
 		t.Fatalf("heard %+v", heard)
 	}
