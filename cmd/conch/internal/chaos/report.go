@@ -28,6 +28,28 @@ type Report struct {
 	Replay      string          `json:"replay"`
 }
 
+// Fault says why the run did not show what it set out to show, nil if it did. One that
+// was interrupted owes no faults, only its verdict.
+func (r Report) Fault(interrupted bool) error {
+	missed := sum(r.Missed)
+	switch {
+	case len(r.Violations) > 0:
+		return fmt.Errorf("%d violations; see the plan again with: %s", len(r.Violations), r.Replay)
+	case sum(r.Faults) == 0 && missed > 0 && !interrupted:
+		return fmt.Errorf("all %d faults found nobody to be hit, so nothing was shown: give more --faults or a longer --lease; see the plan again with: %s",
+			missed, r.Replay)
+	default:
+		return nil
+	}
+}
+
+func sum(of map[Kind]int) (all int) {
+	for _, n := range of {
+		all += n
+	}
+	return all
+}
+
 // Violation is something that must not happen.
 type Violation struct {
 	Invariant string `json:"invariant"`

@@ -66,6 +66,9 @@ func TestADeafLeaderWhoIsDeposed(t *testing.T) {
 	for _, v := range report.Violations {
 		t.Errorf("%s: %s", v.Invariant, v.Detail)
 	}
+	if report.Faults[Deaf] == 0 { // whom nothing has hit violates nothing
+		t.Errorf("nobody was deaf: missed %v", report.Missed)
+	}
 }
 
 // The checker can find what it looks for: `fast` opens the act door at once, which

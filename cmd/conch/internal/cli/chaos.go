@@ -41,7 +41,8 @@ process says of itself: whether two acted at once, whether anything acknowledged
 lost, whether an act door or a child outlived its lease.
 
 Equal seeds give equal plans, not equal runs. It touches no database but its own and
-leaves nothing behind. Exit 1 on a violation. Ctrl-C ends it early, with the verdict.
+leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
+it early, with the verdict.
 
 The kinds of faults:
 
@@ -110,10 +111,7 @@ func (a *app) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
 	if err := a.printChaos(report); err != nil {
 		return err
 	}
-	if n := len(report.Violations); n > 0 {
-		return fmt.Errorf("%d violations; see the plan again with: %s", n, report.Replay)
-	}
-	return nil
+	return report.Fault(ctx.Err() != nil)
 }
 
 func (a *app) printChaos(r chaos.Report) error {
