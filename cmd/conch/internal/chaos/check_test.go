@@ -151,6 +151,8 @@ func TestWhoGoesOnWithoutTheDatabase(t *testing.T) {
 		{"an act door in time", PGKill, 2100, 900, 1001, 0, 0},
 		{"both", PGKill, 2100, 1102, 1002, 2, 0},
 		{"a database that came back soon renews no old term", PGKill, 300, 1102, 1002, 2, 0},
+		{"nor one that was restarted in order", PGRestart, 300, 1102, 1002, 2, 0},
+		{"nor a line that takes new connections after all were torn", Reset, 300, 1102, 1002, 2, 0},
 		{"nor does a machine that was killed", Kill9, 300, 1102, 1002, 2, 0},
 		{"nor if somebody stuck in its fence", FrozenFence, 300, 1102, 1002, 2, 0},
 		{"or was busy there", BusyFence, 300, 1102, 1002, 2, 0},

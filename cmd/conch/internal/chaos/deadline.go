@@ -20,7 +20,7 @@ const never = fence.Instant(math.MaxInt64)
 // ever again in the terms that it had, since its process or its session has ended.
 var cut = map[Kind]struct{ forGood bool }{
 	StopShort: {}, StopLong: {}, Silent: {}, SilentToServer: {}, SilentToClient: {}, Deaf: {},
-	Kill9: {true}, FrozenFence: {true}, BusyFence: {true}, PGKill: {true},
+	Kill9: {true}, FrozenFence: {true}, BusyFence: {true}, PGKill: {true}, PGRestart: {true}, Reset: {true},
 }
 
 // outlived looks for whoever went on though nothing of theirs can have been renewed since
