@@ -85,7 +85,7 @@ func (q *squad) crash(ctx context.Context, i int) (time.Duration, error) {
 // killing is one kill -9 of a leader.
 type killing struct {
 	epoch int64         // that it was thought to lead in
-	took  time.Duration // until its successor's first row was committed
+	took  time.Duration // until its successor's first row was committed; 0: nobody was killed
 }
 
 // of says whether it was that leadership that ended by this kill: it had not been lost
@@ -99,6 +99,9 @@ func (q *squad) crashOnce(ctx context.Context, i int) (k killing, err error) {
 	}
 	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
 		return k, err
+	}
+	if !q.still(leader, epoch) { // nobody was killed
+		return k, q.ready(ctx)
 	}
 	at := leader.kill()
 	next, _, err := q.leader(ctx, epoch, false)

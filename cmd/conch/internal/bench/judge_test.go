@@ -8,10 +8,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/worker"
+	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -45,6 +49,31 @@ func TestAKillCountsForItsOwnTermOnly(t *testing.T) {
 	} {
 		if c.k.of(7) != c.want {
 			t.Errorf("%+v counts for epoch 7: %t", c.k, !c.want)
+		}
+	}
+}
+
+// A term that is over, or a later one of the same node's, is not the one that was found.
+func TestOnlyTheTermThatWasFoundIsStruck(t *testing.T) {
+	t.Parallel()
+	q := &squad{}
+	q.heard = sync.NewCond(&q.mu)
+	n := &node{squad: q}
+	for _, c := range []struct {
+		kind  election.Kind
+		epoch int64
+		still bool
+	}{
+		{election.Acquired, 7, true},
+		{worker.Acted, 7, true},
+		{election.Lost, 7, false},
+		{election.Acquired, 8, false},
+		{election.Acquired, 7, true},
+		{election.Draining, 7, false},
+	} {
+		n.hear(fleet.News{Report: worker.Report{Kind: c.kind, Epoch: c.epoch}})
+		if q.still(n, 7) != c.still {
+			t.Errorf("after %s of %d it leads in epoch 7: %t", c.kind, c.epoch, !c.still)
 		}
 	}
 }

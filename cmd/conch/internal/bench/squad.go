@@ -185,6 +185,15 @@ func (q *squad) leader(ctx context.Context, above int64, inside bool) (led *node
 	return led, epoch, err
 }
 
+// still says whether a node leads in that epoch, by its last report. Whoever has lost it
+// while the moment of a fault was awaited is not to be struck: its successor may have been
+// elected already, and its first row would count as the fault's.
+func (q *squad) still(n *node, epoch int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return n.epoch == epoch
+}
+
 // ready waits until every node but the leader waits for its end, by the server's
 // word.
 func (q *squad) ready(ctx context.Context) error {

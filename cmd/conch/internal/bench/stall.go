@@ -97,6 +97,9 @@ func (q *squad) stallOnce(ctx context.Context, i int, line *tcpproxy.Proxy, stri
 	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
 		return false, err
 	}
+	if !q.still(leader, epoch) {
+		return false, q.ready(ctx)
+	}
 	at := fence.Boottime()
 	strike(leader, v)
 	next, _, err := q.leader(ctx, epoch, true)
