@@ -19,7 +19,8 @@ type rule struct {
 	RuleInfo
 	store   electiontest.Rule
 	unequal bool // shows only among unequal leases
-	// alone: shows only with one node (and a second process in its name).
+	// alone: shows soonest with one node (and a second process in its name). With more it
+	// can show as well, while no other node comes between: so needs does not ask for one.
 	alone bool
 	mixed bool // shows only where a scope's takeover changes
 	// uniform: shows only where all have one takeover. In a mixed world nothing is forgotten

@@ -90,6 +90,8 @@ func TestRulesNeedTheirWorlds(t *testing.T) {
 		{sim.Config{Break: "tombstone", Locks: sim.LocksSession}, "--locks process"},
 		{sim.Config{Break: "tombstone", Locks: sim.LocksMixed}, ""},
 		{sim.Config{Break: "lock-excludes", Takeover: election.Fast}, ""}, // needed for nothing, anywhere
+		{sim.Config{Break: "term-in-predicate", Nodes: 3}, ""},            // two may be away for as long as it takes
+		{sim.Config{Break: "connect-again", Nodes: 2}, ""},                // both may have lost their sessions
 	} {
 		switch err := c.cfg.Validate(); {
 		case c.needs == "" && err != nil:
