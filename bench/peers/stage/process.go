@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,9 +38,11 @@ type process struct {
 	gone  chan struct{}
 }
 
+// launch starts a process. Of the settings of conch and of Postgres' clients it sees those
+// in env, and none of the caller's.
 func launch(program string, args, env []string) (*process, error) {
 	cmd := exec.CommandContext(context.Background(), program, args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(foreign(os.Environ()), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &process{cmd: cmd, words: &bytes.Buffer{}, gone: make(chan struct{})}
 	cmd.Stderr = p.words // read once it has ended
@@ -58,6 +61,14 @@ func launch(program string, args, env []string) (*process, error) {
 		_ = cmd.Wait()
 	}()
 	return p, nil
+}
+
+// foreign is an environment without what would set a candidate up in another way than its
+// part says: a lock mode of conch's, or how a client of Postgres connects.
+func foreign(environ []string) []string {
+	return slices.DeleteFunc(environ, func(setting string) bool {
+		return strings.HasPrefix(setting, "CONCH_") || strings.HasPrefix(setting, "PG")
+	})
 }
 
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
