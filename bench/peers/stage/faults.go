@@ -21,7 +21,8 @@ const (
 
 // strike does it to whoever leads, at a moment of its own in the part's rhythm. A leader
 // that was replaced while that moment was awaited is not struck: the real one would be
-// taken for its successor.
+// taken for its successor. It is told of, since it says something of the peer, or of a
+// machine that is too busy to measure on.
 func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, fence.Instant, error) {
 	for range attempts {
 		if err := pass(ctx, settling); err != nil {
@@ -38,6 +39,8 @@ func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, f
 			return nil, 0, err
 		}
 		if t.leads() != m {
+			t.cfg.Say("%s: %s led, and %s later it was not seen to any more, though nothing had been done to it",
+				t.part.name(), m.id, t.part.strikeAfter(i))
 			continue
 		}
 		t.struck = m
