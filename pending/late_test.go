@@ -77,7 +77,7 @@ func comesAfterTheLook(t *testing.T, anew bool) {
 		t.Fatal(err)
 	}
 	lead := func(ctx context.Context) {
-		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store})
+		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock})
 		if err != nil {
 			t.Error(err)
 			return

@@ -149,17 +149,20 @@ func (w *world) promote(ctx context.Context) {
 	w.lead(ctx)
 }
 
+// bubbleClock goes with the time of a bubble. The machine's own does not: an hour of a
+// bubble is some moments of it, in which nothing is ever tried again.
+func bubbleClock() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
+
 // lead has somebody lead in the present term.
 func (w *world) lead(ctx context.Context) {
 	w.mu.Lock()
 	token := fence.Token{Scope: w.scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	w.mu.Unlock()
-	clock := func() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
-	gate, latch := fence.New(w.scope, clock)
-	latch.Open(token, 0, clock().Add(1000*time.Hour))
+	gate, latch := fence.New(w.scope, bubbleClock)
+	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
 	m, err := pending.New(pending.Config{
-		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Clock: clock,
+		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Clock: bubbleClock,
 		Settings: pending.Settings{MaxInFlight: 30, MaxBatch: 10, FillAfter: 8},
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()
