@@ -107,7 +107,7 @@ func (e *endpoint) fail(method string, err error) error {
 		err = at.Err // it has the URL in its text
 	}
 	if status, is := errors.AsType[rpc.HTTPError](err); is {
-		return fmt.Errorf("%w: %s at %s: %w %s", chain.ErrUnreachable, method, e.shown, errStatus, status.Status)
+		return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, &statusError{status.StatusCode, status.Status})
 	}
 	if strings.Contains(err.Error(), e.url()) {
 		err = errors.New(strings.ReplaceAll(err.Error(), e.url(), e.shown))
@@ -115,8 +115,22 @@ func (e *endpoint) fail(method string, err error) error {
 	return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, err)
 }
 
-// errStatus says that something at the endpoint refuses requests.
-var errStatus = errors.New("HTTP status")
+// statusError says that something at the endpoint refuses requests.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return "HTTP status " + e.text }
+
+// forGood says that it refuses this one whenever it comes, and not for being busy or broken.
+func (e *statusError) forGood() bool {
+	switch e.code {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return e.code < http.StatusInternalServerError || e.code == http.StatusNotImplemented
+}
 
 // answered tells the words of a node from everything that is no answer.
 func answered(err error) (code int, text string, ok bool) {

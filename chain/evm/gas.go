@@ -2,6 +2,7 @@ package evm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -59,7 +60,7 @@ func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) 
 	case d.Filler:
 		return m.filling(f, e)
 	case gas == 0 && e.err != nil:
-		return 0, e.err
+		return 0, m.blamed(e, d.Account, call)
 	case gas == 0:
 		if gas = e.gas; gas > transferGas {
 			// What it spends may grow until it is executed.
@@ -72,6 +73,17 @@ func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) 
 		return 0, fmt.Errorf("%w: it may spend %d gas, the chain lets a transaction have %d", chain.ErrCall, gas, f.blockGas)
 	}
 	return gas, nil
+}
+
+// blamed is why a call has no estimate. A node looks first whether the account has what the
+// call moves, and says that it has not in words of its own: the numbers need none, and
+// what is only short of money is held, not rejected. A contract speaks after that look.
+func (m *market) blamed(e estimate, a chain.Account, call chain.Call) error {
+	doubted := errors.Is(e.err, chain.ErrUnclear) || errors.Is(e.err, chain.ErrCall) && !reverted(e.said)
+	if has := m.balances[a]; doubted && call.Value != nil && call.Value.Cmp(has) > 0 {
+		return fmt.Errorf("%w: it moves %v wei, the account has %v left", chain.ErrFunds, call.Value, has)
+	}
+	return e.err
 }
 
 // filling is what a filler may spend: its own, whatever the call that it stands for was

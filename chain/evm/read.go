@@ -102,7 +102,8 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(er
 
 // final says that the endpoint means it: it refuses requests, or there is no time left.
 func final(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errStatus)
+	_, refused := errors.AsType[*statusError](err)
+	return refused || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func unanswered(calls []rpc.BatchElem, again func(error) bool) (open []int) {

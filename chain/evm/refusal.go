@@ -49,16 +49,28 @@ func (c *Chain) refused(call rpc.BatchElem) error {
 	switch {
 	case !ok:
 		return c.endpoint.fail(call.Method, call.Error)
-	case code == codeReverted || has(said, "revert"):
+	case reverted(call.Error):
 		return fmt.Errorf("%w: %s", chain.ErrCall, text)
 	case throttled(call.Error) || has(said, busy...):
 		return c.endpoint.fail(call.Method, call.Error)
-	case has(said, "insufficient funds", "insufficient balance for transfer", "outoffund"):
+	case poor(text):
 		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
 	case code == codeVM || has(said, unexecutable...):
 		return fmt.Errorf("%w: %s", chain.ErrCall, text)
 	}
 	return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
+}
+
+// reverted says that a contract speaks: the call was paid for, and begun.
+func reverted(err error) bool {
+	code, text, ok := answered(err)
+	return ok && (code == codeReverted || has(strings.ToLower(text), "revert"))
+}
+
+// poor says that an account can not pay, in what clients say of a call or of a transaction.
+func poor(text string) bool {
+	v, _ := find(text, sayings)
+	return v == chain.NoFunds || has(strings.ToLower(text), "outoffund", "insufficient sender balance")
 }
 
 func has(text string, some ...string) bool {
@@ -132,9 +144,11 @@ func (e estimate) works() bool { return e.err == nil || errors.Is(e.err, chain.E
 func (c *Chain) syncs(ctx context.Context) (bool, error) {
 	var progress json.RawMessage
 	calls := []rpc.BatchElem{{Method: "eth_syncing", Result: &progress}}
-	if err := c.batch(ctx, calls); errors.Is(err, errStatus) {
+	err := c.batch(ctx, calls)
+	if status, is := errors.AsType[*statusError](err); is && status.forGood() {
 		return false, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return false, err
 	}
 	if err := calls[0].Error; silent(err) || throttled(err) {

@@ -2,8 +2,10 @@ package evm_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,6 +36,9 @@ func TestWhatARefusalSays(t *testing.T) {
 		"a precompiled contract":           {picky{says: errors.New("invalid input length")}, chain.ErrCall},
 		"the text of an error of the EVM":  {picky{says: errors.New("return data out of bounds")}, chain.ErrCall},
 		"no funds":                         {picky{says: errors.New("insufficient funds for transfer")}, chain.ErrFunds},
+		"no funds, to Nethermind":          {picky{says: fault{-32015, "err: insufficient sender balance (supplied gas 30000000)"}}, chain.ErrFunds},
+		"no funds, to Besu":                {picky{says: errors.New("Upfront cost exceeds account balance")}, chain.ErrFunds},
+		"no funds, to Hardhat":             {picky{says: errors.New("Sender doesn't have enough funds to send tx")}, chain.ErrFunds},
 		"too many requests":                {picky{says: errors.New("Too Many Requests")}, chain.ErrAnswer},
 		"out of time":                      {picky{says: fault{-32002, "request timed out"}}, chain.ErrAnswer},
 		"a state that is lost":             {picky{says: errors.New("missing trie node 0102 (path 03)")}, chain.ErrAnswer},
@@ -76,16 +81,69 @@ func TestWhatARefusalSays(t *testing.T) {
 	}
 }
 
+// T16: whoever has not what a call moves is short of money, in whatever words the node says
+// so; that says nothing against the call. What a contract says, it says after that look.
+func TestWhoIsShortOfMoneyIsHeld(t *testing.T) {
+	t.Parallel()
+	own := evm.Hold(newKey(t))
+	for name, c := range map[string]struct {
+		says   any
+		little error // with too little
+		enough error // with enough
+	}{
+		"words that nobody knows": {errors.New("a flux capacitor is missing"), chain.ErrFunds, chain.ErrUnclear},
+		"a code of the EVM":       {fault{-32015, "VM execution error."}, chain.ErrFunds, chain.ErrCall},
+		"reverted":                {fault{3, "execution reverted"}, chain.ErrCall, chain.ErrCall},
+		"out of time":             {fault{-32002, "request timed out"}, chain.ErrAnswer, chain.ErrAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			has := big.NewInt(1_000_000_000)
+			for value, want := range map[*big.Int]error{new(big.Int).Add(has, big.NewInt(1)): c.little, has: c.enough} {
+				node := picky{says: c.says}
+				driver := open(t, evm.Config{ChainID: 1337, Signers: []evm.Signer{own}, URL: serve(t, func(method string, params []json.RawMessage) any {
+					if method == "eth_getBalance" {
+						return (*hexutil.Big)(has)
+					}
+					return node.say(method, params)
+				})})
+				all, err := driver.Prepare(t.Context(), []chain.Draft{
+					{Account: own.Account(), Call: chain.Call{To: make([]byte, 20), Data: []byte{1}, Value: value}},
+				})
+				if err == nil {
+					err = all[0].Err
+				}
+				if !errors.Is(err, want) {
+					t.Errorf("of %v, %v are to move: %v, want %v", has, value, err, want)
+				}
+			}
+		})
+	}
+}
+
 // What stands before a node may refuse a request for whether it syncs: that says nothing
-// of the call, and does not keep it from being rejected.
+// of the call, and does not keep it from being rejected; that it is busy or broken does.
 func TestAGatewayThatDoesNotSayWhetherItSyncs(t *testing.T) {
 	t.Parallel()
+	for status, want := range map[int]error{
+		http.StatusForbidden: chain.ErrCall, http.StatusMethodNotAllowed: chain.ErrCall, http.StatusNotImplemented: chain.ErrCall,
+		http.StatusTooManyRequests: chain.ErrUnreachable, http.StatusServiceUnavailable: chain.ErrUnreachable,
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			behindGateway(t, status, want)
+		})
+	}
+}
+
+func behindGateway(t *testing.T, status int, want error) {
+	t.Helper()
 	own, node := evm.Hold(newKey(t)), picky{says: fault{3, "execution reverted"}}
 	backend := serve(t, node.say)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), "eth_syncing") {
-			w.WriteHeader(http.StatusForbidden)
+			w.WriteHeader(status)
 			return
 		}
 		if answer, err := http.Post(backend, "application/json", bytes.NewReader(body)); err == nil {
@@ -97,8 +155,11 @@ func TestAGatewayThatDoesNotSayWhetherItSyncs(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	driver := open(t, evm.Config{ChainID: 1337, URL: s.URL, Signers: []evm.Signer{own}})
 	all, err := driver.Prepare(t.Context(), []chain.Draft{{Account: own.Account(), Call: chain.Call{To: make([]byte, 20), Data: []byte{1}}}})
-	if err != nil || !errors.Is(all[0].Err, chain.ErrCall) {
-		t.Errorf("%+v, %v", all, err)
+	if err == nil {
+		err = all[0].Err
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("%+v, %v, want %v", all, err, want)
 	}
 }
 
