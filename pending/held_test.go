@@ -32,15 +32,18 @@ func (c choosy) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepar
 // What says nothing of the intent never has it rejected, however often it is said.
 func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 	t.Parallel()
+	const minute = time.Minute
 	for name, c := range map[string]struct {
 		why   error
-		tries int // until it is given up; 0: never
+		every time.Duration // how often it is asked for
+		tries int           // until it is given up; 0: never
 	}{
-		"words that nobody knows": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), bearable},
-		"a call that fails":       {fmt.Errorf("%w: reverted", chain.ErrCall), 1},
-		"the node's own trouble":  {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), 0},
-		"no answer":               {chain.ErrUnreachable, 0},
-		"no funds":                {chain.ErrFunds, 0},
+		"words that nobody knows": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, bearable},
+		"the same, of fast heads": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(bearableFor/time.Second)},
+		"a call that fails":       {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 1},
+		"the node's own trouble":  {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), minute, 0},
+		"no answer":               {chain.ErrUnreachable, minute, 0},
+		"no funds":                {chain.ErrFunds, minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,14 +53,19 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			var now fence.Instant
 			l := &loop{
-				Config: Config{Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute},
-				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
+				Config: Config{
+					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute,
+					Clock: func() fence.Instant { return now },
+				},
+				gate: fence.Standalone("s", "h"), headed: make(chan struct{}),
 			}
 			close(l.headed)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
 			next := uint64(0)
-			for try := 1; try <= 3*bearable; try++ {
+			for try := 1; try <= 10*bearable; try++ {
+				now = now.Add(c.every)
 				in, err := l.perform(t.Context(), Assign{First: next, Most: 3})
 				stored, is := in.(Stored)
 				if err != nil || !is {
@@ -97,7 +105,8 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 // Each intent is borne with for as long as any other.
 func TestTheCountIsOfOneIntent(t *testing.T) {
 	t.Parallel()
-	l := &loop{}
+	var now fence.Instant
+	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(bearableFor); return now }}}
 	for range 3 {
 		for try := 1; try < bearable; try++ {
 			if l.hopeless(ID{1}, chain.ErrUnclear) {
