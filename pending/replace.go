@@ -39,7 +39,7 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 			break
 		}
 		_, t := s.last()
-		if s.in != nil || s.doubt || s.Index < m.best {
+		if s.in != nil || s.doubt || s.Index < m.best || s.handing() {
 			continue
 		}
 		if s.raise && now < t.after {
@@ -128,6 +128,9 @@ func (m *Machine) unsignable(u Unsigned) {
 	}
 	if s := m.slots.get(u.Index); s != nil {
 		s.raise = false
+		if _, t := s.last(); s.filled() && t.reached == refused { // as where it is dear
+			t.reached, m.census.unsent = lost, true
+		}
 	}
 	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
 }

@@ -98,17 +98,18 @@ func (s *slot) outraised() bool {
 // filled says that its dearest attempt does nothing but use the slot up.
 func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
 
-// handedOn says that its intent has another slot, or may have by now, and that its dearest
-// attempt carries the intent all the same: sent again, it would do it twice.
-func (s *slot) handedOn() bool {
-	given := s.Intent == nil || s.saving && s.telling.Intent == Again
-	return given && !s.filled()
-}
+// handedOn says that its intent has another slot, and that its dearest attempt carries the
+// intent all the same: sent again, it would do it twice.
+func (s *slot) handedOn() bool { return s.Intent == nil && !s.filled() }
+
+// handing says that this may be so by now. Nothing takes its place before it is: whoever
+// reads a filler beside an intent that was not handed on takes the call for a void one.
+func (s *slot) handing() bool { return s.saving && s.telling.Intent == Again && !s.filled() }
 
 // unsent says that its dearest attempt has to be handed over.
 func (s *slot) unsent() bool {
 	_, t := s.last()
-	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && (t.reached == kept || t.reached == lost)
+	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && !s.handing() && (t.reached == kept || t.reached == lost)
 }
 
 // own says that the transaction in the chain is one of the slot's attempts.
