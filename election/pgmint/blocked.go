@@ -31,7 +31,7 @@ func (e *BlockedError) Error() string {
 		by = append(by, fmt.Sprintf("pid %d (%s)", b.PID, b.App))
 	}
 	if len(by) == 0 {
-		return fmt.Sprintf("%s was in use for too long, and is free now: nothing was changed, try again", e.What)
+		return fmt.Sprintf("%s could not be had in time, and nobody is seen to hold it now: nothing was changed, try again; if that goes on, look in pg_stat_activity for a transaction that has not ended", e.What)
 	}
 	return fmt.Sprintf("%s is held by %s: nothing was changed; wait until its transaction has ended, or end it (pg_terminate_backend), and try again",
 		e.What, strings.Join(by, ", "))
