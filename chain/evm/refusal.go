@@ -70,7 +70,7 @@ func reverted(err error) bool {
 // poor says that an account can not pay, in what clients say of a call or of a transaction.
 func poor(text string) bool {
 	v, _ := find(text, sayings)
-	return v == chain.NoFunds || has(strings.ToLower(text), "outoffund", "insufficient sender balance")
+	return v == chain.NoFunds
 }
 
 func has(text string, some ...string) bool {

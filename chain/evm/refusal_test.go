@@ -39,6 +39,7 @@ func TestWhatARefusalSays(t *testing.T) {
 		"no funds, to Nethermind":          {picky{says: fault{-32015, "err: insufficient sender balance (supplied gas 30000000)"}}, chain.ErrFunds},
 		"no funds, to Besu":                {picky{says: errors.New("Upfront cost exceeds account balance")}, chain.ErrFunds},
 		"no funds, to Hardhat":             {picky{says: errors.New("Sender doesn't have enough funds to send tx")}, chain.ErrFunds},
+		"no funds, to Anvil":               {picky{says: errors.New("EVM error OutOfFunds")}, chain.ErrFunds},
 		"too many requests":                {picky{says: errors.New("Too Many Requests")}, chain.ErrAnswer},
 		"out of time":                      {picky{says: fault{-32002, "request timed out"}}, chain.ErrAnswer},
 		"a state that is lost":             {picky{says: errors.New("missing trie node 0102 (path 03)")}, chain.ErrAnswer},

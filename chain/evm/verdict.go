@@ -77,6 +77,8 @@ var sayings = []saying{
 	{"insufficient balance", chain.NoFunds},
 	{"exceeds account balance", chain.NoFunds},
 	{"doesn't have enough funds", chain.NoFunds},
+	{"insufficient sender balance", chain.NoFunds},
+	{"outoffund", chain.NoFunds},
 }
 
 // elsewhere is what a node of another chain says. What is signed here carries the chain
