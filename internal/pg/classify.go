@@ -27,6 +27,9 @@ const (
 	codeNoFunction      = "42883"
 	codeNoPrivilege     = "42501"
 	codeCanceled        = "57014"
+
+	codeIdleSession       = "57P05"
+	codeIdleInTransaction = "25P03"
 )
 
 // Code is the SQLSTATE of an error, empty if the server did not send one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -50,13 +51,21 @@ func FromEnv(getenv func(string) string) (Config, error) {
 
 // Parse gives the configuration of every connection of conch, TLS included.
 func (c Config) Parse() (*pgx.ConnConfig, error) {
+	if scheme := foreign(c.URL); scheme != "" {
+		return nil, &ConfigError{Reason: fmt.Sprintf("it begins with %s://, and conch works with PostgreSQL alone: write %s", scheme, example)}
+	}
 	parsed, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, &ConfigError{Reason: parseReason(err)}
 	}
+	if strings.Contains(parsed.Host, "@") { // and what is before it is of the password
+		return nil, &ConfigError{Reason: "there is an @ in its password: write it as %40"}
+	}
 	if err := c.secure(parsed); err != nil {
 		return nil, err
 	}
+	// Without it a database in LATIN1 takes each byte of a name for a letter.
+	parsed.RuntimeParams["client_encoding"] = "UTF8"
 	if parsed.RuntimeParams["application_name"] == "" && c.AppName != "" {
 		parsed.RuntimeParams["application_name"] = c.AppName
 	}
@@ -66,6 +75,7 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if parsed.ConnectTimeout == 0 {
 		parsed.ConnectTimeout = connectTimeout
 	}
+	parsed.DialFunc = marked(parsed.DialFunc)
 	return parsed, nil
 }
 
@@ -132,6 +142,23 @@ func parseReason(err error) string {
 			return text
 		}
 	}
+	if strings.HasPrefix(text, "failed to parse as keyword/value") {
+		return "it is neither a URL nor a list of keywords and values: write " + example
+	}
 	text, _, _ = strings.Cut(text, " (")
 	return text
+}
+
+// example of what a user may have meant.
+const example = "postgres://user@host:5432/database"
+
+var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
+
+// foreign is the scheme of a URL that is not PostgreSQL's: no password can be in it.
+func foreign(url string) string {
+	found := scheme.FindStringSubmatch(url)
+	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
+		return ""
+	}
+	return found[1]
 }

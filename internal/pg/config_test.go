@@ -82,3 +82,25 @@ func TestAnUnusableURLNeverShowsThePassword(t *testing.T) {
 		}
 	}
 }
+
+// A mistake that is often made is told in the words of what was meant.
+func TestAnUnusableURLSaysWhatToWrite(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"mysql://u:hunter2@h/d":       "begins with mysql://, and conch works with PostgreSQL alone: write postgres://",
+		"jdbc:postgresql://h/d":       "begins with jdbc:postgresql://",
+		"localhost:5432/d":            "neither a URL nor a list of keywords and values: write postgres://",
+		"postgres://u:hun@ter2@h/d":   "write it as %40",
+		"postgresql://u:hun@ter2@h/d": "write it as %40",
+	} {
+		_, err := pg.Config{URL: url}.Parse()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "ter2") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for _, url := range []string{"postgres://h/d", "postgresql://h/d", "host=h dbname=d", "", "postgres://u:hun%40ter2@h/d"} {
+		if _, err := (pg.Config{URL: url}).Parse(); err != nil {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}

@@ -77,6 +77,29 @@ func (e *PooledError) Error() string {
 		"or a process that dies leaves its locks to the pool; a direct connection has none of this"
 }
 
+// SilenceError says that the server ended a session because this process had not spoken on
+// it for a lease: it was stopped, starved, or its machine slept. The database is well.
+type SilenceError struct{ Err *pgconn.PgError }
+
+func (e *SilenceError) Error() string {
+	return "this process was silent for longer than its lease and lost its session"
+}
+
+func (e *SilenceError) Unwrap() error { return e.Err }
+
+// Silent says so to those who do not know this package.
+func (e *SilenceError) Silent() bool { return true }
+
+// Silenced makes a *SilenceError of what the server said last in such a session; other
+// errors pass unchanged.
+func Silenced(err error) error {
+	sent, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && (sent.Code == codeIdleSession || sent.Code == codeIdleInTransaction) {
+		return &SilenceError{Err: sent}
+	}
+	return err
+}
+
 // OwnerError is a right to change the schema, which deploy/grants.sql gives to nobody.
 type OwnerError struct{ Err *pgconn.PgError }
 

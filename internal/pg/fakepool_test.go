@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // fakePool is a connection pooler of the smallest kind, enough to meet what the
@@ -57,7 +59,7 @@ func (p *fakePool) start(t *testing.T, idle int) string {
 			p.running.Go(func() { p.serve(client) })
 		}
 	})
-	t.Cleanup(p.close)
+	t.Cleanup(func() { pgtest.Within(t, patience, "the pool ends", p.close) })
 	return listener.Addr().String()
 }
 

@@ -32,9 +32,11 @@ func listen(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...strin
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("Listen ended with %v", err)
-		}
+		pgtest.Within(t, patience, "the listener ends", func() {
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("Listen ended with %v", err)
+			}
+		})
 	})
 	e.isUp(t, 1)
 	return e

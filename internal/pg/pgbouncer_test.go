@@ -232,7 +232,10 @@ func listening(t *testing.T, cfg pg.Config) (heard chan string) {
 	up, ended := make(chan struct{}, 8), make(chan struct{})
 	heard = make(chan string, 8)
 	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() {
+		cancel()
+		pgtest.Within(t, patience, "the listener ends", func() { <-ended })
+	})
 	go func() {
 		defer close(ended)
 		_ = pg.Listen(ctx, cfg, []string{"news"}, pg.ListenFuncs{

@@ -14,12 +14,14 @@ import (
 )
 
 // Sentence turns an error into one sentence that says what to do. It never holds
-// the password. What it does not know it passes on, on one line.
+// the password. What it does not know it passes on, on one line: also an error that
+// only looks like one of the database, such as that of an address that is in use. Where
+// an error comes from is told by its type, and never by what the system calls it.
 func Sentence(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, known := range []func(error) string{own, fromServer, fromTLS, fromNetwork} {
+	for _, known := range []func(error) string{own, fromServer, fromConnecting, fromLine} {
 		if text := known(err); text != "" {
 			return text
 		}
@@ -34,7 +36,10 @@ func own(err error) string {
 	var standby *StandbyError
 	var pooler *PoolerError
 	var owner *OwnerError
+	var silence *SilenceError
 	switch {
+	case errors.As(err, &silence):
+		return silence.Error()
 	case errors.As(err, &config):
 		return config.Error()
 	case errors.As(err, &version):
@@ -83,8 +88,19 @@ func fromServer(err error) string {
 	return ""
 }
 
-func fromTLS(err error) string {
+// fromConnecting speaks of a connection that did not come about.
+func fromConnecting(err error) string {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
+		return ""
+	}
 	at, _, _ := target(err)
+	if text := fromTLS(at, err); text != "" {
+		return text
+	}
+	return fromNetwork(at, err)
+}
+
+func fromTLS(at string, err error) string {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -104,8 +120,7 @@ func fromTLS(err error) string {
 	return ""
 }
 
-func fromNetwork(err error) string {
-	at, _, _ := target(err)
+func fromNetwork(at string, err error) string {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns):
@@ -117,12 +132,28 @@ func fromNetwork(err error) string {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Sprintf("this user may not open %s: run as another user, or correct %s", at, EnvURL)
 	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("%s did not answer in time: is it reachable from here, and not overloaded?", at)
+		return fmt.Sprintf(tooLate, at)
 	case IsLost(err) && !errors.Is(err, context.Canceled):
 		return fmt.Sprintf("the connection to %s is gone: is it running?", at)
 	}
 	return ""
 }
+
+// fromLine speaks of a connection that had come about.
+func fromLine(err error) string {
+	_, ofLine := errors.AsType[*LineError](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return ""
+	case pgconn.Timeout(err): // a context's end alone does not say what was waited for
+		return fmt.Sprintf(tooLate, "the database server")
+	case ofLine, errors.Is(err, pgconn.ErrConnClosed):
+		return "the connection to the database server is gone: is it running?"
+	}
+	return ""
+}
+
+const tooLate = "%s did not answer in time: is it reachable from here, and not overloaded?"
 
 // target is known for errors of connecting; later ones do not carry it.
 func target(err error) (at, user, db string) {

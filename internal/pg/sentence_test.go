@@ -2,12 +2,16 @@ package pg_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,6 +155,63 @@ func TestSentencesForTheSchemaAndItsGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, fails("SELECT FROM elsewhere"), "elsewhere") // not ours: passed on
+}
+
+// What only looks like an error of the database is told as it is.
+func TestSentencesBlameTheDatabaseForNothingElse(t *testing.T) {
+	t.Parallel()
+	_, missing := os.ReadFile(filepath.Join(t.TempDir(), "none"))
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	_, inUse := net.Listen("tcp", taken.Addr().String())
+	_, away := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:1")
+	over, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	for name, local := range map[string]error{
+		"a file that is missing": missing, "an address in use": inUse, "another server that is away": away,
+		"no right": &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}, "a file that ends": io.ErrUnexpectedEOF,
+		"somebody's deadline": over.Err(), "a name": &net.DNSError{Err: "no such host", Name: "peer.invalid"},
+		"another's certificate": x509.UnknownAuthorityError{},
+	} {
+		if local == nil {
+			t.Fatal(name + " is no error")
+		}
+		if got := pg.Sentence(fmt.Errorf("doing: %w", local)); got != "doing: "+local.Error() {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What breaks on an open connection is known by its type, through any wrapper.
+func TestSentencesForALineThatBreaks(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	for name, direction := range map[string]func(*tcpproxy.Proxy){
+		"reset":      (*tcpproxy.Proxy).Reset,
+		"blackholed": func(p *tcpproxy.Proxy) { p.Blackhole(tcpproxy.Both) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy, through := db.Proxy(t)
+			conn, err := pg.Connect(t.Context(), pg.Config{URL: through})
+			if err != nil {
+				t.Fatal(err)
+			}
+			direction(proxy)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err = conn.Exec(ctx, "SELECT 1")
+			if !pg.IsLost(err) {
+				t.Errorf("the connection is gone: %v", err)
+			}
+			says(t, err, "the database server")
+			_, err = conn.Exec(t.Context(), "SELECT 1")
+			says(t, err, "the connection to the database server is gone")
+		})
+	}
 }
 
 func TestSentencesOfOurOwnErrorsAreTheErrors(t *testing.T) {

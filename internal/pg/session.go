@@ -17,8 +17,11 @@ type Settings struct {
 	// Lease is how long the server tolerates silence before it ends the session
 	// and frees its locks. Zero sets no limit: only a dead connection does.
 	Lease time.Duration
-	// LockTimeout bounds the wait for any lock; zero means no bound.
+	// LockTimeout bounds the wait for each lock; zero means no bound. It is counted anew
+	// for each one, so a statement that needs many can wait many times as long.
 	LockTimeout time.Duration
+	// StatementTimeout bounds each statement; zero means no bound.
+	StatementTimeout time.Duration
 }
 
 // Session is one dedicated connection, see the package documentation.

@@ -80,6 +80,10 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	for _, one := range leaseSettings(set, check) {
 		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
 	}
+	// A role or a database can be set to anything, and servers before 17 do not know the first.
+	fmt.Fprintf(&sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d AND pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL "+
+		"THEN pg_catalog.set_config('transaction_timeout', '0', false) END", backend)
+	put("default_transaction_isolation", "'read committed'")
 	put("synchronous_commit", commitSQL)
 	put("search_path", "'"+SearchPath+"'")
 	put("client_min_messages", "'"+hearing+"'")
@@ -111,6 +115,7 @@ func leaseSettings(set Settings, check bool) []setting {
 		{"tcp_keepalives_count", count},
 		{"tcp_user_timeout", lease},
 		{"lock_timeout", atLeastOneMS(set.LockTimeout)},
+		{"statement_timeout", atLeastOneMS(set.StatementTimeout)},
 	}
 	if check {
 		list = append(list, setting{"client_connection_check_interval", interval})

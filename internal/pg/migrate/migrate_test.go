@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -88,7 +89,7 @@ func TestConcurrentRunsAreHarmless(t *testing.T) {
 		conn := db.Connect(t)
 		wg.Go(func() { faults[i] = migrate.Up(t.Context(), conn, set(two()), nil) })
 	}
-	wg.Wait()
+	pgtest.Within(t, time.Minute, "all are done", wg.Wait)
 	if err := errors.Join(faults...); err != nil {
 		t.Fatal(err)
 	}

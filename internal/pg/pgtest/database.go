@@ -20,6 +20,18 @@ type DB struct {
 // New makes a database from the template, dropped when the test ends.
 func New(t testing.TB) *DB {
 	t.Helper()
+	return create(t, "TEMPLATE "+templateName)
+}
+
+// Empty makes a database without tables in an encoding of its own, such as LATIN1, dropped
+// when the test ends.
+func Empty(t testing.TB, encoding string) *DB {
+	t.Helper()
+	return create(t, "TEMPLATE template0 LOCALE 'C' ENCODING '"+encoding+"'")
+}
+
+func create(t testing.TB, how string) *DB {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shared.Lock()
@@ -30,7 +42,7 @@ func New(t testing.TB) *DB {
 	shared.count++
 	db := &DB{Name: fmt.Sprintf("t%d", shared.count)}
 	db.URL = shared.server.URL(db.Name)
-	if _, err := shared.admin.Exec(ctx, "CREATE DATABASE "+db.Name+" TEMPLATE "+templateName); err != nil {
+	if _, err := shared.admin.Exec(ctx, "CREATE DATABASE "+db.Name+" "+how); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
 	t.Cleanup(func() { drop(t, db.Name) })

@@ -23,3 +23,18 @@ func Eventually(t testing.TB, timeout time.Duration, what string, cond func() bo
 		}
 	}
 }
+
+// Within runs what waits for somebody else's end, and fails the test with the words of what
+// after timeout: a test whose cleanup hangs says nothing until the limit of the whole run.
+func Within(t testing.TB, timeout time.Duration, what string, wait func()) {
+	t.Helper()
+	over := make(chan struct{})
+	go func() { defer close(over); wait() }()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	select {
+	case <-over:
+	case <-deadline.C:
+		t.Fatalf("not within %v: %s", timeout, what)
+	}
+}

@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -14,8 +13,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // The modes of a PgBouncer.
@@ -25,8 +26,12 @@ const (
 	StatementMode   = "statement"
 )
 
-// bouncerPort only names the socket file: there is no TCP port.
-const bouncerPort = 6432
+const (
+	// bouncerPort only names the socket file: there is no TCP port.
+	bouncerPort = 6432
+	// farewell is how long it may take to end in order.
+	farewell = 5 * time.Second
+)
 
 // PgBouncer is a private pooler before a private server.
 type PgBouncer struct {
@@ -86,19 +91,22 @@ server_login_retry = 1
 // this process does, however that happens.
 func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server) {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file)
+	cmd := exec.Command("/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file) //nolint:noctx // it is ended by its handle when the test ends
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &b.log, &b.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: owner(t, server.DataDir())}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := proctest.Start(t, cmd)
 	t.Cleanup(func() {
 		_ = leash.Close()
-		_ = cmd.Wait()
+		select {
+		case <-p.Gone():
+		case <-time.After(farewell): // newer ones wait for their clients, and a test may have left some
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			p.Wait(patience)
+		}
 		if t.Failed() {
 			t.Logf("PgBouncer said:\n%s", b.log.String())
 		}

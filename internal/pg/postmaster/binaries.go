@@ -46,7 +46,9 @@ func Binaries(ctx context.Context) (string, error) {
 			return dir, nil
 		}
 	}
-	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
+	ask := exec.CommandContext(ctx, "pg_config", "--bindir")
+	ask.WaitDelay = stragglers // on some systems it is a script
+	if out, err := ask.Output(); err == nil {
 		if dir := strings.TrimSpace(string(out)); holdsServer(dir) {
 			return dir, nil
 		}

@@ -1,7 +1,6 @@
 package postmaster_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const patience = 20 * time.Second
@@ -79,8 +79,9 @@ func TestPsqlTakesTheURL(t *testing.T) {
 	if _, err := os.Stat(psql); err != nil {
 		t.Skip("the server programs came without psql")
 	}
-	out, err := exec.CommandContext(t.Context(), psql, "-XAtc", "SELECT current_user", pgtest.Own(t, postmaster.Config{}).URL("postgres")).CombinedOutput()
-	if err != nil || strings.TrimSpace(string(out)) != postmaster.Superuser {
+	cmd := exec.Command(psql, "-XAtc", "SELECT current_user", pgtest.Own(t, postmaster.Config{}).URL("postgres"))
+	out, err := proctest.Output(t, cmd, patience)
+	if err != nil || strings.TrimSpace(out) != postmaster.Superuser {
 		t.Fatalf("%s, %v", out, err)
 	}
 }
@@ -200,22 +201,16 @@ func victim() {
 
 func TestTheServerDiesWithItsProgram(t *testing.T) {
 	t.Parallel()
-	program := exec.CommandContext(t.Context(), os.Args[0])
-	program.Env = append(os.Environ(), victimEnv+"=1")
-	out, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), victimEnv+"=1")
+	program := proctest.Listen(t, cmd)
 	var pid int
 	var socket string
-	_, err = fmt.Fscan(bufio.NewReader(out), &pid, &socket)
-	if killed := program.Process.Kill(); err != nil || killed != nil {
-		t.Fatal(err, killed)
+	if _, err := fmt.Sscan(program.Says(patience, ""), &pid, &socket); err != nil {
+		t.Fatal(err)
 	}
-	_ = program.Wait()
+	program.Kill()
+	program.Wait(patience)
 	if !postmaster.DiesWithProgram {
 		_ = syscall.Kill(pid, syscall.SIGQUIT)
 	}

@@ -89,6 +89,7 @@ func tool(ctx context.Context, bin string, acc account, name string, args ...str
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, name), args...)
 	cmd.Dir, cmd.Env = "/", environment()
 	cmd.SysProcAttr = acc.attributes()
+	cmd.WaitDelay = stragglers // initdb and pg_basebackup have children with the same output
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s failed (%w): %s", name, err, strings.TrimSpace(string(out)))

@@ -1,0 +1,44 @@
+//go:build unix
+
+package pg_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// A session that was silent for its lease is ended by the server, which is then told as what
+// it is, over a socket as over TCP: the database is well.
+func TestASilentSessionKnowsWhyItEnded(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{TCP: true})
+	for name, url := range map[string]string{"socket": server.URL("postgres"), "TCP": server.TCPURL("postgres")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := pg.Open(t.Context(), pg.Config{URL: url}, pg.Settings{Lease: 200 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pgtest.Eventually(t, patience, "the server ends it", func() bool {
+				return errors.Is(syscall.Kill(int(s.Backend()), 0), syscall.ESRCH)
+			})
+			_, err = s.Conn().Exec(t.Context(), "SELECT 1")
+			err = fmt.Errorf("keep the session: %w", pg.Silenced(err))
+			if silence, ok := errors.AsType[*pg.SilenceError](err); !ok || !silence.Silent() || !pg.IsLost(err) || pg.Code(err) != "57P05" {
+				t.Errorf("%v", err)
+			}
+			says(t, err, "silent for longer than its lease")
+		})
+	}
+	if _, silent := errors.AsType[*pg.SilenceError](pg.Silenced(io.EOF)); silent || pg.Silenced(nil) != nil {
+		t.Error("what the server did not say is no silence")
+	}
+}
