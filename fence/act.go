@@ -17,7 +17,7 @@ func (g *Gate) Do(ctx context.Context, d Door, most time.Duration, act func(cont
 	if g.tenure.Load() == nil {
 		return g.refusal(d, nil) // not counted: asking a shut gate holds up no draining
 	}
-	// Counted before the check: whoever shuts the gate and then sees no act
+	// Counted before the check: a latch that shuts the gate and then sees no act
 	// under way knows that none will begin.
 	g.acts.Add(1)
 	defer g.done()
@@ -57,8 +57,9 @@ func (g *Gate) done() {
 	}
 }
 
-// Wait blocks until the door is open, and returns the token it opened with. It
-// returns the cause of ctx if that ends first.
+// Wait blocks until the door is open, and returns the token it opened with, which may
+// be acted on for as long as one of [Gate.Require]. It returns the cause of ctx if that
+// ends first.
 func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 	for {
 		moved := *g.moved.Load()
@@ -68,7 +69,9 @@ func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 			now := g.now()
 			_, why := t.check(d, now, 0)
 			if why == nil {
-				return t.token, nil
+				if token, err := g.Require(d); err == nil {
+					return token, nil
+				} // or it was shut meanwhile, or is open for too short a time: until it moves
 			}
 			if errors.Is(why, ErrHolding) {
 				timer := time.NewTimer(t.actFrom.Sub(now))

@@ -29,7 +29,15 @@
 // which the last successful heartbeat was sent, never on its reply, since the
 // lease on the other side began somewhere between the two.
 //
-// # What a gate can not do
+// # An answer is an act
+//
+// A caller outside of the role, which is told that it may act, acts a little later, and
+// nobody sees when. So what is asked over HTTP, or by another part of the program, goes
+// through [Gate.Outside]: its answers live for a promised time, and a leadership is not
+// handed over before they have ended. Inside a role nothing is promised, since the
+// handover waits for the role's function to return.
+//
+// # What a gate cannot do
 //
 // A process frozen between its check and its write still writes when it wakes.
 // Only the resource can refuse that write; hence the fenced door. Nothing in a
@@ -41,6 +49,7 @@
 //	open --Extend(deadline)--> open
 //	open --the clock passes deadline--> late (refuses; Extend reopens it, same term)
 //	any  --Shut(cause)--> shut (this term never opens again)
+//	shut --acts and answers have ended--> the leadership may be handed over
 //
 // # Duties of the caller
 //

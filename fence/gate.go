@@ -31,15 +31,26 @@ func (d Door) String() string {
 //
 // A Gate can only be asked. Opening and shutting it is the business of the
 // [Latch] that [New] returns with it, which the elector keeps to itself.
+//
+// There are two views of one gate. What [New] returns is for the code of a role:
+// its answers end when the role's function returns, and a handover waits for that.
+// [Gate.Outside] is for everybody else.
 type Gate struct {
-	scope  string
-	now    Clock
-	tenure atomic.Pointer[tenure] // nil: shut
-	why    atomic.Pointer[error]  // what shut it last
-	holder atomic.Pointer[string] // who leads as last heard, for messages only
-	acts   atomic.Int64           // acts under way
-	idle   chan struct{}          // a hint that acts may have reached zero
-	moved  atomic.Pointer[chan struct{}]
+	*state
+	outside bool // an answer of the act door is an act
+}
+
+// state is what the views of a gate, and its latch, share.
+type state struct {
+	scope    string
+	now      Clock
+	tenure   atomic.Pointer[tenure] // nil: shut
+	why      atomic.Pointer[error]  // what shut it last
+	holder   atomic.Pointer[string] // who leads as last heard, for messages only
+	acts     atomic.Int64           // acts under way
+	promised atomic.Int64           // the latest instant at which an answer given outside may still be acted on
+	idle     chan struct{}          // a hint that acts may have reached zero
+	moved    atomic.Pointer[chan struct{}]
 }
 
 type tenure struct {
@@ -56,10 +67,10 @@ func New(scope string, clock Clock) (*Gate, *Latch) {
 	if clock == nil {
 		clock = Boottime
 	}
-	g := &Gate{scope: scope, now: clock, idle: make(chan struct{}, 1)}
+	s := &state{scope: scope, now: clock, idle: make(chan struct{}, 1)}
 	ch := make(chan struct{})
-	g.moved.Store(&ch)
-	return g, &Latch{gate: g}
+	s.moved.Store(&ch)
+	return &Gate{state: s}, &Latch{state: s}
 }
 
 // Standalone returns a gate that is always open, for a deployment of exactly one
@@ -74,7 +85,8 @@ func Standalone(scope, holder string) *Gate {
 // Scope names what this gate is for.
 func (g *Gate) Scope() string { return g.scope }
 
-// IsOpen reports whether the door is open now.
+// IsOpen reports whether the door is open now. It is for people and routers: it
+// promises nothing, and no handover waits for what is done on it.
 func (g *Gate) IsOpen(d Door) bool {
 	t := g.tenure.Load()
 	if t == nil {
@@ -84,8 +96,8 @@ func (g *Gate) IsOpen(d Door) bool {
 	return why == nil
 }
 
-// Left is how long the door stays open if no further heartbeat succeeds; 0 when
-// it is shut.
+// Left is how long the door stays open if no further heartbeat succeeds and nobody
+// gives the leadership up; 0 when it is shut. Like [Gate.IsOpen] it promises nothing.
 func (g *Gate) Left(d Door) time.Duration {
 	t := g.tenure.Load()
 	if t == nil {
@@ -100,8 +112,9 @@ func (g *Gate) Left(d Door) time.Duration {
 }
 
 // Deadline is the instant at which the door shuts if no further heartbeat
-// succeeds; false when it is shut. It is for whoever must be told beforehand,
-// such as another process that has to be over by then; to act, ask [Gate.Do].
+// succeeds; false when it is shut. It is for a role that has to tell somebody
+// beforehand, such as another process that has to be over by then. Like [Gate.IsOpen]
+// it promises nothing: to act, ask [Gate.Do].
 func (g *Gate) Deadline(d Door) (Instant, bool) {
 	t := g.tenure.Load()
 	if t == nil {
@@ -117,8 +130,18 @@ func (g *Gate) Deadline(d Door) (Instant, bool) {
 func (g *Gate) Moved() <-chan struct{} { return *g.moved.Load() }
 
 // Require returns the token if the door is open now and a *[ShutError]
-// otherwise (requirement S14).
+// otherwise (requirement S14). Inside a role the token may be acted on until the
+// role's function returns. Of an outside view the act door's may be acted on for
+// [AnswerLife]; with less than that left it is refused ([ErrTooLong]), so with leases of
+// less than a second ask [Gate.Answer]. See [Gate.Outside].
 func (g *Gate) Require(d Door) (Token, error) {
+	if g.outside && d == Act {
+		t, life, err := g.Answer(d, AnswerLife)
+		if err == nil && life < AnswerLife {
+			return Token{}, g.refusal(d, ErrTooLong)
+		}
+		return t, err
+	}
 	t := g.tenure.Load()
 	if t == nil {
 		return Token{}, g.refusal(d, nil)
@@ -131,7 +154,8 @@ func (g *Gate) Require(d Door) (Token, error) {
 
 // EnsureEpoch is the last look before a transmission: nil only if the door is
 // open now and the epoch is still the one under which the work was prepared
-// (requirement S15). The error is [ErrStale] when another epoch leads here.
+// (requirement S15). The error is [ErrStale] when another epoch leads here. How
+// long the answer may be acted on is as for [Gate.Require].
 func (g *Gate) EnsureEpoch(d Door, epoch int64) error {
 	t, err := g.Require(d)
 	if err != nil {
@@ -158,7 +182,7 @@ func (t *tenure) check(d Door, now Instant, most time.Duration) (deadline Instan
 	return deadline, why
 }
 
-func (g *Gate) refusal(d Door, why error) error {
+func (g *state) refusal(d Door, why error) error {
 	e := &ShutError{Scope: g.scope, Door: d, Why: why}
 	if h := g.holder.Load(); h != nil {
 		e.Holder = *h

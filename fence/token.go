@@ -1,13 +1,14 @@
 package fence
 
 import (
+	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 )
 
 // Term names one tenure of one holder: a random 128-bit value minted together
 // with the epoch. Two histories of a database can repeat an epoch, never a term.
-type Term [16]byte
+type Term [16]byte //nolint:recvcheck // what reads a term changes it, all else takes a copy
 
 // String renders the term as a lower-case UUID.
 func (t Term) String() string {
@@ -35,6 +36,34 @@ func ParseTerm(s string) (Term, error) {
 		return Term{}, fmt.Errorf("fence: %q is not a term: %w", s, err)
 	}
 	return t, nil
+}
+
+// MarshalText renders the term as String does, for JSON too.
+func (t Term) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads what ParseTerm reads.
+func (t *Term) UnmarshalText(text []byte) (err error) {
+	*t, err = ParseTerm(string(text))
+	return err
+}
+
+// Value makes a term an argument of any database/sql driver, as a UUID in text.
+func (t Term) Value() (driver.Value, error) { return t.String(), nil }
+
+// Scan reads a uuid column: in text, as drivers give it, or as its 16 bytes.
+func (t *Term) Scan(from any) error {
+	switch from := from.(type) {
+	case string:
+		return t.UnmarshalText([]byte(from))
+	case []byte:
+		if len(from) == len(t) {
+			copy(t[:], from)
+			return nil
+		}
+		return t.UnmarshalText(from)
+	default:
+		return fmt.Errorf("fence: a term cannot be read from %T", from)
+	}
 }
 
 // Token is the proof that a mint made its holder the leader of a scope. It is a

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -17,6 +18,16 @@ func FuzzTerm(f *testing.F) {
 		text := term.String()
 		if len(text) != 36 || text != strings.ToLower(text) || strings.Count(text, "-") != 4 {
 			t.Errorf("%q", text)
+		}
+		value, err := term.Value()
+		if err != nil || value != text {
+			t.Errorf("as an argument %q is %v, %v", text, value, err)
+		}
+		for _, from := range []any{text, []byte(text), strings.ToUpper(text), term[:]} {
+			var back fence.Term
+			if err := back.Scan(from); err != nil || back != term {
+				t.Errorf("%q was scanned as %q, %v", from, back, err)
+			}
 		}
 		for _, s := range []string{text, strings.ToUpper(text)} {
 			if back, err := fence.ParseTerm(s); err != nil || back != term {
@@ -73,5 +84,32 @@ func TestSame(t *testing.T) {
 		if !strings.Contains(token.String(), word) {
 			t.Errorf("%q does not say %q", token, word)
 		}
+	}
+}
+
+// What is no term is refused by every way in, and a NULL too: no token is without one.
+func TestColumnsThatAreNoTerm(t *testing.T) {
+	for _, from := range []any{nil, 7, "7", "", []byte{}, []byte("0123456789abcde"), []byte("0123456789abcdefg"), [16]byte{1}} {
+		term := fence.Term{1}
+		if err := term.Scan(from); err == nil || !strings.HasPrefix(err.Error(), "fence: ") {
+			t.Errorf("%v was scanned as %s, %v", from, term, err)
+		}
+	}
+}
+
+// In JSON a term is a UUID, as everywhere else, and comes back.
+func TestATermInJSON(t *testing.T) {
+	type proof struct{ Term fence.Term }
+	in := proof{token.Term}
+	text, err := json.Marshal(in)
+	if want := `{"Term":"` + token.Term.String() + `"}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+	var out proof
+	if err := json.Unmarshal(text, &out); err != nil || out != in {
+		t.Errorf("%s came back as %v, %v", text, out, err)
+	}
+	if err := json.Unmarshal([]byte(`{"Term":"7"}`), &out); err == nil {
+		t.Errorf("a text that is no term is taken for %s", out.Term)
 	}
 }
