@@ -28,7 +28,7 @@ type Config struct {
 	LateThreshold time.Duration // shuts the gate this long after the last heartbeat sent; default Lease−Margin (S11)
 	Margin        time.Duration // for clocks that run at unequal speed; default Lease/10, at least 50 ms
 	CheckInterval time.Duration // the poll that repairs missed wakes; default Lease/3 (F3, F10)
-	LockTimeout   time.Duration // the longest that a call to the mint waits for a row or a fence that somebody has locked; default DefaultLockTimeout of the shortest lease (F10)
+	LockTimeout   time.Duration // how long a bid waits for a fence that somebody holds; default DefaultLockTimeout of the shortest lease (F10)
 	BackoffMin    time.Duration // pause after a lost bid; default 200 ms (S5)
 	BackoffMax    time.Duration // default 800 ms
 	RetryMax      time.Duration // cap of the pause after errors; default 3 s (S5)
@@ -85,7 +85,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Heartbeat = or(c.Heartbeat, shortest/5)
 	c.CheckInterval = or(c.CheckInterval, shortest/3)
-	c.LockTimeout = or(c.LockTimeout, DefaultLockTimeout(shortest))
+	c.LockTimeout = or(c.LockTimeout, c.lockTimeout(shortest))
 	c.BackoffMin = or(c.BackoffMin, 200*time.Millisecond)
 	c.BackoffMax = or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
 	c.RetryMax = or(c.RetryMax, 3*time.Second)
@@ -167,13 +167,21 @@ func (c Config) validateTimes(r Role, fault func(string, ...any)) {
 	}
 }
 
+// lockTimeout is the default one: so short that no late threshold passes during it.
+func (c Config) lockTimeout(shortest time.Duration) time.Duration {
+	most := DefaultLockTimeout(shortest)
+	for _, r := range c.Roles {
+		most = min(most, max(c.spare(r)*3/4, time.Millisecond))
+	}
+	return most
+}
+
 // validateLockTimeout: calls run one after the other, so one that waits for a lock
 // is a heartbeat that waits.
 func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
-	most := c.spare(r)
+	most := min(c.spare(r), r.Lease*2/5) // no statement of the session outlasts half a lease
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
-		fault("scope %q: a lock timeout of %s is not between 1ms and %s: heartbeats wait behind a call that waits for a lock, and the gate shuts %s after the last one",
-			r.Scope, c.LockTimeout, most, c.window(r))
+		fault("scope %q: a lock timeout of %s is not between 1ms and %s: heartbeats wait behind a bid that waits for a fence", r.Scope, c.LockTimeout, most)
 	}
 }
 

@@ -3,6 +3,7 @@ package election_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,11 +77,7 @@ func (c *crowd) answer(ask election.Action) {
 			if len(a.Pulses) > 0 {
 				c.beats = append(c.beats, sent)
 			}
-			alive := make([]bool, len(a.Pulses))
-			for i := range alive {
-				alive[i] = true
-			}
-			ask = c.step(election.Beaten{Sent: sent, Alive: alive})
+			ask = c.step(election.Beaten{Sent: sent, Answers: slices.Repeat([]election.Outcome{election.Renewed}, len(a.Pulses))})
 		case election.Try:
 			c.tries = append(c.tries, a)
 			ask = c.step(election.Tried{Sent: sent, Results: c.results(a)})

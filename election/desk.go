@@ -14,7 +14,8 @@ import (
 // progress. It is valid until the role's context ends.
 type Leadership struct {
 	Token fence.Token
-	// Gate is to be asked right before each effect.
+	// Gate is to be asked right before each effect. What it answers may be acted on until
+	// the role's function returns; do not hand it to code that outlives that.
 	Gate *fence.Gate
 	last *atomic.Int64
 	now  fence.Clock
@@ -76,7 +77,8 @@ func (n *notice) change(to func(*Notice)) {
 type desk struct {
 	role    Role
 	elector *Elector
-	gate    *fence.Gate
+	gate    *fence.Gate // the role's own
+	outside *fence.Gate // everybody else's
 	latch   *fence.Latch
 	term    *term
 }
@@ -112,11 +114,11 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 		if t.ctx.Err() != nil {
 			return // it was told to end and did
 		}
-		why := ErrResigned
 		if err != nil {
-			why = fmt.Errorf("%w: %w", ErrResigned, err)
+			d.stepDown(fmt.Errorf("%w: %w", ErrResigned, err), EndedByFailure)
+			return
 		}
-		d.stepDown(why)
+		d.stepDown(ErrResigned, EndedByRequest)
 	})
 	if d.role.StallAfter > 0 {
 		t.running.Go(func() { d.guard(t) })
@@ -124,8 +126,8 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 }
 
 // stepDown asks the loop, from one of the role's goroutines.
-func (d *desk) stepDown(why error) {
-	d.elector.post(StepDown{Scope: d.role.Scope, Why: why, Timeout: d.elector.cfg.DrainTimeout})
+func (d *desk) stepDown(why error, how Ending) {
+	d.elector.post(StepDown{Scope: d.role.Scope, Why: why, How: how, Timeout: d.elector.cfg.DrainTimeout})
 }
 
 // guard steps down when the role reports no progress for too long.
@@ -140,14 +142,15 @@ func (d *desk) guard(t *term) {
 		}
 		quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load()))
 		if quiet > d.role.StallAfter {
-			d.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)))
+			d.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)), EndedByFailure)
 			return
 		}
 	}
 }
 
-// shut is the top of the staircase: gate, then role, then the acts under way.
-// Ended is posted when the last of them is gone, however long that takes.
+// shut is the top of the staircase: gate, then role, then the acts under way and the
+// answers that others were given. Ended is posted when the last of them is over, however
+// long that takes.
 func (d *desk) shut(why error, by fence.Instant) {
 	d.latch.Shut(why)
 	t := d.term

@@ -33,10 +33,18 @@
 //
 // # The staircase down
 //
-// Shut the gate, cancel the role, wait for the acts under way, mark the scope
-// released, unlock, notify. Never another order: a release before the gate is
-// shut lets two act. If acts do not end in time the scope is given up without the
-// mark, and the successor waits as after a crash.
+// Shut the gate, cancel the role, wait for the acts under way and for the answers
+// that callers outside of the role were given, mark the scope released, unlock,
+// notify. Never another order: a release before the gate is shut lets two act. If
+// acts do not end in time the scope is given up without the mark, and the successor
+// waits as after a crash.
+//
+// # The farewell
+//
+// What is said to the mint when a scope is given up waits for nobody and ends nobody.
+// One that cannot be written concerns its scope alone: it is said again, by itself,
+// then without its text; it is reported as [Unsaid]; and after a while this process
+// bids again although it was not heard.
 //
 // # Duties of the caller
 //
@@ -56,7 +64,10 @@
 //	the database fails over     every session ends; terms of the old history are refused
 //	acts take long to end       their term is renewed meanwhile; see Leadership.Notice
 //	acts never end              the scope is given up unreleased; the successor waits
-//	a drain is overtaken        whoever asked gets ErrDeposed, not the word that it is done
+//	a drain is overtaken        its caller gets ErrDeposed, not the word that it is done
+//	the farewell is not heard   its caller gets ErrUntold; it is said again until it is
+//	the role fails              [Failing]; others may bid first for one lease
+//	nobody leads                after three leases [Unled] says so, and what stands in the way
 //
-// Requirements S1–S7, S9–S12, S14, S16, F1, F3–F6; seeds 001 and 004.
+// Requirements S1–S7, S9–S12, S14, S16, F1, F3–F6 (docs/requirements.md).
 package election

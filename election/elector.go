@@ -42,6 +42,10 @@ type Status struct {
 	Token   fence.Token
 	Entered bool   // the act door had opened in this term
 	Holder  string // who leads, as last heard, when not leading
+
+	Unled  fence.Instant // since when nobody leads, once that was told; 0: somebody does, or nobody can know
+	Why    string        // what stands in the way then
+	Unsaid bool          // this process gave the scope up, and the mint cannot be told yet
 }
 
 // New checks the configuration and returns an elector at rest.
@@ -62,6 +66,7 @@ func New(cfg Config) (*Elector, error) {
 	for _, r := range cfg.Roles {
 		d := &desk{role: r, elector: e}
 		d.gate, d.latch = fence.New(r.Scope, cfg.Clock)
+		d.outside = d.gate.Outside()
 		e.desks[r.Scope] = d
 	}
 	e.publish()
@@ -120,10 +125,12 @@ func (c Config) candidate() Candidate {
 // ID is the name under which this process campaigns.
 func (e *Elector) ID() string { return e.cfg.ID }
 
-// Gate returns the gate of a scope, nil if no role has it.
+// Gate returns the gate of a scope as code outside of the role sees it, nil if no role
+// has it. An answer of its act door may be acted on for [fence.AnswerLife], and a handover
+// waits until it has ended: see [fence.Gate.Outside]. A role asks its [Leadership]'s.
 func (e *Elector) Gate(scope string) *fence.Gate {
 	if d := e.desks[scope]; d != nil {
-		return d.gate
+		return d.outside
 	}
 	return nil
 }
@@ -226,7 +233,10 @@ func (e *Elector) post(in Input) bool {
 func (e *Elector) publish() {
 	all := make([]Status, len(e.machine.seats))
 	for i, s := range e.machine.seats {
-		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder}
+		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder, Unsaid: s.unsaid}
+		if s.unledAt != 0 {
+			all[i].Unled, all[i].Why = s.ledAt, s.unledWhy
+		}
 		if s.state == leading {
 			all[i].Token, all[i].Entered, all[i].Holder = s.token, s.entered, s.token.Holder
 		}

@@ -17,7 +17,7 @@ var (
 	// ErrStalled: the role reported no progress for longer than StallAfter.
 	ErrStalled = errors.New("the role made no progress")
 	// ErrResigned: the role's function returned.
-	ErrResigned = errors.New("the role's function returned")
+	ErrResigned = errors.New("the role ended")
 	// ErrOverdue: for two leases no heartbeat was in time, so the scope was given up for
 	// others to try.
 	ErrOverdue = errors.New("no heartbeat was in time for two leases")
@@ -27,9 +27,10 @@ var (
 	// ErrDrainTimeout: acts were still under way when the time to drain was up. The
 	// scope was given up without the promise that they have ended.
 	ErrDrainTimeout = errors.New("acts were still under way when the time to drain was up")
-	// ErrUntold: the elector ended during a drain before it could tell the mint, so a
+	// ErrUntold: the scope was given up, and the mint could not be told, or nobody knows
+	// whether it was. It is tried again for as long as the elector runs; until it is heard, a
 	// successor waits as after a crash.
-	ErrUntold = errors.New("the elector ended before the mint was told that the scope is given up")
+	ErrUntold = errors.New("the mint could not be told that the scope is given up")
 	// ErrUnknownScope: no role of this elector has that scope.
 	ErrUnknownScope = errors.New("no role has that scope")
 )

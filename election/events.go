@@ -13,16 +13,19 @@ type Kind string
 const (
 	Following Kind = "following" // another process leads; Holder says who
 	Stale     Kind = "stale"     // the holder's heartbeats stopped coming; Took says how long ago
-	Blocked   Kind = "blocked"   // won, but acts of the previous term still hold the fence
+	Blocked   Kind = "blocked"   // won, but acts of the previous term still hold the fence; Blockers says which of them cannot be ended
 	Evicted   Kind = "evicted"   // such acts were ended; Blockers says whose
+	Unled     Kind = "unled"     // nobody has led for Took, three leases at least; Err says what stands in the way
 	Acquired  Kind = "acquired"  // the token is minted, the fenced door open
 	Entered   Kind = "entered"   // the act door is open
 	Late      Kind = "late"      // no heartbeat in time, the gate is shut for now
 	Resumed   Kind = "resumed"   // heartbeats are back, the gate is open again
+	Failing   Kind = "failed"    // the role failed, and its scope is given up; After is how long others go first
 	Draining  Kind = "draining"  // the gate is shut, acts are ending
 	Lost      Kind = "lost"      // the leadership ended unasked
 	Released  Kind = "released"  // the leadership was given up and all acts had ended
 	Abandoned Kind = "abandoned" // it was given up, without that promise
+	Unsaid    Kind = "unsaid"    // it was given up, and the mint cannot be told; Err says why. It is tried again
 	Barred    Kind = "barred"    // the mint refuses this candidate
 	Retrying  Kind = "retrying"  // the mint did not answer; Err and After
 	Cautioned Kind = "cautioned" // the mint is reached in a way that costs something; Err says what
@@ -36,8 +39,8 @@ type Fact struct {
 	Holder   string        // Following
 	Hold     time.Duration // Acquired: until the act door opens
 	Handoff  bool          // Acquired: the predecessor had released; Released: a successor need not wait
-	Took     time.Duration // Acquired: from the first bid of this campaign; Stale: since the last heartbeat
-	After    time.Duration // Retrying: the pause; Draining: the time allowed
+	Took     time.Duration // Acquired: from the first bid of this campaign; Stale: since the last heartbeat; Unled: since somebody led
+	After    time.Duration // Retrying, Failing: the pause; Draining: the time allowed
 	Err      error
 	Blockers []Blocker
 }
@@ -75,7 +78,7 @@ type Heartbeat struct {
 	Scopes  []string
 	Sent    fence.Instant // what the gates' deadlines are anchored on
 	Took    time.Duration
-	Renewed []bool // in the order of Scopes: the term is still the current one; none after an error
+	Renewed []bool // in the order of Scopes: the term was renewed; none after an error
 	Err     error
 }
 

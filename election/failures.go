@@ -2,43 +2,11 @@ package election
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/fence"
 )
-
-func (m *Machine) parted(now fence.Instant, in Parted) {
-	m.asking = nothing
-	m.leaveAt = now.Add(m.set.Linger)
-	m.muted = 0
-	for i, s := range m.asked {
-		said := s.saying
-		s.saying = nil
-		if said == nil || s.farewell != said {
-			continue // the acts ended meanwhile: the promise that they have is still to be said
-		}
-		s.farewell = nil
-		if s.asked && i < len(in.Current) && !in.Current[i] {
-			m.deposed(s)
-		}
-		if s.state == waiting && s.asked {
-			s.asked = false
-			m.report(Fact{Kind: Released, Scope: s.Scope, Token: said.Token, Handoff: said.Released})
-		}
-		if s.state == waiting {
-			m.rest(s, now)
-		}
-	}
-}
-
-// rest lets others bid first for a scope that was just given up.
-func (m *Machine) rest(s *seat, now fence.Instant) {
-	s.try(now)
-	if s.resting {
-		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
-		s.resting, s.restTill = false, s.tryAt
-	}
-}
 
 func (m *Machine) failed(now fence.Instant, in Failed) {
 	what := m.asking
@@ -48,27 +16,21 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		return
 	}
 	m.draws = draws{}
-	if what == trying {
+	switch what {
+	case trying:
 		m.bidFailed(now, in.Err)
-	}
-	for _, s := range m.asked {
-		switch what {
-		case beating:
+	case beating:
+		for _, s := range m.asked {
 			// Whether it took is unknown; the gate waits for one that surely did.
 			if s.state == leading && !s.late {
 				m.do(Suspend{Scope: s.Scope})
 				m.late(now, s, in.Err)
 			}
 			m.overdue(now, s)
-		case parting:
-			// Whether it was said is unknown: say it again, or, when stopping, let
-			// the end of the session say the rest.
-			m.partAt = now.Add(m.set.BackoffMin)
-			m.muted = or(m.muted, now)
-			if m.stop {
-				s.farewell = nil
-			}
 		}
+	case parting:
+		m.partFailed(now, in.Err)
+	case nothing, connecting:
 	}
 	if what == parting && !m.stop && !m.renews() && now.Sub(m.muted) > m.set.Lease {
 		// Nothing is led, and what the session still holds keeps others out: it is let go.
@@ -76,6 +38,9 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.lost(now, in)
 	}
 }
+
+// errBeatLocked: the mint passed over a term because something has locked its heartbeat.
+var errBeatLocked = fmt.Errorf("%w: something else has locked the row of its heartbeat", fence.ErrLate)
 
 func (m *Machine) late(now fence.Instant, s *seat, why error) {
 	s.late, s.lateFrom = true, now
@@ -114,12 +79,16 @@ func (m *Machine) bidFailed(now fence.Instant, why error) {
 			m.pollAt = max(m.pollAt, s.tryAt)
 		}
 		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
+		m.unled(s, now, why)
 	}
 }
 
 // lost: the session is gone and every scope with it. Whatever the mint thinks by
 // now, nothing is done in its name any more.
 func (m *Machine) lost(now fence.Instant, in Failed) {
+	if m.link.up {
+		m.link.downAt = now
+	}
 	m.link.up = false
 	m.link.failures++
 	m.link.retryAt = now.Add(m.backoff(m.link.failures))
@@ -128,15 +97,18 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.seats {
-		s.busySince, s.process, s.nudges = 0, 0, 0
+		s.busySince, s.stuck, s.process, s.nudges = 0, false, 0, 0
+		if s.saying != nil { // it may have been heard
+			s.saying, s.unheard = nil, true
+		}
 		switch s.state {
 		case leading:
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: in.Err})
-			m.shut(s, in.Err, Farewell{Token: s.token, Reason: "session lost"})
+			m.shut(now, s, in.Err, Farewell{Token: s.token, How: EndedByLoss, Reason: "session lost"})
 		case closing:
 			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {
-				s.farewell = nil // it would only have unlocked
+				s.forget() // it would only have unlocked
 			}
 		case waiting:
 		}

@@ -21,14 +21,13 @@ type (
 		Sent    fence.Instant
 		Results []Result
 	}
-	// Beaten answers Beat; Alive is in the order of its pulses.
+	// Beaten answers Beat, in the order of its pulses.
 	Beaten struct {
-		Sent  fence.Instant
-		Alive []bool
+		Sent    fence.Instant
+		Answers []Outcome
 	}
-	// Parted answers Release; Current is in the order of its farewells, and none of
-	// it says that all were.
-	Parted struct{ Current []bool }
+	// Parted answers Release, in the order of its farewells; those that are missing were said.
+	Parted struct{ Answers []Parting }
 	// Failed answers any of the four. Lost: the session is gone.
 	Failed struct {
 		Lost bool
@@ -47,6 +46,7 @@ type (
 		Scope   string
 		Epoch   int64
 		Why     error
+		How     Ending // EndedByFailure if the role failed
 		Actor   string
 		To      string
 		Timeout time.Duration
@@ -90,7 +90,7 @@ type (
 	Try struct{ Bids []Bid }
 	// Beat renews.
 	Beat struct{ Pulses []Pulse }
-	// Release parts.
+	// Release says farewells.
 	Release struct{ Farewells []Farewell }
 	// Open opens a gate and starts the role behind its fenced door.
 	Open struct {

@@ -1,7 +1,6 @@
 package election
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -10,9 +9,14 @@ import (
 
 func (m *Machine) opened(now fence.Instant) {
 	m.asking = nothing
+	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unseen
 	m.link = link{up: true}
-	m.heardAt, m.beatAt, m.muted = now, now, 0
+	m.heardAt, m.beatAt, m.muted, m.deaf = now, now, 0, 0
 	for _, s := range m.seats {
+		s.sayAt = now
+		if away {
+			m.led(s, now)
+		}
 		s.try(now.Add(time.Duration(s.Rank) * m.set.RankDelay))
 		if s.state == waiting && s.farewell == nil && s.resting {
 			m.rest(s, now)
@@ -34,11 +38,9 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			continue
 		}
 		s.failures, s.crowd, m.fulls, m.failing = 0, 0, 0, 0
-		if len(r.Evicted) > 0 {
-			m.report(Fact{Kind: Evicted, Scope: s.Scope, Blockers: r.Evicted})
-		}
+		m.blockers(s, &r)
 		if r.Outcome != Busy {
-			s.busySince = 0
+			s.busySince, s.stuck = 0, false
 		}
 		switch r.Outcome {
 		case Won:
@@ -49,20 +51,19 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 		case Held:
 			m.follow(s, now, r)
 		case Busy:
-			s.process = 0
-			if s.busySince == 0 {
-				s.busySince = now
-				m.report(Fact{Kind: Blocked, Scope: s.Scope})
-			}
-			s.try(now)
+			m.busy(s, now, r)
+		case Locked:
+			m.follow(s, now, r)
 		case Yield:
 			s.process = 0
 			m.rebid(s, now)
+			m.unled(s, now, errHands)
 		case Refused:
 			s.process = 0
+			m.heard(s, now, r)
 			s.try(now.Add(drawn(&m.draws.refused, func() time.Duration { return m.jitter(m.set.RetryMax) })))
 			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
-		case Full:
+		case Full, Said, Over:
 		}
 	}
 	if !before && m.renews() { // the mint is as good as a heartbeat
@@ -77,9 +78,53 @@ func (m *Machine) full(s *seat, now fence.Instant, why error) {
 	m.fulls++
 	m.fullTil = now.Add(m.backoff(m.fulls))
 	m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: m.fullTil.Sub(now)})
+	m.unled(s, now, why)
+}
+
+// busy: acts of the last term hold the fence. They are the last, for that term is given up by now.
+func (m *Machine) busy(s *seat, now fence.Instant, r Result) {
+	s.process = 0
+	if s.busySince == 0 {
+		s.busySince = now
+		m.report(Fact{Kind: Blocked, Scope: s.Scope})
+	}
+	s.try(now)
+	m.unled(s, now, or(r.Why, errActs))
+}
+
+// blockers reports what was ended to get a fence and, once, what could not be.
+func (m *Machine) blockers(s *seat, r *Result) {
+	var ended, stuck []Blocker
+	for _, b := range r.Blockers {
+		if b.Ended {
+			ended = append(ended, b)
+		} else {
+			stuck = append(stuck, b)
+		}
+	}
+	if len(ended) > 0 {
+		m.report(Fact{Kind: Evicted, Scope: s.Scope, Blockers: ended})
+	}
+	if len(stuck) > 0 && !s.stuck {
+		s.stuck = true
+		m.report(Fact{Kind: Blocked, Scope: s.Scope, Blockers: stuck})
+	}
+}
+
+// heard: an answer says whether somebody leads.
+func (m *Machine) heard(s *seat, now fence.Instant, r Result) {
+	if r.Process == 0 {
+		m.unled(s, now, r.Why)
+		return
+	}
+	m.led(s, now)
+	if s.farewell != nil && r.Term != s.farewell.Token.Term { // of a term before that one
+		m.said(s, now, true)
+	}
 }
 
 func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
+	m.heard(s, now, r)
 	process := r.Process
 	if process == s.gone {
 		process = 0 // its end was seen: there is nothing to wait for
@@ -89,7 +134,7 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 		s.nudges = min(s.nudges, 1) // somebody else was quicker; one look more, should it have changed hands twice
 	}
 	s.holder, s.process, s.restTill = r.Holder, process, 0
-	if !known {
+	if !known && r.Holder != "" {
 		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
 	}
 	stale := m.set.StaleAfter > 0 && r.Age > m.set.StaleAfter
@@ -120,15 +165,21 @@ func (m *Machine) watch() {
 
 func (m *Machine) beaten(now fence.Instant, in Beaten) {
 	m.asking = nothing
-	for i, alive := range in.Alive {
+	for i, answer := range in.Answers {
 		s := m.asked[i]
-		if s.state != leading { // shut before, or while the heartbeat was under way
-			m.drained(s, in.Sent, alive)
+		s.unsure = nil
+		if answer == Locked { // its gate shuts when its time is over, the others' do not
+			s.unsure = errBeatLocked
+			m.overdue(now, s)
 			continue
 		}
-		if !alive {
+		if s.state != leading { // shut before, or while the heartbeat was under way
+			m.drained(s, in.Sent, answer == Renewed)
+			continue
+		}
+		if answer == Over {
 			m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
-			m.shut(s, ErrDeposed, Farewell{Token: s.token, Reason: "deposed"})
+			m.shut(now, s, ErrDeposed, Farewell{Token: s.token, How: EndedByLoss, Reason: "deposed"})
 			continue
 		}
 		s.settled = s.settled || s.settling
@@ -221,8 +272,11 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 	if in.Why != nil {
 		reason = in.Why.Error()
 	}
+	if in.How == EndedByFailure {
+		m.report(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: m.set.YieldAfterStep})
+	}
 	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
-	m.drain(s, in.Why, Farewell{Token: s.token, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
+	m.drain(s, in.Why, Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
 	s.resting, s.asked = true, true
 }
 
@@ -238,29 +292,8 @@ func (m *Machine) stopping(now fence.Instant, in Stop) {
 
 // hurry: what is ending gets no more time than there is left, whoever gave it more.
 func (m *Machine) hurry(s *seat) {
-	switch {
-	case s.state != closing || s.abandoned:
-	case s.drainBy == 0:
-		s.drainBy = m.stopBy
-	case s.drainBy > m.stopBy:
+	if s.state == closing && !s.abandoned && s.drainBy > m.stopBy {
 		s.drainBy = m.stopBy
 		m.do(Hurry{Scope: s.Scope, By: m.stopBy})
 	}
-}
-
-// ended: the role has returned and no act is under way.
-func (m *Machine) ended(now fence.Instant, scope string) {
-	s := m.seat(scope)
-	if s == nil || s.state != closing {
-		return
-	}
-	s.state, s.draining, s.drainBy = waiting, false, 0
-	s.firstBid = 0
-	// If it was given up without the promise, making it now is still true, and
-	// lets the next one act at once unless somebody was minted since.
-	s.abandoned = false
-	f := s.parting
-	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
-	s.farewell = &f
-	s.try(now)
 }

@@ -187,22 +187,26 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Tried{Sent: sent, Results: results})
 		case Beat:
-			var alive []bool
+			var answers []Outcome
 			sent, took, err := e.timed(func(ctx context.Context) (err error) {
-				alive, err = session.Beat(ctx, a.Pulses)
+				answers, err = session.Beat(ctx, a.Pulses)
 				return err
 			})
-			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
-				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: alive, Err: err})
+			renewed := make([]bool, len(answers))
+			for i, answer := range answers {
+				renewed[i] = answer == Renewed
 			}
-			e.answer(err, Beaten{Sent: sent, Alive: alive})
+			if f := e.cfg.Events.Beat; f != nil && len(a.Pulses) > 0 {
+				f(Heartbeat{Scopes: scopesOf(a.Pulses, func(p Pulse) string { return p.Token.Scope }), Sent: sent, Took: took, Renewed: renewed, Err: err})
+			}
+			e.answer(err, Beaten{Sent: sent, Answers: answers})
 		case Release:
-			var current []bool
+			var answers []Parting
 			_, _, err := e.timed(func(ctx context.Context) (err error) {
-				current, err = session.Release(ctx, a.Farewells)
+				answers, err = session.Release(ctx, a.Farewells)
 				return err
 			})
-			e.answer(err, Parted{Current: current})
+			e.answer(err, Parted{Answers: answers})
 		}
 	})
 }

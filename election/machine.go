@@ -13,7 +13,7 @@ import (
 // starts nothing, waits for nothing, reads no clock, and given the same inputs
 // it does the same. It is not safe for concurrent use.
 //
-// The rules it keeps (DESIGN §3 of the project, requirements S4–S11):
+// The rules it keeps (requirements S4–S11):
 //
 //   - a deadline is anchored on the instant a heartbeat was sent;
 //   - the act door opens Hold after the mint's reply, not earlier;
@@ -29,8 +29,10 @@ type Machine struct {
 	last    request       // the latest, answered or not
 	beatAt  fence.Instant // when the next heartbeat is due
 	heardAt fence.Instant // when the session was last used
-	partAt  fence.Instant // not before this are farewells said, after one failed
-	muted   fence.Instant // since when each has failed
+	muted   fence.Instant // since when each farewell has failed
+	deaf    int           // farewells in a row that ended in an error
+	deafAt  fence.Instant // when the last of them ended
+	sayNext int           // the seat to begin with when saying more
 	watched []int64
 	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
 	from    int           // the seat to begin with: more were due than fit
@@ -90,6 +92,7 @@ type link struct {
 	up       bool
 	failures int
 	retryAt  fence.Instant
+	downAt   fence.Instant // when it was lost
 }
 
 // NewMachine returns a machine that wants to connect at once.
@@ -195,7 +198,7 @@ func (m *Machine) pass(now fence.Instant) {
 				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
 			}
 			if !s.late && now >= s.deadline {
-				m.late(now, s, fence.ErrLate)
+				m.late(now, s, or(s.unsure, fence.ErrLate))
 			}
 		case closing:
 			if s.drainBy != 0 && now >= s.drainBy {
@@ -204,6 +207,7 @@ func (m *Machine) pass(now fence.Instant) {
 			}
 		case waiting:
 		}
+		m.giveUpSaying(now, s)
 	}
 }
 

@@ -36,11 +36,13 @@ type Session interface { //nolint:interfacebloat // one call a step of a tenure:
 	// Try bids for scopes; the results are in the order of the bids. There may be
 	// fewer than bids, but one at least: the rest was not tried, bid for it again.
 	Try(ctx context.Context, bids []Bid) ([]Result, error)
-	// Beat renews terms and says of each, in order, whether it is still current.
-	Beat(ctx context.Context, pulses []Pulse) ([]bool, error)
-	// Release gives scopes up: mark, unlock, notify. A farewell whose term is no longer
-	// current only unlocks. It says of each, in order, whether its term still was.
-	Release(ctx context.Context, farewells []Farewell) ([]bool, error)
+	// Beat renews terms and says of each, in order, what became of it: Renewed, Over or
+	// Locked. It waits for nobody.
+	Beat(ctx context.Context, pulses []Pulse) ([]Outcome, error)
+	// Release gives scopes up: mark, unlock, notify. It waits for nobody, and says of each
+	// farewell, in order, what became of it: Said, Over or Locked. Only the first two
+	// unlock. Said again a farewell changes nothing.
+	Release(ctx context.Context, farewells []Farewell) ([]Parting, error)
 	// Process is the key under which others can wait for this session's end.
 	Process() int64
 	// Close ends the session; what it held is free when Close returns, if the
@@ -78,11 +80,14 @@ type Bid struct {
 	// Block is how long to wait for acts that still hold the fence of the
 	// previous term. 0 only looks.
 	Block time.Duration
-	// Evict ends the sessions that hold that fence instead of waiting more.
+	// Evict ends the transactions that have held that fence for longer than a lease.
 	Evict bool
+	// Explain asks what stands in the way, should the scope be free and not to be had. It
+	// costs the mint more than a bid.
+	Explain bool
 }
 
-// Outcome is what became of a bid.
+// Outcome is what became of a bid, of a heartbeat or of a farewell.
 type Outcome uint8
 
 const (
@@ -99,26 +104,39 @@ const (
 	Refused
 	// Full: the mint has no room for any bid at present, Why says why. Bid again later.
 	Full
+	// Locked: nobody leads the scope, and something that is no candidate has locked it.
+	// Of a bid, if it asked: Why says what. Of a farewell: it is still to be said. Of a
+	// heartbeat: the term was not renewed, and may be over.
+	Locked
+	// Said: the farewell is written down, now or before.
+	Said
+	// Over: the term of a farewell or of a heartbeat is not the current one any more.
+	Over
+	// Renewed: the term of a heartbeat is the current one.
+	Renewed
 )
 
 // Result answers one bid.
 type Result struct {
-	Scope   string
-	Outcome Outcome
-	Token   fence.Token   // Won
-	Hold    time.Duration // Won: how long after the reply an earlier gate may still be open
-	Handoff bool          // Won: the predecessor had released the scope
-	Holder  string        // Held: who holds it
-	Process int64         // Held: its process key, 0 if unknown
-	Age     time.Duration // Held: since its last heartbeat, by the mint's clock; never decides anything
-	Evicted []Blocker     // whoever was ended to get the fence
-	Why     error         // Refused, Full
+	Scope    string
+	Outcome  Outcome
+	Token    fence.Token   // Won
+	Hold     time.Duration // Won: how long after the reply an earlier gate may still be open
+	Handoff  bool          // Won: the predecessor had led until it released the scope
+	Holder   string        // Held: who holds it
+	Process  int64         // Held: its process key, 0 if unknown
+	Term     fence.Term    // Held: the term in the row
+	Age      time.Duration // Held: since its last heartbeat, by the mint's clock; never decides anything
+	Blockers []Blocker     // what has held the fence for longer than a lease, if the bid was to evict
+	Why      error         // Refused, Full, Locked; Busy, if the bid asked
 }
 
-// Blocker is a session that held a fence for longer than a lease.
+// Blocker is something that held a fence for longer than a lease.
 type Blocker struct {
-	PID   int32
+	PID   int32 // of its backend; 0: a prepared transaction
 	Query string
+	Ended bool   // it was ended for that
+	What  string // what it is and, where it could not be ended, why and what would end it
 }
 
 // Pulse renews one term.
@@ -136,9 +154,30 @@ type Farewell struct {
 	// open and that all its acts have ended, so that a successor need not wait. Never set it
 	// otherwise.
 	Released bool
+	How      Ending // how the term ended, for the history
 	Reason   string
 	Actor    string // who asked for it, if somebody did
 	To       string // who should be next, if anybody in particular
+	Bare     bool   // leave Reason, Actor and To out, and the history alone: one of them may be what failed
+}
+
+// Ending says how a term ended where a farewell does not show it.
+type Ending string
+
+const (
+	// EndedByRequest, or by the role's own wish: the history says released, drained or transferred.
+	EndedByRequest Ending = ""
+	// EndedByLoss: the leadership was over before the farewell, since the session was lost
+	// or the term replaced.
+	EndedByLoss Ending = "lost"
+	// EndedByFailure: the role failed.
+	EndedByFailure Ending = "failed"
+)
+
+// Parting says what became of a farewell.
+type Parting struct {
+	Outcome Outcome // Said, Over or Locked
+	By      string  // Locked: what has locked it
 }
 
 // Change is a change of leadership as heard from the mint: a hint to look. The

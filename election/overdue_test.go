@@ -31,7 +31,7 @@ type denied struct {
 	now *atomic.Bool
 }
 
-func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, error) {
+func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
 	if !d.now.Load() {
 		return d.Session.Beat(ctx, pulses)
 	}
@@ -39,7 +39,7 @@ func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, erro
 	return nil, errors.Join(errDenied, err)
 }
 
-func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]bool, error) {
+func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
 	if !d.now.Load() {
 		return d.Session.Release(ctx, farewells)
 	}

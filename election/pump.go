@@ -26,12 +26,20 @@ func (m *Machine) pump(now fence.Instant) {
 		}
 		return
 	}
-	beat, part := m.beat, m.part
-	if m.last == beating { // over a slow line the next heartbeat is due by now, and always would be
-		beat, part = m.part, m.beat
+	// Over a slow line the next heartbeat is due by the time that this one is answered, and so
+	// may be a farewell that fails slowly: then the other things go first.
+	order := []func(fence.Instant) bool{m.beat, m.part, m.try, m.stay}
+	switch {
+	case m.last == beating:
+		order = []func(fence.Instant) bool{m.part, m.beat, m.try, m.stay}
+	case m.deaf > 0 && m.deafAt == now:
+		order = []func(fence.Instant) bool{m.beat, m.try, m.part, m.stay}
 	}
-	if beat(now) || part(now) || m.try(now) || m.stay(now) {
-		m.heardAt = now
+	for _, do := range order {
+		if do(now) {
+			m.heardAt = now
+			return
+		}
 	}
 }
 
@@ -99,27 +107,6 @@ func (m *Machine) renews() bool {
 	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.state == leading || s.draining })
 }
 
-// part says the farewells that are due.
-func (m *Machine) part(now fence.Instant) bool {
-	if now < m.partAt {
-		return false
-	}
-	var farewells []Farewell
-	var asked []*seat
-	for _, s := range m.seats {
-		if s.farewell != nil && len(asked) < m.set.Batch {
-			s.saying = s.farewell
-			farewells = append(farewells, *s.farewell)
-			asked = append(asked, s)
-		}
-	}
-	if len(asked) == 0 {
-		return false
-	}
-	m.ask(parting, asked, Release{Farewells: farewells})
-	return true
-}
-
 // try bids for the scopes whose time has come, a batch at a time, so that heartbeats
 // come in between. A scope whose fence is busy is tried by itself and after all
 // others, since that blocks for a moment.
@@ -133,9 +120,13 @@ func (m *Machine) try(now fence.Instant) bool {
 		m.from = (asked[len(asked)-1].place + 1) % len(m.seats)
 	}
 	bids := make([]Bid, len(asked))
+	explained := 0
 	for i, s := range asked {
 		s.firstBid = or(s.firstBid, now)
-		bids[i] = Bid{Scope: s.Scope, Lease: s.Lease}
+		bids[i] = Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.explain(now, s)}
+		if bids[i].Explain {
+			explained++
+		}
 	}
 	if len(asked) > 0 {
 		m.ask(trying, asked, Try{Bids: bids})
@@ -147,7 +138,7 @@ func (m *Machine) try(now fence.Instant) bool {
 	}
 	m.ask(trying, []*seat{busy}, Try{Bids: []Bid{{
 		Scope: busy.Scope, Lease: busy.Lease,
-		Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > m.set.Lease,
+		Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > busy.Lease, Explain: m.explain(now, busy),
 	}}})
 	return true
 }
@@ -178,7 +169,11 @@ func (m *Machine) busiest(now fence.Instant) (busy *seat) {
 	return busy
 }
 
-func (s *seat) bids() bool { return s.state == waiting && !s.Never && s.farewell == nil }
+// bids: it is free to bid. A farewell is said before, but one that cannot be said keeps
+// nobody from bidding.
+func (s *seat) bids() bool {
+	return s.state == waiting && !s.Never && (s.farewell == nil || s.sayings > 0)
+}
 
 // triedAt is when a seat that bids is due.
 func (m *Machine) triedAt(s *seat) fence.Instant {
@@ -231,7 +226,10 @@ func (m *Machine) Next() fence.Instant {
 			}
 		}
 		if s.farewell != nil && m.link.up && idle {
-			at(m.partAt)
+			at(s.sayAt)
+			if m.stop && s.sayings > 0 {
+				at(m.stopBy)
+			}
 		}
 	}
 	if m.stop && idle && m.settled() {

@@ -151,19 +151,24 @@ func (w *world) answer() election.Input {
 	case election.Beat:
 		in := election.Beaten{Sent: w.sent}
 		for range p.Pulses {
-			in.Alive = append(in.Alive, w.IntN(10) > 0)
+			in.Answers = append(in.Answers, []election.Outcome{election.Over, election.Locked, election.Renewed}[min(w.IntN(12), 2)])
 		}
 		return in
 	}
 	var in election.Parted
 	for range w.pending.(election.Release).Farewells {
-		in.Current = append(in.Current, w.IntN(10) > 0)
+		in.Answers = append(in.Answers, election.Parting{Outcome: []election.Outcome{
+			election.Said, election.Said, election.Said, election.Over, election.Locked,
+		}[w.IntN(5)]})
 	}
 	return in
 }
 
 func (w *world) result(b election.Bid) election.Result {
 	r := election.Result{Scope: b.Scope, Outcome: election.Outcome(w.IntN(5)), Holder: "x", Process: int64(w.IntN(4))}
+	if w.IntN(10) == 0 {
+		r.Outcome, r.Process = election.Locked, 0
+	}
 	if w.IntN(2) == 0 {
 		r.Outcome = election.Won
 	}

@@ -63,8 +63,8 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 	case election.Opened:
 		r.linked = true
 	case election.Beaten:
-		for i, alive := range in.Alive {
-			if l := r.terms[r.pulses[i].Token.Term]; l != nil && !alive {
+		for i, answer := range in.Answers {
+			if l := r.terms[r.pulses[i].Token.Term]; l != nil && answer == election.Over {
 				l.deposed = true
 			}
 		}
@@ -235,6 +235,11 @@ func (r *rules) extends(in election.Input, a election.Extend, fault func(string,
 	window := min(s.Lease-s.Margin, s.Late)
 	if a.Deadline > max(l.deadline, beaten.Sent.Add(window)) {
 		fault("extends %s for more than its window after the send", a.Scope)
+	}
+	for i, p := range r.pulses {
+		if p.Token.Scope == a.Scope && beaten.Answers[i] != election.Renewed {
+			fault("extends %s, which was not renewed", a.Scope)
+		}
 	}
 	l.deadline, l.late = a.Deadline, false
 }

@@ -269,7 +269,7 @@ func (s *script) answer(with map[string]string) election.Input {
 	case election.Connect:
 		return election.Opened{}
 	case election.Beat:
-		return s.beaten(nil)
+		return s.beaten(with)
 	case election.Release:
 		return s.parted(nil)
 	case election.Try:

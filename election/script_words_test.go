@@ -37,7 +37,7 @@ func (s *script) input(verb string, words []string) election.Input {
 		epoch, _ := strconv.ParseInt(cmpOr(a["epoch"], "0"), 10, 64)
 		return election.StepDown{
 			Scope: words[0], Epoch: epoch, Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
-			Timeout: s.duration(cmpOr(a["timeout"], "10s")),
+			How: election.Ending(a["how"]), Timeout: s.duration(cmpOr(a["timeout"], "10s")),
 		}
 	case "ended":
 		return election.Ended{Scope: words[0]}
@@ -55,12 +55,14 @@ func cmpOr(v, otherwise string) string {
 	return v
 }
 
-// parted says that all farewells were of current terms but those of SCOPE=stale.
+// parted says that all farewells were said but those of SCOPE=stale and SCOPE=locked.
 func (s *script) parted(a map[string]string) election.Input {
 	var in election.Parted
 	if release, ok := s.pending.(election.Release); ok {
 		for _, f := range release.Farewells {
-			in.Current = append(in.Current, a[f.Token.Scope] != "stale")
+			in.Answers = append(in.Answers, map[string]election.Parting{
+				"": {Outcome: election.Said}, "stale": {Outcome: election.Over}, "locked": {Outcome: election.Locked, By: "pid 7 (psql)"},
+			}[a[f.Token.Scope]])
 		}
 	}
 	return in
@@ -79,7 +81,7 @@ func (s *script) tried(words []string) election.Input {
 				epoch := s.tokens[k].Epoch + 1
 				r.Token = fence.Token{Scope: k, Holder: "me", Epoch: epoch, Term: fence.Term{15: byte(epoch), 0: k[0]}}
 			}
-			if r.Outcome == election.Refused {
+			if r.Outcome == election.Refused || r.Outcome == election.Locked {
 				r.Why = errScript
 			}
 			continue
@@ -94,10 +96,14 @@ func (s *script) tried(words []string) election.Input {
 			r.Handoff = true
 		case "by":
 			r.Holder = v
+		case "own": // the row has the term that this process led last
+			r.Term = s.tokens[r.Scope].Term
 		case "process":
 			_, _ = fmt.Sscan(v, &r.Process)
 		case "evicted":
-			r.Evicted = []election.Blocker{{PID: 42, Query: v}}
+			r.Blockers = []election.Blocker{{PID: 42, Query: v, Ended: true, What: "pid 42"}}
+		case "stuck":
+			r.Blockers = []election.Blocker{{What: v}}
 		default:
 			s.t.Fatalf("tried: %q", w)
 		}
@@ -110,14 +116,22 @@ func (s *script) tried(words []string) election.Input {
 
 var outcomes = map[string]election.Outcome{
 	"": election.Won, "won": election.Won, "held": election.Held, "busy": election.Busy,
-	"yield": election.Yield, "refused": election.Refused,
+	"yield": election.Yield, "refused": election.Refused, "locked": election.Locked,
 }
 
-// beaten reads the answer to a heartbeat: SCOPE=dead for each term that is over.
+// beaten reads the answer to a heartbeat: SCOPE=dead for each term that is over, SCOPE=locked
+// for each that was passed over.
 func (s *script) beaten(a map[string]string) election.Input {
 	in := election.Beaten{Sent: s.sent}
 	for _, p := range s.pulses {
-		in.Alive = append(in.Alive, a[p.Token.Scope] != "dead")
+		answer := election.Renewed
+		switch a[p.Token.Scope] {
+		case "dead":
+			answer = election.Over
+		case "locked":
+			answer = election.Locked
+		}
+		in.Answers = append(in.Answers, answer)
 	}
 	return in
 }
@@ -139,7 +153,7 @@ func (s *script) show(a election.Action) string {
 		return "done"
 	case election.Try:
 		return "try " + list(a.Bids, func(b election.Bid) string {
-			return b.Scope + given(b.Block > 0, " block "+b.Block.String()) + given(b.Evict, " evict")
+			return b.Scope + given(b.Block > 0, " block "+b.Block.String()) + given(b.Evict, " evict") + given(b.Explain, " explain")
 		})
 	case election.Beat:
 		return "beat " + cmpOr(list(a.Pulses, func(p election.Pulse) string {
@@ -148,7 +162,8 @@ func (s *script) show(a election.Action) string {
 	case election.Release:
 		return "release " + list(a.Farewells, func(f election.Farewell) string {
 			return name(f.Token) + given(f.Released, " released") + given(!f.Released, " NOT released") +
-				given(f.To != "", " to "+f.To) + given(f.Actor != "", " by "+f.Actor) + ": " + f.Reason
+				given(f.To != "", " to "+f.To) + given(f.Actor != "", " by "+f.Actor) + given(f.Bare, " bare") +
+				": " + given(f.How != "", string(f.How)+", ") + f.Reason
 		})
 	case election.Open:
 		return fmt.Sprintf("open %s act from %s until %s", name(a.Token), s.at(a.ActFrom), s.at(a.Deadline))

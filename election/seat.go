@@ -33,8 +33,12 @@ type seat struct {
 	gone      int64 // the process key whose end was seen last
 	stale     bool  // the holder's heartbeats have stopped, and that was reported
 	busySince fence.Instant
+	stuck     bool // something holds it that cannot be ended, and that was reported
 	firstBid  fence.Instant
 	restTill  fence.Instant // others go first until then, unless one has
+	ledAt     fence.Instant // when somebody was last known to lead, or might have unseen
+	unledAt   fence.Instant // when it was last reported that nobody does; 0: it was not
+	unledWhy  string        // what was reported as the reason
 
 	// leading and closing
 	token    fence.Token
@@ -46,17 +50,24 @@ type seat struct {
 	settled  bool // the mint knows
 	late     bool
 	lateFrom fence.Instant
+	unsure   error // why the last heartbeat did not say whether the term is current
 
 	// closing
 	why       error
 	draining  bool // on request, and no heartbeat has said that the term is over
 	drainBy   fence.Instant
-	farewell  *Farewell // to be said to the mint
-	saying    *Farewell // the one under way
-	parting   Farewell  // what the farewell will be once acts have ended
-	abandoned bool      // it was said, or can not be said, though acts had not ended
-	asked     bool      // somebody asked for it and is told when it is done
-	resting   bool      // let others go first
+	farewell  *Farewell     // to be said to the mint
+	saying    *Farewell     // the one under way
+	sayAt     fence.Instant // not before this
+	sayFrom   fence.Instant // when it was first tried in vain
+	sayings   int           // tries in vain
+	company   int           // since an error, how many may be said with it; 0: any number
+	unheard   bool          // a try ended in an error: it may have been heard
+	unsaid    bool          // that it cannot be said was reported
+	parting   Farewell      // what the farewell will be once acts have ended
+	abandoned bool          // it was said, or cannot be said, though acts had not ended
+	asked     bool          // somebody asked for it and is told when it is done
+	resting   bool          // let others go first
 }
 
 // window is how long after its sending a heartbeat keeps the gate open.
@@ -128,7 +139,9 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 		s.actFrom = now
 	}
 	s.deadline = sent.Add(s.window())
-	s.entered, s.late, s.why, s.farewell, s.abandoned = false, false, nil, nil, false
+	s.entered, s.late, s.why, s.abandoned, s.unsure = false, false, nil, false, nil
+	s.forget()
+	m.led(s, now)
 	// The mint stored the longer of hold and lease; there is something to lower
 	// only if that was the hold.
 	s.settled = r.Hold <= s.Lease
@@ -140,10 +153,10 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 }
 
 // shut ends a term: first the gate, then the role; what is said to the mint
-// waits for the acts to end.
-func (m *Machine) shut(s *seat, why error, p Farewell) {
+// waits for the acts to end. Nobody waits for that, but one that does not end is told.
+func (m *Machine) shut(now fence.Instant, s *seat, why error, p Farewell) {
 	s.state = closing
-	s.why, s.parting, s.draining, s.drainBy = why, p, false, 0
+	s.why, s.parting, s.draining, s.drainBy = why, p, false, now.Add(m.set.DrainTimeout)
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
 }
 
@@ -161,7 +174,9 @@ func (m *Machine) abandon(s *seat) {
 	if m.link.up {
 		f := s.parting
 		f.Released = false
-		f.Reason = "drain timed out"
+		if f.How != EndedByLoss {
+			f.Reason = "drain timed out"
+		}
 		s.farewell = &f
 	}
 	m.report(Fact{Kind: Abandoned, Scope: s.Scope, Token: s.token, Err: ErrDrainTimeout})

@@ -36,7 +36,7 @@ var states = []struct{ name, script string }{
 
 var happenings = []string{
 	"tick", "opened", "tried s=won hold=3s", "tried s=won handoff", "tried s=held by=b process=9", "tried s=busy",
-	"tried s=yield", "tried s=refused", "beaten", "beaten s=dead", "parted", "failed", "failed lost",
+	"tried s=yield", "tried s=refused", "beaten", "beaten s=dead", "beaten s=locked", "parted", "failed", "failed lost",
 	"woken", "woken process=7", "woken scope=s", "woken scope=s holder=b", "woken scope=other",
 	"stepdown s to=b", "stepdown other", "ended s", "ended other", "stop",
 }

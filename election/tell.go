@@ -2,7 +2,10 @@ package election
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
+	"time"
 )
 
 // tell passes a fact to whoever observes: the log, the events, waiting drains.
@@ -27,6 +30,8 @@ func (e *Elector) tell(f Fact) {
 		e.settle(f.Scope, nil)
 	case Abandoned:
 		e.settle(f.Scope, ErrDrainTimeout)
+	case Unsaid:
+		e.settle(f.Scope, f.Err)
 	case Lost:
 		e.settle(f.Scope, f.Err) // a drain came too late, or was overtaken
 	}
@@ -42,7 +47,6 @@ func (e *Elector) settle(scope string, err error) {
 
 // log writes one line a fact (S32), loud where a person should look (S21).
 func (e *Elector) log(f Fact) {
-	level, text := slog.LevelInfo, "leadership "+string(f.Kind)
 	attrs := []slog.Attr{slog.String("id", e.cfg.ID)}
 	if f.Scope != "" {
 		attrs = append(attrs, slog.String("scope", f.Scope))
@@ -51,31 +55,61 @@ func (e *Elector) log(f Fact) {
 		attrs = append(attrs, slog.Int64("epoch", f.Token.Epoch), slog.String("term", f.Token.Term.String()))
 	}
 	if f.Err != nil {
-		attrs = append(attrs, slog.String("reason", f.Err.Error()))
+		attrs = append(attrs, slog.String("reason", strings.Join(strings.Fields(f.Err.Error()), " "))) // on one line
 	}
+	level, text := headline(f)
+	e.cfg.Logger.LogAttrs(context.WithoutCancel(e.ctx), level, text, append(attrs, details(f)...)...)
+}
+
+// headline says how loud a fact is told, and in which words.
+func headline(f Fact) (slog.Level, string) {
+	switch f.Kind {
+	case Unled:
+		return slog.LevelWarn, "NOBODY LEADS this scope"
+	case Failing:
+		return slog.LevelWarn, "the role failed, its scope is given up"
+	case Unsaid:
+		return slog.LevelWarn, "the scope is given up and the database cannot be told yet"
+	case Cautioned:
+		return slog.LevelWarn, "the way to the database costs something"
+	case Retrying:
+		var silence interface{ Silent() bool }
+		switch {
+		case f.Scope != "":
+			return slog.LevelError, "bid failed"
+		case errors.As(f.Err, &silence) && silence.Silent(): // the mint is there: it was this process that was not
+			return slog.LevelWarn, "SESSION LOST: this process was silent for longer than its lease, and campaigns again"
+		}
+		return slog.LevelError, "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
+	case Stale, Late, Lost, Abandoned, Barred, Blocked, Evicted:
+		return slog.LevelWarn, "leadership " + string(f.Kind)
+	case Following, Acquired, Entered, Resumed, Draining, Released:
+	}
+	return slog.LevelInfo, "leadership " + string(f.Kind)
+}
+
+// details are what only some facts have.
+func details(f Fact) (attrs []slog.Attr) {
 	switch f.Kind {
 	case Following:
-		attrs = append(attrs, slog.String("holder", f.Holder))
+		return []slog.Attr{slog.String("holder", f.Holder)}
+	case Unled:
+		return []slog.Attr{slog.Duration("for", f.Took.Round(time.Millisecond))}
+	case Failing:
+		return []slog.Attr{slog.Duration("next_try_in", f.After)}
 	case Stale:
-		level = slog.LevelWarn
-		attrs = append(attrs, slog.String("holder", f.Holder), slog.Duration("since_heartbeat", f.Took))
+		return []slog.Attr{slog.String("holder", f.Holder), slog.Duration("since_heartbeat", f.Took)}
 	case Acquired:
-		attrs = append(attrs, slog.Duration("act_door_in", f.Hold), slog.Bool("handoff", f.Handoff))
+		return []slog.Attr{slog.Duration("act_door_in", f.Hold), slog.Bool("handoff", f.Handoff)}
 	case Retrying:
-		level = slog.LevelError
-		text = "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of who leads is STALE and it can not be promoted"
-		if f.Scope != "" {
-			text = "bid failed"
-		}
-		attrs = append(attrs, slog.Duration("retry_in", f.After))
-	case Late, Lost, Abandoned, Barred, Blocked:
-		level = slog.LevelWarn
-	case Cautioned:
-		level, text = slog.LevelWarn, "the way to the database costs something"
+		return []slog.Attr{slog.Duration("retry_in", f.After)}
 	case Evicted:
-		level = slog.LevelWarn
-		attrs = append(attrs, slog.Any("blockers", f.Blockers))
-	case Entered, Resumed, Draining, Released:
+		return []slog.Attr{slog.Any("blockers", f.Blockers)}
+	case Blocked:
+		for _, b := range f.Blockers {
+			attrs = append(attrs, slog.String("by", b.What))
+		}
+	case Entered, Resumed, Draining, Released, Late, Lost, Abandoned, Barred, Unsaid, Cautioned:
 	}
-	e.cfg.Logger.LogAttrs(context.WithoutCancel(e.ctx), level, text, attrs...)
+	return attrs
 }

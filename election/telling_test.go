@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -230,6 +231,42 @@ func TestNoMintAtStart(t *testing.T) {
 		b.leads(a, 4*time.Second)
 		b.ends(stop)
 	})
+}
+
+// silence is the error of a mint whose session ended because nothing was said on it.
+type silence struct{ error }
+
+func (silence) Silent() bool { return true }
+
+// oneAnswer is a mint that answers every Open alike.
+type oneAnswer struct {
+	election.Mint
+	err error
+}
+
+func (m oneAnswer) Open(context.Context, election.Candidate) (election.Session, error) {
+	return nil, m.err
+}
+
+// A process that was silent for too long says that, and one line each, whatever an error says.
+func TestSilenceIsNoOutage(t *testing.T) {
+	for _, c := range []struct {
+		err        error
+		level, say string
+		not        string
+	}{
+		{fmt.Errorf("keep the session: %w", silence{errors.New("gone")}), "level=WARN", "silent for longer than its lease", "DATABASE"},
+		{errors.New("failed:\n\tone\n\ttwo"), "level=ERROR", `reason="failed: one two"`, "silent"},
+	} {
+		bubble(t, func(t *testing.T, b *bench) {
+			_, stop := b.run("a", election.Role{Lead: untilTold}, func(cfg *election.Config) { cfg.Mint = oneAnswer{b.mint, c.err} })
+			pass(time.Second)
+			b.ends(stop)
+			if b.log.line(c.level, c.say, "id=a") == "" || b.log.line(c.not) != "" {
+				t.Errorf("%v: %s", c.err, b.log.String())
+			}
+		})
+	}
 }
 
 // S11: late heartbeats shut the gate; it reopens in the same term.

@@ -107,9 +107,13 @@ func (d *deathbed) Try(_ context.Context, bids []election.Bid) ([]election.Resul
 	return results, nil
 }
 
-func (d *deathbed) Beat(context.Context, []election.Pulse) ([]bool, error) { return nil, nil }
+func (d *deathbed) Beat(context.Context, []election.Pulse) ([]election.Outcome, error) {
+	return nil, nil
+}
 
-func (d *deathbed) Release(context.Context, []election.Farewell) ([]bool, error) { return nil, nil }
+func (d *deathbed) Release(context.Context, []election.Farewell) ([]election.Parting, error) {
+	return nil, nil
+}
 
 func (d *deathbed) Process() int64 { return 1 }
 

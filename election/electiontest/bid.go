@@ -1,8 +1,10 @@
 package electiontest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -63,7 +65,10 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 		r.token.Scope = b.Scope
 		s.rows[b.Scope] = r
 	}
-	res := election.Result{Scope: b.Scope, Holder: r.token.Holder, Process: r.process}
+	res := election.Result{Scope: b.Scope, Holder: r.token.Holder, Process: r.process, Term: r.token.Term}
+	if s.takeable(r, id, ss) { // nobody leads it
+		res.Holder, res.Process = "", 0
+	}
 	switch {
 	case r.takeover != who.Takeover && !r.released:
 		s.unlock(id, b.Scope)
@@ -86,10 +91,18 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 		s.locks[b.Scope] = id
 	}
 	if b.Evict {
-		res.Evicted = s.evict(b.Scope)
+		res.Blockers = s.evict(now, b)
 	}
-	if s.fencedNow(b.Scope) {
+	if s.Fenced(b.Scope) {
+		s.partDead(now, r, id)
 		res.Outcome = election.Busy
+		return res
+	}
+	if s.RowTaken(b.Scope) { // no bid waits for a row
+		s.unlock(id, b.Scope)
+		if b.Explain {
+			res.Outcome, res.Why = election.Locked, errors.New("its row is locked")
+		}
 		return res
 	}
 	if !r.parted && r.process != id {
@@ -101,6 +114,15 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 	}
 	s.mint(r, id, who, b, &res)
 	return res
+}
+
+// partDead gives up the term of a process that has ended, whose acts hold the fence: so
+// nobody else gets past it.
+func (s *Store) partDead(now time.Duration, r *row, id int64) {
+	if r.parted || s.RowTaken(r.token.Scope) || !s.keeps(DeadIsParted) {
+		return
+	}
+	s.part(now, id, election.Farewell{Token: r.token, How: election.EndedByLoss})
 }
 
 // takeable tells whether nobody can be leading: the scope was given up, or its
@@ -125,7 +147,7 @@ func (s *Store) bury(process int64, because Rule) {
 func (s *Store) Advance(now time.Duration, scope string) bool {
 	r := s.rows[scope]
 	switch {
-	case s.fencedNow(scope) && s.keeps(AdvanceWaits):
+	case s.Fenced(scope) && s.keeps(AdvanceWaits):
 		return false
 	case r == nil:
 		return true
@@ -137,30 +159,8 @@ func (s *Store) Advance(now time.Duration, scope string) bool {
 	s.log(scope, r.token.Epoch, r.token.Holder, "evicted")
 	r.released = r.released && r.parted
 	r.token.Epoch, r.token.Term = r.token.Epoch+1, s.newTerm()
-	r.parted, r.partedAt, r.to = true, now, ""
+	r.parted, r.partedAt, r.to, r.version = true, now, "", s.next()
 	return true
-}
-
-func (s *Store) fencedNow(scope string) bool {
-	if !s.keeps(FenceLocks) {
-		return false
-	}
-	for _, f := range s.fences {
-		if f.token.Scope == scope {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Store) evict(scope string) (ended []election.Blocker) {
-	for id, f := range s.fences {
-		if f.token.Scope == scope {
-			ended = append(ended, election.Blocker{PID: int32(id), Query: f.queries})
-			delete(s.fences, id)
-		}
-	}
-	return ended
 }
 
 // jump is how far an epoch must leap over those that a failover can have lost:
@@ -179,12 +179,13 @@ func (s *Store) jump(r *row) int64 {
 func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, res *election.Result) {
 	s.remember()
 	same := r.system == s.system && r.timeline == s.timeline
-	handoff := r.released && (same || !s.keeps(ReleaseInHistory))
+	over := r.released && (same || !s.keeps(ReleaseInHistory))
+	handoff := over && !r.lost && r.token.Epoch > 0
 	hold := max(b.Lease, r.hold)
 	if !same && s.keeps(LeasesRegistered) {
-		hold = max(hold, s.longest)
+		hold = max(hold, s.longest(b.Scope))
 	}
-	if handoff || !s.keeps(HoldWaits) {
+	if over || !s.keeps(HoldWaits) {
 		hold = 0
 	}
 	epoch := r.token.Epoch + 1
@@ -198,7 +199,7 @@ func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, r
 	if !s.keeps(HoldStored) {
 		stored = b.Lease
 	}
-	if !s.keeps(HoldOwnLease) && handoff {
+	if !s.keeps(HoldOwnLease) && over {
 		stored = 0
 	}
 	*r = row{
@@ -207,6 +208,7 @@ func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, r
 			System: s.system, Timeline: s.timeline,
 		},
 		lease: b.Lease, hold: stored, process: id, takeover: who.Takeover, system: s.system, timeline: s.timeline,
+		version: s.next(),
 	}
 	s.log(b.Scope, epoch, who.ID, "acquired")
 	res.Outcome, res.Token, res.Hold, res.Handoff = election.Won, r.token, hold, handoff
@@ -218,71 +220,124 @@ func (s *Store) log(scope string, epoch int64, holder, event string) {
 }
 
 // Beat renews terms.
-func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]bool, error) {
+func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]election.Outcome, error) {
 	ss := s.sessions[id]
 	if ss == nil {
 		return nil, election.ErrSessionLost
 	}
 	ss.usedAt = now
-	alive := make([]bool, len(pulses))
+	answers := make([]election.Outcome, len(pulses))
 	if ss.locks == ProcessLocks && len(pulses) > 0 && s.stones[id] {
 		return nil, election.ErrSessionLost
 	}
 	for i, p := range pulses {
+		answers[i] = election.Over
 		r := s.rows[p.Token.Scope]
 		if r == nil {
 			continue
 		}
+		var alive bool
 		current := r.token.Term == p.Token.Term
 		switch {
 		case ss.locks == ProcessLocks: // the row is not even read
-			alive[i] = ss.minted[p.Token.Scope] == p.Token.Term || !s.keeps(TermsRemembered)
+			alive = ss.minted[p.Token.Scope] == p.Token.Term || !s.keeps(TermsRemembered)
 		case s.keeps(TermInPredicate):
-			alive[i] = current
+			alive = current
 		default:
-			alive[i] = r.token.Holder == p.Token.Holder
+			alive = r.token.Holder == p.Token.Holder
 		}
-		if p.Settle && (current || alive[i] && !s.keeps(TermInPredicate)) {
-			r.hold = r.lease
+		if (p.Settle || ss.owed[p.Token.Scope] == p.Token.Term) && (current || alive && !s.keeps(TermInPredicate)) {
+			s.settle(r, ss, p.Token)
+		}
+		if alive {
+			answers[i] = election.Renewed
 		}
 	}
-	return alive, nil
+	return answers, nil
 }
 
-// Release gives terms up, then unlocks.
-func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) ([]bool, error) {
+// settle waits for nobody: what cannot be settled now is owed to the next heartbeat.
+func (s *Store) settle(r *row, ss *session, t fence.Token) {
+	if s.RowTaken(t.Scope) {
+		ss.owed[t.Scope] = t.Term
+		return
+	}
+	delete(ss.owed, t.Scope)
+	if r.hold != r.lease {
+		r.hold, r.version = r.lease, s.next()
+	}
+}
+
+// Poison is a text that the mint cannot take: a farewell with it fails, and with it all
+// that were to be said in one go.
+const Poison = "\xff"
+
+// ErrPoisoned is how such a statement fails. Nothing of it has taken effect.
+var ErrPoisoned = errors.New("electiontest: invalid byte sequence")
+
+// Release gives terms up, then unlocks what was said or is over.
+func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) ([]election.Parting, error) {
 	ss := s.sessions[id]
 	if ss == nil {
 		return nil, election.ErrSessionLost
 	}
 	ss.usedAt = now
-	current := make([]bool, len(farewells))
+	for _, f := range farewells {
+		if !f.Bare && strings.Contains(f.Reason, Poison) {
+			return nil, ErrPoisoned
+		}
+	}
+	out := make([]election.Parting, len(farewells))
 	for i, f := range farewells {
-		if ss.minted[f.Token.Scope] == f.Token.Term {
+		term, led := ss.minted[f.Token.Scope]
+		anew := led && term != f.Token.Term // the session has won the scope again: its lock stays
+		if led && !anew {
 			delete(ss.minted, f.Token.Scope)
 		}
-		r := s.rows[f.Token.Scope]
-		if r != nil && r.token.Term == f.Token.Term {
-			current[i] = true
-			s.remember()
-			if !r.parted && r.process != id {
-				s.bury(r.process, LateFarewellBuries)
-			}
-			r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
-			event := "lost"
-			switch {
-			case f.To != "":
-				event = "transferred"
-			case f.Actor != "":
-				event = "drained"
-			case f.Released:
-				event = "released"
-			}
-			s.log(f.Token.Scope, r.token.Epoch, r.token.Holder, event)
+		out[i] = s.part(now, id, f)
+		if out[i].Outcome != election.Locked && (!anew || !s.keeps(FarewellUnlocksOwn)) {
+			s.unlock(id, f.Token.Scope)
 		}
-		s.unlock(id, f.Token.Scope)
 	}
-	return current, nil
+	return out, nil
+}
+
+// part says one farewell. It waits for nobody.
+func (s *Store) part(now time.Duration, id int64, f election.Farewell) election.Parting {
+	r := s.rows[f.Token.Scope]
+	switch {
+	case r == nil || r.token.Term != f.Token.Term:
+		return election.Parting{Outcome: election.Over}
+	case r.parted && (r.released || !f.Released): // said before
+		return election.Parting{Outcome: election.Said}
+	case s.RowTaken(f.Token.Scope):
+		return election.Parting{Outcome: election.Locked, By: "somebody"}
+	}
+	s.remember()
+	if !r.parted && r.process != id {
+		s.bury(r.process, LateFarewellBuries)
+	}
+	r.released, r.parted, r.to, r.partedAt = f.Released, true, f.To, now
+	r.version = s.next()
+	r.lost = f.How == election.EndedByLoss
+	if !f.Bare {
+		s.log(f.Token.Scope, r.token.Epoch, r.token.Holder, eventOf(f))
+	}
+	return election.Parting{Outcome: election.Said}
+}
+
+func eventOf(f election.Farewell) string {
+	switch {
+	case f.How != election.EndedByRequest:
+		return string(f.How)
+	case f.To != "":
+		return "transferred"
+	case f.Actor != "":
+		return "drained"
+	case f.Released:
+		return "released"
+	}
+	return "lost"
 }
 
 func (s *Store) unlock(id int64, scope string) {
@@ -291,36 +346,26 @@ func (s *Store) unlock(id int64, scope string) {
 	}
 }
 
-// Fence begins a fenced transaction: the fence is its last statement. The id is
-// for CommitFenced.
-func (s *Store) Fence(now time.Duration, t fence.Token) (int64, error) {
-	r := s.rows[t.Scope]
-	foreign := r != nil && (r.system != s.system || r.timeline != s.timeline)
-	if r == nil || r.parted || foreign || !r.token.Same(t) {
-		return 0, fence.ErrStale
-	}
-	id := s.next()
-	s.fences[id] = &fenced{token: t, idleAt: now, lease: r.lease, queries: "fenced"}
-	return id, nil
-}
-
-// CommitFenced commits it, unless it was ended meanwhile.
-func (s *Store) CommitFenced(id int64) bool {
-	f := s.fences[id]
-	if f == nil {
-		return false
-	}
-	delete(s.fences, id)
-	s.Ledger = append(s.Ledger, Commit{Scope: f.token.Scope, Epoch: f.token.Epoch, Term: f.token.Term})
-	return true
-}
-
 // Epoch is the one in the row of a scope; 0 if there is none.
 func (s *Store) Epoch(scope string) int64 {
 	if r := s.rows[scope]; r != nil {
 		return r.token.Epoch
 	}
 	return 0
+}
+
+// Unlocked lists the scopes that a session leads without their lock, which it took for
+// them and which nobody but itself can have freed.
+func (s *Store) Unlocked() []string {
+	var all []string
+	for _, scope := range s.Scopes() {
+		r := s.rows[scope]
+		ss := s.sessions[r.process]
+		if ss != nil && !r.parted && ss.locks == SessionLocks && !ss.unlocked && ss.minted[scope] == r.token.Term && s.locks[scope] != r.process {
+			all = append(all, scope)
+		}
+	}
+	return all
 }
 
 // Scopes lists the scopes that were ever bid for.

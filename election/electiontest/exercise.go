@@ -168,16 +168,23 @@ func (x *exercise) succeed(s election.Session, b election.Bid) (r election.Resul
 	return r
 }
 
+// beat says of each term whether it was renewed. It is over if not, for nobody locks anything.
 func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 	x.Helper()
-	alive, err := s.Beat(x.Context(), pulses)
+	answers, err := s.Beat(x.Context(), pulses)
 	if err != nil {
 		x.Fatalf("beat: %v", err)
 	}
-	if len(alive) != len(pulses) {
-		x.Fatalf("%d pulses got %d answers", len(pulses), len(alive))
+	if len(answers) != len(pulses) {
+		x.Fatalf("%d pulses got %d answers", len(pulses), len(answers))
 	}
-	return alive
+	renewed := make([]bool, len(answers))
+	for i, answer := range answers {
+		if renewed[i] = answer == election.Renewed; !renewed[i] && answer != election.Over {
+			x.Errorf("a heartbeat is answered with %d", answer)
+		}
+	}
+	return renewed
 }
 
 func (x *exercise) release(s election.Session, f election.Farewell) {
@@ -190,11 +197,11 @@ func (x *exercise) release(s election.Session, f election.Farewell) {
 // parts tells whether the mint said that the term given up was the current one.
 func (x *exercise) parts(s election.Session, f election.Farewell) bool {
 	x.Helper()
-	current, err := s.Release(x.Context(), []election.Farewell{f})
-	if err != nil || len(current) != 1 {
-		x.Fatalf("release: %v %v", current, err)
+	answers, err := s.Release(x.Context(), []election.Farewell{f})
+	if err != nil || len(answers) != 1 || answers[0].Outcome != election.Said && answers[0].Outcome != election.Over {
+		x.Fatalf("release: %v %v", answers, err)
 	}
-	return current[0]
+	return answers[0].Outcome == election.Said
 }
 
 // until asks again and again, with a pause, until it is so.

@@ -70,8 +70,8 @@ func fenceKeepsTheMintOut(x *exercise) {
 	commit := x.fenced(t)
 	x.h.Kill(x.T, x.mint, a)
 	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
-	if len(r.Evicted) != 0 {
-		x.Errorf("evicted unasked: %+v", r.Evicted)
+	if len(r.Blockers) != 0 {
+		x.Errorf("evicted unasked: %+v", r.Blockers)
 	}
 	if r := x.bid(c, "s"); r.Outcome == election.Won {
 		x.Fatal("won past an open fence")
@@ -91,21 +91,24 @@ func fenceKeepsTheMintOut(x *exercise) {
 	x.stale(t, "the token of the one before")
 }
 
-// Whoever stays past the fence for too long is ended and named, and has not
-// committed.
+// What stays past the fence for longer than a lease is ended and named, and has not
+// committed. What is younger is left alone (R2).
 func evictEndsIt(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", medium).Token
 	commit := x.fenced(t)
 	x.h.Kill(x.T, x.mint, a)
 	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
+	if r := x.try(b, election.Bid{Scope: "s", Lease: time.Minute, Block: time.Millisecond, Evict: true})[0]; len(r.Blockers) > 0 {
+		x.Errorf("ended within a lease: %+v", r.Blockers)
+	}
 	var ended []election.Blocker
 	x.until("the blocker is gone", soon, func() bool {
-		r := x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 100 * time.Millisecond, Evict: true})[0]
-		ended = append(ended, r.Evicted...)
+		r := x.try(b, election.Bid{Scope: "s", Lease: 300 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})[0]
+		ended = append(ended, r.Blockers...)
 		return r.Outcome == election.Won
 	})
-	if len(ended) == 0 || ended[0].PID == 0 || ended[0].Query == "" {
+	if len(ended) == 0 || ended[0].PID == 0 || ended[0].Query == "" || !ended[0].Ended || ended[0].What == "" {
 		x.Errorf("evicted: %+v", ended)
 	}
 	if err := commit(); err == nil {

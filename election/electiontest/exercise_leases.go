@@ -86,7 +86,7 @@ func frozenIsFreed(x *exercise) {
 	})
 	x.holds(x.want(r, election.Won), short)
 	thaw()
-	if alive, err := a.Beat(x.Context(), []election.Pulse{{Token: t}}); err == nil && alive[0] {
+	if alive, err := a.Beat(x.Context(), []election.Pulse{{Token: t}}); err == nil && alive[0] == election.Renewed {
 		x.Error("after the thaw the old term beats again")
 	}
 }

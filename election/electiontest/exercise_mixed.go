@@ -30,7 +30,7 @@ func (x *exercise) other(id string) election.Session {
 func (x *exercise) over(s election.Session, p election.Pulse) {
 	x.Helper()
 	alive, err := s.Beat(x.Context(), []election.Pulse{p})
-	if err == nil && alive[0] || err != nil && !errors.Is(err, election.ErrSessionLost) {
+	if err == nil && alive[0] != election.Over || err != nil && !errors.Is(err, election.ErrSessionLost) {
 		x.Errorf("a term that is over beats: %v, %v", alive, err)
 	}
 }

@@ -192,23 +192,23 @@ func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results [
 	return results, s.finish(fault, err)
 }
 
-func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (alive []bool, err error) {
+func (s *memorySession) Beat(ctx context.Context, pulses []election.Pulse) (answers []election.Outcome, err error) {
 	fault, err := s.mint.call(ctx, "beat", func(now time.Duration) error {
-		alive, err = s.mint.store.Beat(now, s.id, pulses)
+		answers, err = s.mint.store.Beat(now, s.id, pulses)
 		return err
 	})
-	return alive, s.finish(fault, err)
+	return answers, s.finish(fault, err)
 }
 
-func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) (current []bool, err error) {
+func (s *memorySession) Release(ctx context.Context, farewells []election.Farewell) (answers []election.Parting, err error) {
 	fault, err := s.mint.call(ctx, "release", func(now time.Duration) error {
-		current, err = s.mint.store.Release(now, s.id, farewells)
+		answers, err = s.mint.store.Release(now, s.id, farewells)
 		for _, f := range farewells {
 			s.mint.tell(election.Change{Scope: f.Token.Scope, Epoch: f.Token.Epoch})
 		}
 		return err
 	})
-	return current, s.finish(fault, err)
+	return answers, s.finish(fault, err)
 }
 
 func (s *memorySession) Close() error {

@@ -2,6 +2,8 @@ package electiontest
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -17,14 +19,18 @@ type Store struct {
 	sessions map[int64]*session
 	stones   map[int64]bool // tombstones: processes whose scopes somebody took, or an operator advanced
 	fences   map[int64]*fenced
+	locked   map[string]bool // rows that somebody has locked, who is no candidate
 	serial   int64
-	longest  time.Duration // the longest lease that a candidate has registered
-	system   int64
-	timeline uint32
-	broken   map[Rule]bool
-	past     []snapshot // before each transition, for Promote
-	Ledger   []Commit   // what fenced transactions have committed in this history, in order
-	History  []Event
+	// registered are the candidates that the store knows of, by process: a failover forgets
+	// those that came after what the standby has.
+	registered map[int64]registration
+	system     int64
+	timeline   uint32
+	broken     map[Rule]bool
+	past       []snapshot // before each transition, for Promote
+	Ledger     []Commit   // what fenced transactions have committed in this history, in order
+	History    []Event
+	Evicted    []time.Duration // how old what was ended for holding a fence was
 }
 
 // Event is a line of the leadership history.
@@ -48,12 +54,20 @@ type row struct {
 	hold     time.Duration
 	released bool
 	parted   bool
+	lost     bool // before it was given up
 	process  int64
 	takeover election.Takeover
 	system   int64
 	timeline uint32
 	to       string
 	partedAt time.Duration
+	version  int64 // changes whenever the row is replaced
+}
+
+// registration is what a candidate says of itself before it can win anything.
+type registration struct {
+	scopes []string // empty: it did not say
+	lease  time.Duration
 }
 
 type session struct {
@@ -63,6 +77,7 @@ type session struct {
 	unlocked bool // its process key and locks are gone, the session lives
 	// minted are the terms that its one heartbeat stands for, under ProcessLocks.
 	minted map[string]fence.Term
+	owed   map[string]fence.Term // to be settled once the row is nobody's
 	// dead are processes whose keys the bid under way holds; looked is what it
 	// found when it looked, before the rows were its own.
 	dead   map[int64]bool
@@ -82,15 +97,19 @@ const (
 
 type fenced struct {
 	token   fence.Token
+	begunAt time.Duration
 	idleAt  time.Duration
 	lease   time.Duration
 	queries string
+	works   bool // it never idles
+	shares  bool // it shares the row
 }
 
 // snapshot is what a lagging standby may have.
 type snapshot struct {
-	rows    map[string]row
-	commits int
+	rows       map[string]row
+	commits    int
+	registered map[int64]registration
 }
 
 // Rule names a rule of the design that can be broken on purpose.
@@ -132,6 +151,14 @@ const (
 	AdvanceWaits Rule = "advance-waits"
 	// LateFarewellBuries: so does a farewell over another session than the one that led.
 	LateFarewellBuries Rule = "late-farewell-buries"
+	// FarewellUnlocksOwn: a farewell does not unlock a scope that its session has won anew.
+	FarewellUnlocksOwn Rule = "farewell-unlocks-own"
+	// EvictsTheOld: only what has held a fence for longer than a lease is ended.
+	EvictsTheOld Rule = "evicts-the-old"
+	// DeadIsParted: a bid that finds the fence of a dead process's term busy gives that term up.
+	DeadIsParted Rule = "dead-is-parted"
+	// StaleForCertain: a fence with an old snapshot says of a token only what is certain.
+	StaleForCertain Rule = "stale-for-certain"
 	// TermsRemembered: the one heartbeat stands for the terms that its session
 	// minted and did not give up, for no other.
 	TermsRemembered Rule = "terms-remembered"
@@ -141,7 +168,7 @@ const (
 func NewStore() *Store {
 	return &Store{
 		rows: map[string]*row{}, locks: map[string]int64{}, sessions: map[int64]*session{},
-		stones: map[int64]bool{}, fences: map[int64]*fenced{}, system: 7, timeline: 1, broken: map[Rule]bool{},
+		stones: map[int64]bool{}, fences: map[int64]*fenced{}, locked: map[string]bool{}, registered: map[int64]registration{}, system: 7, timeline: 1, broken: map[Rule]bool{},
 	}
 }
 
@@ -155,9 +182,23 @@ func (s *Store) next() int64 { s.serial++; return s.serial }
 // Open begins a session and returns its key, which is also its process key.
 func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64 {
 	id := s.next()
-	s.longest = max(s.longest, c.Longest, c.Lease)
-	s.sessions[id] = &session{who: c, usedAt: now, locks: locks, minted: map[string]fence.Term{}}
+	s.registered[id] = registration{scopes: c.Scopes, lease: max(c.Longest, c.Lease)}
+	s.sessions[id] = &session{who: c, usedAt: now, locks: locks, minted: map[string]fence.Term{}, owed: map[string]fence.Term{}}
 	return id
+}
+
+// Registered reports whether the store knows that a process has campaigned. A failover can
+// forget it, with all that it had won.
+func (s *Store) Registered(id int64) bool { _, ok := s.registered[id]; return ok }
+
+// longest is the longest lease that a candidate of the scope has registered.
+func (s *Store) longest(scope string) (lease time.Duration) {
+	for _, r := range s.registered {
+		if len(r.scopes) == 0 || slices.Contains(r.scopes, scope) {
+			lease = max(lease, r.lease)
+		}
+	}
+	return lease
 }
 
 // End ends a session and frees its locks, as a closed or broken connection does.
@@ -196,12 +237,15 @@ func (s *Store) Expire(now time.Duration) []int64 {
 		s.End(id)
 	}
 	for id, f := range s.fences {
-		if now-f.idleAt > f.lease {
+		if !f.works && now-f.idleAt > f.lease {
 			delete(s.fences, id)
 		}
 	}
 	return ended
 }
+
+// LockRow has somebody who is no candidate lock the row of a scope, or let go of it.
+func (s *Store) LockRow(scope string, locked bool) { s.locked[scope] = locked }
 
 // Alive reports whether a session lives.
 func (s *Store) Alive(id int64) bool { return s.sessions[id] != nil }
@@ -226,6 +270,7 @@ func (s *Store) Promote(lag int) {
 			s.rows[scope] = &r
 		}
 		s.Ledger = s.Ledger[:s.past[at].commits]
+		s.registered = s.past[at].registered
 		s.past = s.past[:at]
 	}
 }
@@ -236,7 +281,7 @@ func (s *Store) remember() {
 	for scope, r := range s.rows {
 		snap[scope] = *r
 	}
-	s.past = append(s.past, snapshot{rows: snap, commits: len(s.Ledger)})
+	s.past = append(s.past, snapshot{rows: snap, commits: len(s.Ledger), registered: maps.Clone(s.registered)})
 	if len(s.past) > 8 {
 		s.past = s.past[1:]
 	}

@@ -29,7 +29,7 @@ func Advance(ctx context.Context, cfg Config, scope string, epoch int64, actor s
 	}
 	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
 	var unconfirmed *pg.UnconfirmedError
-	was, err := ask(ctx, s, pgx.RowTo[int64], `SELECT conch.advance($1, $2, $3)`, scope, epoch, actor)
+	was, err := ask(ctx, s, pgx.RowTo[int64], `SELECT conch.advance($1, $2, $3)`, scope, epoch, storable(s.Conn().PgConn(), actor))
 	switch {
 	case pg.Code(err) == pg.CodeLockTimeout:
 		return blocked(ctx, s.Conn(), fmt.Sprintf("the fence of scope %q", scope), onFence, scope)

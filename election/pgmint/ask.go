@@ -90,7 +90,7 @@ func (a *asking) put(ctx context.Context, cfg Config, r Request) (err error) {
 	}
 	err = a.conn.QueryRow(ctx, `INSERT INTO conch.command (scope, epoch, verb, to_id, actor, timeout_ms)
 		VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
-		r.Scope, a.held.Epoch, verb, r.To, r.Actor, r.Timeout.Milliseconds()).Scan(&a.id)
+		r.Scope, a.held.Epoch, verb, r.To, storable(a.conn.PgConn(), r.Actor), r.Timeout.Milliseconds()).Scan(&a.id)
 	if err == nil {
 		a.state = "asked"
 		a.progress(fmt.Sprintf("asked %s, which leads %q with epoch %d", a.held.Holder, r.Scope, a.held.Epoch))

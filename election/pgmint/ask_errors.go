@@ -48,7 +48,7 @@ func (e *FailedError) Error() string {
 	if e.Result == timedOut {
 		return fmt.Sprintf("%s: %q was %s", e.Holder, e.Scope, e.Result)
 	}
-	return fmt.Sprintf("%s could not give up %q: %s", e.Holder, e.Scope, e.Result)
+	return fmt.Sprintf("%s did not hand %q over: %s", e.Holder, e.Scope, e.Result)
 }
 
 // Unwrap gives election.ErrDrainTimeout where that is what happened.

@@ -16,7 +16,7 @@ import (
 var errBuried = errors.New("this process was declared dead in conch.process: its process key was free for others to lock, or the epoch of one of its scopes was advanced")
 
 // Beat renews all terms in one statement.
-func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, error) {
+func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
 	if len(pulses) > 0 && !s.bySession() {
 		return s.beatProcess(ctx, pulses)
 	}
@@ -36,19 +36,22 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]bool, er
 		return nil, nil
 	}
 	type renewal struct {
-		Place int64
-		Owed  bool
+		Place         int64
+		Renewed, Owed bool
 	}
 	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat($1, $2, $3)`, scopes, terms, settle)
 	if err != nil {
 		return nil, s.failure("heartbeat", err)
 	}
-	alive := make([]bool, len(pulses))
+	answers := slices.Repeat([]election.Outcome{election.Over}, len(pulses))
 	for _, r := range renewed {
-		alive[r.Place-1] = true
+		answers[r.Place-1] = election.Locked
+		if r.Renewed {
+			answers[r.Place-1] = election.Renewed
+		}
 		s.owe(pulses[r.Place-1].Token, r.Owed)
 	}
-	return alive, nil
+	return answers, nil
 }
 
 // settles: the term is to be settled with this heartbeat, or was to be with an earlier one
@@ -69,28 +72,38 @@ func (s *session) owe(t fence.Token, owed bool) {
 // beatProcess renews all terms in one row. It stands for those that this session
 // minted and has neither replaced nor given up, and for no other: whoever else
 // changes one of them tombstones the row.
-func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]bool, error) {
+func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
 	scopes, terms := []string{}, [][16]byte{}
-	known := make([]bool, len(pulses))
-	for i, p := range pulses {
-		known[i] = s.minted[p.Token.Scope] == p.Token.Term
-		if known[i] && s.settles(p) {
+	for _, p := range pulses {
+		if s.knows(p.Token) && s.settles(p) {
 			scopes, terms = append(scopes, p.Token.Scope), append(terms, p.Token.Term)
 		}
 	}
 	type renewal struct {
-		Alive bool
+		Alive *bool // nil: somebody has locked the row
 		Owed  []string
 	}
 	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
 	switch {
 	case err != nil:
 		return nil, s.failure("heartbeat", err)
-	case len(renewed) != 1 || !renewed[0].Alive:
+	case len(renewed) != 1 || renewed[0].Alive != nil && !*renewed[0].Alive:
 		return nil, s.over("heartbeat", errBuried)
 	}
-	for _, p := range pulses {
+	answers := make([]election.Outcome, len(pulses))
+	for i, p := range pulses {
+		switch {
+		case !s.knows(p.Token):
+			answers[i] = election.Over
+		case renewed[0].Alive == nil:
+			answers[i] = election.Locked
+		default:
+			answers[i] = election.Renewed
+		}
 		s.owe(p.Token, slices.Contains(renewed[0].Owed, p.Token.Scope))
 	}
-	return known, nil
+	return answers, nil
 }
+
+// knows: the session has minted that term, and neither replaced it nor given it up.
+func (s *session) knows(t fence.Token) bool { return s.minted[t.Scope] == t.Term }

@@ -64,9 +64,13 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 	keys := make([]int64, len(order))
 	leases := make([]int32, len(order))
 	locked := make([]bool, len(order))
+	explain := []string{}
 	for i, b := range order {
 		scopes[i], keys[i] = b.Scope, s.keys[b.Scope]
 		leases[i], locked[i] = int32(b.Lease.Milliseconds()), s.locked[b.Scope]
+		if b.Explain {
+			explain = append(explain, b.Scope)
+		}
 		// From here on the row may have a term that this session does not know.
 		delete(s.minted, b.Scope)
 	}
@@ -76,7 +80,7 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 		block, evict = bids[0].Block.Milliseconds(), bids[0].Evict
 	}
 	results, err := ask(ctx, s.pg, scanResult, bidSQL,
-		s.who.ID, s.process, string(s.who.Takeover), s.bySession(), scopes, keys, leases, locked, block, evict)
+		s.who.ID, s.process, string(s.who.Takeover), s.bySession(), scopes, keys, leases, locked, block, evict, explain)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +103,11 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 	return out, nil
 }
 
-const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+const bidSQL = `SELECT * FROM conch.bid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 var outcomes = map[string]election.Outcome{
 	"won": election.Won, "held": election.Held, "busy": election.Busy,
-	"yield": election.Yield, "refused": election.Refused,
+	"yield": election.Yield, "refused": election.Refused, "locked": election.Locked,
 }
 
 func scanResult(row pgx.CollectableRow) (election.Result, error) {
@@ -127,6 +131,7 @@ func scanResult(row pgx.CollectableRow) (election.Result, error) {
 	if r.Outcome, known = outcomes[outcome]; !known {
 		return r, fmt.Errorf("conch.bid answered %q: the schema is newer than this program", outcome)
 	}
+	r.Term = term
 	r.Hold, r.Age = time.Duration(hold)*time.Millisecond, time.Duration(age)*time.Millisecond
 	if r.Outcome == election.Won {
 		r.Token = fence.Token{
@@ -137,7 +142,7 @@ func scanResult(row pgx.CollectableRow) (election.Result, error) {
 		r.Why = errors.New(why)
 	}
 	if len(evicted) > 0 {
-		err = json.Unmarshal(evicted, &r.Evicted)
+		err = json.Unmarshal(evicted, &r.Blockers)
 	}
 	return r, err
 }

@@ -224,7 +224,7 @@ func (o *obeyer) answer(ctx context.Context, id int64, state, result string) {
 	write := func(conn *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, commandPoll)
 		defer cancel()
-		_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, id, state, result)
+		_, err := conn.Exec(ctx, `UPDATE conch.command SET state = $2, result = $3, done_at = clock_timestamp() WHERE id = $1`, id, state, storable(conn.PgConn(), result))
 		return err
 	}
 	if o.mu.TryLock() {

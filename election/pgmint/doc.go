@@ -42,8 +42,16 @@
 // # The fence
 //
 // Every fenced transaction shares a lock that the mint takes alone. A mint that
-// finds it busy tries again between heartbeats; new fences queue behind it while it
-// waits; what has blocked it for a lease is terminated and named.
+// finds it busy waits in slices between heartbeats. Nobody else passes meanwhile: a term
+// whose process has ended is given up first. Transactions that have held the lock for
+// longer than a lease are ended; what cannot be ended is named, with what would end it.
+//
+// # Nothing waits for a row
+//
+// On the lock session a wait is a heartbeat that does not come, for all scopes of the
+// process. Bids and farewells pass over rows that somebody has locked, and the fence
+// locks none for longer than an instant. lock_timeout bounds each lock and not a
+// statement, so statement_timeout is set as well, to half a lease.
 //
 // # Waiting
 //
@@ -60,5 +68,5 @@
 // a million times the timeline, a release does not count, and the wait covers the
 // longest lease that any candidate of the scope has registered.
 //
-// Requirements S1, S2, S4–S13, S27–S29; DESIGN §3.
+// Requirements S1, S2, S4–S13, S27–S29.
 package pgmint

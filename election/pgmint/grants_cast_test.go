@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -205,11 +204,42 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	next, err := b.Try(t.Context(), []election.Bid{{Scope: token.Scope, Lease: unhurried, Block: 50 * time.Millisecond, Evict: true}})
-	if err == nil && len(next[0].Evicted) != 1 {
-		err = fmt.Errorf("evicted %v", next[0].Evicted)
-	} else if err == nil && strings.Contains(next[0].Evicted[0].Query, "not ended") {
-		err = errors.New(next[0].Evicted[0].Query)
+	next, err := b.Try(t.Context(), []election.Bid{{Scope: token.Scope, Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true}})
+	if err == nil && len(next[0].Blockers) != 1 {
+		err = fmt.Errorf("evicted %v", next[0].Blockers)
+	} else if err == nil && !next[0].Blockers[0].Ended {
+		err = errors.New(next[0].Blockers[0].What)
 	}
 	try("node: evict", err)
+	c.explain(t, b, token.Scope, try)
+}
+
+// explain locks the row, and asks what stands in the way.
+func (c cast) explain(t *testing.T, s election.Session, scope string, try func(string, error) bool) {
+	t.Helper()
+	run(t, c.db.Connect(t), `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp() WHERE scope OPERATOR(pg_catalog.=) $1`, scope)
+	stranger, err := c.db.Connect(t).Begin(t.Context())
+	if err == nil {
+		_, err = stranger.Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope OPERATOR(pg_catalog.=) $1 FOR UPDATE`, scope)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Rollback(t.Context()) }()
+	r, err := s.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried, Explain: true}})
+	if err == nil && r[0].Outcome != election.Locked {
+		err = fmt.Errorf("a locked row: %+v", r[0])
+	}
+	try("node: explain", err)
+	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: c.as(t, c.observer)})
+	if err != nil {
+		try("observer: explain", err)
+		return
+	}
+	defer o.Close()
+	all, err := o.Leaderships(t.Context(), scope)
+	if err == nil && all[0].Obstacle == "" {
+		err = fmt.Errorf("a locked row: %+v", all[0])
+	}
+	try("observer: explain", err)
 }

@@ -84,11 +84,16 @@ var needs = map[string]string{
 	"node: EXECUTE ON function conch.bid":          "node: bid",
 	"node: EXECUTE ON function conch.refused":      "node: bid",
 	"node: EXECUTE ON function conch.fence_key":    "node: bid",
+	"node: EXECUTE ON function conch.seen":         "node: beat by process",
 	"node: EXECUTE ON function conch.settle":       "node: beat",
 	"node: EXECUTE ON function conch.beat":         "node: beat",
 	"node: EXECUTE ON function conch.part":         "node: part",
 	"node: EXECUTE ON function conch.evict_fences": "node: evict",
 	"node: membership in fence":                    "node: evict",
+	"node: EXECUTE ON function conch.holders":      "node: explain",
+	"node: EXECUTE ON function conch.row_holders":  "node: explain",
+	"node: EXECUTE ON function conch.culprit":      "node: explain",
+	"node: EXECUTE ON function conch.obstacle":     "node: explain",
 	"fence: USAGE ON schema conch":                 "fence: fence",
 	"fence: EXECUTE ON function conch.fence":       "fence: fence",
 	"observer: USAGE ON schema conch":              "observer: check",
@@ -96,7 +101,14 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.leadership":         "observer: status",
 	"observer: SELECT ON conch.process":            "observer: status",
 	"observer: SELECT ON conch.leadership_history": "observer: history",
+	"observer: SELECT ON conch.heartbeat":          "observer: explain",
 	"observer: SELECT ON conch.leader_heartbeat":   "observer: leader_heartbeat",
+
+	"observer: EXECUTE ON function conch.holders":     "observer: explain",
+	"observer: EXECUTE ON function conch.row_holders": "observer: explain",
+	"observer: EXECUTE ON function conch.culprit":     "observer: explain",
+	"observer: EXECUTE ON function conch.obstacle":    "observer: explain",
+	"observer: EXECUTE ON function conch.fence_key":   "observer: explain",
 }
 
 // S29: what deploy/grants.sql grants is enough for everything and none of it is
@@ -169,7 +181,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 			`UPDATE conch.leadership SET released = true`, `DELETE FROM conch.process`, `SELECT FROM conch.command`,
 			`SELECT conch.fence('s', 1)`, `SELECT conch.beat('{}', '{}', '{}')`, `SELECT conch.advance('s', 9, 'me')`,
 		},
-		c.fence: {`SELECT FROM conch.leadership`, `SELECT FROM conch.schema_version`, `SELECT conch.evict_fences('s')`, `SELECT conch.fence_key('s')`},
+		c.fence: {`SELECT FROM conch.leadership`, `SELECT FROM conch.schema_version`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.fence_key('s')`},
 		c.node: {
 			`DELETE FROM conch.leadership`, `TRUNCATE conch.leadership`, `DELETE FROM conch.leadership_history`,
 			`UPDATE conch.leadership_history SET actor = 'x'`, `ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
@@ -189,7 +201,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
 		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
-				"register", "withdraw", "bid", "refused", "bury", "settle", "beat", "beat_process", "part", "evict_fences", "fence_key", "fence", "leadership", "leadership_history",
+				"register", "withdraw", "bid", "refused", "bury", "settle", "seen", "beat", "beat_process", "part", "evict_fences", "obstacle", "holders", "row_holders", "culprit", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",
 			}))
 	if err == nil {

@@ -46,7 +46,7 @@ func unscanned(t *testing.T, c *pgx.Conn, what string, f func()) {
 	}
 }
 
-// DESIGN §3, Scale: a million rows of history slow no takeover down, and no look at it
+// A million rows of history slow no takeover down, and no look at it
 // that has a limit. Counted in pages, since time is a matter of the machine.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestLongHistory(t *testing.T) {
 	own := pgmint.Conn(s)
 	takeover := func() int {
 		run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`) // a dead holder's
-		return touched(t, own, `SELECT * FROM conch.bid('b', $1, 'strict', true, '{s}', ARRAY[conch.lock_key('s')], '{1000}', ARRAY[$2::boolean], 0, false)`, s.Process(), true)
+		return touched(t, own, `SELECT * FROM conch.bid('b', $1, 'strict', true, '{s}', ARRAY[conch.lock_key('s')], '{1000}', ARRAY[$2::boolean], 0, false, '{}')`, s.Process(), true)
 	}
 	if _, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestLongHistory(t *testing.T) {
 		t.Fatalf("%+v", won)
 	}
 	unscanned(t, own, "a heartbeat", func() {
-		if alive, err := s.Beat(t.Context(), []election.Pulse{{Token: won.Token, Settle: true}}); err != nil || !alive[0] {
+		if alive, err := s.Beat(t.Context(), []election.Pulse{{Token: won.Token, Settle: true}}); err != nil || alive[0] != election.Renewed {
 			t.Errorf("%v, %v", alive, err)
 		}
 		run(t, own, `SELECT conch.beat_process($1, '{s}', ARRAY[gen_random_uuid()])`, s.Process())

@@ -18,7 +18,7 @@ func overriding(t *testing.T, db *pgtest.DB, key int64) *pgmint.Mint {
 	return mintWith(t, pgmint.Config{URL: db.URL, LockKeys: map[string]int64{"s": key}})
 }
 
-// S2: the key of INTERFACE.md, the same in Go and in SQL.
+// S2: a scope's key is the same in Go and in SQL, and never another.
 func TestLockKey(t *testing.T) {
 	t.Parallel()
 	const payments = 5637261023012900710 // first 8 bytes, big-endian, of SHA-256("conch:payments")
@@ -136,7 +136,7 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 		if r := bid(t, sessions[1-won], election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Refused || r.Why == nil {
 			t.Fatalf("round %d: the loser's next bid: %+v", round, r)
 		}
-		if gone, err := sessions[won].Release(t.Context(), []election.Farewell{{Token: tokens[won], Released: true}}); err != nil || !gone[0] {
+		if gone, err := sessions[won].Release(t.Context(), []election.Farewell{{Token: tokens[won], Released: true}}); err != nil || gone[0].Outcome != election.Said {
 			t.Fatal(gone, err)
 		}
 	}
@@ -157,5 +157,5 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token}}); err != nil { // without the promise
 		t.Fatal(err)
 	}
-	refused(`given up without a release`)
+	refused(`its last leader did not release it`)
 }

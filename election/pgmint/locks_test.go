@@ -62,7 +62,7 @@ func newcomer(t *testing.T, url string) error {
 	return err
 }
 
-// DESIGN §3, Scale: a candidate with more scopes than the lock budget is refused before
+// A candidate with more scopes than the lock budget is refused before
 // it takes anything, in a sentence that says what to do.
 func TestOverBudgetIsRefused(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestFullLockTable(t *testing.T) {
 	}
 	run(t, other, `SELECT pg_advisory_unlock_all()`)
 	alive, err := s.Beat(t.Context(), pulses)
-	if err != nil || len(alive) != len(pulses) || !alive[0] || !alive[len(alive)-1] {
+	if err != nil || len(alive) != len(pulses) || alive[0] != election.Renewed || alive[len(alive)-1] != election.Renewed {
 		t.Errorf("heartbeats where there is room for them: %v", err)
 	}
 	// Nothing is held that was not won: where there is room again bids are won again.

@@ -63,7 +63,7 @@ func (m *Mint) Close() {
 
 // Open opens the lock session, takes its process key and registers the candidate.
 func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
-	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout}
+	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout, StatementTimeout: c.Lease / 2}
 	if settings.LockTimeout == 0 {
 		settings.LockTimeout = election.DefaultLockTimeout(c.Lease)
 	}
@@ -93,7 +93,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	return s, nil
 }
 
-// admit refuses what can not go well, before anything is taken.
+// admit refuses what cannot go well, before anything is taken.
 func (s *session) admit(ctx context.Context) error {
 	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
 	if err != nil {
@@ -106,7 +106,41 @@ func (s *session) admit(ctx context.Context) error {
 	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.channel()).Scan(&table); err != nil {
 		return err
 	}
+	if err := s.spell(ctx); err != nil {
+		return err
+	}
 	s.booked, err = s.mint.reserve(len(s.who.Scopes), table)
+	return err
+}
+
+// spell sees to names that a database of another encoding than UTF8 has no letters for. A
+// scope of that kind is not registered, since that would fail for all: its own bid says why.
+func (s *session) spell(ctx context.Context) error {
+	encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
+	fits := func(name string) (bool, error) {
+		if inEncoding(encoding, name) == name {
+			return true, nil
+		}
+		_, err := s.pg.Conn().Exec(ctx, `SELECT $1::text`, name)
+		if isText(pg.Code(err)) {
+			return false, nil
+		}
+		return true, err
+	}
+	ok, err := fits(s.who.ID)
+	if err == nil && !ok {
+		return fmt.Errorf("%w: the database's encoding %s has no letters for the instance id %q: choose another one", election.ErrBarred, encoding, s.who.ID)
+	}
+	scopes := []string{}
+	for _, scope := range s.who.Scopes {
+		if err != nil {
+			return err
+		}
+		if ok, err = fits(scope); ok {
+			scopes = append(scopes, scope)
+		}
+	}
+	s.who.Scopes = scopes
 	return err
 }
 
@@ -167,7 +201,7 @@ func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, waitSlice)
 	defer cancel()
-	return pg.Open(ctx, m.cfg.pg(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice})
+	return pg.Open(ctx, m.cfg.pg(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice, StatementTimeout: 2 * waitSlice})
 }
 
 func (m *Mint) spared(s *pg.Session, err error) {

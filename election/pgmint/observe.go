@@ -55,6 +55,15 @@ type Leadership struct {
 	LeaseMS        int64      `json:"lease_ms"`
 	Term           string     `json:"term"`
 	Takeover       string     `json:"takeover"`
+	// Obstacle says what keeps candidates from a scope that nobody leads, and what would end
+	// it; empty if nothing is seen to.
+	Obstacle string `json:"obstacle,omitempty"`
+	// Failures are those of its role within the last ten minutes, on any process.
+	Failures      int64      `json:"failures"`
+	LastFailure   string     `json:"last_failure,omitempty"`
+	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
+
+	lockKey int64
 }
 
 // A process is alive as long as its session holds its process key. Each list of scopes is
@@ -78,8 +87,11 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        l.released,
        coalesce(c.ids, '{}'),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
-       l.lease_ms, l.term::text, l.takeover
+       l.lease_ms, l.term::text, l.takeover, l.lock_key, coalesce(f.failures, 0), coalesce(f.reason, ''), f.at
   FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope LEFT JOIN campaign c ON c.scope = l.scope
+       LEFT JOIN (SELECT h.scope, count(*) AS failures, max(h.at) AS at, (pg_catalog.array_agg(h.reason ORDER BY h.id DESC))[1] AS reason
+                    FROM conch.leadership_history h
+                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope
  WHERE $1 = '' OR l.scope = $1
  ORDER BY l.scope`
 
@@ -89,11 +101,34 @@ func (o *Observer) Leaderships(ctx context.Context, scope string) ([]Leadership,
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Leadership, err error) {
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Leadership, err error) {
 		err = row.Scan(&l.Scope, &l.Epoch, &l.Holder, &l.AcquiredAt, &l.HeartbeatAt, &l.HeartbeatAgeMS,
-			&l.Released, &l.Candidates, &l.Held, &l.LeaseMS, &l.Term, &l.Takeover)
+			&l.Released, &l.Candidates, &l.Held, &l.LeaseMS, &l.Term, &l.Takeover, &l.lockKey, &l.Failures, &l.LastFailure, &l.LastFailureAt)
 		return l, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return all, o.explain(ctx, all)
+}
+
+// mostExplained bounds for how many scopes an observer looks into pg_locks.
+const mostExplained = 50
+
+// explain says what stands in the way where nobody leads, or leads without heartbeats.
+func (o *Observer) explain(ctx context.Context, all []Leadership) error {
+	left := mostExplained
+	for i := range all {
+		l := &all[i]
+		if len(l.Candidates) == 0 || l.Held && l.HeartbeatAgeMS <= l.LeaseMS || left == 0 { // nobody wants it, or it is led
+			continue
+		}
+		left--
+		if err := o.conn.QueryRow(ctx, `SELECT coalesce(conch.obstacle($1, $2), '')`, l.Scope, l.lockKey).Scan(&l.Obstacle); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Event is one line of the history.
@@ -103,10 +138,24 @@ type Event struct {
 	Scope  string    `json:"scope"`
 	Epoch  int64     `json:"epoch"`
 	Holder string    `json:"holder"`
-	Event  string    `json:"event"` // acquired, lost, released, drained, transferred, evicted
+	Event  string    `json:"event"` // acquired, lost, failed, released, drained, transferred, evicted, blocked
 	Reason string    `json:"reason"`
 	Actor  string    `json:"actor"`
+	// GapMS is, of a term that begins, for how long nobody led before: since the last one was
+	// given up or, if it was lost, since its last heartbeat. It is missing of the first.
+	GapMS *int64 `json:"gap_ms,omitempty"`
 }
+
+// Of a term that begins the gap is counted from the first end since the one that began
+// before it: an end may be told twice, as when its acts ended after the time to drain.
+const eventsSQL = `
+SELECT h.id, h.at, h.scope, h.epoch, h.holder, h.event, h.reason, h.actor,
+       CASE WHEN h.event = 'acquired' THEN
+           (SELECT (extract(epoch FROM h.at - min(coalesce(e.beat_at, e.at))) OPERATOR(pg_catalog.*) 1000)::bigint FROM conch.leadership_history e
+             WHERE e.scope = h.scope AND e.id < h.id AND e.event IN ('lost', 'failed', 'released', 'drained', 'transferred')
+               AND e.id > coalesce((SELECT max(a.id) FROM conch.leadership_history a
+                                     WHERE a.scope = h.scope AND a.id < h.id AND a.event = 'acquired'), 0)) END
+  FROM conch.leadership_history h `
 
 // History reads the newest events of a scope, or of all, oldest first.
 func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Event, error) {
@@ -122,7 +171,7 @@ func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Even
 }
 
 func (o *Observer) events(ctx context.Context, where string, args ...any) ([]Event, error) {
-	rows, err := o.conn.Query(ctx, `SELECT id, at, scope, epoch, holder, event, reason, actor FROM conch.leadership_history `+where, args...)
+	rows, err := o.conn.Query(ctx, eventsSQL+where, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,46 +20,60 @@ func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, election.Session) {
 	return db, m, a
 }
 
-// DESIGN §3: between the look at a dead holder and the row's lock somebody else may
+// Between the look at a dead holder and the row's lock somebody else may
 // have been minted. The key that is held is not that one's.
 func TestHolderIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	for _, locks := range []pgmint.Locks{pgmint.ProcessLocks, pgmint.SessionLocks} {
-		t.Run(string(locks), func(t *testing.T) {
-			t.Parallel()
-			db, m, a := byProcess(t)
-			b := candidate(t, mintWith(t, pgmint.Config{URL: db.URL, Locks: locks}), "b", 20*time.Second, election.Strict)
-			c := candidate(t, m, "c", 20*time.Second, election.Strict)
-			unlockAll(t, db, a)
-			blocker, watching := db.Connect(t), db.Connect(t)
-			run(t, blocker, `BEGIN`)
-			run(t, blocker, `SELECT FROM conch.leadership FOR UPDATE`)
-			answer := make(chan election.Result, 1)
-			go func() {
-				r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second}})
-				if err != nil {
-					t.Error(err)
-					r = make([]election.Result, 1)
-				}
-				answer <- r[0]
-			}()
-			pgtest.Eventually(t, 10*time.Second, "the bid to wait for the row", func() bool {
-				var n int
-				return watching.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
-					WHERE datname = current_database() AND application_name = 'conch b' AND wait_event_type = 'Lock'`).Scan(&n) == nil && n == 1
-			})
-			if _, err := blocker.Exec(t.Context(), `UPDATE conch.leadership SET epoch = epoch + 1, term = gen_random_uuid(), holder = 'c', process_key = $1`, c.Process()); err != nil {
-				t.Fatal(err)
-			}
-			run(t, blocker, `COMMIT`)
-			if r := <-answer; r.Outcome != election.Held || r.Holder != "c" || r.Process != c.Process() {
-				t.Errorf("%+v", r)
-			}
-			var stones int
-			if err := watching.QueryRow(t.Context(), `SELECT count(*) FROM conch.process WHERE tombstoned`).Scan(&stones); err != nil || stones != 0 {
-				t.Errorf("%d tombstones, though nobody was deposed; %v", stones, err)
-			}
-		})
+		t.Run(string(locks), func(t *testing.T) { t.Parallel(); looksAgain(t, locks, true) })
+		t.Run(string(locks)+", fence held on", func(t *testing.T) { t.Parallel(); looksAgain(t, locks, false) })
+	}
+}
+
+// looksAgain replaces the holder while a bid waits for the fence, which comes free or does not.
+func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
+	t.Helper()
+	db, m, a := byProcess(t)
+	b := candidate(t, mintWith(t, pgmint.Config{URL: db.URL, Locks: locks}), "b", 20*time.Second, election.Strict)
+	c := candidate(t, m, "c", 20*time.Second, election.Strict)
+	unlockAll(t, db, a)
+	blocker, watching := db.Connect(t), db.Connect(t)
+	run(t, blocker, `SELECT pg_advisory_lock_shared(conch.fence_key('s'))`)
+	block := 9 * time.Second
+	if !free {
+		block = 2 * time.Second
+	}
+	answer := make(chan election.Result, 1)
+	go func() {
+		r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second, Block: block}})
+		if err != nil {
+			t.Error(err)
+			r = make([]election.Result, 1)
+		}
+		answer <- r[0]
+	}()
+	pgtest.Eventually(t, 10*time.Second, "the bid to wait for the fence", func() bool {
+		var n int
+		return watching.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'conch b' AND wait_event_type = 'Lock'`).Scan(&n) == nil && n == 1
+	})
+	if _, err := blocker.Exec(t.Context(), `UPDATE conch.leadership SET epoch = epoch + 1, term = gen_random_uuid(), holder = 'c', process_key = $1`, c.Process()); err != nil {
+		t.Fatal(err)
+	}
+	want := election.Busy
+	if free {
+		run(t, blocker, `SELECT pg_advisory_unlock_shared(conch.fence_key('s'))`)
+		want = election.Held
+	}
+	if r := <-answer; r.Outcome != want || r.Holder != "c" || r.Process != c.Process() {
+		t.Errorf("%+v", r)
+	}
+	if parted := text(t, watching, `SELECT count(*)::text FROM conch.leadership WHERE parted_at IS NOT NULL`); parted != "0" {
+		t.Error("the term of a process that lives was given up")
+	}
+	var stones int
+	if err := watching.QueryRow(t.Context(), `SELECT count(*) FROM conch.process WHERE tombstoned`).Scan(&stones); err != nil || stones != 0 {
+		t.Errorf("%d tombstones, though nobody was deposed; %v", stones, err)
 	}
 }
 
@@ -86,9 +100,9 @@ func TestRivalIsNoAct(t *testing.T) {
 	c := candidate(t, m, "c", 20*time.Second, election.Strict)
 	run(t, pgmint.Conn(c), `BEGIN`)
 	run(t, pgmint.Conn(c), `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second, Block: 50 * time.Millisecond, Evict: true})
-	if len(r.Evicted) != 1 {
-		t.Errorf("ended: %+v", r.Evicted)
+	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true})
+	if len(r.Blockers) != 1 {
+		t.Errorf("ended: %+v", r.Blockers)
 	}
 	run(t, pgmint.Conn(c), `COMMIT`)
 	pgtest.Eventually(t, 10*time.Second, "the fence to be free", func() bool {
@@ -126,7 +140,7 @@ func TestHeartbeatAgesByProcess(t *testing.T) {
 	if view, status, result := ages(); view < hour || status < hour || result < hour {
 		t.Errorf("ages of a silent hour: %d, %d, %d ms", view, status, result)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
 		t.Fatal(alive, err)
 	}
 	if view, status, result := ages(); view > hour/2 || status > hour/2 || result > hour/2 {
@@ -157,7 +171,7 @@ func TestBeatByProcessSettles(t *testing.T) {
 		return ms
 	}
 	for _, settle := range []bool{false, true} {
-		if alive, err := b.Beat(t.Context(), []election.Pulse{{Token: token, Settle: settle}}); err != nil || !alive[0] {
+		if alive, err := b.Beat(t.Context(), []election.Pulse{{Token: token, Settle: settle}}); err != nil || alive[0] != election.Renewed {
 			t.Fatal(alive, err)
 		}
 		if want := map[bool]int{false: 20_000, true: 1000}[settle]; hold() != want {
@@ -191,7 +205,7 @@ func TestALiveProcessIsNotForgotten(t *testing.T) {
 		}
 		return ended == 0
 	})
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
 		t.Errorf("the heartbeat of the live one: %v, %v", alive, err)
 	}
 }

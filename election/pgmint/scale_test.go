@@ -173,7 +173,7 @@ func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 // crowded is how many scopes the tests of scale are about.
 const crowded = 10_000
 
-// S5, DESIGN §3: ten thousand scopes in two processes. At rest each sends a handful of
+// S5: ten thousand scopes in two processes. At rest each sends a handful of
 // statements a second, and when one is killed with -9 all that it led is led by the
 // other, with open act doors, within a lease and two seconds.
 func TestTenThousandScopes(t *testing.T) {

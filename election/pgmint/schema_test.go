@@ -22,7 +22,7 @@ func TestDownKeepsEpochs(t *testing.T) {
 	if err := pgmint.Down(t.Context(), cfg, nil); !errors.As(err, &held) || held.Holder != "a" || held.Scope != "s" {
 		t.Fatalf("down under a holder: %v", err)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
 		t.Fatalf("the holder after the refusal: %v, %v", alive, err)
 	}
 	_ = a.Close()
@@ -61,7 +61,7 @@ func TestAdvance(t *testing.T) {
 	if err := pgmint.Advance(t.Context(), cfg, "s", 500, "ops"); err != nil {
 		t.Fatal(err)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] {
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
 		t.Errorf("the deposed holder's heartbeat: %v, %v", alive, err)
 	}
 	_ = a.Close()

@@ -3,7 +3,6 @@ package pgmint
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ func (s *session) touch(ctx context.Context) error {
 		return nil
 	}
 	s.seen = time.Now()
-	_, err := s.pg.Conn().Exec(ctx, `UPDATE conch.process SET last_seen = clock_timestamp() WHERE process_key = $1`, s.process)
+	_, err := s.pg.Conn().Exec(ctx, `SELECT conch.seen($1)`, s.process)
 	return err
 }
 
@@ -54,7 +53,7 @@ func (s *session) Caution() error { return s.pg.Caution() }
 // failure sorts an error: the connection is gone, or the session lives on.
 func (s *session) failure(what string, err error) error {
 	if s.pg.Lost() || pg.Code(err) == codeBuried {
-		return s.over(what, err)
+		return s.over(what, pg.Silenced(err))
 	}
 	s.unsure = true
 	return fmt.Errorf("%s: %w", what, err)
@@ -85,37 +84,69 @@ func ask[T any](ctx context.Context, conn *pg.Session, scan pgx.RowToFunc[T], sq
 }
 
 // Release marks, unlocks and notifies in one transaction: a successor that is woken by
-// the notification finds the lock free, and whoever finds it free before the commit
-// finds a row that says held.
-func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]bool, error) {
-	n := len(farewells)
-	scopes, terms, released := make([]string, n), make([][16]byte, n), make([]bool, n)
-	reasons, actors, tos := make([]string, n), make([]string, n), make([]string, n)
-	for i, f := range farewells {
-		scopes[i], terms[i], released[i] = f.Token.Scope, f.Token.Term, f.Released
-		reasons[i], actors[i], tos[i] = f.Reason, f.Actor, f.To
-		if s.minted[f.Token.Scope] == f.Token.Term {
-			delete(s.minted, f.Token.Scope) // also if it is unknown whether this was heard
-		}
+// the notification finds the lock free, and one that finds it free before the commit
+// finds a row that says held. The commit's warning, that no standby has confirmed it, is not
+// looked at: after a failover that forgets a farewell nobody believes it.
+func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
+	rows, err := s.pg.Conn().Query(ctx, `SELECT * FROM conch.part($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, s.part(farewells)...)
+	type answer struct {
+		Place int64
+		What  string
+		By    string
 	}
-	rows, err := s.pg.Conn().Query(ctx, `SELECT conch.part($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.process, scopes, terms, released, reasons, actors, tos, s.lockedKeys(scopes))
-	var gone []string
+	var answers []answer
 	if err == nil {
-		gone, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		answers, err = pgx.CollectRows(rows, pgx.RowToStructByPos[answer])
 	}
 	if err != nil {
-		return nil, s.failure("release", err)
+		return nil, s.failure("farewell", err)
 	}
-	current := make([]bool, n)
-	for i, scope := range scopes {
-		current[i] = slices.Contains(gone, scope)
+	if len(answers) != len(farewells) {
+		return nil, s.failure("farewell", fmt.Errorf("conch.part answered %d of %d", len(answers), len(farewells)))
 	}
-	for _, scope := range scopes {
-		delete(s.locked, scope)
+	out := make([]election.Parting, len(farewells))
+	for _, a := range answers {
+		f := farewells[a.Place-1]
+		out[a.Place-1] = election.Parting{Outcome: partings[a.What], By: a.By}
+		if a.What != "locked" && !s.anew(f.Token) {
+			delete(s.locked, f.Token.Scope)
+		}
 	}
-	return current, nil
+	return out, nil
 }
+
+var partings = map[string]election.Outcome{"said": election.Said, "over": election.Over, "locked": election.Locked}
+
+// part lists the arguments of conch.part.
+func (s *session) part(farewells []election.Farewell) []any {
+	n := len(farewells)
+	scopes, terms, released, bare := make([]string, n), make([][16]byte, n), make([]bool, n), make([]bool, n)
+	hows, reasons, actors, tos := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	keys := make([]*int64, n)
+	for i, f := range farewells {
+		scope := f.Token.Scope
+		scopes[i], terms[i], released[i], bare[i], hows[i] = scope, f.Token.Term, f.Released, f.Bare, string(f.How)
+		if !f.Bare {
+			reasons[i], actors[i], tos[i] = s.text(f.Reason), s.text(f.Actor), s.text(f.To)
+		}
+		if s.locked[scope] && !s.anew(f.Token) {
+			key := s.keys[scope]
+			keys[i] = &key
+		}
+		if s.minted[scope] == f.Token.Term {
+			delete(s.minted, scope) // also if it is unknown whether this was heard
+		}
+	}
+	return []any{s.process, scopes, terms, released, bare, hows, reasons, actors, tos, keys}
+}
+
+// anew: the session has won the scope of that term again since, and its lock stays.
+func (s *session) anew(t fence.Token) bool {
+	term, led := s.minted[t.Scope]
+	return led && term != t.Term
+}
+
+func (s *session) text(text string) string { return storable(s.pg.Conn().PgConn(), text) }
 
 // resync asks the server which locks this session holds, after an error that
 // left it unknown: a lock taken twice would stay held after one unlock.

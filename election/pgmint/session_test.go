@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// DESIGN §3: every setting that makes the session a lease is in force on it.
+// Every setting that makes the session a lease is in force on it.
 func TestLockSessionIsALease(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
@@ -51,12 +51,12 @@ func TestKeepHasNoLease(t *testing.T) {
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held || r.Holder != "a" {
 		t.Errorf("%+v", r)
 	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || !alive[0] {
+	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
 		t.Errorf("the holder's term after the silence: %v, %v", alive, err)
 	}
 }
 
-// DESIGN §3, Waiting: waiters hold nothing afterwards, wake together, and do not
+// Waiters hold nothing afterwards, wake together, and do not
 // stall CREATE INDEX CONCURRENTLY for longer than a slice.
 func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	t.Parallel()
@@ -217,8 +217,8 @@ func TestBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, ok := range alive {
-		if !ok {
+	for i, answer := range alive {
+		if answer != election.Renewed {
 			t.Fatalf("pulse %d", i)
 		}
 	}

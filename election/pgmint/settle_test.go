@@ -1,22 +1,22 @@
 package pgmint_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A fenced transaction with an old snapshot shares the row of its leadership until it ends.
-// A heartbeat that is to settle this term waits for nobody: it renews all, that one too, and
-// a later one settles it, without being told to once more.
-func TestSettlingWaitsForNoFence(t *testing.T) { t.Parallel(); bothWays(t, settlingWaitsForNoFence) }
+// Somebody has locked the row of a leadership. A heartbeat that is to settle this term waits
+// for nobody: it renews all, that one too, and a later one settles it, without being told to
+// once more.
+func TestSettlingWaitsForNobody(t *testing.T) { t.Parallel(); bothWays(t, settlingWaitsForNobody) }
 
-func settlingWaitsForNoFence(t *testing.T) {
+func settlingWaitsForNobody(t *testing.T) {
 	t.Helper()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
@@ -43,18 +43,18 @@ func settlingWaitsForNoFence(t *testing.T) {
 	beat := func(settle bool, want time.Duration) {
 		t.Helper()
 		alive, err := a.Beat(t.Context(), []election.Pulse{{Token: x, Settle: settle}, {Token: y}})
-		if err != nil || !alive[0] || !alive[1] {
+		if err != nil || alive[0] != election.Renewed || alive[1] != election.Renewed {
 			t.Fatalf("the heartbeat: %v, %v", alive, err)
 		}
 		if got := hold(); got != want {
 			t.Fatalf("a successor would wait for %s, want %s", got, want)
 		}
 	}
-	tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	tx, err := db.Connect(t).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, x); err != nil {
+	if _, err := tx.Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope = 'x' FOR SHARE`); err != nil {
 		t.Fatal(err)
 	}
 	beat(true, 2*unhurried)
@@ -64,4 +64,60 @@ func settlingWaitsForNoFence(t *testing.T) {
 	}
 	beat(false, unhurried)
 	beat(false, unhurried)
+}
+
+// A stranger has locked rows that conch alone writes. No call of a lock session waits for
+// that, and it costs what the row stands for: a heartbeat's one scope, or all of a process
+// whose one heartbeat it is (L6).
+func TestAHeartbeatWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T) {
+		t.Helper()
+		db := pgtest.New(t)
+		m := newMint(t, db.URL)
+		a := candidate(t, m, "a", unhurried, election.Strict)
+		s, quiet := lead(t, a, "s", unhurried), lead(t, a, "quiet", unhurried)
+		run(t, db.Connect(t), `INSERT INTO conch.process (process_key, id, scopes, lease_ms, takeover, locks, last_seen)
+			VALUES (7, 'gone', '{}', 1000, 'strict', 'session', now() - interval '2 days')`)
+		beats := func(what string, want ...election.Outcome) {
+			t.Helper()
+			if got, err := a.Beat(t.Context(), []election.Pulse{{Token: s}, {Token: quiet}}); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %v, %v; want %v", what, got, err, want)
+			}
+		}
+		byProcess := strings.HasSuffix(t.Name(), "/"+byProcessName)
+		stranger, err := db.Connect(t).Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock := func(sql string, args ...any) {
+			t.Helper()
+			if _, err := stranger.Exec(t.Context(), sql, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one, all := election.Locked, election.Renewed
+		if byProcess {
+			one = election.Renewed
+		}
+		lock(`SELECT FROM conch.heartbeat WHERE scope = 's' FOR UPDATE`)
+		beats("one heartbeat is locked", one, election.Renewed)
+		lock(`SELECT FROM conch.process WHERE process_key IN (7, $1) FOR UPDATE`, a.Process())
+		if byProcess {
+			one, all = election.Locked, election.Locked
+		}
+		beats("and the process", one, all)
+		run(t, pgmint.Conn(a), `SELECT conch.seen($1)`, a.Process())
+		b := candidate(t, m, "b", unhurried, election.Strict) // forgets whom nobody has seen for a day, if it may
+		parts(t, a, election.Farewell{Token: s, Released: true})
+		r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Explain: true}, {Scope: "new", Lease: unhurried}})
+		if err != nil || r[0].Outcome != election.Locked || !strings.Contains(r[0].Why.Error(), "its row is locked by pid ") || r[1].Outcome != election.Won {
+			t.Errorf("bids: %+v, %v", r, err)
+		}
+		if err := stranger.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lead(t, b, "s", unhurried)
+		beats("none is locked", election.Over, election.Renewed)
+	})
 }

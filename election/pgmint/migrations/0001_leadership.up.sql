@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS conch.leadership (
     timeline    bigint NOT NULL,
     transfer_to text NOT NULL DEFAULT '',     -- a hint: others hold back for a moment
     acquired_at timestamptz NOT NULL,         -- times are for people; no decision reads them (S12)
-    parted_at   timestamptz                   -- given up, with or without the promise `released`
+    parted_at   timestamptz,                  -- given up, with or without the promise `released`
+    lost        boolean NOT NULL DEFAULT false -- the term had ended before it was given up; for people
 );
 
 CREATE TABLE IF NOT EXISTS conch.leadership_history (
@@ -39,11 +40,13 @@ CREATE TABLE IF NOT EXISTS conch.leadership_history (
     scope  text COLLATE "C" NOT NULL,
     epoch  bigint NOT NULL,
     holder text NOT NULL,
-    event  text NOT NULL CHECK (event IN ('acquired', 'lost', 'released', 'drained', 'transferred', 'evicted')),
+    event  text NOT NULL CHECK (event IN ('acquired', 'lost', 'failed', 'released', 'drained', 'transferred', 'evicted', 'blocked')),
     reason text NOT NULL DEFAULT '',
-    actor  text NOT NULL DEFAULT ''
+    actor  text NOT NULL DEFAULT '',
+    beat_at timestamptz                       -- of a term that was lost: its last heartbeat, after which nobody led for certain
 );
 CREATE INDEX IF NOT EXISTS leadership_history_scope ON conch.leadership_history (scope, id);
+CREATE INDEX IF NOT EXISTS leadership_history_failed ON conch.leadership_history (at) WHERE event = 'failed';
 
 CREATE TABLE conch.heartbeat (
     scope   text COLLATE "C" PRIMARY KEY,

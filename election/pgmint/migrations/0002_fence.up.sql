@@ -14,8 +14,8 @@ RETURN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bi
 -- as the last statement before COMMIT:
 --
 --     BEGIN;
---     INSERT INTO payments …;
---     SELECT conch.fence('payments', 7, '…term…');
+--     INSERT INTO payments ...;
+--     SELECT conch.fence('payments', 7, '...term...');
 --     COMMIT;
 --
 -- It raises CN001 if that leadership is not the current one. Once it has
@@ -64,19 +64,39 @@ REVOKE ALL ON FUNCTION conch.fence(text, bigint, uuid) FROM PUBLIC;
 -- fence_closely is what a fence does with a token that did not pass at once, and in a
 -- transaction whose snapshot may be older than the lock. It answers how long the
 -- transaction may idle, or says what is wrong. The caller holds the lock.
+--
+-- Epochs only grow, so an old snapshot is enough to tell that a token is over. Whether one
+-- is current is settled by sharing the row for an instant, in a subtransaction that is
+-- undone: Postgres answers 40001 if the row was replaced since the snapshot was taken. If
+-- not, the snapshot shows the newest row, and it stays the newest while the lock is held.
+-- A row shared until the commit would say the same, and would keep a farewell waiting for
+-- as long as the transaction works: with a stream of them, for ever.
 CREATE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l         conch.leadership;
+    over      boolean;
     elsewhere boolean;
     idle      text := current_setting('idle_in_transaction_session_timeout');
 BEGIN
-    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
-        SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope;
-    ELSE
-        -- The snapshot is as old as the transaction. Locking the row fails with
-        -- 40001 if it was replaced since.
-        SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope FOR SHARE;
+    SELECT * INTO l FROM conch.leadership r WHERE r.scope = fence_closely.scope;
+    over := fence_closely.epoch IS NULL OR l.epoch > fence_closely.epoch
+            OR l.epoch = fence_closely.epoch AND (l.term <> fence_closely.term OR l.parted_at IS NOT NULL);
+    IF over IS NOT TRUE AND current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        BEGIN
+            PERFORM FROM conch.leadership r WHERE r.scope = fence_closely.scope FOR SHARE;
+            IF NOT FOUND THEN
+                -- A row that was inserted after the snapshot cannot be seen. It can be run into.
+                INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
+                                              process_key, takeover, system_id, timeline, acquired_at)
+                SELECT fence_closely.scope, 0, 0, gen_random_uuid(), '', 0, 0, true, 0, 'strict', 0, 0, now()
+                 WHERE octet_length(fence_closely.scope) BETWEEN 1 AND 200
+                    ON CONFLICT DO NOTHING;
+            END IF;
+            RAISE EXCEPTION USING ERRCODE = 'CN0OK';
+        EXCEPTION WHEN SQLSTATE 'CN0OK' THEN
+            NULL; -- only this is undone; 40001 passes through
+        END;
     END IF;
 
     -- A failover to a standby that lagged can bring a term back that had a successor.

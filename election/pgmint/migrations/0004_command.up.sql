@@ -1,8 +1,8 @@
 -- What operators ask of a leader: a row and a notification, so that it works with
 -- access to the database alone.
 --
---     asked → warm (the successor of a transfer is ready) → taken (the leader has it) → done | failed
---     asked or warm → expired (nobody took it in time, or the leadership it was meant for is over)
+--     asked -> warm (the successor of a transfer is ready) -> taken (the leader has it) -> done | failed
+--     asked or warm -> expired (nobody took it in time, or the leadership it was meant for is over)
 CREATE TABLE conch.command (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),

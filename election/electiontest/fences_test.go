@@ -1,0 +1,177 @@
+package electiontest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// led is a store in which a process leads scope s under session locks.
+func led(t *testing.T, lease time.Duration) (s *Store, id int64, token fence.Token) {
+	t.Helper()
+	s = NewStore()
+	id = candidate(s, "a", lease)
+	return s, id, wins(t, s, 0, id, lease).Token
+}
+
+func candidate(s *Store, id string, lease time.Duration) int64 {
+	return s.Open(0, election.Candidate{ID: id, Lease: lease, Takeover: election.Strict, Scopes: []string{"s"}}, SessionLocks)
+}
+
+func wins(t *testing.T, s *Store, now time.Duration, id int64, lease time.Duration) election.Result {
+	t.Helper()
+	r, err := s.Try(now, id, []election.Bid{{Scope: "s", Lease: lease}})
+	if err != nil || r[0].Outcome != election.Won {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return r[0]
+}
+
+func says(t *testing.T, s *Store, id int64, f election.Farewell, want election.Outcome) {
+	t.Helper()
+	got, err := s.Release(0, id, []election.Farewell{f})
+	if err != nil || got[0].Outcome != want {
+		t.Errorf("%+v, %v, want outcome %d", got, err, want)
+	}
+}
+
+// Of a token an old snapshot tells only what is certain. A valid one is never told that it
+// is over, whatever the snapshot shows, and a stale one never passes.
+func TestAnOldSnapshotTellsWhatIsCertain(t *testing.T) {
+	t.Parallel()
+	s, id, first := led(t, time.Second)
+	before := s.See("s")
+	says(t, s, id, election.Farewell{Token: first, Released: true}, election.Said)
+	parted := s.See("s")
+	second := wins(t, s, 0, id, time.Second).Token
+	now := s.See("s")
+	for _, c := range []struct {
+		what  string
+		token fence.Token
+		seen  Seen
+		want  error
+	}{
+		{"valid, as it is", second, now, nil},
+		{"valid, seen before it was minted", second, before, ErrAgain},
+		{"valid, seen while nobody led", second, parted, ErrAgain},
+		{"stale, seen while it led", first, before, ErrAgain},
+		{"stale, as it is", first, now, fence.ErrStale},
+		{"stale, seen while nobody led", first, parted, fence.ErrStale},
+		{"valid, seen before there was a row", second, Seen{}, ErrAgain},
+	} {
+		if _, err := s.FenceClosely(0, c.token, c.seen); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, err, c.want)
+		}
+	}
+	s.Break(StaleForCertain)
+	if _, err := s.FenceClosely(0, second, before); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("without the rule a valid token is told %v", err)
+	}
+	if _, err := s.FenceClosely(0, first, before); err != nil {
+		t.Errorf("without the rule a stale one is told %v", err)
+	}
+}
+
+// A row that fences share, or a stranger has locked, is passed over, and what was to be
+// settled there is settled with a later heartbeat.
+func TestATakenRow(t *testing.T) {
+	t.Parallel()
+	s, id, token := led(t, time.Second)
+	s.rows["s"].hold = time.Minute
+	fenced, err := s.FenceClosely(0, token, s.See("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, s, id, election.Farewell{Token: token}, election.Locked)
+	if alive, err := s.Beat(0, id, []election.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != election.Renewed || s.rows["s"].hold != time.Minute {
+		t.Errorf("settled under a lock: %v, %v, hold %s", alive, err, s.rows["s"].hold)
+	}
+	s.Unshare(fenced)
+	if _, err := s.Beat(0, id, []election.Pulse{{Token: token}}); err != nil || s.rows["s"].hold != time.Second {
+		t.Errorf("what was owed was not settled: %v, hold %s", err, s.rows["s"].hold)
+	}
+	says(t, s, id, election.Farewell{Token: token}, election.Said)
+	if !s.Fenced("s") {
+		t.Error("the fence went with the share of the row")
+	}
+}
+
+// One text that cannot be written fails the whole statement, and nothing of it took.
+func TestPoison(t *testing.T) {
+	t.Parallel()
+	s, id, token := led(t, time.Second)
+	poisoned := election.Farewell{Token: token, Reason: "bad " + Poison}
+	other := election.Farewell{Token: fence.Token{Scope: "other"}}
+	if got, err := s.Release(0, id, []election.Farewell{other, poisoned}); !errors.Is(err, ErrPoisoned) || got != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if !s.Current(token) {
+		t.Error("it took")
+	}
+	poisoned.Bare = true
+	says(t, s, id, poisoned, election.Said)
+}
+
+// A transaction at work is ended by an eviction only, and only once it is old.
+func TestWhatWorksDoesNotIdle(t *testing.T) {
+	t.Parallel()
+	s, id, token := led(t, time.Second)
+	for _, works := range []bool{true, false} {
+		fenced, err := s.Fence(0, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Works(fenced, works, 0)
+	}
+	if s.sessions[id].usedAt = time.Minute; len(s.Expire(time.Minute)) > 0 || len(s.fences) != 1 {
+		t.Errorf("%d of two transactions are left, want the one at work", len(s.fences))
+	}
+	young, err := s.Fence(time.Minute, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended := s.evict(time.Minute, election.Bid{Scope: "s", Lease: time.Second}); len(ended) != 1 || s.fences[young] == nil || len(s.Evicted) != 1 {
+		t.Errorf("ended: %+v", ended)
+	}
+}
+
+// A failover that lags forgets who registered since, and what their leases were.
+func TestAFailoverForgetsRegistrations(t *testing.T) {
+	t.Parallel()
+	for lag, want := range []struct {
+		known bool
+		hold  time.Duration
+	}{{true, time.Minute}, {true, time.Minute}, {false, 2 * time.Second}} {
+		s, a, _ := led(t, time.Second)
+		s.End(a)
+		b := candidate(s, "b", time.Minute)
+		wins(t, s, 0, b, time.Minute)
+		s.Promote(lag)
+		if s.Registered(b) != want.known {
+			t.Errorf("lag %d: registered: %v", lag, s.Registered(b))
+		}
+		c := candidate(s, "c", 2*time.Second)
+		if hold := wins(t, s, 0, c, time.Second).Hold; hold != want.hold {
+			t.Errorf("lag %d: hold %s, want %s", lag, hold, want.hold)
+		}
+	}
+}
+
+// A session that leads and whose lock somebody freed is found.
+func TestUnlockedIsFound(t *testing.T) {
+	t.Parallel()
+	s, id, first := led(t, time.Second)
+	wins(t, s, 0, id, time.Second) // anew, its farewell unsaid
+	says(t, s, id, election.Farewell{Token: first}, election.Over)
+	if got := s.Unlocked(); len(got) > 0 {
+		t.Errorf("%v after a late farewell", got)
+	}
+	s.Break(FarewellUnlocksOwn)
+	says(t, s, id, election.Farewell{Token: first}, election.Over)
+	if got := s.Unlocked(); len(got) != 1 {
+		t.Errorf("%v without the rule", got)
+	}
+}

@@ -1,0 +1,216 @@
+package pgmint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// parts says farewells, and what became of each.
+func parts(t *testing.T, s election.Session, farewells ...election.Farewell) []election.Parting {
+	t.Helper()
+	answers, err := s.Release(t.Context(), farewells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// released reads how often a scope was given up, as the history has it.
+func released(t *testing.T, c *pgx.Conn, scope string) string {
+	t.Helper()
+	return text(t, c, `SELECT coalesce(string_agg(event || ' ' || reason, '; ' ORDER BY id), '') FROM conch.leadership_history
+		WHERE scope = $1 AND event NOT IN ('acquired', 'evicted')`, scope)
+}
+
+func text(t *testing.T, c *pgx.Conn, sql string, args ...any) (s string) {
+	t.Helper()
+	if err := c.QueryRow(t.Context(), sql, args...).Scan(&s); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return s
+}
+
+// A farewell waits for nobody: not for transactions that are past the fence, at whatever
+// level, and not for a row that somebody has locked, which concerns that scope alone. What
+// is locked keeps its lock until it is said (R1, R3, R11).
+func TestAFarewellWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T) {
+		t.Helper()
+		db := pgtest.New(t)
+		m := newMint(t, db.URL)
+		a := candidate(t, m, "a", unhurried, election.Strict)
+		c := db.Connect(t)
+		var farewells []election.Farewell
+		begin := func(level pgx.TxIsoLevel) pgx.Tx {
+			tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tx
+		}
+		for scope, level := range map[string]pgx.TxIsoLevel{"s": pgx.Serializable, "rr": pgx.RepeatableRead, "rc": pgx.ReadCommitted} {
+			token := lead(t, a, scope, unhurried)
+			if err := pgmint.Fence(t.Context(), begin(level), token); err != nil { // and works on, without end
+				t.Fatal(err)
+			}
+			farewells = append(farewells, election.Farewell{Token: token, Released: true, Reason: "bye"})
+		}
+		locked := lead(t, a, "locked", unhurried)
+		stranger := begin(pgx.ReadCommitted)
+		if _, err := stranger.Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope = 'locked' FOR SHARE`); err != nil {
+			t.Fatal(err)
+		}
+		last := election.Farewell{Token: locked, Released: true, Reason: "bye"}
+		answers := parts(t, a, append(farewells, last)...)
+		for i, f := range farewells {
+			if answers[i].Outcome != election.Said || released(t, c, f.Token.Scope) != "released bye" {
+				t.Errorf("%s: %+v, %q", f.Token.Scope, answers[i], released(t, c, f.Token.Scope))
+			}
+		}
+		if got := answers[len(farewells)]; got.Outcome != election.Locked || !strings.Contains(got.By, "(conch-test)") || !strings.Contains(got.By, "pg_terminate_backend(") {
+			t.Errorf("locked: %+v", got)
+		}
+		held := `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND ` + here + `
+			AND (classid::bigint << 32) | objid::bigint = conch.lock_key('locked')`
+		if !strings.HasSuffix(t.Name(), byProcessName) && text(t, c, held) != "1" {
+			t.Error("the lock of a scope that is not given up was freed")
+		}
+		if err := stranger.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts(t, a, last)[0]; got.Outcome != election.Said {
+			t.Errorf("no longer locked: %+v", got)
+		}
+		if text(t, c, held) != "0" {
+			t.Error("the lock of a scope that was given up is held")
+		}
+	})
+}
+
+// Many rows are locked at once. Each farewell is answered, and the first few say by whom: to
+// find out reads all locks of the server.
+func TestManyLockedFarewells(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+	var farewells []election.Farewell
+	for _, scope := range []string{"s1", "s2", "s3", "s4", "s5"} {
+		farewells = append(farewells, election.Farewell{Token: lead(t, a, scope, unhurried), Released: true})
+	}
+	stranger, err := db.Connect(t).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Exec(t.Context(), `SELECT FROM conch.leadership FOR SHARE`); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range parts(t, a, farewells...) {
+		if p.Outcome != election.Locked || (i < 3) != strings.Contains(p.By, "pg_terminate_backend(") {
+			t.Errorf("%d: %+v", i, p)
+		}
+	}
+}
+
+// A farewell whose answer was lost is said again. That changes nothing (R9).
+func TestAFarewellSaidTwice(t *testing.T) {
+	t.Parallel()
+	db, m, a, token := setup(t)
+	ear, c := db.Connect(t), db.Connect(t)
+	run(t, ear, `LISTEN conch_leader_change`)
+	f := election.Farewell{Token: token, Reason: "drain timed out"}
+	late := election.Farewell{Token: token, Released: true, Reason: "the acts have ended"}
+	for _, f := range []election.Farewell{f, f, late, late, f} {
+		if got := parts(t, a, f)[0]; got.Outcome != election.Said {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := released(t, c, "s"); got != "lost drain timed out; released the acts have ended" {
+		t.Errorf("the history: %q", got)
+	}
+	run(t, c, `NOTIFY conch_leader_change, 'the end'`)
+	var heard []string
+	for len(heard) == 0 || heard[len(heard)-1] != "the end" {
+		n, err := ear.WaitForNotification(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = append(heard, n.Payload)
+	}
+	if len(heard) > 3 {
+		t.Errorf("announced: %q", heard)
+	}
+	r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried})
+	if r.Outcome != election.Won || r.Hold != 0 {
+		t.Errorf("after the late promise: %+v", r)
+	}
+	if got := parts(t, a, late)[0]; got.Outcome != election.Over {
+		t.Errorf("after the next term: %+v", got)
+	}
+}
+
+// A farewell unlocks what it gives up, and not the term that its session has won since (R6).
+func TestAFarewellUnlocksItsOwn(t *testing.T) {
+	t.Parallel()
+	db, m, a, first := setup(t)
+	second := lead(t, a, "s", unhurried)
+	if got := parts(t, a, election.Farewell{Token: first, Released: true})[0]; got.Outcome != election.Over {
+		t.Errorf("the farewell of the term before: %+v", got)
+	}
+	if got := text(t, db.Connect(t), `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND `+here+`
+			AND (classid::bigint << 32) | objid::bigint = conch.lock_key('s')`); got != "1" {
+		t.Errorf("the present term's lock is held %s times", got)
+	}
+	if r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Held {
+		t.Errorf("beside the present term: %+v", r)
+	}
+	if got := parts(t, a, election.Farewell{Token: second, Released: true})[0]; got.Outcome != election.Said {
+		t.Errorf("its own farewell: %+v", got)
+	}
+}
+
+// A row of conch.process that somebody has locked, with which a dead leader is buried, keeps
+// its scopes alone from being given up and taken.
+func TestALockedProcessKeepsItsScopesAlone(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T) {
+		t.Helper()
+		db := pgtest.New(t)
+		m := newMint(t, db.URL)
+		old, again := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "a", unhurried, election.Strict)
+		lost, taken := lead(t, old, "lost", unhurried), lead(t, old, "taken", unhurried)
+		own := lead(t, again, "own", unhurried)
+		stranger, err := db.Connect(t).Begin(t.Context())
+		if err == nil {
+			_, err = stranger.Exec(t.Context(), `SELECT FROM conch.process WHERE process_key = $1 FOR UPDATE`, old.Process())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlockAll(t, db, old)
+		farewells := []election.Farewell{{Token: lost, Released: true}, {Token: own, Released: true}}
+		if got := parts(t, again, farewells...); got[0].Outcome != election.Locked || got[1].Outcome != election.Said {
+			t.Errorf("%+v", got)
+		}
+		bids := []election.Bid{{Scope: taken.Scope, Lease: unhurried}, {Scope: "fresh", Lease: unhurried}}
+		got, err := again.Try(t.Context(), bids)
+		if err != nil || got[0].Outcome != election.Held || got[0].Process != 0 || got[1].Outcome != election.Won {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := stranger.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts(t, again, farewells...); got[0].Outcome != election.Said || got[1].Outcome != election.Said {
+			t.Errorf("no longer locked: %+v", got)
+		}
+		if r := bid(t, again, bids[0]); r.Outcome != election.Won {
+			t.Errorf("no longer locked: %+v", r)
+		}
+	})
+}

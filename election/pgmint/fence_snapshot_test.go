@@ -1,0 +1,116 @@
+package pgmint_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Above READ COMMITTED a snapshot may be older than the leadership. A token that is valid
+// is never told that it is over: its transaction is to be begun again (R4).
+func TestFenceWithAnOldSnapshot(t *testing.T) {
+	t.Parallel()
+	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			db, m, a, first := setup(t)
+			b := candidate(t, m, "b", unhurried, election.Strict)
+			run(t, db.Connect(t), `CREATE TABLE work (n int)`)
+			old := func() pgx.Tx {
+				t.Helper()
+				tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+				if err == nil {
+					_, err = tx.Exec(t.Context(), `INSERT INTO work VALUES (1)`) // the snapshot is of now
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return tx
+			}
+			want := func(what string, err error, code string) {
+				t.Helper()
+				if pg.Code(err) != code || errors.Is(err, fence.ErrStale) != (code == pgmint.CodeStale) {
+					t.Errorf("%s: %v, want %q", what, err, code)
+				}
+			}
+			fenced := func(tx pgx.Tx, token fence.Token) error {
+				t.Helper()
+				if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+					return err
+				}
+				return tx.Commit(t.Context())
+			}
+			want("a current token", fenced(old(), first), "")
+			before, parted, again := old(), old(), old()
+			parts(t, a, election.Farewell{Token: first, Released: true})
+			want("given up since", fenced(parted, first), "40001")
+			second := lead(t, b, "s", unhurried)
+			want("minted since", fenced(before, second), "40001")
+			want("over since", fenced(again, first), "40001")
+			want("begun again", fenced(old(), second), "")
+			want("over before", fenced(old(), first), pgmint.CodeStale)
+			forged := second
+			forged.Epoch++
+			want("an epoch yet to come", fenced(old(), forged), pgmint.CodeStale)
+
+			unseen := old()
+			recent := lead(t, a, "new", unhurried)
+			want("led for the first time since", fenced(unseen, recent), "40001")
+			want("and begun again", fenced(old(), recent), "")
+			for _, scope := range []string{"never led", ""} {
+				want("never led", fenced(old(), fence.Token{Scope: scope, Epoch: 1}), pgmint.CodeStale)
+			}
+		})
+	}
+}
+
+// Such a fence keeps the mint out until its commit, and keeps nobody from the row.
+func TestFenceSharesForAnInstant(t *testing.T) {
+	t.Parallel()
+	db, m, a, token := setup(t)
+	tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable})
+	if err == nil {
+		err = pgmint.Fence(t.Context(), tx, token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Connect(t).Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope = 's' FOR UPDATE NOWAIT`); err != nil {
+		t.Errorf("the row is locked by a fence that has returned: %v", err)
+	}
+	unlockAll(t, db, a)
+	b := candidate(t, m, "b", unhurried, election.Strict)
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
+		t.Errorf("past a fence: %+v", r)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
+		t.Errorf("after it: %+v", r)
+	}
+}
+
+// The look for a row that cannot be seen leaves none.
+func TestFenceOfAnUnknownScopeLeavesNoRow(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pgmint.Fence(t.Context(), tx, fence.Token{Scope: "x", Epoch: 1}); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("a scope that nobody ever led: %v", err)
+	}
+	_ = tx.Rollback(t.Context())
+	if n := text(t, db.Connect(t), `SELECT count(*)::text FROM conch.leadership`); n != "0" {
+		t.Errorf("%s rows", n)
+	}
+}

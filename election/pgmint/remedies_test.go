@@ -1,0 +1,239 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// brisk is a lease after which it is soon told that nobody leads.
+const brisk = 600 * time.Millisecond
+
+// printed finds the statement in what is told to people.
+var printed = regexp.MustCompile(`SELECT pg_terminate_backend\(\d+\)|ROLLBACK PREPARED '[^']*'`)
+
+// Whatever keeps everybody from leading is named by the process that would like to lead, and
+// by `conch status`, with a statement that ends it: it is run as it is printed.
+func TestThePrintedRemedyEndsIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says string
+		by   string // what is in the way
+		acts bool   // of the leader, before it stops
+	}{
+		"the lock key":  {says: "its lock key is held by pid ", by: `SELECT pg_advisory_lock(conch.lock_key('s'))`},
+		"the fence key": {says: "its fence is held by pid ", by: `SELECT pg_advisory_lock(conch.fence_key('s'))`},
+		"the row":       {says: "its row is locked by pid ", by: `BEGIN; SELECT FROM conch.leadership WHERE scope = 's' FOR UPDATE`},
+		"the row, by several locks": {
+			says: "its row is locked by pid ",
+			by:   `BEGIN; SELECT FROM conch.leadership FOR SHARE; SAVEPOINT a; SELECT FROM conch.leadership FOR UPDATE`,
+		},
+		"a prepared fence": {
+			says: "its fence is held by prepared transaction ", acts: true,
+			by: `BEGIN; SELECT conch.fence('s', 1); PREPARE TRANSACTION 'left behind'`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"max_prepared_transactions": "2"}})
+			db := database(server)
+			if err := pgmint.Up(t.Context(), pgmint.Config{URL: db.URL}, nil); err != nil {
+				t.Fatal(err)
+			}
+			a, stop := elector(t, db.URL, "a", brisk)
+			wait(t, a, fence.Act)
+			stranger := db.Connect(t)
+			if c.acts {
+				run(t, stranger, c.by, pgx.QueryExecModeSimpleProtocol)
+			}
+			stop()
+			if !c.acts {
+				run(t, stranger, c.by, pgx.QueryExecModeSimpleProtocol)
+			}
+			b, _ := elector(t, db.URL, "b", brisk)
+			said := unled(t, b)
+			remedy := printed.FindString(said)
+			if shown := obstacle(t, db); !strings.Contains(said, c.says) || remedy == "" || !strings.Contains(shown, c.says) || !strings.Contains(shown, remedy) {
+				t.Fatalf("the process says %q, and status %q; want %q", said, shown, c.says)
+			}
+			run(t, db.Connect(t), remedy)
+			wait(t, b, fence.Act)
+			if s, _ := b.Status("s"); s.Unled != 0 || s.Why != "" {
+				t.Errorf("led, and told to be led by nobody: %+v", s)
+			}
+		})
+	}
+}
+
+// A leader that gave the scope up, and cannot say so, shows it until it could.
+func TestAFarewellThatCannotBeSaidIsShown(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	a, _ := elector(t, db.URL, "a", brisk)
+	wait(t, a, fence.Act)
+	stranger := db.Connect(t)
+	run(t, stranger, `BEGIN`)
+	run(t, stranger, `SELECT FROM conch.leadership FOR UPDATE`)
+	if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrUntold) {
+		t.Fatalf("drained: %v", err)
+	}
+	shows := func(unsaid bool) {
+		t.Helper()
+		pgtest.Eventually(t, 20*time.Second, fmt.Sprintf("the status to say %t", unsaid), func() bool {
+			s, _ := a.Status("s")
+			return s.Unsaid == unsaid
+		})
+	}
+	shows(true)
+	run(t, stranger, `ROLLBACK`)
+	shows(false)
+}
+
+// unled waits until a process says that nobody leads, with something that can be done.
+func unled(t *testing.T, e *election.Elector) (why string) {
+	t.Helper()
+	pgtest.Eventually(t, 20*time.Second, "it to be told that nobody leads", func() bool {
+		s, _ := e.Status("s")
+		why = s.Why
+		return s.Unled != 0
+	})
+	return why
+}
+
+// obstacle is what `conch status` shows.
+func obstacle(t *testing.T, db *pgtest.DB) string {
+	t.Helper()
+	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	all, err := o.Leaderships(t.Context(), "s")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return all[0].Obstacle
+}
+
+// A leader under one takeover is gone for good without a farewell, and everybody else has
+// another: the refusal says what to do, and that is done.
+func TestTheRemedyForAnotherTakeover(t *testing.T) {
+	t.Parallel()
+	for name, crashed := range map[string]bool{"it lives": false, "it crashed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			mint := newMint(t, db.URL)
+			with := func(id string, mode election.Takeover) (e *election.Elector, stop func()) {
+				e, err := election.New(election.Config{
+					Mint: newMint(t, db.URL), ID: id, Lease: brisk, Takeover: mode, Roles: []election.Role{{Scope: "s"}}, Logger: slog.New(slog.DiscardHandler),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				over := make(chan struct{})
+				go func() { defer close(over); _ = e.Run(ctx) }()
+				stop = func() { cancel(); <-over }
+				t.Cleanup(stop)
+				return e, stop
+			}
+			var first *election.Elector
+			var stop func()
+			if crashed {
+				a := candidate(t, mint, "a", unhurried, election.Fast)
+				lead(t, a, "s", brisk)
+				_ = a.Close()
+			} else {
+				first, stop = with("a", election.Fast)
+				wait(t, first, fence.Act)
+			}
+			r := bid(t, candidate(t, mint, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried})
+			if r.Outcome != election.Refused {
+				t.Fatalf("%+v", r)
+			}
+			_, asked := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
+			switch said := r.Why.Error(); {
+			case crashed && (!strings.Contains(said, "start one candidate that agrees") || !errors.Is(asked, pgmint.ErrNobodyLeads)):
+				t.Errorf("there is nobody to drain (%v), and it says: %s", asked, said)
+			case !crashed && !strings.HasSuffix(said, "release the scope (conch drain) before changing it"):
+				t.Errorf("there is somebody to drain, and it says: %s", said)
+			}
+			if crashed {
+				first, stop = with("a", election.Fast)
+				wait(t, first, fence.Act)
+			}
+			c := db.Connect(t)
+			pgtest.Eventually(t, 20*time.Second, "it to have led for longer than a lease", func() bool {
+				return says(t, c, `SELECT (clock_timestamp() > acquired_at + 2 * lease_ms * interval '1 millisecond')::text FROM conch.leadership`) == "true"
+			})
+			if err := first.Drain(t.Context(), "s"); err != nil {
+				t.Error(err)
+			}
+			stop() // it is changed, or it would campaign again
+			other, _ := with("c", election.Strict)
+			wait(t, other, fence.Act)
+		})
+	}
+}
+
+func says(t *testing.T, c *pgx.Conn, sql string) (text string) {
+	t.Helper()
+	if err := c.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Under the grants of least privilege a node may not end the session of a role that is a
+// mere member of the fence's. It says what would let it, and with that it does.
+func TestTheRemedyForAFenceOfAnotherRole(t *testing.T) {
+	t.Parallel()
+	c := granted(t)
+	admin := c.db.Connect(t)
+	app := c.db.Name + "_app"
+	run(t, admin, fmt.Sprintf(`CREATE ROLE %q LOGIN IN ROLE %q`, app, c.fence))
+	a, stop := elector(t, c.as(t, c.node), "a", brisk)
+	token := wait(t, a, fence.Act)
+	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, app)})
+	run(t, conn, `BEGIN`)
+	if err := pgmint.Fence(t.Context(), conn, token); err != nil {
+		t.Fatal(err)
+	}
+	works := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(context.Background(), `SELECT pg_sleep(60)`) // or it would end by itself
+		works <- err
+	}()
+	stop()
+	b, _ := elector(t, c.as(t, c.node), "b", brisk)
+	unled(t, b)
+	for _, role := range []string{"pg_read_all_stats", "pg_signal_backend"} {
+		pgtest.Eventually(t, 20*time.Second, "it to say that it needs "+role, func() bool {
+			said := says(t, admin, `SELECT coalesce((array_agg(reason ORDER BY id DESC))[1], '') FROM conch.leadership_history WHERE event = 'blocked'`)
+			return strings.Contains(said, "a member of "+role+" may")
+		})
+		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, role, c.node))
+	}
+	wait(t, b, fence.Act)
+	if err := <-works; err == nil {
+		t.Error("the transaction that held the fence was not ended")
+	}
+	if n := says(t, admin, `SELECT count(*)::text FROM conch.leadership_history WHERE event = 'evicted'`); n != "1" {
+		t.Errorf("%s evictions in the history", n)
+	}
+}

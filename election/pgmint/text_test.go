@@ -1,0 +1,89 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// strange is what roles have failed with, and operators have been called.
+var strange = []string{
+	"HTTP/1.1 500 Kein Zugriff f\xfcr Sie", "nul\x00byte", "→ an arrow", "🐚", "\xf0\x9f", "ü", `quo'te "d" \ $1`, "\n\t\r",
+	strings.Repeat("→", 400), strings.Repeat("x", 1<<20),
+}
+
+// Nothing that a user or a program said fails a farewell, a request or its answer, in a
+// database of any encoding (R7).
+func TestNothingSaidFailsAWrite(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"UTF8", "LATIN1", "SQL_ASCII"} {
+		t.Run(encoding, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.Empty(t, encoding)
+			c := pgtest.Connect(t, pg.Config{URL: db.URL})
+			if err := migrate.Up(t.Context(), c, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+				t.Fatal(err)
+			}
+			a := candidate(t, newMint(t, db.URL), "a", unhurried, election.Strict)
+			for _, word := range strange {
+				other := lead(t, a, "other", unhurried)
+				got := parts(t, a, election.Farewell{Token: lead(t, a, "s", unhurried), Released: true, Reason: word, Actor: word},
+					election.Farewell{Token: other, Released: true})
+				if got[0].Outcome != election.Said || got[1].Outcome != election.Said {
+					t.Errorf("%.40q: %+v", word, got)
+				}
+			}
+			if long := text(t, c, `SELECT max(length(reason))::text FROM conch.leadership_history`); len(long) > 4 {
+				t.Errorf("a reason of %s letters is kept", long)
+			}
+			token := lead(t, a, "s", unhurried)
+			for _, word := range strange {
+				asked, enough := context.WithCancel(t.Context()) // nobody is there to answer
+				_, err := pgmint.Ask(asked, pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: word}, func(string) { enough() })
+				enough()
+				if unanswered := (*pgmint.UnansweredError)(nil); !errors.As(err, &unanswered) {
+					t.Errorf("asked by %.40q: %v", word, err)
+				}
+				if err := pgmint.Advance(t.Context(), pgmint.Config{URL: db.URL}, "s", token.Epoch+1, word); err != nil {
+					t.Errorf("advanced by %.40q: %v", word, err)
+				}
+				token = lead(t, a, "s", unhurried)
+			}
+		})
+	}
+}
+
+// A scope or a name for which the database has no letters: the one that has it is told so,
+// and all other scopes are led.
+func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Empty(t, "LATIN1")
+	if err := migrate.Up(t.Context(), db.Connect(t), migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	m := newMint(t, db.URL)
+	_, err := m.Open(t.Context(), election.Candidate{ID: "→", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
+	if !errors.Is(err, election.ErrBarred) || !strings.Contains(err.Error(), "LATIN1") {
+		t.Errorf("an instance id that cannot be written: %v", err)
+	}
+	s, err := m.Open(t.Context(), election.Candidate{ID: "für", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s", "ü", "→"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	lead(t, s, "ü", unhurried)
+	if _, err := s.Try(t.Context(), []election.Bid{{Scope: "→", Lease: unhurried}}); err == nil || errors.Is(err, election.ErrSessionLost) {
+		t.Errorf("a scope that cannot be written: %v", err)
+	}
+	lead(t, s, "s", unhurried)
+	if got := text(t, db.Connect(t), `SELECT array_to_string(scopes, ',') FROM conch.process WHERE id = 'für'`); got != "s,ü" {
+		t.Errorf("registered for %q", got)
+	}
+}
