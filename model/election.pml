@@ -25,6 +25,17 @@
  * on without a heartbeat is a run of this model as well. With LIVE the lease is
  * counted, since there it is what brings a stuck scope back.
  *
+ * WITH ANSWERS callers outside the process ask its gate, and may act until the answer
+ * ends, whatever has become of the process by then. Nobody can count them: the process
+ * remembers a promise, and waits for that. An answer takes two steps, and anything may
+ * happen in between.
+ *
+ * WITH UNSAID a farewell may fail for once or for ever, or be written down without the
+ * process hearing of it, and the process may bid although its farewell is unsaid.
+ *
+ * WITH KEEPER heartbeats go on while a term is drained, and what it has under way may
+ * take until the deadline that they prolong.
+ *
  * BOUNDS: NODES processes, leases L0 L1 L2 in ticks, at most TERMS terms minted.
  * Past the last term nobody bids any more; all else goes on.
  *
@@ -33,6 +44,7 @@
  *   epochs_grow       a minted epoch is larger than every one before
  *   fence_refuses     no fenced transaction commits once a newer epoch was minted
  *   released_honest   when `released` is written, its term's door is shut, its acts are over
+ *   lock_kept         a farewell never unlocks what its own process leads anew
  *   somebody_acts     (LIVE) some act door opens within PATIENCE ticks after the last fault
  */
 
@@ -93,6 +105,26 @@ typedef Node {
 	unsigned act     : 3; /* ticks until the acts under way are over, once the gate is shut */
 	unsigned entered : 1; /* the act door had opened in this term; closing: the promise will be made */
 	unsigned bye     : 2; /* a farewell to be said: 1 without, 2 with the promise */
+#ifdef ANSWERS
+	unsigned prom    : 2; /* the promise: ticks, on its own clock, until no caller acts on an answer */
+	unsigned ans     : 2; /* in truth: ticks that a caller outside may act */
+	unsigned asks    : 1; /* a caller is being answered: the first of two steps is done */
+#ifdef NO_READ_AFTER_SHUT
+	unsigned reads   : 1; /* is about to shut its gate, and has read the promise */
+	unsigned read    : 2;
+#endif
+#endif
+#ifdef UNSAID
+	unsigned old     : 3; /* the term of the farewell, once a later bid of its own has won */
+	unsigned failed  : 1; /* the farewell has failed, as far as it knows */
+#ifdef LIVE
+	unsigned poison  : 1; /* the farewell fails whenever it is said */
+	unsigned tried   : 1; /* has said a farewell since the last tick */
+#endif
+#endif
+#ifdef KEEPER
+	unsigned drains  : 1; /* closing on request: heartbeats go on, and prolong what is under way */
+#endif
 	unsigned born    : 1; /* has ever bid; only to tell equal nodes apart */
 #ifdef CHANGE
 	unsigned fast    : 1; /* the takeover that its bid and its term are of */
@@ -106,6 +138,9 @@ typedef Node {
 #endif
 };
 Node n[NODES];
+#ifdef ANSWERS
+byte orphan; /* ans of processes that were killed: what they answered lives on */
+#endif
 
 /* The database. The row is the truth; the lock only says when to try. */
 typedef Database {
@@ -149,6 +184,9 @@ bit slipped;
 byte minter; /* whose term the row is of, one more than its number; 0: nobody's yet */
 bit handed;  /* B's term began with A's promise in the row, and waited for nobody */
 #endif
+#ifdef WITNESS_CARRIED
+bit carried; /* A's bid won by the promise that it carried */
+#endif
 #ifdef LIVE
 bit quiet;        /* no more faults */
 byte waited;      /* ticks since */
@@ -189,11 +227,17 @@ bit led;
 #define FASTLY(i) false
 #endif
 #define DOOR(i) (GATE(i) && (n[i].hold == 0 || FASTLY(i)) && n[i].q != WON)
-#define ACTOR(i) (n[i].act > 0 || DOOR(i))
-#if NODES > 2
-#define ACTORS (ACTOR(0) + ACTOR(1) + ACTOR(2))
+#ifdef ANSWERS
+#define ACTOR(i) (n[i].act > 0 || n[i].ans > 0 || DOOR(i))
+#define ORPHANS (orphan > 0)
 #else
-#define ACTORS (ACTOR(0) + ACTOR(1))
+#define ACTOR(i) (n[i].act > 0 || DOOR(i))
+#define ORPHANS 0
+#endif
+#if NODES > 2
+#define ACTORS (ACTOR(0) + ACTOR(1) + ACTOR(2) + ORPHANS)
+#else
+#define ACTORS (ACTOR(0) + ACTOR(1) + ORPHANS)
 #endif
 #ifdef CHANGE
 #define one_actor       (ACTORS - (FASTLY(0) && FASTLY(1)) <= 1) /* two of fast may, and docs say so */
@@ -203,6 +247,7 @@ bit led;
 #define epochs_grow     (db.epoch > db.top)
 #define fence_refuses   (db.fenced >= db.top)
 #define released_honest(i) (!ACTOR(i))
+#define lock_kept(i)    (db.lock != (i) + 1 || db.term != n[i].tok || n[i].phase != LEADING)
 #define somebody_acts   (waited < PATIENCE)
 
 /* A witness is a state that must be reachable, or the model proves nothing. */
@@ -212,6 +257,10 @@ bit led;
 #define witness() assert(!(handed && n[1].tok == 2 && DOOR(1) && n[0].q == BID))
 #elif defined(WITNESS_ACT_OUTLIVES) /* an act of the old leader under way, a new one behind the fenced door */
 #define witness() assert(!(n[0].act > 0 && n[1].phase == LEADING && n[1].left > 0))
+#elif defined(WITNESS_ANSWER_OUTLIVES) /* A was killed, its caller acts on, B waits behind the fenced door */
+#define witness() assert(!(orphan > 0 && n[0].conn == NONE && n[1].phase == LEADING && n[1].left > 0))
+#elif defined(WITNESS_CARRIED) /* A acts anew, without a wait, over a term that it never got to give up */
+#define witness() assert(!(carried && n[0].tok == 2 && DOOR(0)))
 #else
 #define witness() skip
 #endif
@@ -262,10 +311,11 @@ bit led;
 
 byte h; /* scratch, 0 between steps */
 
-/* mint makes a term. h is left as the hold that the successor waits. */
-inline mint(i, mode) {
+/* mint makes a term. h is left as the hold that the successor waits. carry: the bid
+ * says as well what its own farewell of the term in the row has not got to say. */
+inline mint(i, mode, carry) {
 	if
-	:: db.released || db.epoch == 0 -> h = 0 /* given up, or seen for the first time */
+	:: db.released || db.epoch == 0 || (carry) -> h = 0 /* given up, or seen for the first time */
 #ifdef NO_OWN_IN_HOLD
 	:: else -> h = db.hold
 #else
@@ -315,6 +365,24 @@ inline mint(i, mode) {
 #define PARTS(t) (db.term == (t) && (t) != 0)
 #endif
 
+/* A bid carries the promise of an unsaid farewell, if the row is still of its term. */
+#ifdef UNSAID
+#ifdef NO_CARRIED_BY_TERM
+#define OF_ROW(t) ((t) != 0)
+#else
+#define OF_ROW(t) (db.term == (t) && (t) != 0)
+#endif
+#ifdef NO_CARRIED_WHEN_PROMISED
+#define CARRIES(i) (n[i].bye != 0 && OF_ROW(n[i].tok))
+#else
+#define CARRIES(i) (n[i].bye == 2 && OF_ROW(n[i].tok))
+#endif
+#define GHOST_CARRIES OF_ROW(ghost.term)
+#else
+#define CARRIES(i) false
+#define GHOST_CARRIES false
+#endif
+
 /* part writes a farewell down and unlocks. Without the promise it only unlocks: the row
  * says already that nobody has released it. The acts of a process that is gone are
  * over; those of one that lives are asserted to be. */
@@ -328,7 +396,18 @@ inline part(i, session, tm, promise) {
 		db.released = 1
 	:: else
 	fi;
+	assert(session != i + 1 || lock_kept(i));
 	UNLOCK(session)
+}
+
+inline drop_farewell(i) {
+	n[i].bye = 0;
+#ifdef UNSAID
+	n[i].failed = 0;
+#ifdef LIVE
+	n[i].poison = 0;
+#endif
+#endif
 }
 
 /* Connecting is a part of the next request, and whoever does not lead need not be
@@ -347,6 +426,12 @@ inline forget(i) {
 	fi
 }
 
+#ifdef KEEPER
+#define LISTENS(i) (n[i].phase == LEADING || n[i].drains)
+#else
+#define LISTENS(i) (n[i].phase == LEADING)
+#endif
+
 inline end_session(i) {
 	UNLOCK(i + 1);
 #ifdef LIVE
@@ -357,12 +442,34 @@ inline end_session(i) {
 	:: else
 	fi;
 	if
-	:: n[i].phase == LEADING || n[i].q == WON -> n[i].conn = BROKEN
+	:: LISTENS(i) || n[i].q == WON -> n[i].conn = BROKEN
 	:: else -> n[i].conn = NONE;
-		if :: n[i].bye == 1 -> n[i].bye = 0 :: else fi; /* it would only have unlocked */
+		if :: n[i].bye == 1 -> drop_farewell(i) :: else fi; /* it would only have unlocked */
 		forget(i)
 	fi
 }
+
+inline won(i) {
+#ifdef UNSAID
+	n[i].old = (n[i].bye != 0 -> n[i].tok : 0);
+#endif
+	n[i].tok = db.term; n[i].hold = h; n[i].q = WON;
+	printf("db: mints epoch %d for %c, hold %d\n", db.epoch, 'A' + i, h);
+	h = 0
+}
+
+/* Of which term a farewell is, and whether the server gets to write it down. */
+#ifdef UNSAID
+#define PARTING(i) (n[i].phase == LEADING -> n[i].old : n[i].tok)
+#ifdef LIVE
+#define POISONED(i) (n[i].poison)
+#else
+#define POISONED(i) false
+#endif
+#else
+#define PARTING(i) (n[i].tok)
+#define POISONED(i) false
+#endif
 
 active [NODES] proctype backend() {
 	byte i = _pid;
@@ -370,15 +477,25 @@ active [NODES] proctype backend() {
 	/* A lost bid changes nothing and its answer says nothing: it is not modelled as
 	 * a message. One that finds the fence busy keeps the lock and tries again. */
 	:: d_step { n[i].q == BID && n[i].conn == GOOD && !(LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS) ->
-		n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
+		n[i].q = IDLE; n[i].age = 0; HEARD(i);
+		if :: n[i].bye != 0 && db.term != n[i].tok -> drop_farewell(i) :: else fi; /* that term is over */
+		forget(i) }
 	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS && !FENCE_FREE ->
 		TAKE_LOCK(i + 1); n[i].q = IDLE; n[i].age = 0; HEARD(i); forget(i) }
 	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS && FENCE_FREE ->
 		TAKE_LOCK(i + 1); HEARD(i);
-		mint(i, MODE(n[i]));
-		n[i].tok = db.term; n[i].hold = h; n[i].q = WON;
-		printf("db: mints epoch %d for %c, hold %d\n", db.epoch, 'A' + i, h);
-		h = 0 }
+		mint(i, MODE(n[i]), false);
+		won(i) }
+#ifdef UNSAID
+	:: d_step { n[i].q == BID && n[i].conn == GOOD && LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS && FENCE_FREE && CARRIES(i) ->
+		TAKE_LOCK(i + 1); HEARD(i);
+#ifdef WITNESS_CARRIED
+		if :: i == 0 && !db.released -> carried = 1 :: else fi;
+#endif
+		mint(i, MODE(n[i]), true);
+		printf("db: the bid of %c carries the promise of its farewell\n", 'A' + i);
+		won(i) }
+#endif
 #ifdef SERVER_CLOCK
 	/* A hold computed from timestamps is whatever a stepped clock makes of it. */
 	:: d_step { n[i].q == WON && n[i].hold > 0 -> n[i].hold = n[i].hold - 1;
@@ -393,18 +510,20 @@ active [NODES] proctype backend() {
 				printf("db: renews %c; a successor need wait for no more than its lease\n", 'A' + i)
 			:: else -> printf("db: renews %c\n", 'A' + i)
 			fi;
-			n[i].q = (n[i].phase == LEADING -> ALIVE : IDLE)
-		:: !CURRENT(i, n[i].tok) && n[i].phase != LEADING -> n[i].q = IDLE
+			n[i].q = (LISTENS(i) -> ALIVE : IDLE)
+		:: !CURRENT(i, n[i].tok) && !LISTENS(i) -> n[i].q = IDLE
 		:: else -> n[i].q = DEPOSED; printf("db: %c is not the current term\n", 'A' + i)
 		fi }
 	/* Whether the answer arrives makes no difference: the farewell is said again, and
 	 * says the same. */
-	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD ->
+	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD && !POISONED(i) ->
 		HEARD(i);
-		part(i, i + 1, n[i].tok, (n[i].q == PART_REL));
+		h = PARTING(i);
+		part(i, i + 1, h, (n[i].q == PART_REL));
+		h = 0;
 		printf("db: %c parts, released = %d\n", 'A' + i, n[i].q == PART_REL);
 		if
-		:: n[i].bye == n[i].q - PART + 1 -> n[i].bye = 0
+		:: n[i].bye == n[i].q - PART + 1 -> drop_farewell(i)
 		:: else /* the acts ended meanwhile: the promise is still to be said */
 		fi;
 		if
@@ -413,6 +532,25 @@ active [NODES] proctype backend() {
 		fi;
 		n[i].q = IDLE;
 		forget(i) }
+#ifdef UNSAID
+	/* It fails: the row is locked, or something in it cannot be written. Or it does
+	 * not, and its answer is lost. The process hears the same, and the session lives on. */
+	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD && (FAULTS || POISONED(i)) ->
+		HEARD(i);
+		n[i].failed = 1; n[i].q = IDLE;
+		printf("db: the farewell of %c fails\n", 'A' + i) }
+	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD && FAULTS && !POISONED(i) ->
+		HEARD(i);
+		h = PARTING(i);
+		part(i, i + 1, h, (n[i].q == PART_REL));
+		h = 0;
+		printf("db: %c parts, released = %d, and does not hear of it\n", 'A' + i, n[i].q == PART_REL);
+		n[i].failed = 1; n[i].q = IDLE }
+#ifdef LIVE
+	:: d_step { FAULTS && n[i].bye != 0 && !n[i].poison -> n[i].poison = 1;
+		printf("db: the farewell of %c cannot be written down, now or later\n", 'A' + i) }
+#endif
+#endif
 	:: d_step { FAULTS && n[i].conn == GOOD -> end_session(i);
 		printf("db: the session of %c ends\n", 'A' + i) }
 	od
@@ -420,14 +558,26 @@ active [NODES] proctype backend() {
 
 /* ---- a node: machine.go, seat.go, pump.go, and the gate of package fence ----- */
 
-#if defined(NO_ANCHOR_ON_SEND)
-#define WINDOW(i) (LEASE(i) - MARGIN) /* counted from the reply */
+#define FROM_REPLY(i) (LEASE(i) - MARGIN)
+#define FROM_SEND(i)  (LEASE(i) - MARGIN > n[i].age -> LEASE(i) - MARGIN - n[i].age : 0)
+#ifdef NO_ANCHOR_ON_SEND
+#define BEAT_WINDOW(i) FROM_REPLY(i)
 #else
-#define WINDOW(i) (LEASE(i) - MARGIN > n[i].age -> LEASE(i) - MARGIN - n[i].age : 0)
+#define BEAT_WINDOW(i) FROM_SEND(i)
+#endif
+#ifdef NO_PROLONG_ANCHOR_ON_SEND
+#define DRAIN_WINDOW(i) FROM_REPLY(i)
+#else
+#define DRAIN_WINDOW(i) BEAT_WINDOW(i)
+#endif
+#ifdef NO_MINT_ANCHOR_ON_SEND
+#define MINT_WINDOW(i) FROM_REPLY(i)
+#else
+#define MINT_WINDOW(i) FROM_SEND(i)
 #endif
 
+/* extend moves the deadline to h from now, never back. */
 inline extend(i) {
-	h = WINDOW(i);
 	n[i].left = (h > n[i].left -> h : n[i].left);
 	h = 0;
 #ifdef NO_COMPARE_AT_USE
@@ -445,7 +595,9 @@ inline shut_gate(i) {
 /* An act behind an open door adds nothing to the open door. What matters is what is
  * still under way when the gate is shut: Do(max) lets an act in iff now + max <
  * deadline, so one tick less than what was left, or shorter: it may end early. */
-#if defined(NO_ACT_MAX)
+#if defined(KEEPER)
+#define LASTS(i) (DOOR(i) -> n[i].left : 0) /* its keeper ends it at the deadline */
+#elif defined(NO_ACT_MAX)
 #define LASTS(i) (DOOR(i) -> 2 : 0)
 #elif defined(NO_HONEST_MAX)
 #define LASTS(i) (DOOR(i) && n[i].left > 1 -> n[i].left + 1 : 0)
@@ -459,10 +611,15 @@ inline shut(i) {
 	n[i].phase = CLOSING;
 	/* What a heartbeat answers does not matter any more; what one does that settles, does. */
 	if
-	:: n[i].q == BEAT || n[i].q == ALIVE || n[i].q == DEPOSED -> n[i].q = IDLE
+	:: !LISTENS(i) && (n[i].q == BEAT || n[i].q == ALIVE || n[i].q == DEPOSED) -> n[i].q = IDLE
 	:: else
 	fi;
-	n[i].age = 0;
+	if :: !LISTENS(i) -> n[i].age = 0 :: else fi;
+#ifdef ANSWERS
+#ifndef NO_REMEMBER_THEN_LOOK
+	n[i].asks = 0; /* a look from now on finds the gate shut */
+#endif
+#endif
 	if
 	:: n[i].act == 0 -> n[i].act = LASTS(i);
 		if
@@ -477,6 +634,29 @@ inline shut(i) {
 #endif
 }
 
+/* unwon: it never hears that it has won, and knows of its earlier term only. */
+inline unwon(i) {
+	n[i].hold = 0;
+#ifdef UNSAID
+	n[i].tok = n[i].old; n[i].old = 0
+#else
+	n[i].tok = 0
+#endif
+}
+
+/* Once nothing is under way, no heartbeat of a term that is given up prolongs anything. */
+inline stop_renewing(i) {
+#ifdef KEEPER
+	if
+	:: n[i].phase == CLOSING && n[i].act == 0 -> n[i].drains = 0; n[i].age = 0;
+		if :: n[i].q == BEAT || n[i].q == ALIVE || n[i].q == DEPOSED -> n[i].q = IDLE :: else fi
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 /* leave is the client's end of its session. The server's end may live on. */
 #define LEAVES_GHOST(i) (n[i].conn == GOOD && (db.lock == i + 1 || n[i].q == BID || n[i].q == PART_REL))
 #define MAY_LEAVE(i) (!LEAVES_GHOST(i) || !ghost.here)
@@ -486,10 +666,13 @@ inline leave(i) {
 		ghost.here = 1; ghost.who = i;
 		if
 		:: n[i].q == BID -> ghost.q = BID;
+#ifdef UNSAID
+			ghost.term = (CARRIES(i) -> n[i].tok : 0);
+#endif
 #ifdef CHANGE
 			ghost.fast = n[i].fast
 #endif
-		:: n[i].q == PART_REL -> ghost.q = PART_REL; ghost.term = n[i].tok
+		:: n[i].q == PART_REL -> ghost.q = PART_REL; ghost.term = PARTING(i)
 		:: else
 		fi;
 		if :: db.lock == i + 1 -> db.lock = GHOST :: else fi;
@@ -498,8 +681,13 @@ inline leave(i) {
 #endif
 	:: else
 	fi;
-	if :: n[i].q == WON -> n[i].tok = 0; n[i].hold = 0 :: else fi;
+	if :: n[i].q == WON -> unwon(i) :: else fi;
 	n[i].conn = NONE; n[i].q = IDLE; n[i].age = 0;
+#ifdef KEEPER
+#ifndef NO_DRAINING_ENDS_WITH_SESSION
+	n[i].drains = 0;
+#endif
+#endif
 	HEARD(i)
 }
 
@@ -516,6 +704,8 @@ inline leave(i) {
 #endif
 #ifdef NO_DRAIN
 #define DRAINED(i) true
+#elif defined(ANSWERS) && !defined(NO_ANSWERS_WAITED)
+#define DRAINED(i) (n[i].act == 0 && n[i].prom == 0)
 #else
 #define DRAINED(i) (n[i].act == 0)
 #endif
@@ -526,7 +716,40 @@ inline leave(i) {
 #else
 #define PROMISES(i) (ALONE(i))
 #endif
-#define MAY_BID(i) (n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && n[i].conn != BROKEN && MORE_TERMS && FIRST(i) && MAY_ASK(i))
+#if defined(UNSAID) && !defined(NO_BIDS_OVER_UNSAID)
+#define NOTHING_TO_SAY(i) (n[i].bye == 0 || n[i].failed)
+#else
+#define NOTHING_TO_SAY(i) (n[i].bye == 0)
+#endif
+#if defined(UNSAID) && defined(LIVE)
+#define MAY_PART(i) (!quiet || !n[i].tried)
+#define SAYS(i) n[i].tried = 1
+#else
+#define MAY_PART(i) true
+#define SAYS(i) skip
+#endif
+#ifdef KEEPER
+#define RENEWS(i) (n[i].phase == LEADING && n[i].conn == GOOD || n[i].phase == CLOSING && n[i].drains && n[i].act > 0 && n[i].conn != BROKEN)
+#else
+#define RENEWS(i) (n[i].phase == LEADING && n[i].conn == GOOD)
+#endif
+
+/* How long an answer may live, and how long it is remembered: two clocks. */
+#ifndef LIFE
+#define LIFE 2
+#endif
+#ifdef NO_ANSWER_MARGIN
+#define SPARE 0
+#else
+#define SPARE MARGIN
+#endif
+#ifdef NO_ANSWER_WITHIN_DEADLINE
+#define ANSWER(i) (n[i].prom - SPARE)
+#else
+#define ANSWER(i) (n[i].prom - SPARE < n[i].left -> n[i].prom - SPARE : n[i].left)
+#endif
+
+#define MAY_BID(i) (n[i].phase == WAITING && NOTHING_TO_SAY(i) && n[i].q == IDLE && n[i].conn != BROKEN && MORE_TERMS && FIRST(i) && MAY_ASK(i))
 inline bid(i) {
 	n[i].q = BID; n[i].age = 0; n[i].conn = GOOD; n[i].born = 1; ASKS(i)
 }
@@ -544,11 +767,11 @@ active [NODES] proctype node() {
 		n[i].fast = 1;
 		printf("%c: bids, with takeover fast\n", 'A' + i) }
 #endif
-	:: d_step { n[i].phase == LEADING && n[i].q == IDLE && n[i].conn == GOOD && MAY_ASK(i) ->
-		n[i].q = (SETTLES(i) -> SETTLE : BEAT); n[i].age = 0; ASKS(i);
+	:: d_step { RENEWS(i) && n[i].q == IDLE && MAY_ASK(i) ->
+		n[i].q = (SETTLES(i) -> SETTLE : BEAT); n[i].age = 0; n[i].conn = GOOD; ASKS(i);
 		printf("%c: sends a heartbeat\n", 'A' + i) }
-	:: d_step { n[i].bye != 0 && n[i].q == IDLE && n[i].conn != BROKEN ->
-		n[i].q = PART + n[i].bye - 1; n[i].conn = GOOD;
+	:: d_step { n[i].bye != 0 && n[i].q == IDLE && n[i].conn != BROKEN && MAY_PART(i) ->
+		n[i].q = PART + n[i].bye - 1; n[i].conn = GOOD; SAYS(i);
 		printf("%c: sends its farewell, released = %d\n", 'A' + i, n[i].bye - 1) }
 
 	/* The answers. */
@@ -561,13 +784,30 @@ active [NODES] proctype node() {
 		n[i].hold = 0;
 #endif
 		n[i].q = IDLE;
-		extend(i);
+#ifdef UNSAID
+#ifndef NO_FAREWELL_UNLOCKS_OWN
+		drop_farewell(i);
+		n[i].old = 0;
+#endif
+#ifndef NO_ENTERED_ANEW
+		n[i].entered = 0;
+#endif
+#endif
+		h = MINT_WINDOW(i); extend(i);
 		n[i].age = 0;
 		printf("%c: leads term %d; act door in %d, deadline in %d\n", 'A' + i, n[i].tok, n[i].hold, n[i].left);
 		judge() }
 	:: d_step { n[i].q == ALIVE ->
-		extend(i);
-		printf("%c: hears that it is alive; deadline in %d\n", 'A' + i, n[i].left);
+		if
+		:: n[i].phase == LEADING -> h = BEAT_WINDOW(i); extend(i);
+			printf("%c: hears that it is alive; deadline in %d\n", 'A' + i, n[i].left)
+#ifdef KEEPER
+		:: n[i].phase != LEADING && n[i].drains && n[i].act > 0 && DRAIN_WINDOW(i) > n[i].act ->
+			n[i].act = DRAIN_WINDOW(i);
+			printf("%c: hears that it is alive; what it has under way may take %d\n", 'A' + i, n[i].act)
+#endif
+		:: else
+		fi;
 		n[i].q = IDLE; n[i].age = 0;
 		judge() }
 	:: d_step { n[i].q == DEPOSED ->
@@ -577,15 +817,25 @@ active [NODES] proctype node() {
 #ifndef NO_DEPOSED_NEVER_PROMISE
 			n[i].entered = 0
 #endif
+#ifdef KEEPER
+		:: n[i].phase != LEADING && n[i].drains -> printf("%c: hears that it is deposed\n", 'A' + i);
+			n[i].drains = 0;
+#ifndef NO_DEPOSED_NEVER_PROMISE
+			n[i].entered = 0
+#endif
+#endif
 		:: else
 		fi;
 		n[i].q = IDLE; n[i].age = 0 }
 	/* A statement failed; whether it took is unknown, and the session lives on. */
 	:: d_step { FAULTS && (n[i].q == WON || n[i].q >= ALIVE) ->
 		if
-		:: n[i].q == WON -> n[i].tok = 0; n[i].hold = 0
+		:: n[i].q == WON -> unwon(i)
 #ifndef NO_FAILURE_SUSPENDS
-		:: n[i].q != WON && n[i].phase == LEADING -> shut_gate(i)
+		:: n[i].q != WON && n[i].phase == LEADING -> shut_gate(i);
+#if defined(ANSWERS) && defined(NO_PROMISE_NOT_FORGOTTEN)
+			n[i].prom = 0
+#endif
 #endif
 		:: else
 		fi;
@@ -603,13 +853,57 @@ active [NODES] proctype node() {
 	:: d_step { n[i].flag && n[i].left == 0 -> n[i].flag = 0 } /* when somebody gets to it */
 #endif
 
+#ifdef ANSWERS
+	/* A caller outside asks the gate, and may act until the answer ends. It counts from
+	 * when it asked. Of several who are being answered, the last to ask matters. */
+#ifdef NO_REMEMBER_THEN_LOOK
+	:: d_step { FAULTS && n[i].phase == LEADING && DOOR(i) && !n[i].asks ->
+		n[i].asks = 1;
+		n[i].ans = (n[i].left < LIFE -> n[i].left : LIFE);
+		printf("%c: is asked by a caller, looks: open, for %d\n", 'A' + i, n[i].ans) }
+	:: d_step { n[i].asks ->
+		n[i].asks = 0;
+		n[i].prom = (n[i].ans > n[i].prom -> n[i].ans : n[i].prom);
+		printf("%c: remembers, and answers\n", 'A' + i) }
+#else
+	:: d_step { FAULTS && n[i].phase == LEADING && DOOR(i) && (!n[i].asks || n[i].prom < LIFE + SPARE) ->
+		n[i].asks = 1; n[i].prom = LIFE + SPARE;
+		printf("%c: is asked by a caller, promises %d\n", 'A' + i, LIFE) }
+	:: d_step { n[i].asks ->
+		n[i].asks = 0;
+		if
+		:: DOOR(i) && n[i].prom > SPARE && ANSWER(i) > n[i].ans -> n[i].ans = ANSWER(i);
+			printf("%c: looks, and answers: open, for %d\n", 'A' + i, n[i].ans)
+		:: else
+		fi;
+		judge() }
+#endif
+#endif
+
 	/* The staircase down: shut, acts end, farewell. */
-	:: d_step { FAULTS && n[i].phase == LEADING -> printf("%c: steps down\n", 'A' + i);
-		shut(i) }
-	:: d_step { n[i].phase == CLOSING && n[i].act > 0 -> n[i].act = n[i].act - 1;
+#ifdef NO_READ_AFTER_SHUT
+#define HAS_READ(i) (n[i].reads)
+	:: d_step { FAULTS && n[i].phase == LEADING && !n[i].reads -> n[i].reads = 1; n[i].read = n[i].prom;
+		printf("%c: reads what it has promised: %d\n", 'A' + i, n[i].read) }
+#else
+#define HAS_READ(i) true
+#endif
+	:: d_step { FAULTS && n[i].phase == LEADING && HAS_READ(i) -> printf("%c: steps down\n", 'A' + i);
+#ifdef KEEPER
+		n[i].drains = 1;
+#endif
+		shut(i);
+#ifdef NO_READ_AFTER_SHUT
+		n[i].prom = n[i].read; n[i].reads = 0; n[i].read = 0;
+#endif
+		stop_renewing(i) }
+	:: d_step { n[i].phase == CLOSING && n[i].act > 0 -> n[i].act = n[i].act - 1; stop_renewing(i);
 		printf("%c: its act is over earlier\n", 'A' + i) }
 	:: d_step { n[i].phase == CLOSING && DRAINED(i) ->
 		n[i].phase = WAITING;
+#ifdef ANSWERS
+		n[i].prom = 0;
+#endif
 		n[i].bye = (PROMISES(i) -> 2 : (n[i].conn == GOOD -> 1 : 0));
 		if :: FASTLY(i) -> n[i].hold = 0 :: else fi;
 		printf("%c: its acts have ended\n", 'A' + i);
@@ -621,6 +915,11 @@ active [NODES] proctype node() {
 #else
 		n[i].bye = 1;
 #endif
+#ifdef KEEPER
+#ifndef NO_PROLONG_UNTIL_GIVEN_UP
+		n[i].drains = 0;
+#endif
+#endif
 		printf("%c: gives up although its acts have not ended\n", 'A' + i) }
 
 	/* The session is lost, or taken for lost. */
@@ -628,7 +927,7 @@ active [NODES] proctype node() {
 		leave(i);
 		if
 		:: n[i].phase == LEADING -> shut(i)
-		:: n[i].bye == 1 -> n[i].bye = 0 /* it would only have unlocked */
+		:: n[i].phase != LEADING && n[i].bye == 1 -> drop_farewell(i) /* it would only have unlocked */
 		:: else
 		fi;
 		forget(i);
@@ -638,7 +937,17 @@ active [NODES] proctype node() {
 		leave(i);
 		shut_gate(i);
 		n[i].phase = WAITING; n[i].tok = 0; n[i].hold = 0; n[i].act = 0;
-		n[i].entered = 0; n[i].bye = 0;
+		n[i].entered = 0; drop_farewell(i);
+#ifdef UNSAID
+		n[i].old = 0;
+#endif
+#ifdef KEEPER
+		n[i].drains = 0;
+#endif
+#ifdef ANSWERS
+		orphan = (n[i].ans > orphan -> n[i].ans : orphan);
+		n[i].ans = 0; n[i].prom = 0; n[i].asks = 0;
+#endif
 #ifdef CHANGE
 		n[i].fast = 0;
 #endif
@@ -663,8 +972,8 @@ active proctype left_behind() {
 	do
 	:: d_step { ghost.q == BID && LOCK_FREE(GHOST) && AGREES(ghost) && MORE_TERMS && FENCE_FREE ->
 		TAKE_LOCK(GHOST); ghost.q = IDLE;
-		mint(ghost.who, MODE(ghost));
-		h = 0;
+		mint(ghost.who, MODE(ghost), GHOST_CARRIES);
+		h = 0; ghost.term = 0;
 		printf("db: mints epoch %d for a session that %c has left\n", db.epoch, 'A' + ghost.who);
 #ifdef LIVE
 		ghost.idle = 0
@@ -694,14 +1003,23 @@ active proctype left_behind() {
 inline own_clock(i) {
 	if :: n[i].left > 0 -> n[i].left = n[i].left - 1 :: else fi;
 	if :: n[i].hold > 0 && n[i].q != WON -> n[i].hold = n[i].hold - 1 :: else fi;
-	if :: (n[i].q == BID || n[i].q == WON || (n[i].q == BEAT || n[i].q == SETTLE || n[i].q == ALIVE) && n[i].phase == LEADING) && n[i].age < LEASE(i) ->
+#ifdef ANSWERS
+	if :: n[i].prom > 0 -> n[i].prom = n[i].prom - 1 :: else fi;
+#endif
+	if :: (n[i].q == BID || n[i].q == WON || (n[i].q == BEAT || n[i].q == SETTLE || n[i].q == ALIVE) && LISTENS(i)) && n[i].age < LEASE(i) ->
 		n[i].age = n[i].age + 1 :: else fi
 }
 
 inline true_time(i) {
-	if :: n[i].act > 0 -> n[i].act = n[i].act - 1 :: else fi;
+	if :: n[i].act > 0 -> n[i].act = n[i].act - 1; stop_renewing(i) :: else fi;
+#ifdef ANSWERS
+	if :: n[i].ans > 0 -> n[i].ans = n[i].ans - 1 :: else fi;
+#endif
 #ifdef LIVE
 	n[i].asked = 0;
+#ifdef UNSAID
+	n[i].tried = 0;
+#endif
 #ifndef NO_SERVER_LEASE
 	/* idle_session_timeout and its kin: a session that was silent for a lease ends. */
 	if
@@ -731,6 +1049,9 @@ inline everywhere_but(x) {
 	if :: x != 1 -> own_clock(1) :: else fi;
 #if NODES > 2
 	if :: x != 2 -> own_clock(2) :: else fi;
+#endif
+#ifdef ANSWERS
+	if :: orphan > 0 -> orphan = orphan - 1 :: else fi;
 #endif
 	true_time(0); true_time(1);
 #if NODES > 2

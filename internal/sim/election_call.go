@@ -116,6 +116,9 @@ func (p *process) answer(f *flight, in election.Input) {
 			p.hangUp()
 		}
 	case election.Tried:
+		if p.r.breaks("mint-anchored-on-send") {
+			sent = p.now()
+		}
 		p.tried = f.sent
 		v.Sent = sent
 		in = v
@@ -124,6 +127,14 @@ func (p *process) answer(f *flight, in election.Input) {
 		in = v
 	}
 	p.post(in)
+}
+
+// key is the session's.
+func (p *process) key() int64 {
+	if p.conn == nil {
+		return 0
+	}
+	return p.conn.key
 }
 
 // hangUp closes the connection; the news may not arrive.

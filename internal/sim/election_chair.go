@@ -18,13 +18,34 @@ type chair struct {
 	latch *fence.Latch
 	term  *tenure // nil before the first
 	back  bool    // the role of a shut term has returned
+
+	outside   *fence.Gate // for callers
+	forgotten fence.Instant
+	doing     bool // Gate.Do is on its way to an act
+}
+
+func newChair(p *process, seat election.SeatSettings) *chair {
+	c := &chair{p: p, scope: seat.Scope, lease: seat.Lease}
+	c.gate, c.latch = fence.New(seat.Scope, c.look)
+	c.outside = c.gate.Outside()
+	return c
+}
+
+// look is the clock of the gate. Between a look at it and the act that it allows, a process
+// may be held up for any time, in which the gate is shut: so the act must be counted by then.
+func (c *chair) look() fence.Instant {
+	if c.doing && c.latch.Acts() == 0 {
+		c.p.r.violated(GateRule, c.scope+": Do looks at its clock before it counts its act")
+	}
+	return c.p.now()
 }
 
 func (c *chair) open(a election.Open) {
 	if c.p.r.breaks("hold-from-reply") {
 		a.ActFrom = a.ActFrom.Add(-c.p.now().Sub(c.p.tried))
 	}
-	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline, killAt: a.Deadline}
+	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline, killAt: a.Deadline, key: c.p.key()}
+	t.standing.session = c.p.sessions
 	c.term, c.back = t, false
 	c.latch.Open(a.Token, a.ActFrom, a.Deadline)
 	c.p.r.doors[c.scope].opened(t)
@@ -49,6 +70,7 @@ func (c *chair) extend(d fence.Instant) {
 
 func (c *chair) suspend() {
 	c.latch.Suspend()
+	c.forgotten = c.latch.Answers()
 	c.term.deadline, c.term.flag = 0, false
 }
 
@@ -87,11 +109,15 @@ func (c *chair) close(t *tenure, why error) {
 	}
 }
 
-// ended tells the loop once the role has returned and no act is counted.
+// ended tells the loop once the role has returned, no act is counted, and no answer that
+// callers were given lives.
 func (c *chair) ended(t *tenure) {
-	if c.term == t && c.back && t.counted == 0 {
+	switch {
+	case c.waitsForAnswers(t):
+		c.p.after(c.answers().Sub(c.p.now()), func() { c.ended(t) })
+	case c.term == t && c.back && t.counted == 0:
 		c.back, t.over = false, true
-		c.p.post(election.Ended{Scope: c.scope})
+		c.p.end(c)
 	}
 }
 
@@ -136,13 +162,20 @@ func (c *chair) act(t *tenure) {
 	switch {
 	case c.p.r.breaks("compare-at-use"):
 		let = t.flag
+	case c.p.r.breaks("count-then-check"):
+		if c.gate.Left(fence.Act) > most {
+			c.p.after(c.p.r.heldUp(), func() { c.begin(t, w.Between(most/2, most)) })
+		}
+		return
 	case c.p.r.breaks("act-max"):
 		let = c.gate.IsOpen(fence.Act)
 	default:
+		c.doing = true
 		err := c.gate.Do(context.Background(), fence.Act, most, func(context.Context, fence.Token) error {
 			let = true
 			return nil
 		})
+		c.doing = false
 		if err != nil && !errors.Is(err, fence.ErrShut) {
 			c.p.r.violated(GateRule, err.Error())
 		}

@@ -14,7 +14,7 @@ import (
 // reports.
 type Config struct {
 	Nodes  int // default 3, or 1 where the broken rule shows there
-	Scopes int // default 1
+	Scopes int // default 1, or as many as the broken rule needs
 	Steps  int // events with faults among them; the quiet end is not counted. Default 1500
 	Seed   uint64
 	// Takeover is that of all nodes, or TakeoverMixed. Default Strict, or that in which
@@ -61,7 +61,7 @@ func (c Config) WithDefaults() Config {
 	}
 	c.UnequalLeases = c.UnequalLeases || r.unequal
 	c.Nodes = cmp.Or(c.Nodes, 3)
-	c.Scopes = cmp.Or(c.Scopes, 1)
+	c.Scopes = cmp.Or(c.Scopes, r.scopes, 1)
 	c.Steps = cmp.Or(c.Steps, 1500)
 	c.Takeover = cmp.Or(c.Takeover, election.Strict)
 	c.Locks = cmp.Or(c.Locks, r.Locks, LocksSession)
@@ -109,6 +109,8 @@ func (c Config) needs() string {
 		return ""
 	case r.Locks != "" && c.Locks != r.Locks && c.Locks != LocksMixed:
 		return "--locks " + r.Locks
+	case c.Scopes < r.scopes:
+		return fmt.Sprintf("--scopes %d", r.scopes)
 	case r.mixed && c.Takeover != TakeoverMixed:
 		return "--takeover " + TakeoverMixed
 	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.uniform:

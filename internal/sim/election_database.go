@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
@@ -26,6 +27,12 @@ type database struct {
 	// For the invariants, and for the rules that need a past.
 	minted map[string]int64
 	beats  map[string]lastBeat
+	holds  map[fence.Term]time.Duration
+	// The fence of a scope: bids that wait for it in a slice, and who came after them.
+	waiters map[string][]*waiter
+	behind  map[string][]func()
+	refuses string // the scope of which no farewell can be said; empty: there is none
+	starts  int    // outages so far: no transaction outlives one
 }
 
 // lastBeat is what a mint that trusted its own timestamps would go by.
@@ -34,7 +41,8 @@ type lastBeat struct{ at, lease time.Duration }
 func newDatabase(r *run) *database {
 	return &database{
 		r: r, store: electiontest.NewStore(), clock: r.w.NewClock(int64(time.Hour), int64(r.w.Pick(40_001)-20_000)),
-		minted: map[string]int64{}, beats: map[string]lastBeat{},
+		minted: map[string]int64{}, beats: map[string]lastBeat{}, holds: map[fence.Term]time.Duration{},
+		waiters: map[string][]*waiter{}, behind: map[string][]func(){},
 	}
 }
 
@@ -51,6 +59,9 @@ func (db *database) expire() {
 	for _, key := range ended {
 		db.r.w.Note(place, "session expires", key)
 		db.wake(key)
+	}
+	for _, scope := range db.r.scopes {
+		db.freed(scope)
 	}
 }
 
@@ -118,6 +129,12 @@ func (db *database) announce(scope, holder string) {
 	}
 }
 
+// lockRow has a stranger lock the row of a scope for a while.
+func (db *database) lockRow(scope string, d time.Duration) {
+	db.store.LockRow(scope, true)
+	db.r.w.After(d, func() { db.store.LockRow(scope, false) })
+}
+
 // begin opens a session.
 func (db *database) begin(c *conn) {
 	p := c.p
@@ -153,6 +170,7 @@ func (db *database) outage(d time.Duration, lag int) {
 		}
 	}
 	db.keys = nil
+	db.starts++
 	if db.r.cfg.Takeover == TakeoverMixed {
 		lag = min(lag, 0)
 	}

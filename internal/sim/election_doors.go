@@ -26,9 +26,14 @@ type tenure struct {
 	flag     bool          // stands for the gate where compare-at-use is broken
 	ending   bool          // shut, and a command that was begun behind it has not ended
 	killAt   fence.Instant // when its keeper sees to it, whatever its process does
+	given    time.Duration // callers may be told that they may act, until this instant of true time
+	told     time.Duration // and until this one they were
 	over     bool          // the role has returned and no act is counted
 	acts     int           // running, whatever their process does
 	counted  int           // running as far as the process knows
+	endedAt  time.Duration // when the loop was told, in true time
+	key      int64         // the session that minted it
+	standing standing
 }
 
 // prolong is what a keeper is told.
@@ -38,11 +43,23 @@ func (t *tenure) prolong(d fence.Instant) { t.killAt = max(t.killAt, d) }
 // keeper has seen to it; that of a live one may get more time.
 func (t *tenure) past() bool {
 	goesOn := t.ending && (!t.p.dead || t.p.now() < t.killAt)
-	return t.acts == 0 && t.shut && !goesOn
+	return t.acts == 0 && t.shut && !goesOn && t.p.r.w.Now() >= t.given
 }
 
-// span is the part of [from, to) of true time in which the tenure can act.
+// span is the part of [from, to) of true time in which the tenure can act, itself or by
+// a caller that it has told so.
 func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
+	a, b = t.ownSpan(from, to)
+	switch {
+	case t.told <= from:
+		return a, b
+	case a >= b:
+		return from, min(to, t.told)
+	}
+	return from, min(to, max(b, t.told))
+}
+
+func (t *tenure) ownSpan(from, to time.Duration) (a, b time.Duration) {
 	switch {
 	case t.acts > 0:
 		return from, to
@@ -98,6 +115,10 @@ func (h *hall) judge(from, to time.Duration) {
 }
 
 func (h *hall) overlap(a, b *tenure, at time.Duration) {
+	if h.r.forgotten(a, b) || h.r.forgotten(b, a) {
+		h.r.count("overlaps_forgotten")
+		return
+	}
 	h.r.count("overlaps")
 	if h.r.mayNotMeet(a, b) {
 		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may act at %s",
@@ -122,7 +143,7 @@ func (h *hall) agree(t *tenure) {
 func (h *hall) openNow() int {
 	n, now := 0, h.r.w.Now()
 	for _, t := range h.terms {
-		if a, b := t.span(now, now+1); a < b && !t.shut {
+		if a, b := t.ownSpan(now, now+1); a < b && !t.shut {
 			n++
 		}
 	}

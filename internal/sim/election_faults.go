@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 )
 
 // fault does one bad thing and plans the next.
@@ -32,12 +35,18 @@ func (r *run) fault() {
 // victim is mostly whoever leads something: nobody else is as interesting.
 func (r *run) victim() *node {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
+	return r.victimOf(scope)
+}
+
+func (r *run) victimOf(scope string) *node {
 	n := r.nodes[r.w.Pick(len(r.nodes))]
 	if terms := r.doors[scope].terms; len(terms) > 0 && r.w.Chance(0.7) {
 		n = terms[len(terms)-1].p.node
 	}
 	return n
 }
+
+var errPoison = errors.New("sim: a text with a byte that is none " + electiontest.Poison)
 
 var faults = []struct {
 	name   string
@@ -56,11 +65,18 @@ var faults = []struct {
 	{"reset", 6, func(r *run, n *node) { r.reset(n) }},
 	{"part_reset", 10, func(r *run, n *node) { r.part(n, true, true); r.reset(n) }},
 	{"ambush", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.ambushed = true }) }},
+	{"waylay", 8, func(r *run, n *node) { r.waylaid = true; r.stepDown(n, "") }},
+	{"fail_beat", 8, func(r *run, n *node) {
+		r.each(n, func(p *process) { p.failing = true })
+		r.w.After(r.w.Between(baseLease/10, baseLease/2), func() { r.stepDown(n, "") })
+	}},
 	{"chain", 6, (*run).chain},
 	{"step_down", 14, func(r *run, n *node) { r.stepDown(n, "") }},
 	{"transfer", 8, func(r *run, n *node) { r.stepDown(n, r.nodes[r.w.Pick(len(r.nodes))].name) }},
 	{"stop", 5, func(r *run, n *node) {
-		r.each(n, func(p *process) { p.run(func() { p.post(election.Stop{Timeout: r.w.Between(0, 2*baseLease)}) }) })
+		r.each(n, func(p *process) {
+			p.run(func() { p.post(election.Stop{Why: r.why(), Timeout: r.w.Between(0, 2*baseLease)}) })
+		})
 	}},
 	{"restart_db", 5, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), -1) }},
 	{"failover", 6, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), r.w.Pick(8)*r.w.Pick(2)) }},
@@ -76,6 +92,7 @@ var faults = []struct {
 		})
 	}},
 	{"advance", 3, func(r *run, _ *node) { r.db.advance(r.scopes[r.w.Pick(len(r.scopes))]) }},
+	{"lock_row", 5, func(r *run, _ *node) { r.db.lockRow(r.scopes[r.w.Pick(len(r.scopes))], r.w.Between(0, 3*baseLease)) }},
 	{"clock_step", 4, func(r *run, _ *node) { r.db.stepped += r.w.Between(-time.Minute, time.Minute) }},
 	{"clock_slew", 3, func(r *run, n *node) { n.clock.SetSpeed(int64(r.w.Pick(40_001) - 20_000)) }},
 }
@@ -107,6 +124,24 @@ func (r *run) spring(p *process) {
 	r.w.Note(p.name, "ambushed", 0)
 	r.part(p.node, true, true)
 	r.w.After(r.w.Between(0, 5*time.Millisecond), func() { r.reset(p.node) })
+}
+
+// waylay is an ambush on a mint: the session ends at the server, which its owner is not
+// told, and the answer comes as late as it may.
+func (r *run) waylay(c *conn, reply func(election.Input)) func(election.Input) {
+	return func(in election.Input) {
+		tried, ok := in.(election.Tried)
+		won := func(res election.Result) bool { return res.Outcome == election.Won }
+		if !ok || !r.waylaid || r.quiet || !slices.ContainsFunc(tried.Results, won) {
+			reply(in)
+			return
+		}
+		r.waylaid = false
+		r.w.Note(c.p.name, "waylaid", 0)
+		r.part(c.p.node, true, false)
+		r.db.end(c.key)
+		r.w.After(r.w.Between(0, c.p.set.Lease), func() { reply(in) })
+	}
 }
 
 // reset ends a node's sessions at the server, as a broken middlebox or an
@@ -152,11 +187,22 @@ func (r *run) chain(_ *node) {
 func (r *run) stepDown(n *node, to string) {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
 	timeout := r.w.Between(0, 3*baseLease)
+	if r.w.Chance(0.5) { // callers ask in that moment
+		r.callers[scope].ask(n)
+	}
 	r.each(n, func(p *process) {
 		p.run(func() {
-			p.post(election.StepDown{Scope: scope, Why: election.ErrStepDown, Timeout: timeout, To: to})
+			p.post(election.StepDown{Scope: scope, Why: r.why(), Timeout: timeout, To: to})
 		})
 	})
+}
+
+// why is the reason that is given: now and then in words that the mint cannot take.
+func (r *run) why() error {
+	if r.w.Chance(0.2) {
+		return errPoison
+	}
+	return election.ErrStepDown
 }
 
 // kill ends what runs here with SIGKILL and starts it again later, under its
@@ -209,4 +255,7 @@ func (r *run) calm() {
 		}
 	}
 	r.net.Calm(places)
+	for _, scope := range r.scopes {
+		r.db.store.LockRow(scope, false)
+	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,18 +40,63 @@ func (db *database) fence(p *process, token fence.Token) {
 		})
 		return
 	}
-	id, err := db.store.Fence(db.now(), token)
-	if err != nil {
-		r.count("fence_stale")
+	db.transact(token, r.w.Chance(0.3), db.transaction(), func() bool { return p.dead && r.w.Chance(0.5) })
+}
+
+// transact runs a fenced transaction. Above READ COMMITTED it sees the row as it was when it
+// began, which may be some time before its fence. It never commits if vanished says so: its
+// client is gone.
+func (db *database) transact(token fence.Token, above bool, lasts time.Duration, vanished func() bool) {
+	w, begun, seen := db.r.w, db.starts, db.store.See(token.Scope)
+	enter := func() {
+		if begun == db.starts {
+			db.past(token, above, seen, lasts, vanished)
+		}
+	}
+	if !above {
+		db.queue(token.Scope, enter)
 		return
 	}
-	r.w.After(db.transaction(), func() {
-		if p.dead && r.w.Chance(0.5) {
-			return // its commit had not left
+	before := w.Between(0, 5*time.Millisecond)
+	if !db.r.quiet && w.Chance(0.3) {
+		before = w.Between(0, baseLease)
+	}
+	w.After(before, func() { db.queue(token.Scope, enter) })
+}
+
+// past is the fence itself, and the commit after it.
+func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, lasts time.Duration, vanished func() bool) {
+	r := db.r
+	var id int64
+	var err error
+	if above {
+		id, err = db.store.FenceClosely(db.wall(), token, seen)
+	} else {
+		id, err = db.store.Fence(db.wall(), token)
+	}
+	switch {
+	case errors.Is(err, electiontest.ErrAgain):
+		r.count("fence_again")
+		return
+	case err != nil:
+		r.count("fence_stale")
+		if db.store.Current(token) {
+			r.violated(FenceHonest, fmt.Sprintf("%s: epoch %d leads, and its fence says that it is over", token.Scope, token.Epoch))
 		}
-		if db.expire(); db.store.CommitFenced(id) {
+		return
+	}
+	db.store.Works(id, lasts > baseLease/4 && r.w.Chance(0.5), db.now())
+	if above && !r.breaks("shares-for-an-instant") {
+		r.w.After(r.w.Between(10*time.Microsecond, 200*time.Microsecond), func() { db.store.Unshare(id) })
+	}
+	r.w.After(lasts, func() {
+		switch db.expire(); {
+		case vanished():
+			db.store.Works(id, false, db.now()) // until it has idled for a lease
+		case db.store.CommitFenced(id):
 			db.committed()
-		} else {
+			db.freed(token.Scope)
+		default:
 			r.count("fence_ended")
 		}
 	})

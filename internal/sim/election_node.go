@@ -38,7 +38,7 @@ func newNode(r *run, i int) *node {
 		if r.cfg.UnequalLeases {
 			lease = baseLease * time.Duration([]int{2, 3, 5, 8, 12}[r.w.Pick(5)]) / 4
 		}
-		r.longest = max(r.longest, lease)
+		r.longest, r.shortest = max(r.longest, lease), min(r.shortest, lease)
 		seat := election.SeatSettings{Scope: scope, Lease: lease, Margin: max(lease/10, 50*time.Millisecond)}
 		if r.breaks("margin") {
 			seat.Margin = 0

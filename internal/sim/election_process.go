@@ -33,8 +33,16 @@ type process struct {
 	inbox    []election.Input
 	busy     bool // the loop is at work, or about to be
 	stallFor time.Duration
+	ended    []*chair // whose ends the loop is not told yet
+	together int      // so many are told at once
 	ambushed bool
-	timer    int // the generation of the loop's timer
+	failing  bool // its next heartbeat fails, and nobody knows whether it took
+	timer    int  // the generation of the loop's timer
+
+	sessions int              // begun and lost, as far as the machine knows
+	pulses   []election.Pulse // of the latest heartbeat
+	saying   []election.Farewell
+	unsaid   map[string]election.Farewell // for the rules about farewells
 }
 
 func newProcess(n *node, id string) *process {
@@ -42,14 +50,12 @@ func newProcess(n *node, id string) *process {
 	r.serial++
 	p := &process{
 		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
-		set: n.settings(), chairs: map[string]*chair{},
+		set: n.settings(), chairs: map[string]*chair{}, unsaid: map[string]election.Farewell{},
 	}
 	p.locks = n.locks()
 	p.machine = election.NewMachine(p.set)
 	for _, seat := range n.seats {
-		c := &chair{p: p, scope: seat.Scope, lease: seat.Lease}
-		c.gate, c.latch = fence.New(seat.Scope, p.now)
-		p.chairs[seat.Scope] = c
+		p.chairs[seat.Scope] = newChair(p, seat)
 	}
 	return p
 }
@@ -105,6 +111,21 @@ func (p *process) post(in election.Input) {
 	p.wake()
 }
 
+// end tells the loop that a term is over; of several at once if they are to end together.
+func (p *process) end(c *chair) {
+	p.ended = append(p.ended, c)
+	if len(p.ended) < p.together {
+		return
+	}
+	var all election.Several
+	for _, c := range p.ended {
+		c.term.endedAt = p.r.w.Now()
+		all.Inputs = append(all.Inputs, election.Ended{Scope: c.scope})
+	}
+	p.ended, p.together = nil, 0
+	p.post(all)
+}
+
 func (p *process) wake() {
 	if p.busy || p.dead || len(p.inbox) == 0 {
 		return
@@ -126,7 +147,10 @@ func (p *process) loop(in election.Input) {
 	if p.r.breaks("compare-at-use") {
 		defer p.lowerFlags()
 	}
+	p.learn(in)
 	actions := p.machine.Step(p.now(), in)
+	actions = p.tamper(actions)
+	p.judge(actions)
 	p.note(in, actions)
 	if d := p.stallFor; d > 0 && len(actions) > 0 {
 		p.stallFor = 0
@@ -165,6 +189,7 @@ func (p *process) perform(a election.Action) {
 	switch a := a.(type) {
 	case election.Open:
 		p.chairs[a.Token.Scope].open(a)
+		p.repeats(a.Token)
 	case election.Enter:
 		p.chairs[a.Token.Scope].enter()
 	case election.Extend:
@@ -181,6 +206,9 @@ func (p *process) perform(a election.Action) {
 		p.watch(a.Processes)
 	case election.Report:
 		p.r.count("fact_" + string(a.Fact.Kind))
+		if c := p.chairs[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && c.waitsForAnswers(c.term) {
+			p.r.count("abandoned_answers") // the time to drain was shorter than what callers were told
+		}
 	case election.Disconnect:
 		p.hangUp()
 	case election.Done:

@@ -45,7 +45,7 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 		if !r.Has(rule.Invariant) {
 			continue
 		}
-		t.Logf("seed %d: %s", seed, r.Violations[0].Detail)
+		t.Logf("%s by %s falls at seed %d: %s", rule.Name, locks, seed, r.Violations[0].Detail)
 		if cfg.Break = baseline(rule.Name); cfg.Break == "" {
 			clean(t, cfg)
 		} else if sim.Election(cfg).Has(rule.Invariant) {

@@ -17,20 +17,24 @@ const maxViolations = 5
 
 // run is one election in a world.
 type run struct {
-	cfg     Config
-	rule    *rule // broken; nil if none
-	amid    *rule
-	w       *world.World
-	net     *world.Network
-	db      *database
-	nodes   []*node
-	scopes  []string
-	doors   map[string]*hall
-	longest time.Duration
-	quiet   bool // no more faults
-	found   []Violation
-	stats   map[string]int64
-	serial  int64
+	cfg      Config
+	rule     *rule // broken; nil if none
+	amid     *rule
+	w        *world.World
+	net      *world.Network
+	db       *database
+	nodes    []*node
+	scopes   []string
+	doors    map[string]*hall
+	callers  map[string]*caller
+	longest  time.Duration
+	shortest time.Duration
+	waylaid  bool          // the next mint is
+	calmAt   time.Duration // when the faults ended
+	quiet    bool          // no more faults
+	found    []Violation
+	stats    map[string]int64
+	serial   int64
 }
 
 // Election runs one election and reports. The configuration must be valid.
@@ -39,9 +43,17 @@ func Election(cfg Config) Report {
 	r := newRun(cfg)
 	for i := range r.nodes {
 		n := r.nodes[i]
-		r.w.After(r.w.Between(0, baseLease), func() { n.boot(n.name) })
+		r.w.After(r.w.Between(0, baseLease), func() {
+			if n.running == nil { // the calm may have come before
+				n.boot(n.name)
+			}
+		})
 	}
 	r.w.After(r.w.Between(baseLease, 2*baseLease), r.fault)
+	for _, scope := range r.scopes {
+		r.callers[scope].call()
+		r.callers[scope].work()
+	}
 	lies := cfg.Steps / 3 // a lying lock begins to lie once somebody leads
 	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
 		if r.w.Steps() == lies {
@@ -50,6 +62,9 @@ func Election(cfg Config) Report {
 	}
 	if len(r.found) == 0 {
 		r.settle()
+	}
+	if len(r.found) == 0 && cfg.Takeover != TakeoverMixed {
+		r.drill()
 	}
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
 	return Report{
@@ -60,7 +75,7 @@ func Election(cfg Config) Report {
 
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
-	r := &run{cfg: cfg, w: w, doors: map[string]*hall{}, stats: map[string]int64{}, longest: baseLease}
+	r := &run{cfg: cfg, w: w, doors: map[string]*hall{}, callers: map[string]*caller{}, stats: map[string]int64{}, longest: baseLease, shortest: baseLease}
 	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.amid != "" {
 		r.amid = findRule(r.rule.amid)
 	}
@@ -68,6 +83,7 @@ func newRun(cfg Config) *run {
 		scope := fmt.Sprintf("s%d", i)
 		r.scopes = append(r.scopes, scope)
 		r.doors[scope] = &hall{r: r, scope: scope}
+		r.callers[scope] = newCaller(r, scope)
 	}
 	for i := range cfg.Nodes {
 		r.nodes = append(r.nodes, newNode(r, i))
@@ -90,7 +106,9 @@ func (r *run) breakStore() {
 }
 
 // breaks tells whether the world is to tamper with a rule.
-func (r *run) breaks(name string) bool { return r.rule != nil && r.rule.Name == name }
+func (r *run) breaks(name string) bool {
+	return r.rule != nil && r.rule.Name == name || r.amid != nil && r.amid.Name == name
+}
 
 // step runs one event. What holds after the event before holds until then, so
 // the doors are judged over the whole interval.
@@ -110,6 +128,7 @@ func (r *run) settle() {
 	r.quiet = true
 	r.calm()
 	began, well := r.w.Now(), time.Duration(0)
+	r.calmAt = began
 	for r.w.Now()-began < 10*r.longest {
 		switch more := r.step(); {
 		case len(r.found) > 0:
@@ -145,7 +164,7 @@ func (r *run) halted() {
 func (r *run) led() bool {
 	for _, scope := range r.scopes {
 		want := 0
-		if slices.ContainsFunc(r.nodes, func(n *node) bool { return n.campaigns(scope) }) {
+		if r.wanted(scope) {
 			want = 1
 		}
 		if r.doors[scope].openNow() != want {
@@ -179,6 +198,14 @@ func (r *run) mayNotMeet(a, b *tenure) bool {
 		return r.cfg.Takeover != election.Fast
 	}
 	return a.p.set.Takeover != election.Fast || b.p.set.Takeover != election.Fast
+}
+
+// forgotten: a failover lost the older term together with the registration of its candidate,
+// whose lease was longer than any other that the newer term could know of. What was promised
+// holds in one history of the database.
+func (r *run) forgotten(older, newer *tenure) bool {
+	return older.token.Timeline < newer.token.Timeline && !r.db.store.Registered(older.key) &&
+		older.p.chairs[older.token.Scope].lease > r.db.holds[newer.token.Term]
 }
 
 // mode is the takeover that the machine of a new process is told.

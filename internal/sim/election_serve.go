@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/fence"
 )
 
 // serve carries out one request at the server.
@@ -23,7 +22,12 @@ func (db *database) serve(c *conn, a election.Action, reply func(election.Input)
 		reply(lost())
 		return
 	}
-	if !db.r.quiet && db.r.w.Chance(0.01) {
+	_, beat := a.(election.Beat)
+	fails := beat && c.p.failing
+	if fails {
+		c.p.failing = false
+	}
+	if !db.r.quiet && (fails || db.r.w.Chance(0.01)) {
 		// The session lives on; whether the statement took is unknown.
 		if db.r.w.Chance(0.5) {
 			db.do(c, a, func(election.Input) {})
@@ -37,18 +41,19 @@ func (db *database) serve(c *conn, a election.Action, reply func(election.Input)
 func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	switch a := a.(type) {
 	case election.Beat:
-		alive, err := db.beat(c, a.Pulses)
+		answers, err := db.beat(c, a.Pulses)
 		if err != nil {
 			reply(lost())
 			return
 		}
-		reply(election.Beaten{Alive: alive})
-		if c.p.ambushed && len(alive) > 0 && !db.r.quiet {
+		reply(election.Beaten{Answers: answers})
+		if c.p.ambushed && len(answers) > 0 && !db.r.quiet {
 			db.r.spring(c.p)
 		}
 	case election.Release:
-		reply(election.Parted{Current: db.release(c, a.Farewells)})
+		db.parting(c, a.Farewells, reply)
 	case election.Try:
+		reply = db.r.waylay(c, reply)
 		db.store.Look(c.key, a.Bids)
 		db.minting(c, a.Bids, func(in election.Input) {
 			tried, ok := in.(election.Tried)
@@ -57,7 +62,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 				reply(in)
 				return
 			}
-			db.r.w.After(db.clock.For(db.r.w.Between(b.Block/2, b.Block)), func() { reply(db.tried(c, a.Bids)) })
+			db.wait(c, b, tried, reply)
 		})
 	}
 }
@@ -90,24 +95,30 @@ func (db *database) tried(c *conn, bids []election.Bid) election.Input {
 	return election.Tried{Results: results}
 }
 
-func (db *database) beat(c *conn, pulses []election.Pulse) ([]bool, error) {
+func (db *database) beat(c *conn, pulses []election.Pulse) ([]election.Outcome, error) {
 	if db.r.breaks("settle-after-entry") || db.r.breaks("fast-waits-to-promise") {
 		pulses = append([]election.Pulse(nil), pulses...)
 		for i, p := range pulses {
 			pulses[i].Settle = p.Settle || db.r.breaks("settle-after-entry") || c.p.fastActed(p.Token)
 		}
 	}
-	alive, err := db.store.Beat(db.now(), c.key, pulses)
-	for i, ok := range alive {
-		if scope := pulses[i].Token.Scope; ok {
+	answers, err := db.store.Beat(db.now(), c.key, pulses)
+	for i, answer := range answers {
+		if scope := pulses[i].Token.Scope; answer == election.Renewed {
 			db.beats[scope] = lastBeat{db.wall(), db.beats[scope].lease}
 		}
 	}
-	return alive, err
+	return answers, err
 }
 
 func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error) {
+	ended := len(db.store.Evicted)
 	results, err := db.store.Try(db.wall(), c.key, bids)
+	for _, age := range db.store.Evicted[ended:] {
+		if age < bids[0].Lease {
+			db.r.violated(EvictsTheOld, fmt.Sprintf("%s: a transaction of %s was ended for a fence that it cannot have held for a lease of %s", bids[0].Scope, age, bids[0].Lease))
+		}
+	}
 	if err != nil {
 		return nil, err // a tombstone: others have declared this process dead
 	}
@@ -134,6 +145,7 @@ func (db *database) won(c *conn, b election.Bid, res *election.Result) {
 	}
 	db.minted[t.Scope] = max(db.minted[t.Scope], t.Epoch)
 	db.r.count("mints")
+	db.holds[t.Term] = res.Hold
 	if res.Handoff {
 		db.r.count("handoffs")
 	}
@@ -143,42 +155,4 @@ func (db *database) won(c *conn, b election.Bid, res *election.Result) {
 	}
 	db.beats[t.Scope] = lastBeat{db.wall(), b.Lease}
 	db.announce(t.Scope, t.Holder)
-}
-
-func (db *database) release(c *conn, farewells []election.Farewell) (current []bool) {
-	farewells = append([]election.Farewell(nil), farewells...)
-	for i := range farewells {
-		f := &farewells[i]
-		switch {
-		case db.r.breaks("released-only-when-entered"):
-			f.Released = f.Released || c.p.still(f.Token)
-		case db.r.breaks("fast-waits-to-promise"):
-			f.Released = f.Released || c.p.fastActed(f.Token) && f.Reason != "drain timed out"
-		case db.r.breaks("released-only-when-drained"):
-			f.Released = f.Released || f.Reason == "drain timed out"
-		}
-		if f.Released {
-			db.r.doors[f.Token.Scope].released(f.Token)
-		}
-	}
-	current, _ = db.store.Release(db.wall(), c.key, farewells)
-	db.touch(c)
-	for _, f := range farewells {
-		db.r.w.Note(c.p.name, fmt.Sprintf("releases %s (%v)", f.Token.Scope, f.Released), f.Token.Epoch)
-		db.announce(f.Token.Scope, "")
-	}
-	return current
-}
-
-// fastActed tells whether a term's act door has opened, and did not wait for that.
-func (p *process) fastActed(token fence.Token) bool {
-	t := p.chairs[token.Scope].term
-	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
-}
-
-// still tells whether a process has shut a term and sees no act of it: all that
-// a release promises, but for the term's own entry.
-func (p *process) still(token fence.Token) bool {
-	t := p.chairs[token.Scope].term
-	return t != nil && t.token.Same(token) && t.shut && t.counted == 0
 }

@@ -61,10 +61,10 @@ func TestElection(t *testing.T) {
 		locks string
 		seeds int
 	}{
-		{election.Strict, sim.LocksSession, 1200}, {election.Strict, sim.LocksProcess, 1200}, {election.Strict, sim.LocksMixed, 1200},
-		{election.Keep, sim.LocksSession, 400}, {election.Keep, sim.LocksProcess, 400}, {election.Keep, sim.LocksMixed, 400},
-		{election.Fast, sim.LocksSession, 400}, {election.Fast, sim.LocksProcess, 400},
-		{sim.TakeoverMixed, sim.LocksSession, 600}, {sim.TakeoverMixed, sim.LocksProcess, 600},
+		{election.Strict, sim.LocksSession, 700}, {election.Strict, sim.LocksProcess, 700}, {election.Strict, sim.LocksMixed, 700},
+		{election.Keep, sim.LocksSession, 250}, {election.Keep, sim.LocksProcess, 250}, {election.Keep, sim.LocksMixed, 250},
+		{election.Fast, sim.LocksSession, 250}, {election.Fast, sim.LocksProcess, 250},
+		{sim.TakeoverMixed, sim.LocksSession, 400}, {sim.TakeoverMixed, sim.LocksProcess, 400},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+// caller is a program elsewhere that asks a node whether it may act, over the network, and
+// believes the answer for as long as it says, from the moment at which it asked.
+type caller struct {
+	r     *run
+	scope string
+	name  string
+	clock *world.Clock
+}
+
+// newCaller returns one whose clock is slower or faster than any node's by up to a tenth:
+// nodes are wrong by 2 % themselves.
+func newCaller(r *run, scope string) *caller {
+	return &caller{r: r, scope: scope, name: "caller of " + scope, clock: r.w.NewClock(0, int64(r.w.Pick(172_001)-72_000))}
+}
+
+// call asks again and again, mostly the process that leads.
+func (c *caller) call() {
+	w := c.r.w
+	w.After(w.Between(baseLease/8, baseLease), func() {
+		c.call()
+		c.ask(c.r.victimOf(c.scope))
+	})
+}
+
+func (c *caller) ask(n *node) {
+	w := c.r.w
+	life, sent := fence.AnswerLife, w.Now()
+	if !c.r.quiet && w.Chance(0.4) {
+		life = w.Between(baseLease/20, 2*baseLease)
+	}
+	for _, p := range n.living() {
+		c.r.net.Tell(c.name, n.name, func() { p.run(func() { p.chairs[c.scope].asked(c, sent, life) }) })
+	}
+}
+
+// asked is the handler of a node. It may be held up between what it finds and what it says.
+func (c *chair) asked(by *caller, sent, life time.Duration) {
+	r, t := c.p.r, c.term
+	hold := r.heldUp()
+	if r.breaks("remember-then-look") {
+		left := min(life, c.outside.Left(fence.Act))
+		if left > 0 {
+			t.given = max(t.given, sent+by.clock.For(left))
+			c.p.after(hold, func() {
+				_, _, _ = c.outside.Answer(fence.Act, life)
+				c.tell(by, t, sent+by.clock.For(left))
+			})
+		}
+		return
+	}
+	_, left, err := c.outside.Answer(fence.Act, life)
+	if err != nil {
+		r.count("answers_refused")
+		return
+	}
+	if r.breaks("answer-within-deadline") {
+		left = life
+	}
+	t.given = max(t.given, sent+by.clock.For(left))
+	c.p.after(hold, func() { c.tell(by, t, sent+by.clock.For(left)) })
+}
+
+// heldUp is how long something stands still between two steps: a thread that is scheduled
+// elsewhere, now and then a machine that swaps.
+func (r *run) heldUp() time.Duration {
+	if !r.quiet && r.w.Chance(0.4) {
+		return r.w.Between(0, baseLease/2)
+	}
+	return r.w.Between(0, time.Millisecond)
+}
+
+// work begins transactions above READ COMMITTED, and asks for a token only later: what they
+// see of the row may be older than the token.
+func (c *caller) work() {
+	w, db := c.r.w, c.r.db
+	w.After(w.Between(baseLease/4, 2*baseLease), func() {
+		c.work()
+		if db.down || c.r.quiet {
+			return
+		}
+		seen, begun := db.store.See(c.scope), db.starts
+		fenced := func(token fence.Token) {
+			if db.expire(); !db.down && db.starts == begun {
+				db.past(token, true, seen, db.transaction(), func() bool { return w.Chance(0.1) })
+			}
+		}
+		w.After(w.Between(0, baseLease/2), func() {
+			n := c.r.victimOf(c.scope)
+			for _, p := range n.living() {
+				p.run(func() {
+					if token, err := p.chairs[c.scope].outside.Require(fence.Fenced); err == nil {
+						c.r.net.Tell(n.name, place, func() { db.queue(c.scope, func() { fenced(token) }) })
+					}
+				})
+			}
+		})
+	})
+}
+
+// tell sends the answer. What it allows outlives the process that gave it.
+func (c *chair) tell(by *caller, t *tenure, until time.Duration) {
+	r := c.p.r
+	r.net.Tell(c.p.node.name, by.name, func() {
+		if r.w.Now() >= until {
+			r.count("answers_late")
+			return
+		}
+		r.count("answers")
+		r.w.Note(by.name, "may act for", int64(until-r.w.Now()))
+		t.told = max(t.told, until)
+	})
+}
+
+// answers is until when the desk waits for callers.
+func (c *chair) answers() fence.Instant {
+	is := c.latch.Answers()
+	if c.p.r.breaks("answers-waited") || c.p.r.breaks("promise-not-forgotten") && is <= c.forgotten {
+		return 0
+	}
+	return is
+}
+
+// waitsForAnswers: all else is over, and callers may still act.
+func (c *chair) waitsForAnswers(t *tenure) bool {
+	return c.term == t && c.back && t.counted == 0 && c.answers() > c.p.now()
+}

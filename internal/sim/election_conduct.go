@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// standing is what the process of a term knows of it.
+type standing struct {
+	session int  // the one that minted it
+	deposed bool // a heartbeat was told that somebody else leads
+	givenUp bool // its time to drain was over
+}
+
+// learn takes down what the machine is about to be told.
+func (p *process) learn(in election.Input) {
+	switch in := in.(type) {
+	case election.Opened:
+		p.sessions++
+	case election.Failed:
+		if in.Lost {
+			p.sessions++
+		}
+	case election.Parted:
+		for i, f := range p.saying {
+			if in.Answers[i].Outcome != election.Locked && !p.r.breaks("splits-farewells") {
+				delete(p.unsaid, f.Token.Scope)
+			}
+		}
+	case election.Beaten:
+		for i, answer := range in.Answers {
+			if t := p.term(p.pulses[i].Token); t != nil && answer == election.Over {
+				t.standing.deposed = true
+			}
+		}
+	}
+}
+
+// term is the one of a token, if it is the latest here.
+func (p *process) term(token fence.Token) *tenure {
+	if c := p.chairs[token.Scope]; c != nil && c.term != nil && c.term.token.Same(token) {
+		return c.term
+	}
+	return nil
+}
+
+// tamper has the machine want what it must not, where that rule is broken.
+func (p *process) tamper(actions []election.Action) []election.Action {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case election.Release:
+			for i, f := range a.Farewells {
+				t := p.term(f.Token)
+				a.Farewells[i].Released = f.Released || p.r.breaks("deposed-promises-nothing") && t != nil && t.standing.deposed
+			}
+		case election.Beat:
+			for _, scope := range p.r.scopes {
+				t := p.chairs[scope].term
+				if p.r.breaks("given-up-for-good") && t != nil && !t.over && (t.standing.givenUp || t.shut && t.standing.session != p.sessions) {
+					actions = append(actions, election.Prolong{Scope: scope, Deadline: p.now().Add(p.chairs[scope].lease / 2)})
+				}
+			}
+		}
+	}
+	return actions
+}
+
+// judge holds what the machine wants done against what it was told. Nothing worse need come
+// of it: the mint would refuse. But a machine that does such things leans on the mint alone.
+func (p *process) judge(actions []election.Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case election.Beat:
+			p.pulses = a.Pulses
+			for _, pulse := range a.Pulses {
+				p.renews(pulse.Token, "renews")
+			}
+		case election.Prolong:
+			p.renews(p.chairs[a.Scope].term.token, "prolongs")
+		case election.Release:
+			p.saying = a.Farewells
+			for _, f := range a.Farewells {
+				if p.r.breaks("win-drops-farewell") {
+					p.unsaid[f.Token.Scope] = f
+				}
+				t := p.chairs[f.Token.Scope].term
+				switch {
+				case t == nil: // opened and given up in one step
+				case !t.token.Same(f.Token) && !t.shut:
+					p.r.violated(Conduct, fmt.Sprintf("%s: %s says farewell to epoch %d, and has won epoch %d since", f.Token.Scope, p.name, f.Token.Epoch, t.token.Epoch))
+				case t.token.Same(f.Token) && f.Released && t.standing.deposed:
+					p.r.violated(Conduct, fmt.Sprintf("%s: %s promises that epoch %d has ended in order, and was told that it was deposed", f.Token.Scope, p.name, f.Token.Epoch))
+				}
+			}
+		case election.Report:
+			if t := p.term(a.Fact.Token); t != nil && a.Fact.Kind == election.Abandoned {
+				t.standing.givenUp = true
+			}
+		}
+	}
+}
+
+// renews: a term is renewed over the session that minted it, and until it is given up.
+func (p *process) renews(token fence.Token, does string) {
+	t := p.term(token)
+	if t == nil { // it is about to be opened, or never was
+		return
+	}
+	switch s := t.standing; {
+	case s.givenUp:
+		p.r.violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, which it has given up", token.Scope, p.name, does, token.Epoch))
+	case s.session != p.sessions:
+		p.r.violated(Conduct, fmt.Sprintf("%s: %s %s epoch %d, whose session is lost", token.Scope, p.name, does, token.Epoch))
+	}
+}

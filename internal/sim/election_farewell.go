@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+var partings = map[election.Outcome]string{election.Said: "said", election.Over: "over", election.Locked: "locked"}
+
+// parting answers farewells at once, unless that is what is broken.
+func (db *database) parting(c *conn, farewells []election.Farewell, reply func(election.Input)) {
+	if db.r.breaks("farewell-waits-for-nobody") {
+		for _, f := range farewells {
+			if db.store.RowTaken(f.Token.Scope) && db.store.Alive(c.key) {
+				db.r.w.After(10*time.Millisecond, func() { db.parting(c, farewells, reply) })
+				return
+			}
+		}
+	}
+	if !db.store.Alive(c.key) {
+		reply(lost())
+		return
+	}
+	answers, err := db.release(c, farewells)
+	if err != nil {
+		reply(election.Failed{Err: err})
+		return
+	}
+	reply(election.Parted{Answers: answers})
+}
+
+func (db *database) release(c *conn, farewells []election.Farewell) ([]election.Parting, error) {
+	farewells = append([]election.Farewell(nil), farewells...)
+	for i := range farewells {
+		f := &farewells[i]
+		switch {
+		case db.r.breaks("released-only-when-entered"):
+			f.Released = f.Released || c.p.still(f.Token)
+		case db.r.breaks("fast-waits-to-promise"):
+			f.Released = f.Released || c.p.fastActed(f.Token) && f.Reason != "drain timed out"
+		case db.r.breaks("released-only-when-drained"):
+			f.Released = f.Released || f.Reason == "drain timed out"
+		}
+		if f.Released {
+			db.r.doors[f.Token.Scope].released(f.Token)
+		}
+	}
+	refused := func(f election.Farewell) bool { return f.Token.Scope == db.refuses }
+	if slices.ContainsFunc(farewells, refused) {
+		db.touch(c)
+		return nil, errStatement
+	}
+	if db.r.breaks("splits-farewells") && c.p.joined(farewells) {
+		db.touch(c)
+		return nil, electiontest.ErrPoisoned
+	}
+	answers, err := db.store.Release(db.wall(), c.key, farewells)
+	db.touch(c)
+	if err != nil {
+		db.r.count("farewells_poisoned")
+		return nil, err
+	}
+	for i, f := range farewells {
+		db.r.count("farewells_" + partings[answers[i].Outcome])
+		db.r.w.Note(c.p.name, fmt.Sprintf("releases %s (%v): %s", f.Token.Scope, f.Released, partings[answers[i].Outcome]), f.Token.Epoch)
+		if answers[i].Outcome == election.Said {
+			db.announce(f.Token.Scope, "")
+		}
+	}
+	if free := db.store.Unlocked(); len(free) > 0 && !db.r.breaks(string(electiontest.LockExcludes)) {
+		db.r.violated(LockKept, fmt.Sprintf("%v: led by a session that has lost the lock of it to its own farewell", free))
+	}
+	return answers, nil
+}
+
+// joined says farewells as they were said before: all that are unsaid in one go, so that one
+// which cannot be said keeps the others from it.
+func (p *process) joined(farewells []election.Farewell) (poisoned bool) {
+	for _, f := range farewells {
+		p.unsaid[f.Token.Scope] = f
+	}
+	for _, f := range p.unsaid {
+		poisoned = poisoned || strings.Contains(f.Reason, electiontest.Poison)
+	}
+	if !poisoned {
+		clear(p.unsaid)
+	}
+	return poisoned
+}
+
+// repeats says a farewell that was not heard once more, after its process has won anew:
+// the machine drops it there.
+func (p *process) repeats(won fence.Token) {
+	f, ok := p.unsaid[won.Scope]
+	if !ok || !p.r.breaks("win-drops-farewell") || p.conn == nil {
+		return
+	}
+	delete(p.unsaid, won.Scope)
+	c := p.conn
+	c.up.Send(func() {
+		if p.r.db.store.Alive(c.key) {
+			_, _ = p.r.db.release(c, []election.Farewell{f})
+		}
+	})
+}
+
+// fastActed tells whether a term's act door has opened, and did not wait for that.
+func (p *process) fastActed(token fence.Token) bool {
+	t := p.chairs[token.Scope].term
+	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
+}
+
+// still tells whether a process has shut a term and sees no act of it: all that
+// a release promises, but for the term's own entry.
+func (p *process) still(token fence.Token) bool {
+	t := p.chairs[token.Scope].term
+	return t != nil && t.token.Same(token) && t.shut && t.counted == 0
+}

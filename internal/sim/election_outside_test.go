@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+// A caller that was told that it may act goes on although the process that told it was
+// killed: nobody can tell it otherwise. It is an actor until its answer ends, and no longer.
+func TestAnAnswerOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 1, Scopes: 1})
+	r.net.Calm(nil)
+	h, term, sent := r.doors[c.scope], c.term, r.w.Now()
+	c.asked(r.callers[c.scope], sent, fence.AnswerLife)
+	for term.told == 0 && r.w.Now() < sent+time.Second {
+		r.step()
+	}
+	told := term.told
+	if life := told - sent; life < fence.AnswerLife*9/10 || life > fence.AnswerLife*11/10 {
+		t.Errorf("an answer of %s lives %s", fence.AnswerLife, life)
+	}
+	c.p.kill()
+	term.ending = false // no command outlives it here
+	if a, b := term.span(r.w.Now(), r.w.Now()+time.Hour); a != r.w.Now() || b != told {
+		t.Errorf("it may act from %s to %s, want to %s", a, b, told)
+	}
+	if term.past() {
+		t.Error("nobody watches it any more")
+	}
+	h.released(term.token)
+	if !broken(r, ReleasedHonest) {
+		t.Error("a promise that all is over was taken for true")
+	}
+	r.w.After(told-r.w.Now(), func() {})
+	for r.w.Now() < told {
+		r.step()
+	}
+	if a, b := term.span(r.w.Now(), r.w.Now()+time.Hour); a < b || !term.past() {
+		t.Error("it has no end")
+	}
+}
+
+// The desk waits for what callers were told, the time that the drain has or not.
+func TestTheDeskWaitsForAnswers(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		r, c := leading(t, Config{Nodes: 1, Seed: seed})
+		term := c.term
+		c.asked(r.callers[c.scope], r.w.Now(), 400*time.Millisecond)
+		c.p.post(election.StepDown{Scope: c.scope, Why: election.ErrStepDown, Timeout: time.Millisecond})
+		for until := r.w.Now() + time.Minute; term.endedAt == 0 && r.w.Now() < until; {
+			r.step()
+		}
+		if term.endedAt < term.given || term.given == 0 {
+			t.Errorf("seed %d: ended at %s, callers may act until %s", seed, term.endedAt, term.given)
+		}
+		if r.stats["abandoned_answers"] == 0 {
+			t.Errorf("seed %d: the drain timed out and the answer did not", seed)
+		}
+	}
+}
+
+// What the machine wants is held against what it was told.
+func TestConductIsJudged(t *testing.T) {
+	t.Parallel()
+	for what, doctor := range map[string]func(*chair) election.Action{
+		"a heartbeat for a term of a lost session": func(c *chair) election.Action {
+			c.p.learn(lost())
+			return election.Beat{Pulses: []election.Pulse{{Token: c.term.token}}}
+		},
+		"more time for a term that was given up": func(c *chair) election.Action {
+			c.p.judge([]election.Action{election.Report{Fact: election.Fact{Kind: election.Abandoned, Scope: c.scope, Token: c.term.token}}})
+			return election.Prolong{Scope: c.scope}
+		},
+		"a promise of one that was deposed": func(c *chair) election.Action {
+			c.p.pulses = []election.Pulse{{Token: c.term.token}}
+			c.p.learn(election.Beaten{Answers: []election.Outcome{election.Over}})
+			return election.Release{Farewells: []election.Farewell{{Token: c.term.token, Released: true}}}
+		},
+		"a farewell to a term before the present one": func(c *chair) election.Action {
+			old := c.term.token
+			old.Epoch--
+			return election.Release{Farewells: []election.Farewell{{Token: old}}}
+		},
+	} {
+		r, c := leading(t, Config{Nodes: 1})
+		r.found = nil
+		a := doctor(c)
+		if broken(r, Conduct) {
+			t.Errorf("%s: seen before it was wanted", what)
+		}
+		if c.p.judge([]election.Action{a}); !broken(r, Conduct) {
+			t.Errorf("%s was not seen", what)
+		}
+	}
+}
+
+// An act that is not counted when Do looks at its clock would be missed by a shut in between.
+func TestAnActIsCountedBeforeTheLook(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 1})
+	c.doing = true
+	if c.gate.IsOpen(fence.Act); !broken(r, GateRule) {
+		t.Error("a look without a count was not seen")
+	}
+}
+
+// What was promised holds in one history of the database. It is not asked for where a
+// failover lost a candidate with its lease, and only there.
+func TestWhatAFailoverForgot(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 2})
+	older, newer := *c.term, *c.term
+	newer.token.Timeline++
+	newer.token.Term[0]++
+	r.db.holds[newer.token.Term] = c.lease / 2
+	if r.forgotten(&older, &newer) {
+		t.Error("a candidate that is known was excused")
+	}
+	older.key = 1 << 40
+	if !r.forgotten(&older, &newer) || r.forgotten(&newer, &older) {
+		t.Error("one that was lost was not, or the other was")
+	}
+	if r.db.holds[newer.token.Term] = c.lease; r.forgotten(&older, &newer) {
+		t.Error("it was waited for long enough, and excused")
+	}
+	if newer.token.Timeline--; r.forgotten(&older, &newer) {
+		t.Error("there was no failover")
+	}
+}
+
+// A bid that waits for a fence keeps its place until its slice is over: who comes later
+// stands behind it, and passes once it has given up.
+func TestAPlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 1})
+	db, token := r.db, c.term.token
+	id, err := db.store.Fence(db.wall(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	bid := election.Bid{Scope: c.scope, Lease: c.lease, Block: 100 * time.Millisecond}
+	busy := election.Tried{Results: []election.Result{{Scope: c.scope, Outcome: election.Busy}}}
+	for range 2 {
+		db.wait(c.p.conn, bid, busy, func(in election.Input) {
+			tried, ok := in.(election.Tried)
+			if !ok {
+				t.Errorf("the bid was answered with %+v", in)
+				return
+			}
+			order = append(order, map[election.Outcome]string{election.Busy: "busy", election.Won: "won"}[tried.Results[0].Outcome])
+		})
+		db.queue(c.scope, func() { order = append(order, "later") })
+		if len(order) > 0 {
+			t.Fatalf("%v came past the bid", order)
+		}
+		for until := r.w.Now() + 150*time.Millisecond; len(order) < 2 && r.w.Now() < until; {
+			r.step()
+		}
+		want := "busy"
+		if id == 0 {
+			want = "won"
+		}
+		if len(order) != 2 || order[0] != want || order[1] != "later" {
+			t.Fatalf("%v, want %s and then later", order, want)
+		}
+		order = nil
+		db.store.CommitFenced(id)
+		id = 0
+		r.w.After(time.Millisecond, func() { db.freed(c.scope) })
+	}
+}
+
+// Fences above READ COMMITTED keep their row for an instant.
+func TestARowIsSharedForAnInstant(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 1})
+	db, token := r.db, c.term.token
+	db.past(token, true, db.store.See(c.scope), time.Second, func() bool { return false })
+	farewell := []election.Farewell{{Token: token, Reason: "over"}}
+	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Locked {
+		t.Errorf("a farewell of a shared row: %+v, %v", got, err)
+	}
+	for until := r.w.Now() + time.Millisecond; r.w.Now() < until; {
+		r.step()
+	}
+	if !db.store.Fenced(c.scope) {
+		t.Error("the fence is open with the row")
+	}
+	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Said {
+		t.Errorf("a farewell beside the fence: %+v, %v", got, err)
+	}
+	if _, err := db.release(c.p.conn, []election.Farewell{{Token: token, Reason: electiontest.Poison}}); err == nil {
+		t.Error("a text that cannot be written was")
+	}
+}

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/election"
+)
+
+// waiter is a bid that waits for the fence of a scope, until its slice of time is over. Then
+// it gives its place in the queue up, and all who came after it pass.
+type waiter struct {
+	c     *conn
+	bid   election.Bid
+	ended []election.Blocker // by this bid, before it waited
+	reply func(election.Input)
+}
+
+// wait puts a bid into the queue of a fence.
+func (db *database) wait(c *conn, b election.Bid, busy election.Tried, reply func(election.Input)) {
+	w := &waiter{c, b, busy.Results[0].Blockers, reply}
+	db.waiters[b.Scope] = append(db.waiters[b.Scope], w)
+	db.r.count("slices")
+	db.r.w.After(db.clock.For(b.Block), func() {
+		i := slices.Index(db.waiters[b.Scope], w)
+		if i < 0 {
+			return
+		}
+		db.waiters[b.Scope] = slices.Delete(db.waiters[b.Scope], i, i+1)
+		db.pass(b.Scope)
+		if db.expire(); db.down || !db.store.Alive(c.key) {
+			reply(lost())
+			return
+		}
+		reply(busy)
+	})
+}
+
+// queue lets a transaction take a fence: after the bids that wait for it, not past them.
+func (db *database) queue(scope string, f func()) {
+	if len(db.waiters[scope]) > 0 {
+		db.behind[scope] = append(db.behind[scope], f)
+		return
+	}
+	f()
+}
+
+// freed is called when a transaction that had a fence may have ended.
+func (db *database) freed(scope string) {
+	if len(db.waiters[scope]) > 0 && !db.store.Fenced(scope) {
+		db.r.w.After(time.Microsecond, func() { db.grant(scope) })
+	}
+}
+
+// grant lets the bid that has waited longest have the fence.
+func (db *database) grant(scope string) {
+	if len(db.waiters[scope]) == 0 || db.store.Fenced(scope) {
+		return
+	}
+	w := db.waiters[scope][0]
+	db.waiters[scope] = db.waiters[scope][1:]
+	in := db.tried(w.c, []election.Bid{w.bid})
+	if tried, ok := in.(election.Tried); ok {
+		tried.Results[0].Blockers = append(w.ended, tried.Results[0].Blockers...)
+	}
+	w.reply(in)
+	db.pass(scope)
+	db.freed(scope)
+}
+
+// pass lets those through who stand behind nobody any more.
+func (db *database) pass(scope string) {
+	if len(db.waiters[scope]) > 0 {
+		return
+	}
+	late := db.behind[scope]
+	db.behind[scope] = nil
+	for _, f := range late {
+		db.r.w.After(time.Microsecond, func() { db.queue(scope, f) })
+	}
+}
