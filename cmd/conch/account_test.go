@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/explorer"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 )
 
 // What a verdict is read from, on a real chain and a real database: they are found

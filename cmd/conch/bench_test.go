@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 )
 
 type figures struct {
@@ -28,9 +27,9 @@ func measured(t *testing.T, args ...string) result {
 	if args[0] == "pending" {
 		env = append(env, "CONCH_DEVNODE="+devnodeProgram(t)) // built before its time runs
 	}
-	cmd := within(t, 10*time.Minute, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
+	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
-	r := call(t, cmd)
+	r := callFor(t, building, cmd)
 	leavesNothing(t, scratch)
 	return r
 }

@@ -20,10 +20,10 @@ func (d *devnode) again(args ...string) {
 		before = number(d.t, d.call("eth_blockNumber"))
 		return before > 2
 	})
-	_ = d.cmd.Process.Kill()
-	_ = d.cmd.Wait()
+	d.life.Kill()
+	d.life.Wait(patience)
 	next := startDevnode(d.t, append(args, "--listen", strings.TrimPrefix(d.url, "http://"))...)
-	d.cmd = next.cmd
+	d.life = next.life
 	if now := number(d.t, d.call("eth_blockNumber")); now >= before {
 		d.t.Errorf("the chain did not go back: block %d, and before %d", now, before)
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 

@@ -46,15 +46,18 @@ func (c *crowd) wants(from, to int) {
 	for caller := range callers {
 		asking.Go(func() {
 			for n := from + caller; n < to; n += callers {
-				c.insists(n)
+				if !c.insists(n) {
+					return
+				}
 			}
 		})
 	}
 	asking.Wait()
 }
 
-// insists asks for one until it is acknowledged, going round the nodes.
-func (c *crowd) insists(n int) {
+// insists asks for one until it is acknowledged, going round the nodes. Who was never
+// answered need not ask for more.
+func (c *crowd) insists(n int) (answered bool) {
 	body, does := numbered(n)
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -76,17 +79,17 @@ func (c *crowd) insists(n int) {
 				c.last = began
 			}
 			c.mu.Unlock()
-			return
+			return true
 		}
 		c.refused[status]++
 		c.mu.Unlock()
 		select {
 		case <-poll.C:
 		case <-c.t.Context().Done():
-			return // the test is over, and says why
+			return false // the test is over, and says why
 		case <-deadline.C:
 			c.t.Errorf("transaction %d was never acknowledged", n)
-			return
+			return false
 		}
 	}
 }

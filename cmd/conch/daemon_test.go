@@ -3,9 +3,7 @@
 package main_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // daemon is a conch node under test, with its log.
@@ -27,8 +26,10 @@ type daemon struct {
 	id   string
 	dir  string
 	file string
+	env  []string
 	cmd  *exec.Cmd
-	over chan struct{}
+	over <-chan struct{}
+	life *proctest.Process
 
 	mu  sync.Mutex
 	log []map[string]any
@@ -63,38 +64,34 @@ func fileOf(url, more string) string {
 
 func (d *daemon) start(args ...string) *daemon {
 	d.t.Helper()
-	d.cmd = prepared(d.t, append([]string{"node", "--config", d.file, "--id", d.id, "--log-format", "json"}, args...)...)
-	d.over = make(chan struct{})
-	stderr, err := d.cmd.StderrPipe()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	return d.launch("node", append([]string{"--config", d.file}, args...)...)
+}
+
+// launch starts a command that campaigns, whichever it is.
+func (d *daemon) launch(command string, args ...string) *daemon {
+	d.t.Helper()
+	d.cmd = prepared(d.t, append([]string{command, "--id", d.id, "--log-format", "json"}, args...)...)
+	d.cmd.Env = append(d.cmd.Env, d.env...)
+	d.cmd.Stderr = proctest.Cut(d.hear)
 	d.cmd.Stdout = d.cmd.Stderr // of its commands
-	if err := d.cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
-	over, cmd := d.over, d.cmd
-	go func() {
-		defer close(over)
-		for text := bufio.NewScanner(stderr); text.Scan(); {
-			line := map[string]any{}
-			if json.Unmarshal(text.Bytes(), &line) != nil {
-				line["msg"] = text.Text()
-			}
-			d.mu.Lock()
-			d.log = append(d.log, line)
-			d.mu.Unlock()
-		}
-		_ = cmd.Wait()
-	}()
-	d.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-over
+	d.t.Cleanup(func() {        // before it is started: after it has ended
 		if d.t.Failed() {
 			d.t.Logf("log of %s:\n%s", d.id, d.text())
 		}
 	})
+	d.life = proctest.Start(d.t, d.cmd)
+	d.over = d.life.Gone()
 	return d
+}
+
+func (d *daemon) hear(text string) {
+	line := map[string]any{}
+	if json.Unmarshal([]byte(text), &line) != nil {
+		line["msg"] = text
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = append(d.log, line)
 }
 
 func startDaemon(t testing.TB, id, url, more string) *daemon {
@@ -140,11 +137,8 @@ func (d *daemon) says(msg string, pairs ...any) {
 // stop asks the node to end, waits, and returns its exit code.
 func (d *daemon) stop(sig syscall.Signal) int {
 	d.t.Helper()
-	if err := d.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		d.t.Fatal(err)
-	}
-	<-d.over
-	return d.cmd.ProcessState.ExitCode()
+	d.life.Signal(sig)
+	return d.life.Wait(longPatience)
 }
 
 // value of the last line with a message.

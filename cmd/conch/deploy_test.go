@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 func deployed(t *testing.T, name string) string {
@@ -108,10 +109,9 @@ func TestKubernetes(t *testing.T) {
 
 func shellCheck(t *testing.T, script string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-n")
+	cmd := exec.Command("sh", "-n")
 	cmd.Stdin = strings.NewReader(script)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return proctest.Output(t, cmd, patience)
 }
 
 // Every configuration that is shown is one that conch takes, and serves the probes
@@ -158,9 +158,9 @@ func TestContainerfile(t *testing.T) {
 	}
 	// What it builds is static: it has no interpreter and asks for no library.
 	binary := filepath.Join(t.TempDir(), "conch")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := proctest.Output(t, build, building); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if code, err := os.ReadFile(binary); err != nil || bytes.Contains(code, []byte("ld-linux")) {
@@ -174,7 +174,7 @@ func TestUnit(t *testing.T) {
 	text := deployed(t, "conch.service")
 	for _, line := range []string{
 		"User=conch", "Delegate=yes", "ProtectControlGroups=no", "KillMode=mixed", "Restart=always", "NoNewPrivileges=yes",
-		"ProtectSystem=strict", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s",
+		"ProtectSystem=strict", "RestartPreventExitStatus=2", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s",
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("the unit has lost %s", line)
@@ -189,7 +189,7 @@ func TestUnit(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), tool, "verify", file).CombinedOutput(); err != nil || strings.Contains(string(out), "conch.service") {
+	if out, err := proctest.Output(t, exec.Command(tool, "verify", file), patience); err != nil || strings.Contains(out, "conch.service") {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
@@ -215,7 +215,7 @@ func TestAlerts(t *testing.T) {
 	for i, rule := range list {
 		expr, _ := at(rule, "expr").(string)
 		for _, metric := range regexp.MustCompile(`conch_\w+`).FindAllString(expr, -1) {
-			if !regexp.MustCompile(`(?m)^` + metric + `{(scope="payments"|account="payer"|peer="two")`).MatchString(text) {
+			if !regexp.MustCompile(`(?m)^` + metric + `({[^}]*(scope="payments"|account="payer"|peer="two"|version=)| )`).MatchString(text) {
 				t.Errorf("%v asks for %s, which is not exported", at(rule, "alert"), metric)
 			}
 		}
@@ -225,5 +225,29 @@ func TestAlerts(t *testing.T) {
 	}
 	if len(list) < 4 {
 		t.Errorf("%d rules", len(list))
+	}
+	judgeAbsence(t, list)
+}
+
+// When no node is left there is no series to compare, so a page must ask for that; and no
+// rule may ask for labels that come from elsewhere than the metrics and the manifests.
+func judgeAbsence(t *testing.T, rules []any) {
+	t.Helper()
+	paged := false
+	for _, rule := range rules {
+		expr := at(rule, "expr").(string)
+		paged = paged || strings.Contains(expr, "absent(conch_is_leader)") && at(rule, "labels", "severity") == "page"
+		if regexp.MustCompile(`(job|instance|namespace|app_kubernetes_io_name)\s*[=!]`).MatchString(expr) {
+			t.Errorf("%v asks for a label that nothing here gives: %s", at(rule, "alert"), expr)
+		}
+		if strings.Contains(expr, "app_kubernetes_io_name") {
+			labels := at(manifests(t)["Deployment conch"], "spec", "template", "metadata", "labels")
+			if at(labels, "app.kubernetes.io/name") == nil {
+				t.Errorf("%v asks for a label that the pods lack", at(rule, "alert"))
+			}
+		}
+	}
+	if !paged {
+		t.Error("nobody is called when all nodes are gone")
 	}
 }

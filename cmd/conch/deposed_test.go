@@ -158,9 +158,11 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	chain.starves(t, db)
 	signed := attempts(t, db)
 	close(old.store.done)
-	if err := <-ended; !errors.Is(err, fence.ErrStale) {
-		t.Errorf("the deposed leader ended with %v", err)
-	}
+	pgtest.Within(t, patience, "the deposed leader ends", func() {
+		if err := <-ended; !errors.Is(err, fence.ErrStale) {
+			t.Errorf("the deposed leader ended with %v", err)
+		}
+	})
 	for nonce, hashes := range attempts(t, db) {
 		if len(hashes) < len(signed[nonce]) {
 			t.Errorf("nonce %d: %v, and before %v", nonce, hashes, signed[nonce])
@@ -196,9 +198,11 @@ func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 	another := token
 	another.Epoch, another.Term = token.Epoch+1, [16]byte{1}
 	latch.Open(another, 0, math.MaxInt64)
-	if err := <-ended; !errors.Is(err, fence.ErrStale) {
-		t.Errorf("under another's token it ended with %v", err)
-	}
+	pgtest.Within(t, patience, "it ends under another's token", func() {
+		if err := <-ended; !errors.Is(err, fence.ErrStale) {
+			t.Errorf("under another's token it ended with %v", err)
+		}
+	})
 	if n := len(border.passed()); n != 1 {
 		t.Errorf("%d were sent, of which one had left before the gate shut", n)
 	}

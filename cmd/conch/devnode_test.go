@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const (
@@ -44,7 +45,7 @@ func devnodeProgram(t testing.TB) string {
 		builtDevnode.path = filepath.Join(filepath.Dir(program), "conch-devnode-built.test")
 		// As make build does it, so that the two share what they compile.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", builtDevnode.path, "../../chain/evm/cmd/conch-devnode")
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := proctest.Output(t, cmd, building); err != nil {
 			builtDevnode.err = fmt.Errorf("building conch-devnode: %w\n%s", err, out)
 		}
 	})
@@ -56,9 +57,9 @@ func devnodeProgram(t testing.TB) string {
 
 // devnode is a chain of its own, ended with the test.
 type devnode struct {
-	t   testing.TB
-	url string
-	cmd *exec.Cmd
+	t    testing.TB
+	url  string
+	life *proctest.Process
 }
 
 func startDevnode(t testing.TB, args ...string) *devnode {
@@ -69,26 +70,16 @@ func startDevnode(t testing.TB, args ...string) *devnode {
 	}
 	cmd := exec.Command(devnodeProgram(t), args...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	life := proctest.Listen(t, cmd)
 	var ready struct {
 		HTTP    string `json:"http"`
 		Account string `json:"account"`
 	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &ready)
-	}
-	if err != nil || !strings.EqualFold(ready.Account, fundedAddress) {
+	line := life.Says(patience, "")
+	if err := json.Unmarshal([]byte(line), &ready); err != nil || !strings.EqualFold(ready.Account, fundedAddress) {
 		t.Fatalf("conch-devnode: %v %q", err, line)
 	}
-	return &devnode{t, ready.HTTP, cmd}
+	return &devnode{t, ready.HTTP, life}
 }
 
 // call asks the chain itself: it is the oracle.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 type finding struct{ Check, Status, Detail, Remedy string }
@@ -73,7 +74,7 @@ func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
 	for _, role := range []string{"node", "fence", "observer"} {
 		args = append(args, "-c", fmt.Sprintf("ALTER ROLE %s_%s LOGIN", db.Name, role))
 	}
-	if out, err := exec.CommandContext(t.Context(), psql(t), args...).CombinedOutput(); err != nil {
+	if out, err := proctest.Output(t, exec.Command(psql(t), args...), patience); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return urls[0], urls[1], urls[2]

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // patience is for what comes at once on an idle machine. It bounds what hangs; nothing
@@ -22,79 +22,38 @@ const patience = time.Minute
 
 // running is a call that goes on: a node, or a watch.
 type running struct {
+	*proctest.Process
 	t     *testing.T
-	cmd   *exec.Cmd
 	stdin io.Closer
-	lines chan string // of its stdout
 }
 
 func start(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
-	r := &running{t: t, cmd: cmd, lines: make(chan string, 1000)}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.stdin = stdin
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(r.lines)
-		for text := bufio.NewScanner(stdout); text.Scan(); {
-			r.lines <- text.Text()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		r.end()
-	})
-	return r
+	return &running{Process: proctest.Listen(t, cmd), t: t, stdin: stdin}
 }
 
-// end reads what is left, waits, and returns the exit code.
+// end waits, with its stdin closed, and returns the exit code.
 func (r *running) end() int {
+	r.t.Helper()
 	_ = r.stdin.Close()
-	for line := range r.lines {
-		_ = line
-	}
-	_ = r.cmd.Wait()
-	return r.cmd.ProcessState.ExitCode()
+	return r.Wait(longPatience)
 }
 
 // stop asks it to end, as a service manager would.
 func (r *running) stop(sig syscall.Signal) int {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(sig); err != nil {
-		r.t.Fatal(err)
-	}
-	for line := range r.lines {
-		_ = line
-	}
-	return r.end()
+	r.Signal(sig)
+	return r.Wait(longPatience)
 }
 
 // says waits for a line with that text.
-func (r *running) says(text string) string {
+func (r *running) says(text string) {
 	r.t.Helper()
-	timeout := time.After(patience)
-	for {
-		select {
-		case line, more := <-r.lines:
-			if !more {
-				r.t.Fatalf("%v ended without saying %q", r.cmd.Args[1:], text)
-			}
-			if strings.Contains(line, text) {
-				return line
-			}
-		case <-timeout:
-			r.t.Fatalf("%v did not say %q", r.cmd.Args[1:], text)
-		}
-	}
+	r.Says(patience, text)
 }
 
 // leader starts a node and waits until it leads.
@@ -191,9 +150,9 @@ func TestHistoryAndWatch(t *testing.T) {
 		leader(t, db, "payments", "one").stop(syscall.SIGTERM)
 		for late := time.After(500 * time.Millisecond); late != nil; {
 			select {
-			case line := <-stream.lines:
+			case line := <-stream.Lines:
 				seen = cmp.Or(seen, line)
-			case line := <-plain.lines:
+			case line := <-plain.Lines:
 				told += line
 			case <-late:
 				late = nil
@@ -202,6 +161,7 @@ func TestHistoryAndWatch(t *testing.T) {
 	}
 	event := decode[map[string]any](t, seen)
 	wantKeys(t, event, "at", "scope", "epoch", "holder", "event", "reason", "actor")
+	delete(event, "gap_ms") // of those that begin a leadership
 	if len(event) != 7 || event["scope"] != "payments" || event["holder"] != "one" {
 		t.Errorf("watch prints %v", event)
 	}
@@ -229,7 +189,7 @@ func TestHistoryAndWatch(t *testing.T) {
 		t.Errorf("history --limit 1 prints %q", newest)
 	}
 	table := conch(t, "--db", db.URL, "history").done(t)
-	for _, part := range []string{"EVENT", "reports", "payments", "acquired", "released"} {
+	for _, part := range []string{"EVENT", "GAP", "reports", "payments", "acquired", "released"} {
 		if !strings.Contains(table, part) {
 			t.Errorf("the table does not show %q:\n%s", part, table)
 		}

@@ -33,7 +33,10 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	news, over := make(chan heard, 100), make(chan struct{})
-	t.Cleanup(func() { cancel(); <-over })
+	t.Cleanup(func() {
+		cancel()
+		pgtest.Within(t, patience, "the listener ends", func() { <-over })
+	})
 	go func() {
 		defer close(over)
 		for {
@@ -45,7 +48,11 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 			if err := json.Unmarshal([]byte(n.Payload), &one); err != nil || len(n.Payload) > 1000 {
 				t.Errorf("%d bytes: %v", len(n.Payload), err)
 			}
-			news <- one
+			select {
+			case news <- one:
+			case <-ctx.Done(): // nobody reads any more
+				return
+			}
 		}
 	}()
 	return news

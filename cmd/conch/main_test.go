@@ -5,8 +5,8 @@ package main_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +16,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // program is the binary under test.
 var program string
+
+// building bounds what may take minutes: a build, or a measurement.
+const building = 10 * time.Minute
 
 func TestMain(m *testing.M) {
 	// Beside the test binary, which the go command puts into a folder that it
@@ -29,9 +33,14 @@ func TestMain(m *testing.M) {
 		program += ".exe"
 	}
 	program, _ = filepath.Abs(program)
-	build := exec.Command("go", "build", raceFlag, "-o", program,
+	http.DefaultClient.Timeout = longPatience // for what hangs
+	ctx, cancel := context.WithTimeout(context.Background(), building)
+	build := exec.CommandContext(ctx, "go", "build", raceFlag, "-o", program,
 		"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0", ".")
-	if out, err := build.CombinedOutput(); err != nil {
+	build.WaitDelay = time.Second
+	out, err := build.CombinedOutput()
+	cancel()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "building conch: %v\n%s", err, out)
 		os.Exit(1)
 	}
@@ -48,19 +57,7 @@ type result struct {
 // settings.
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	limit := 5 * time.Minute // for what hangs; a node has no longer life
-	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
-		limit = 10 * time.Minute // -benchtime says how long it really is
-	}
-	return within(t, limit, args...)
-}
-
-// within is such a call, killed when the time is up.
-func within(t testing.TB, limit time.Duration, args ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.Command(program, args...)
 	cmd.SysProcAttr = ownSession()
 	for _, setting := range os.Environ() {
 		if !strings.HasPrefix(setting, "CONCH_DB") && (!strings.HasPrefix(setting, "PG") || strings.HasPrefix(setting, "PGT")) {
@@ -79,14 +76,20 @@ func conch(t testing.TB, args ...string) result {
 
 func call(t testing.TB, cmd *exec.Cmd) result {
 	t.Helper()
+	limit := 5 * time.Minute // for what hangs
+	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
+		limit = building // -benchtime says how long it really is
+	}
+	return callFor(t, limit, cmd)
+}
+
+// callFor is a call that is killed when the time is up.
+func callFor(t testing.TB, limit time.Duration, cmd *exec.Cmd) result {
+	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
-	fault := cmd.Run()
-	var exit *exec.ExitError
-	if fault != nil && !errors.As(fault, &exit) {
-		t.Fatal(fault)
-	}
-	return result{out: out.String(), err: err.String(), code: cmd.ProcessState.ExitCode()}
+	code := proctest.Start(t, cmd).Wait(limit)
+	return result{out: out.String(), err: err.String(), code: code}
 }
 
 // refused checks that a call ended with the code and one sentence that says all

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // Two commands in one node, and the keeper of one is killed: whatever it left is
@@ -33,7 +35,7 @@ func TestAKilledKeeperAmongSeveral(t *testing.T) {
 			t.Errorf("its keeper was killed and the scope is released, but it lives: %+v", p)
 		}
 	}
-	n.says("leadership draining", "scope", "a", "reason", "the role's function returned: the keeper of the command was killed, and the command with it")
+	n.says("leadership draining", "scope", "a", "reason", "the role ended: the keeper of the command was killed, and the command with it")
 	n.says("at work a 2")
 	for _, p := range others {
 		if !p.alive() {
@@ -78,10 +80,7 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 `)
 	n.says("at work")
 	drain := prepared(t, "--db", db.URL, "drain", "--scope", "a", "--timeout", "1h")
-	if err := drain.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = drain.Process.Kill(); _ = drain.Wait() })
+	proctest.Start(t, drain)
 	n.says("leadership draining", "scope", "a")
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

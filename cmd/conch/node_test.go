@@ -191,6 +191,7 @@ func TestAStartAndAStopThatFail(t *testing.T) {
 	w.failing, w.refusing = broken, broken
 	n := startDaemon(t, "n1", db.URL, w.role("payments", "drain_timeout = \"1s\""))
 	n.says("the stop callback is not acknowledged")
+	n.says("the role failed, its scope is given up", "scope", "payments")
 	startDaemon(t, "n2", db.URL, w.role("payments", "drain_timeout = \"1s\""))
 	w.wants(t, "payments", "n2")
 	if n.count("leadership released") > 0 {
@@ -214,7 +215,7 @@ func TestACommandRole(t *testing.T) {
 	one.says("leadership released")
 	two.says("at work payments 2 n2")
 	fails := startDaemon(t, "n3", db.URL, "[[roles]]\nname = \"broken\"\ncommand = \"sh -c 'exit 7'\"\n")
-	fails.says("leadership draining", "reason", "the role's function returned: the command ended with code 7")
+	fails.says("leadership draining", "reason", "the role ended: the command ended with code 7")
 }
 
 // A command that needs longer than its lease to end gets the time that the operator

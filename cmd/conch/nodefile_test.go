@@ -31,7 +31,7 @@ func TestNodesThatDoNotStart(t *testing.T) {
 	}
 	// At once: tests beside this one could take until n1's time is up.
 	taken := startDaemon(t, "n1", db, role)
-	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"another node uses this data_dir"}})
+	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"data_dir = ", "another node uses it: name another folder"}})
 	for _, c := range []start{
 		{"no database", role, 2, []string{"no database", "standalone = true"}},
 		{"a fault", "[node]\nlisen = 1\n" + role, 2, []string{"conch.toml: line 2, node.lisen", `"listen"`}},
@@ -46,6 +46,44 @@ func TestNodesThatDoNotStart(t *testing.T) {
 		})
 	}
 	conch(t, "node", "--config", filepath.Join(t.TempDir(), "none.toml")).refused(t, 2, "none.toml")
+}
+
+// Every fault has its line and its key, also those that take a look at other files, and
+// they come in order of lines.
+func TestConfigCheckSaysWhere(t *testing.T) {
+	t.Parallel()
+	d := prepareDaemon(t, "n1", nobodys, "")
+	d.write(`[node]
+token_file = "none"
+listen = "127.0.0.1:99999"
+ops_listen = ":abc"
+[election]
+lease = "1ms"
+[[roles]]
+name = "a"
+command = "no-such-program"
+[[roles]]
+name = "b"
+command = 3
+`)
+	r := conch(t, "config", "check", "--config", d.file)
+	want := []string{
+		"line 2, node.token_file: ", "line 3, node.listen: ", "line 4, node.ops_listen: ", "line 6, election.lease: ",
+		"line 9, roles[0].command: ", "line 12, roles[1].command: ", "line 12, database.url: no database",
+	}
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	if r.code != 2 || len(lines) != len(want) {
+		t.Fatalf("%d %s", r.code, r.out)
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "conch.toml: "+want[i]) {
+			t.Errorf("%q is not %q", line, want[i])
+		}
+	}
+	if r := conch(t, "config", "check", "--config", d.file, "--listen", "nowhere"); !strings.Contains(r.out, "conch.toml: --listen: ") || strings.Contains(r.out, "node.listen") {
+		t.Errorf("by a flag: %s", r.out)
+	}
+	conch(t, "node", "--config", d.file, "--db", nobodys, "--listen", "127.0.0.1:x").refused(t, 2, "line 6, election.lease")
 }
 
 // Standalone by its word: no database, the role runs, the gate is open. (S18)
@@ -86,7 +124,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 	d.write("[node]\nlisen = 1\n[election]\nlease = 3\n[[crons]]\n")
 	r := conch(t, "config", "check", "--config", d.file)
-	if r.code != 2 || strings.Count(r.out, "\n") != 4 || !strings.Contains(r.out, "line 4, election.lease") || !strings.Contains(r.err, "4 faults") {
+	if r.code != 2 || strings.Count(r.out, "\n") != 5 || !strings.Contains(r.out, "line 4, election.lease") || !strings.Contains(r.err, "5 faults") {
 		t.Errorf("check: %d %q %q", r.code, r.out, r.err)
 	}
 	var found struct {
@@ -97,7 +135,7 @@ func TestConfigCheck(t *testing.T) {
 		}
 	}
 	r = conch(t, "config", "check", "--config", d.file, "--json")
-	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 2 || found.OK || len(found.Faults) != 4 || found.Faults[0].Line == 0 {
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 2 || found.OK || len(found.Faults) != 5 || found.Faults[0].Line == 0 {
 		t.Errorf("check --json: %v %d %q", err, r.code, r.out)
 	}
 	for _, command := range []string{"node", "config", "config check", "reload", "drain", "transfer"} {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/explorer"
-	"github.com/conchhq/conch/cmd/conch/internal/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 

@@ -50,7 +50,7 @@ func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.PgBouncer(t, pgtest.TransactionMode).URL(db.Name), "[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n")
-	const loud = "DATABASE UNREACHABLE: this node is a FOLLOWER, its view of who leads is STALE, and it can not be promoted"
+	const loud = "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
 	n.says(loud)
 	if why := n.value(loud, "error"); !strings.Contains(why, "PgBouncer in transaction mode") || !strings.Contains(why, "connect to PostgreSQL directly") {
 		t.Errorf("the log says %q", why)
@@ -69,11 +69,11 @@ func TestStoppedBehindPgBouncer(t *testing.T) {
 	one := leader(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "one")
 	two := candidate(t, &pgtest.DB{Name: db.Name, URL: b.URL(db.Name)}, "payments", "two")
 	two.says(`"following"`)
-	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := one.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	two.says(`"entered"`)
-	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := one.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	one.says(`"lost"`)

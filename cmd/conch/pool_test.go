@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
 // A node dies with its pool, and keeps no journal: the same bytes are sent again. Later,

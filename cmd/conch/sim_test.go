@@ -68,6 +68,10 @@ func TestSimBreakAlone(t *testing.T) {
 		"connect-again":         "--nodes 1",
 		"tombstone":             "--locks process",
 		"advance-waits":         "--nodes 3 ",
+		"answers-waited":        "--takeover strict",
+		"dead-is-parted":        "--nodes 1",
+
+		"farewell-waits-for-nobody": "--scopes 2",
 	} {
 		if r := conch(t, "sim", "election", "--runs", "200", "--break", rule); r.code != 1 || !strings.Contains(r.err, world) {
 			t.Errorf("--break %s: exit code %d, %s", rule, r.code, r.err)
@@ -75,7 +79,7 @@ func TestSimBreakAlone(t *testing.T) {
 	}
 	for rule, says := range map[string]string{
 		"late-farewell-buries": "no invariant was violated, and none need be: a machine asks nothing",
-		"hold-waits":           "without hold-waits act-doors can be: look at more, say --runs 2000",
+		"epoch-jumps":          "without epoch-jumps epochs can be: look at more, say --runs 2000",
 	} {
 		if table := conch(t, "sim", "election", "--steps", "1", "--break", rule).done(t); !strings.Contains(table, says) {
 			t.Errorf("--break %s says %q", rule, table)

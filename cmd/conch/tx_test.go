@@ -191,7 +191,7 @@ func TestNoDatabaseNoIntent(t *testing.T) {
 	t.Parallel()
 	chain := startDevnode(t)
 	n := sender(t, "n1", "postgres://conch:hunter2@127.0.0.1:1/app", chain)
-	n.says("transactions can not be kept")
+	n.says("transactions cannot be kept")
 	code, body := post(t, n.api()+"/v1/transactions", wish(nobodysAddress, "5", "k"))
 	if code != http.StatusServiceUnavailable || body["type"] != "urn:conch:problem:database-unavailable" {
 		t.Errorf("%d %v", code, body)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // interrupted calls conch and ends it with SIGTERM once something has happened.
@@ -18,15 +20,11 @@ func interrupted(t *testing.T, cmd *exec.Cmd, after <-chan struct{}) result {
 	t.Helper()
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := proctest.Start(t, cmd)
 	happens(t, "the node is asked", after)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // its code is looked at
-	return result{out: out.String(), err: err.String(), code: cmd.ProcessState.ExitCode()}
+	p.Signal(syscall.SIGTERM)
+	code := p.Wait(patience)
+	return result{out: out.String(), err: err.String(), code: code}
 }
 
 // A send whose answer is lost, in whatever way, may have been accepted. Whoever repeats
@@ -82,7 +80,7 @@ func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 			} else {
 				r = call(t, cmd)
 			}
-			<-asked
+			happens(t, "the node is asked", asked)
 			if !strings.HasPrefix(key, "cli-") {
 				t.Fatalf("it was sent under the key %q", key)
 			}

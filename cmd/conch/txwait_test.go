@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"net"
@@ -13,6 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const waitedFor = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
@@ -79,22 +81,21 @@ func TestAWaitOutlivesTheNode(t *testing.T) {
 	cmd := prepared(t, "tx", "show", waitedFor, "--wait", "--node", "unix:"+socket)
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
+	lines := make(chan string, 1000)
+	cmd.Stderr = proctest.Cut(func(line string) { lines <- line })
+	p := proctest.Start(t, cmd)
 	says := func(part string) {
 		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), part) {
-				return
+		for limit := time.After(patience); ; {
+			select {
+			case line := <-lines:
+				if strings.Contains(line, part) {
+					return
+				}
+			case <-limit:
+				t.Fatalf("it does not say %q", part)
 			}
 		}
-		t.Fatalf("it ended without saying %q: %v", part, cmd.Wait())
 	}
 	says("asked again")
 	node := serve("queued")
@@ -105,7 +106,7 @@ func TestAWaitOutlivesTheNode(t *testing.T) {
 	says("asked again")
 	serve("done")
 	says("done")
-	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "fate     done") {
-		t.Errorf("%v: %q", err, out.String())
+	if code := p.Wait(patience); code != 0 || !strings.Contains(out.String(), "fate     done") {
+		t.Errorf("exit code %d: %q", code, out.String())
 	}
 }

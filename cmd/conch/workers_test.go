@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 func example(parts ...string) string {
@@ -33,9 +34,10 @@ func python(t *testing.T) string {
 		if err != nil {
 			continue
 		}
-		if exec.CommandContext(t.Context(), path, "-c", "import psycopg").Run() == nil ||
-			exec.CommandContext(t.Context(), path, "-c", "import psycopg2").Run() == nil {
-			return path
+		for _, driver := range []string{"psycopg", "psycopg2"} {
+			if _, err := proctest.Output(t, exec.Command(path, "-c", "import "+driver), patience); err == nil {
+				return path
+			}
 		}
 		tried = append(tried, path)
 	}
@@ -85,14 +87,12 @@ func TestWorkers(t *testing.T) {
 			pgtest.Eventually(t, patience, "the second is a candidate", func() bool {
 				return strings.Contains(conch(t, "--db", db.URL, "status").out, "one, two")
 			})
-			if err := first.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			first.Kill()
 			second.says("under epoch 2")
-			stale := exec.CommandContext(t.Context(), line[0], line[1:]...)
-			stale.Env = append(second.cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+node,
+			stale := exec.Command(line[0], line[1:]...)
+			stale.Env = append(second.Cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+node,
 				"CONCH_TERM="+term(t, admin, 1))
-			if out, err := stale.CombinedOutput(); err == nil || !strings.Contains(string(out), "somebody else leads it's by now") {
+			if out, err := proctest.Output(t, stale, patience); err == nil || !strings.Contains(out, "somebody else leads it's by now") {
 				t.Errorf("a worker with an old term: %v\n%s", err, out)
 			}
 			if code := second.stop(syscall.SIGTERM); code != 0 {
@@ -139,7 +139,7 @@ func TestTheHTTPGate(t *testing.T) {
 		}
 	}
 	db := migrated(t)
-	const api = "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n"
+	const api = "listen = \"127.0.0.1:0\"\nanswer_max = \"2s\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n"
 	leads := startDaemon(t, "one", db.URL, api)
 	address := func(d *daemon) string { return "http://" + fmt.Sprint(d.value("serving the API", "address")) }
 	open := func(d *daemon) bool {
@@ -158,14 +158,12 @@ func TestTheHTTPGate(t *testing.T) {
 	follows := startDaemon(t, "two", db.URL, api)
 	file := filepath.Join(t.TempDir(), "acts")
 	for _, d := range []*daemon{leads, follows} {
-		loop := exec.CommandContext(t.Context(), "sh", example("http-gate", "gate.sh"), "payments",
-			"sh", "-c", `echo "$0 $CONCH_EPOCH" >>`+file, d.id)
-		loop.Env = append(os.Environ(), "CONCH_API="+address(d))
+		loop := exec.Command("sh", example("http-gate", "gate.sh"), "payments",
+			"sh", "-c", `echo "$0 $CONCH_EPOCH" >>`+file+`; sleep 0.6; echo end >>`+file, d.id)
+		loop.Env = append(os.Environ(), "CONCH_API="+address(d), "ACT_MS=1200") // longer than an answer lives by itself
 		loop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := loop.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = syscall.Kill(-loop.Process.Pid, syscall.SIGKILL); _ = loop.Wait() })
+		proctest.Start(t, loop)
+		t.Cleanup(func() { _ = syscall.Kill(-loop.Process.Pid, syscall.SIGKILL) })
 	}
 	acts := func() string { text, _ := os.ReadFile(file); return string(text) }
 	pgtest.Eventually(t, patience, "the leader has acted twice", func() bool { return strings.Count(acts(), "one 1\n") >= 2 })
@@ -173,9 +171,9 @@ func TestTheHTTPGate(t *testing.T) {
 		t.Errorf("the follower acted:\n%s", text)
 	}
 	leads.stop(syscall.SIGTERM)
-	pgtest.Eventually(t, patience, "the next leader acts", func() bool { return strings.Contains(acts(), "two 2\n") })
-	if text := acts(); strings.Contains(text[strings.Index(text, "two"):], "one") {
-		t.Errorf("the old leader acted after the new one:\n%s", text)
+	pgtest.Eventually(t, patience, "the next leader acts", func() bool { return strings.Contains(acts(), "two 2\nend\n") })
+	if text := acts(); strings.Contains(text[strings.Index(text, "two"):], "one") || !strings.Contains(text, "end\ntwo 2\n") {
+		t.Errorf("the old leader acted after the new one, or while it did:\n%s", text)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
@@ -211,10 +209,10 @@ func TestTheGateSamples(t *testing.T) {
 			for i := range args {
 				args[i] = strings.ReplaceAll(args[i], "PREFIX", prefix)
 			}
-			cmd := exec.CommandContext(t.Context(), tool, args...)
+			cmd := exec.Command(tool, args...)
 			cmd.Env = append(os.Environ(), "TOKEN_READ=0123456789")
 			cmd.WaitDelay = time.Second
-			if out, err := cmd.CombinedOutput(); err != nil {
+			if out, err := proctest.Output(t, cmd, patience); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

@@ -113,6 +113,9 @@ func (a *alone) keep(ctx context.Context, p *post, w work) {
 		if time.Since(began) > settled {
 			pause = restFirst
 		}
+		if err != nil {
+			a.node.meters.Failed(p.role.Scope, err)
+		}
 		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
 		timer := time.NewTimer(pause)
 		select {
@@ -167,6 +170,11 @@ func (a *alone) Gate(scope string) *fence.Gate {
 	return nil
 }
 
+// Status says that it is led.
+func (a *alone) Status(scope string) (election.Status, bool) {
+	return election.Status{Scope: scope, Leading: true, Entered: true, Holder: a.node.id}, a.Gate(scope) != nil
+}
+
 // StepDown is refused.
 func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
 	if a.Gate(s.Scope) == nil {
@@ -179,7 +187,9 @@ func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
 func (a *alone) Snapshot() []election.Status {
 	var all []election.Status
 	for _, scope := range a.Scopes() {
-		all = append(all, election.Status{Scope: scope, Leading: true, Entered: true, Holder: a.node.id})
+		if s, ok := a.Status(scope); ok {
+			all = append(all, s)
+		}
 	}
 	return all
 }

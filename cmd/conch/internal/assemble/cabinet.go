@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/chunksync"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 )
@@ -52,7 +54,7 @@ func (c *cabinet) keep(all []config.Files) error {
 		if d == nil {
 			store, err := chunksync.Open(f.Dir)
 			if err != nil {
-				return fmt.Errorf("the files of %q: %w", f.Scope, err)
+				return unusable("the dir of the files of "+strconv.Quote(f.Scope), f.Dir, err)
 			}
 			d = &drawer{cfg: f, store: store}
 			if d.manager, err = c.manage(f, store); err != nil {
@@ -184,7 +186,7 @@ func (c *cabinet) events(scope string) chunksync.Events {
 		Trouble: func(peer string, err error) {
 			mu.Lock()
 			defer mu.Unlock()
-			if last, before := said[peer]; before && time.Since(last) < loudEvery {
+			if last, before := said[peer]; before && time.Since(last) < outage.Every {
 				return
 			}
 			said[peer] = time.Now()

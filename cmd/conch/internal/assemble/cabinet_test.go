@@ -106,7 +106,7 @@ func TestFilesOverTLS(t *testing.T) {
 				t.Error(err)
 			}
 			stop()
-			<-over
+			pgtest.Within(t, 20*time.Second, "the leadership ends", func() { <-over })
 		}()
 	}
 	_, err := follower.Scope(scope).Write(t.Context(), "x", bytes.NewReader(nil), 0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 )
@@ -26,7 +27,7 @@ func (c *complaints) about(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	text, why := "TRANSACTIONS CAN NOT BE KEPT, and none is sent", pgmint.Sentence(err)
+	text, why := "TRANSACTIONS CAN NOT BE KEPT, and none is sent", ofStore(err)
 	if ofChain(err) {
 		why = err.Error()
 	}
@@ -45,7 +46,7 @@ func (c *complaints) about(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	if last, before := c.said[text]; before && now.Sub(last) < loudEvery {
+	if last, before := c.said[text]; before && now.Sub(last) < outage.Every {
 		return
 	}
 	c.said[text] = now
@@ -61,4 +62,13 @@ func ofChain(err error) bool {
 		}
 	}
 	return false
+}
+
+// ofStore is the sentence about an error of the database of transactions. Where all of its
+// connections were waited for, the error is the end of the wait and bears no mark.
+func ofStore(err error) string {
+	if text := pgmint.Sentence(err); !errors.Is(err, context.DeadlineExceeded) || text != err.Error() {
+		return text
+	}
+	return "the database did not answer in time: is it reachable from here, and not overloaded?"
 }

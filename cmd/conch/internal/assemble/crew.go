@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
@@ -17,7 +18,7 @@ import (
 func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}, besides: map[string]context.CancelFunc{}}
 	cfg := base.Elector(roles...)
-	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), slog.New(hushed{n.log.Handler()})
+	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), outage.Hushed(n.log)
 	var beside []func()
 	for i, r := range roles {
 		c.roles[r.Scope] = r
@@ -67,27 +68,27 @@ func (c *crew) alone() {
 func (n *Node) resign(c *crew, scope string, why error) {
 	n.calls.Go(func() {
 		_ = c.elector.StepDown(n.over, election.StepDown{
-			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why),
+			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why), How: election.EndedByFailure,
 		}) // its end comes as a fact
 	})
 }
 
 // events go to everybody who wants to know.
 func (n *Node) events(b *ballot) election.Events {
-	meters, health := n.meters.Events(), n.health.events()
+	meters, base := n.meters.Events(), n.outage.Events()
 	return election.Events{
 		Fact: func(f election.Fact) {
 			meters.Fact(f)
-			health.Fact(f)
+			base.Fact(f)
 			n.moved(f)
 		},
 		Beat: func(h election.Heartbeat) {
 			meters.Beat(h)
-			health.Beat(h)
+			base.Beat(h)
 		},
 		Attempt: func(bids election.Bidding) {
 			meters.Attempt(b.cast(bids))
-			health.Attempt(bids)
+			base.Attempt(bids)
 		},
 	}
 }

@@ -107,7 +107,7 @@ func (d *desk) checkTables(db *pgstore.Database) {
 	ctx, cancel := context.WithTimeout(d.over, checkPatience)
 	defer cancel()
 	if err := db.Check(ctx); err != nil && d.over.Err() == nil {
-		d.log.Error("transactions can not be kept", slog.String("error", pgmint.Sentence(err)))
+		d.log.Error("transactions cannot be kept", slog.String("error", ofStore(err)))
 	}
 }
 

@@ -11,7 +11,6 @@
 //	cabinet    the files of every scope, led here or followed
 //	site       the API, and the ops handler
 //	metric     what every scope did and does, for /metrics
-//	health     says loudly that the database can not be asked
 //	datadir    where a reload finds the process
 //
 // Instructions go down, facts come up as values. No wing knows of another.

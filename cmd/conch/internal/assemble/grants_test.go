@@ -23,6 +23,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/proctest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -47,9 +48,9 @@ func granted(t *testing.T) cast {
 			t.Skip("deploy/grants.sql is a script for psql, which is not beside the server's programs")
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), psql, "-X", "-q", db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
+	cmd := exec.Command(psql, "-X", "-q", db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
 		"-v", "observer="+c.observer, "-f", filepath.FromSlash("../../../../deploy/grants.sql"))
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := proctest.Output(t, cmd, time.Minute); err != nil || len(out) > 0 {
 		t.Fatalf("deploy/grants.sql: %v\n%s", err, out)
 	}
 	admin := db.Connect(t)

@@ -68,20 +68,17 @@ func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
 }
 
 // openAll opens the keys of all accounts, before anything is led.
-func (k *keyring) openAll(accounts []config.Account) error {
+func (k *keyring) openAll(c config.Config) error {
 	var faults []config.Fault
-	for i, a := range accounts {
+	for i, a := range c.Accounts {
 		signer, err := k.open(a)
 		if err != nil {
-			faults = append(faults, config.Fault{Key: fmt.Sprintf("accounts[%d]", i), Text: err.Error()})
+			faults = append(faults, c.Fault(fmt.Sprintf("accounts[%d]", i), err.Error()))
 			continue
 		}
 		hangUp(signer)
 	}
-	if len(faults) > 0 {
-		return &config.FaultsError{List: faults}
-	}
-	return nil
+	return c.Faults(faults)
 }
 
 // driver is an account's chain. The caller closes it.

@@ -70,12 +70,10 @@ func TestARetiredAccountHangsUp(t *testing.T) {
 	if opened, closed := phone.opened.Load(), phone.closed.Load(); opened != 1 || closed != 0 {
 		t.Errorf("%d lines opened and %d closed by who leads", opened, closed)
 	}
-	reload <- struct{}{}
+	rereads(t, reload)
 	pgtest.Eventually(t, patience, "the line is let go of", func() bool { return phone.closed.Load() == 1 })
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	ends(t, ended)
 	if n := phone.opened.Load(); n != 1 {
 		t.Errorf("%d lines were opened", n)
 	}
@@ -95,9 +93,7 @@ func TestAFollowerForEverHasNoLine(t *testing.T) {
 	}()
 	log.says(t, `msg="serving the API"`)
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	ends(t, ended)
 	if n := phone.opened.Load(); n != 0 {
 		t.Errorf("it opened %d lines", n)
 	}

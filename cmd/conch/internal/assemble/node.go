@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/datadir"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -38,7 +39,7 @@ type Node struct {
 	log     *slog.Logger
 	staff   staff
 	meters  *metric.Collector
-	health  *health
+	outage  *outage.Teller
 	tokens  *web.Tokens
 	cert    *web.Certificate
 	dir     *datadir.Dir
@@ -57,6 +58,7 @@ type Node struct {
 type staff interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
 	web.Electors
 	pgmint.Leader
+	Status(scope string) (election.Status, bool)
 	assign(config.Config) error
 	end(ctx context.Context) error
 }
@@ -91,7 +93,7 @@ func Run(ctx context.Context, o Options) error {
 	if n.cfg.Node.DataDir != "" {
 		dir, err := datadir.Take(n.cfg.Node.DataDir)
 		if err != nil {
-			return err
+			return unusable("data_dir", n.cfg.Node.DataDir, err)
 		}
 		n.dir = dir
 		defer dir.Release()
@@ -144,7 +146,7 @@ func (n *Node) hire() error {
 	}
 	n.mint = mint
 	n.staff = &roster{found: n.found, want: map[string]config.Role{}}
-	n.health = &health{log: n.log, scopes: n.staff.Scopes, now: time.Now}
+	n.outage = &outage.Teller{Log: n.log, Scopes: n.staff.Scopes}
 	return nil
 }
 
@@ -159,7 +161,7 @@ func (n *Node) furnish(ctx context.Context) (putAway func(), err error) {
 func (n *Node) admit(ctx context.Context, c config.Config) error {
 	accounts := c.Accounts
 	if n.opts.Chain == nil {
-		if err := n.desk.keyring.openAll(accounts); err != nil {
+		if err := n.desk.keyring.openAll(c); err != nil {
 			return err
 		}
 	}

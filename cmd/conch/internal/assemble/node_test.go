@@ -25,6 +25,22 @@ import (
 
 const patience = 20 * time.Second
 
+// ends waits until a node has ended in order.
+func ends(t *testing.T, ended <-chan error) {
+	t.Helper()
+	pgtest.Within(t, 3*patience, "the node ends", func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// rereads asks a node to read its configuration again.
+func rereads(t *testing.T, reload chan<- struct{}) {
+	t.Helper()
+	pgtest.Within(t, patience, "a reload is begun", func() { reload <- struct{}{} })
+}
+
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		if err := migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
@@ -109,14 +125,12 @@ func TestALifeOfANode(t *testing.T) {
 	mu.Lock()
 	cfg.Roles = []config.Role{trial("stays"), trial("comes")}
 	mu.Unlock()
-	reload <- struct{}{}
+	rereads(t, reload)
 	log.says(t, "configuration read again", "added=[comes]", "removed=[goes]")
 	log.says(t, "leadership released", "scope=goes", "id=n1")
 	log.says(t, "msg=leading", "scope=comes")
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	ends(t, ended)
 	o, err := pgmint.Observe(t.Context(), cfg.Database)
 	if err != nil {
 		t.Fatal(err)
@@ -144,14 +158,12 @@ func TestALifeAlone(t *testing.T) {
 	}()
 	log.says(t, "msg=leading", "scope=a", "epoch=0")
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	ends(t, ended)
 }
 
 func TestNoDatabaseAndNoWord(t *testing.T) {
 	t.Parallel()
-	err := assemble.Run(t.Context(), assemble.Options{Config: config.Config{Roles: []config.Role{trial("a")}}, Log: slog.New(slog.DiscardHandler)})
+	err := assemble.Run(t.Context(), assemble.Options{Config: config.Config{Node: config.Node{Listen: config.Off}, Roles: []config.Role{trial("a")}}, Log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, assemble.ErrNoDatabase) {
 		t.Error(err)
 	}

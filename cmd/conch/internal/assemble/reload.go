@@ -160,6 +160,7 @@ func restarts(old, fresh config.Config) (keys []string) {
 		{"node.tls_cert", o.TLSCert != f.TLSCert},
 		{"node.tls_key", o.TLSKey != f.TLSKey},
 		{"node.data_dir", o.DataDir != f.DataDir},
+		{"node.answer_max", old.AnswerMax() != fresh.AnswerMax()},
 		{"node.standalone", o.Standalone != f.Standalone},
 		{"node.instance_id", fresh.Election.ID != "" && fresh.Election.ID != old.Election.ID},
 		{"database", !reflect.DeepEqual(oldBase, freshBase)},

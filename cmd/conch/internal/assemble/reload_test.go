@@ -55,17 +55,15 @@ func TestAReloadThatFailsKeepsTheTokens(t *testing.T) {
 
 	write(is)
 	next.Store(&moved)
-	reload <- struct{}{}
+	rereads(t, reload)
 	log.says(t, "configuration not changed", "can not move to another dir")
 	expect("after a reload that failed", http.StatusOK, http.StatusUnauthorized)
 	next.Store(&good)
-	reload <- struct{}{}
+	rereads(t, reload)
 	log.says(t, "configuration read again")
 	expect("after a good one", http.StatusUnauthorized, http.StatusOK)
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	ends(t, ended)
 }
 
 // knocks asks a node with a token.

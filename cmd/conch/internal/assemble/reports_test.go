@@ -17,7 +17,9 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // S17: a send that the gate refused is warned of and counted.
@@ -52,7 +54,8 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
 		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
 		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "everything is looked up", "block 7"},
-		{io.EOF, "CAN NOT BE KEPT", "database"},
+		{&pg.LineError{Err: io.EOF}, "CAN NOT BE KEPT", "database"},
+		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CAN NOT BE KEPT", "database"},
 	} {
 		var text bytes.Buffer
 		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
@@ -74,7 +77,7 @@ func TestComplaintsAreLoudAndRare(t *testing.T) {
 			c.about(os.ErrDeadlineExceeded)
 			c.about(context.Canceled)
 		}
-		now = now.Add(loudEvery)
+		now = now.Add(outage.Every)
 	}
 	got := text.String()
 	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CAN NOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {

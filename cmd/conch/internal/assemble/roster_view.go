@@ -44,6 +44,14 @@ func (r *roster) Gate(scope string) *fence.Gate {
 	return nil
 }
 
+// Status of a scope; false if the node has no role for it.
+func (r *roster) Status(scope string) (election.Status, bool) {
+	if c := r.pick(scope); c != nil {
+		return c.elector.Status(scope)
+	}
+	return election.Status{}, false
+}
+
 // Snapshot has one line a scope, in their order.
 func (r *roster) Snapshot() []election.Status {
 	r.mu.Lock()

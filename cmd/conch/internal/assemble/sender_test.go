@@ -72,10 +72,8 @@ func TestALifeOfAnAccount(t *testing.T) {
 		t.Errorf("%d lines to the chain were opened for two terms", n)
 	}
 	cancel()
-	<-mined
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	pgtest.Within(t, patience, "the chain ends", func() { <-mined })
+	ends(t, ended)
 	log.says(t, "leadership released", "scope=pending:test")
 }
 

@@ -17,20 +17,22 @@ import (
 
 // Check looks, without starting anything, at what a node could not start with:
 // the files of its tokens and certificate, where it listens, whether there is a
-// database. Its error is a *config.FaultsError or [ErrNoDatabase].
+// database. Its error is a *config.FaultsError, or
+// [ErrNoDatabase] if that is all.
 func Check(c config.Config) error {
-	if !c.Named && !c.Node.Standalone {
-		return ErrNoDatabase
-	}
 	var faults []config.Fault
 	fault := func(key string, err error) {
 		if err != nil {
-			faults = append(faults, config.Fault{Key: key, Text: err.Error()})
+			faults = append(faults, c.Fault(key, err.Error()))
 		}
 	}
 	n := c.Node
 	tokens, err := web.LoadTokens(n.ReadTokenFile, n.TokenFile)
-	fault("node.token_file", err)
+	if _, reads := web.LoadTokens(n.ReadTokenFile, ""); reads != nil {
+		fault("node.read_token_file", err)
+	} else {
+		fault("node.token_file", err)
+	}
 	if n.TLSCert != "" {
 		_, err := web.LoadCertificate(n.TLSCert, n.TLSKey, slog.New(slog.DiscardHandler))
 		fault("node.tls_cert", err)
@@ -40,9 +42,7 @@ func Check(c config.Config) error {
 		fault("node.listen", web.CheckListen(n.Listen, n.TLSCert != "", named))
 	}
 	if n.OpsListen != "" {
-		if _, _, err := net.SplitHostPort(n.OpsListen); err != nil {
-			fault("node.ops_listen", fmt.Errorf("%q is no address: write host:port, for example 127.0.0.1:7071", n.OpsListen))
-		}
+		fault("node.ops_listen", web.CheckAddress("ops_listen", n.OpsListen))
 	}
 	for i, r := range c.Roles {
 		if len(r.Command) > 0 {
@@ -61,10 +61,13 @@ func Check(c config.Config) error {
 		_, err = rootsOf(f.CAFile)
 		fault(fmt.Sprintf("files[%d].ca_file", i), err)
 	}
-	if len(faults) > 0 {
-		return &config.FaultsError{List: faults}
+	if !c.Named && !c.Node.Standalone {
+		if len(faults) == 0 {
+			return ErrNoDatabase
+		}
+		fault("database.url", ErrNoDatabase)
 	}
-	return nil
+	return c.Faults(faults)
 }
 
 // serve opens the listeners and answers on them until stop is called; failed
@@ -78,9 +81,15 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 			return nil, nil, err
 		}
 	}
-	site, err := web.New(web.Config{
-		ID: n.id, Version: n.opts.Version, Electors: n.staff, Observe: n.observe,
-		Ask: n.asker(), Metrics: metric.Page(n.meters, metric.NewPending(n.desk.backlog, n.desk.alarms), metric.NewFiles(n.cabinet.shelves)), Transactions: n.desk, Files: n.cabinet, Tokens: n.tokens, Logger: n.log,
+	var site *web.Site
+	var base *metric.Base // a node alone has no database, and nobody beside it
+	if !n.cfg.Node.Standalone {
+		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
+	}
+	page := metric.Page(metric.Build(n.opts.Version), n.meters, base, metric.NewPending(n.desk.backlog, n.desk.alarms), metric.NewFiles(n.cabinet.shelves))
+	site, err = web.New(web.Config{
+		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.staff, Status: n.staff.Status, Observe: n.observe,
+		Ask: n.asker(), Metrics: page, Transactions: n.desk, Files: n.cabinet, Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +120,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 	if n.cfg.Node.Listen != config.Off {
 		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
-			return nil, nil, fmt.Errorf("listen = %q: %w: choose another address, or \"off\"", n.cfg.Node.Listen, err)
+			return nil, nil, unheard("listen", n.cfg.Node.Listen, err)
 		}
 		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
 	}
@@ -120,7 +129,7 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 			if api != nil {
 				_ = api.Close()
 			}
-			return nil, nil, fmt.Errorf("ops_listen = %q: %w: choose another address", n.cfg.Node.OpsListen, err)
+			return nil, nil, unheard("ops_listen", n.cfg.Node.OpsListen, err)
 		}
 		n.log.Info("serving health and metrics", slog.String("address", ops.Addr().String()))
 	}

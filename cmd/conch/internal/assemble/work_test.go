@@ -1,16 +1,15 @@
 package assemble
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
@@ -56,7 +55,7 @@ func TestARoleThatFailsRestsLongerEachTime(t *testing.T) {
 func TestARoleAloneRestsLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &alone{node: &Node{log: slog.New(slog.DiscardHandler)}}
+		a := &alone{node: &Node{log: slog.New(slog.DiscardHandler), meters: metric.New(nil, func(string) *fence.Gate { return nil }, nil)}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var rests []time.Duration
 		ended := time.Now()
@@ -75,45 +74,4 @@ func TestARoleAloneRestsLongerEachTime(t *testing.T) {
 			t.Errorf("rests %v", rests)
 		}
 	})
-}
-
-// Loud at once, then every ten seconds, and once when it is over. (S21)
-func TestADatabaseThatIsAwayIsLoud(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		h := &health{log: slog.New(slog.NewTextHandler(&log, nil)), scopes: func() []string { return []string{"payments"} }, now: time.Now}
-		e := h.events()
-		e.Beat(election.Heartbeat{})
-		for range 35 {
-			e.Fact(election.Fact{Kind: election.Retrying, Err: errors.New("connection refused")})
-			e.Attempt(election.Bidding{Err: errors.New("no")})
-			<-time.NewTimer(time.Second).C
-		}
-		if n := strings.Count(log.String(), "DATABASE UNREACHABLE"); n != 4 {
-			t.Errorf("%d complaints in 35 s", n)
-		}
-		for _, part := range []string{"level=ERROR", "role=FOLLOWER", "payments", "stale_for=30s", "connection refused"} {
-			if !strings.Contains(log.String(), part) {
-				t.Errorf("the log does not say %q:\n%s", part, log.String())
-			}
-		}
-		for range 2 {
-			e.Beat(election.Heartbeat{})
-		}
-		if n := strings.Count(log.String(), "database recovered"); n != 1 {
-			t.Errorf("recovered %d times", n)
-		}
-	})
-}
-
-func TestTheElectorsOwnComplaintsAreHushed(t *testing.T) {
-	t.Parallel()
-	var text bytes.Buffer
-	log := slog.New(hushed{slog.NewTextHandler(&text, nil)}).With("a", 1).WithGroup("g")
-	log.Error("bid failed")
-	log.Warn("leadership lost")
-	if s := text.String(); strings.Contains(s, "bid") || !strings.Contains(s, "lost") {
-		t.Errorf("%q", s)
-	}
 }

@@ -65,13 +65,13 @@ func (c *client) prepare(getenv func(string) string) error {
 	}
 	u, err := url.Parse(c.base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usagef("--node is not a URL such as https://conch.example:7070, nor unix:/path")
+		return Usagef("--node is not a URL such as https://conch.example:7070, nor unix:/path")
 	}
 	if file == "" {
 		return nil
 	}
 	if u.Scheme == "http" && !isLocal(u.Hostname()) {
-		return usagef("the token would travel to %s in the clear: use https", u.Host)
+		return Usagef("the token would travel to %s in the clear: use https", u.Host)
 	}
 	if c.token, err = readToken(file); err != nil {
 		return usage{err}

@@ -95,7 +95,7 @@ func (c *conductor) role(ctx context.Context, l election.Leadership) error {
 		if time.Since(began) > settled {
 			pause = firstPause
 		}
-		c.app.log.Warn("the command ended and is started again", "in", pause)
+		c.app.Log.Warn("the command ended and is started again", "in", pause)
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -112,7 +112,7 @@ func (c *conductor) role(ctx context.Context, l election.Leadership) error {
 
 // once runs the command one time.
 func (c *conductor) once(ctx context.Context, l election.Leadership) (again bool, err error) {
-	out := keeper.Outcome{Log: c.app.log}
+	out := keeper.Outcome{Log: c.app.Log}
 	k, err := c.start(l, &out)
 	if err != nil || k == nil {
 		return false, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +18,9 @@ func (a *app) config() *cobra.Command {
 		Use:     "config",
 		Short:   "look at a configuration file",
 		Example: "  conch config check --config conch.toml",
-		Args:    unknownCommand,
+		Args:    UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("config needs the word check: see %q", cmd.CommandPath()+" --help")
+			return Usagef("config needs the word check: see %q", cmd.CommandPath()+" --help")
 		},
 	}
 	cmd.AddCommand(a.configCheck())
@@ -38,46 +39,54 @@ Give it the flags that the node is started with.`,
 		Example: `  conch config check --config /etc/conch.toml
   conch config check --config conch.toml --id node-1
   conch config check --json | jq '.faults[].key'`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	nodeFlags(cmd, &src)
-	cmd.RunE = does(func(context.Context) error {
+	cmd.RunE = Does(func(context.Context) error {
 		cfg, err := a.load(src)
-		if err == nil {
-			err = assemble.Check(cfg)
+		if _, faulty := errors.AsType[*config.FaultsError](err); err != nil && !faulty {
+			return usage{err}
 		}
-		return a.printFaults(src.Path, err)
+		list := append([]config.Fault{}, faultsOf(cfg, err)...)
+		if cfg.Read() {
+			list = append(list, faultsOf(cfg, assemble.Check(cfg), list...)...)
+		}
+		return a.printFaults(src.Path, config.InOrder(list))
 	})
 	return cmd
 }
 
-// printFaults shows what a check found.
-func (a *app) printFaults(path string, err error) error {
-	found := []config.Fault{}
+// faultsOf takes an error apart, and leaves out what is about a key that has a fault already.
+func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []config.Fault) {
 	list, isList := errors.AsType[*config.FaultsError](err)
 	switch {
 	case isList:
-		found = list.List
-	case errors.Is(err, assemble.ErrNoDatabase):
-		found = append(found, config.Fault{Key: "database.url", Text: err.Error()})
+		found = slices.Clone(list.List)
 	case err != nil:
-		return usage{err}
+		found = []config.Fault{cfg.Fault("database.url", err.Error())} // nothing else is wrong
 	}
-	if a.json {
-		if err := a.document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found}); err != nil {
+	return slices.DeleteFunc(found, func(f config.Fault) bool {
+		return slices.ContainsFunc(known, func(k config.Fault) bool { return k.Key == f.Key })
+	})
+}
+
+// printFaults shows what a check found.
+func (a *app) printFaults(path string, found []config.Fault) error {
+	if a.JSON {
+		if err := a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found}); err != nil {
 			return err
 		}
 	}
 	name := filepath.Base(path)
 	if len(found) == 0 {
-		if a.json {
+		if a.JSON {
 			return nil
 		}
-		return a.line("%s: ok", name)
+		return a.Line("%s: ok", name)
 	}
-	if !a.json {
+	if !a.JSON {
 		for _, f := range found {
-			if err := a.line("%s: %s", name, f); err != nil {
+			if err := a.Line("%s: %s", name, f); err != nil {
 				return err
 			}
 		}

@@ -14,18 +14,20 @@ import (
 // errNoDatabase: nothing was named, and nothing answers where Postgres usually is.
 var errNoDatabase = usage{errors.New("no database: give --db URL or set CONCH_DB_URL")}
 
-// named lists the variables that say which database, beside --db.
-var named = []string{
-	pg.EnvURL, "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE",
+// DatabaseVariables lists the variables that say which database, beside --db.
+func DatabaseVariables() []string {
+	return []string{
+		pg.EnvURL, "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE",
+	}
 }
 
-// configure reads which database to use.
-func (a *app) configure(scopes ...string) (pgmint.Config, error) {
+// Configure reads which database to use.
+func (s *Shell) Configure(scopes ...string) (pgmint.Config, error) {
 	cfg, err := pgmint.ConfigFromEnv(func(name string) string {
-		if name == pg.EnvURL && a.db != "" {
-			return a.db
+		if name == pg.EnvURL && s.DB != "" {
+			return s.DB
 		}
-		return a.Getenv(name)
+		return s.Getenv(name)
 	}, scopes...)
 	if err != nil {
 		return cfg, usage{err}
@@ -45,7 +47,7 @@ func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
 // ready finds out whether the database can be worked with, schema included. Who
 // campaigns says for which scopes.
 func (a *app) ready(ctx context.Context, scopes ...string) (pgmint.Config, error) {
-	cfg, err := a.configure(scopes...)
+	cfg, err := a.Configure(scopes...)
 	if err != nil {
 		return cfg, err
 	}
@@ -59,10 +61,10 @@ func (a *app) ready(ctx context.Context, scopes ...string) (pgmint.Config, error
 
 // names tells whether anybody said which database.
 func (a *app) names() bool {
-	if a.db != "" {
+	if a.DB != "" {
 		return true
 	}
-	for _, name := range named {
+	for _, name := range DatabaseVariables() {
 		if a.Getenv(name) != "" {
 			return true
 		}
@@ -83,9 +85,9 @@ func (a *app) observe(ctx context.Context) (*pgmint.Observer, error) {
 // all, and its work, with an observer that is closed after it.
 func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pgmint.Observer, scope string) error) *cobra.Command {
 	var scope string
-	cmd.Args = noArguments
+	cmd.Args = NoArguments
 	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		if cmd.Flags().Changed("scope") {
 			if err := validScope(scope); err != nil {
 				return err

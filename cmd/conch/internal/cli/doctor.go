@@ -31,10 +31,10 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 		Example: `  conch doctor
   conch doctor --config /etc/conch.toml
   conch --db postgres://conch_node@db.example/app doctor --json`,
-		Args: noArguments,
-		RunE: does(func(ctx context.Context) error {
+		Args: NoArguments,
+		RunE: Does(func(ctx context.Context) error {
 			if src.ID != "" && src.Path == "" {
-				return usagef("--id is a node's, and --config names its file: give both, or neither")
+				return Usagef("--id is a node's, and --config names its file: give both, or neither")
 			}
 			ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 			defer cancel()
@@ -53,7 +53,7 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 // examine finds out about the database, and about what a configuration names.
 func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, error) {
 	if src.Path == "" {
-		cfg, err := a.configure()
+		cfg, err := a.Configure()
 		if err != nil {
 			return doctor.Facts{}, err
 		}
@@ -88,10 +88,10 @@ func (a *app) printFindings(all []doctor.Finding) error {
 		}
 	}
 	var err error
-	if a.json {
-		err = a.document(all)
+	if a.JSON {
+		err = a.Document(all)
 	} else {
-		err = a.table("STATUS\tCHECK\tDETAIL", rows)
+		err = a.Table("STATUS\tCHECK\tDETAIL", rows)
 	}
 	if err == nil && len(failed) > 0 {
 		err = fmt.Errorf("%d of %d findings must be mended: %s", len(failed), len(all), strings.Join(failed, ", "))

@@ -25,7 +25,7 @@ is done. If the role has not ended when the time is up the scope is given up all
 the same, but not released: its successor waits as after a crash. Exit 1 then.`,
 		Example: `  conch drain --scope payments
   conch drain --scope payments --timeout 30s --json`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	a.handOver(cmd, &r)
 	return cmd
@@ -41,7 +41,7 @@ gives the scope up, and others hold back for a moment. "conch status" lists the
 candidates.`,
 		Example: `  conch transfer --scope payments --to node-2
   conch transfer --scope payments --to node-2 --timeout 30s --json`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	cmd.Flags().StringVar(&r.To, "to", "", "the `ID` of the successor")
 	a.handOver(cmd, &r)
@@ -53,23 +53,23 @@ func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.Scope, "scope", "", "which `scope`")
 	flags.DurationVar(&r.Timeout, "timeout", 0, "how long the role may take to end; default: as configured where it is led, 10s unless said otherwise")
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		if !flags.Changed("scope") {
-			return usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
+			return Usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
 		}
 		if err := validScope(r.Scope); err != nil {
 			return err
 		}
 		if cmd.Name() == "transfer" {
 			if !flags.Changed("to") {
-				return usagef("transfer needs --to: %q lists the candidates", "conch status")
+				return Usagef("transfer needs --to: %q lists the candidates", "conch status")
 			}
 			if err := election.ValidID(r.To); err != nil {
 				return usage{err}
 			}
 		}
 		if flags.Changed("timeout") && (r.Timeout < time.Millisecond || r.Timeout > maxDrain) {
-			return usagef("--timeout %s is not between 1ms and %s", r.Timeout, maxDrain)
+			return Usagef("--timeout %s is not between 1ms and %s", r.Timeout, maxDrain)
 		}
 		r.Actor = operator()
 		return a.askLeader(ctx, *r)
@@ -95,11 +95,11 @@ func (a *app) askLeader(ctx context.Context, r pgmint.Request) error {
 
 // printHandOver says what was given up, by whom.
 func (a *app) printHandOver(before pgmint.Leadership, state string) error {
-	if a.json {
-		return a.document(map[string]any{"scope": before.Scope, "from": before.Holder, "epoch": before.Epoch, "state": state})
+	if a.JSON {
+		return a.Document(map[string]any{"scope": before.Scope, "from": before.Holder, "epoch": before.Epoch, "state": state})
 	}
 	if state != "done" {
 		return nil
 	}
-	return a.line("%s gave up %q, epoch %d", before.Holder, before.Scope, before.Epoch)
+	return a.Line("%s gave up %q, epoch %d", before.Holder, before.Scope, before.Epoch)
 }

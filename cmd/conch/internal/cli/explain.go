@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/conchhq/conch/cmd/conch/internal/nearest"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -28,10 +29,11 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
 
-func usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+// Usagef is the error of a command that was called wrongly.
+func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
-// does makes a cobra function of a command's work.
-func does(work func(context.Context) error) func(*cobra.Command, []string) error {
+// Does makes a cobra function of a command's work.
+func Does(work func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if err := work(cmd.Context()); err != nil {
 			return failure{err}
@@ -53,11 +55,11 @@ func explain(err error) (text string, code int) {
 	case errors.As(err, &lost):
 		// Not in the words of the database or of an interruption: what was added, such
 		// as a key, would be gone.
-		return sentence(ours.Error()), failed
+		return sentence(ours.Error()), Failed
 	case errors.Is(err, context.Canceled):
-		return "interrupted", failed
+		return "interrupted", Failed
 	default:
-		return sentence(pgmint.Sentence(ours.error)), failed
+		return sentence(pgmint.Sentence(ours.error)), Failed
 	}
 }
 
@@ -81,17 +83,33 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
-		if unknown.GetSpecifiedShortnames() != "" {
-			return usagef("unknown flag -%s: %s", name, help)
+		if short := unknown.GetSpecifiedShortnames(); cmd.Flag(short) != nil {
+			return Usagef("unknown flag -%s: did you mean --%s? %s", short, short, help)
+		} else if short != "" {
+			return Usagef("unknown flag -%s: %s", name, help)
 		}
-		return usagef("unknown flag --%s: %s", name, help)
+		if near := nearFlag(cmd, name); near != "" {
+			return Usagef("unknown flag --%s: did you mean --%s? %s", name, near, help)
+		}
+		return Usagef("unknown flag --%s: %s", name, help)
 	case errors.As(err, &invalid):
-		return usagef("--%s %q is not %s: %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()), help)
+		return Usagef("--%s %q is not %s: %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()), help)
 	case errors.As(err, &empty):
-		return usagef("--%s needs a value: %s", empty.GetSpecifiedName(), help)
+		return Usagef("--%s needs a value: %s", empty.GetSpecifiedName(), help)
 	default:
-		return usagef("%w: %s", err, help)
+		return Usagef("%w: %s", err, help)
 	}
+}
+
+// nearFlag finds the flag that a misspelt one stood for.
+func nearFlag(cmd *cobra.Command, name string) string {
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	return nearest.To(name, known)
 }
 
 func kindOf(f *pflag.Flag) string {

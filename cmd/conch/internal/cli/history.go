@@ -3,19 +3,23 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-const historyHeader = "AT\tSCOPE\tEPOCH\tEVENT\tHOLDER\tREASON\tACTOR"
+const historyHeader = "AT\tSCOPE\tEPOCH\tEVENT\tGAP\tHOLDER\tREASON\tACTOR"
 
 func (a *app) history() *cobra.Command {
 	var limit int
 	cmd := a.observing(&cobra.Command{
 		Use:   "history",
 		Short: "how leadership changed hands, oldest first",
+		Long: `history shows how leadership changed hands. GAP says, of each leadership that
+begins, for how long nobody led before: since the last one was given up or, if it was
+lost, since its last heartbeat.`,
 		Example: `  conch history --limit 20
   conch history --scope payments --json | jq -r .event`,
 	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
@@ -23,37 +27,40 @@ func (a *app) history() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printHistory(events)
+		return a.printHistory(scope, events)
 	})
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many events, the newest")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if limit < 1 {
-			return usagef("--limit %d asks for nothing: give 1 or more", limit)
+			return Usagef("--limit %d asks for nothing: give 1 or more", limit)
 		}
 		return nil
 	}
 	return cmd
 }
 
-func (a *app) printHistory(events []pgmint.Event) error {
-	if a.json {
+func (a *app) printHistory(scope string, events []pgmint.Event) error {
+	if a.JSON {
 		for _, e := range events {
 			e.At = e.At.UTC()
-			if err := a.document(e); err != nil {
+			if err := a.Document(e); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(events) == 0 {
-		return a.line("leadership has never changed hands here")
+	switch {
+	case len(events) == 0 && scope != "":
+		return a.neverLed(scope)
+	case len(events) == 0:
+		return a.Line("leadership has never changed hands here")
 	}
 	var rows []string
 	for _, e := range events {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t%s",
-			clock(e.At), e.Scope, e.Epoch, e.Event, orDash(e.Holder), orDash(e.Reason), orDash(e.Actor)))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
+			clock(e.At), e.Scope, e.Epoch, e.Event, orDash(gap(e)), orDash(e.Holder), orDash(e.Reason), orDash(e.Actor)))
 	}
-	return a.table(historyHeader, rows)
+	return a.Table(historyHeader, rows)
 }
 
 func (a *app) watch() *cobra.Command {
@@ -71,16 +78,34 @@ func (a *app) watch() *cobra.Command {
 }
 
 func (a *app) printEvent(e pgmint.Event) error {
-	if a.json {
+	if a.JSON {
 		e.At = e.At.UTC()
-		return a.document(e)
+		return a.Document(e)
 	}
 	text := fmt.Sprintf("%s  %s  epoch %d  %-11s  %s", clock(e.At), e.Scope, e.Epoch, e.Event, orDash(e.Holder))
+	if gap := gap(e); gap != "" {
+		text += "  after " + gap + " without a leader"
+	}
 	if e.Reason != "" {
 		text += "  (" + e.Reason + ")"
 	}
 	if e.Actor != "" {
 		text += "  by " + e.Actor
 	}
-	return a.line("%s", text)
+	return a.Line("%s", text)
+}
+
+// gap is for how long nobody led before a leadership that begins: 77s, 1.24s, 3ms.
+func gap(e pgmint.Event) string {
+	if e.GapMS == nil {
+		return ""
+	}
+	d := max(0, time.Duration(*e.GapMS)*time.Millisecond)
+	switch {
+	case d < time.Second:
+		return d.String()
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+	return fmt.Sprintf("%.0fs", d.Seconds())
 }

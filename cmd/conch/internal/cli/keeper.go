@@ -24,7 +24,7 @@ func (a *app) keepers() []*cobra.Command {
 	flags.BoolVar(&o.Isolate, "isolate", false, "in a PID namespace")
 	keep.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Command = args
-		return does(func(context.Context) error { return keeper.Serve(o) })(cmd, nil)
+		return Does(func(context.Context) error { return keeper.Serve(o) })(cmd, nil)
 	}
 	first := &cobra.Command{
 		Use: keeper.InitCommand, Short: "the first process in a namespace", Hidden: true,
@@ -32,7 +32,7 @@ func (a *app) keepers() []*cobra.Command {
 	}
 	first.Flags().SetInterspersed(false)
 	first.RunE = func(cmd *cobra.Command, args []string) error {
-		return does(func(context.Context) error {
+		return Does(func(context.Context) error {
 			code, err := keeper.Init(args)
 			if err == nil && code != 0 {
 				return exitError(code)

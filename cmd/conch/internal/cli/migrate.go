@@ -21,9 +21,9 @@ func (a *app) migrate() *cobra.Command {
 		Example: `  conch migrate up
   conch migrate status --json
   conch migrate advance --scope payments --epoch 5000000`,
-		Args: unknownCommand,
+		Args: UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("migrate needs one of up, down, status, advance: see %q", cmd.CommandPath()+" --help")
+			return Usagef("migrate needs one of up, down, status, advance: see %q", cmd.CommandPath()+" --help")
 		},
 	}
 	cmd.AddCommand(a.migrateUp(), a.migrateDown(), a.migrateStatus(), a.migrateAdvance())
@@ -36,8 +36,8 @@ func (a *app) migrateUp() *cobra.Command {
 		Short: "bring the schema to the newest version; may run on several machines at once",
 		Example: `  conch migrate up
   conch --db postgres://owner@db.example/app migrate up --json`,
-		Args: noArguments,
-		RunE: does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaUp)) }),
+		Args: NoArguments,
+		RunE: Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaUp)) }),
 	}
 }
 
@@ -50,8 +50,8 @@ from them and no old token looks current. It is refused while anybody leads, whi
 a pending transaction is not final, and while an accepted intent waits for one.
 What became of finished intents goes, and so do their idempotency keys.`,
 		Example: `  conch migrate down`,
-		Args:    noArguments,
-		RunE:    does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaDown)) }),
+		Args:    NoArguments,
+		RunE:    Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaDown)) }),
 	}
 }
 
@@ -74,8 +74,8 @@ func (a *app) migrateStatus() *cobra.Command {
 		Short: "which migrations are applied",
 		Example: `  conch migrate status
   conch migrate status --json`,
-		Args: noArguments,
-		RunE: does(func(ctx context.Context) error {
+		Args: NoArguments,
+		RunE: Does(func(ctx context.Context) error {
 			cfg, err := a.reach(ctx)
 			if err != nil {
 				return err
@@ -90,8 +90,8 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.document(s)
+	if a.JSON {
+		return a.Document(s)
 	}
 	var rows []string
 	for _, m := range s.Migrations {
@@ -101,14 +101,14 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
 	}
-	if err := a.table("WING\tVERSION\tNAME\tAPPLIED", rows); err != nil {
+	if err := a.Table("WING\tVERSION\tNAME\tAPPLIED", rows); err != nil {
 		return err
 	}
 	wings := []string{fmt.Sprintf("schema %d of %d", s.Current, s.Latest)}
 	for _, w := range s.Wings[1:] {
 		wings = append(wings, fmt.Sprintf("%s %d of %d", w.Wing, w.Current, w.Latest))
 	}
-	return a.line("%s", strings.Join(wings, ", "))
+	return a.Line("%s", strings.Join(wings, ", "))
 }
 
 func (a *app) migrateAdvance() *cobra.Command {
@@ -121,22 +121,22 @@ func (a *app) migrateAdvance() *cobra.Command {
 may be older than tokens that are still about; an epoch above all of them makes
 every one stale. Whoever leads the scope is deposed and campaigns again.`,
 		Example: `  conch migrate advance --scope payments --epoch 5000000`,
-		Args:    noArguments,
+		Args:    NoArguments,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "whose epoch")
 	cmd.Flags().Int64Var(&epoch, "epoch", 0, "the new epoch, above the present one")
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		if !cmd.Flags().Changed("scope") || !cmd.Flags().Changed("epoch") {
-			return usagef("advance needs --scope and --epoch: see %q", cmd.CommandPath()+" --help")
+			return Usagef("advance needs --scope and --epoch: see %q", cmd.CommandPath()+" --help")
 		}
 		if err := validScope(scope); err != nil {
 			return err
 		}
 		if epoch < 1 {
-			return usagef("--epoch %d is not above 0", epoch)
+			return Usagef("--epoch %d is not above 0", epoch)
 		}
 		if epoch > pgmint.MaxAdvance {
-			return usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
+			return Usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
 		}
 		cfg, err := a.ready(ctx)
 		if err == nil {
@@ -145,10 +145,10 @@ every one stale. Whoever leads the scope is deposed and campaigns again.`,
 		if err != nil {
 			return pg.ForOwners(err)
 		}
-		if a.json {
-			return a.document(map[string]any{"scope": scope, "epoch": epoch})
+		if a.JSON {
+			return a.Document(map[string]any{"scope": scope, "epoch": epoch})
 		}
-		return a.line("the epoch of %q is %d now", scope, epoch)
+		return a.Line("the epoch of %q is %d now", scope, epoch)
 	})
 	return cmd
 }

@@ -31,16 +31,11 @@ docs/configuration.md lists every key.`,
 		Example: `  conch node --config /etc/conch.toml
   conch node --config conch.toml --id node-1 --listen 127.0.0.1:7071
   CONCH_DB_URL=postgres://app_node@db.example/app conch node --log-format json`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	nodeFlags(cmd, &src)
-	cmd.RunE = does(func(ctx context.Context) error {
-		if !cmd.Flags().Changed("log-level") {
-			a.logLevel = "info" // of a daemon one wants to know who leads
-			if err := a.prepare(cmd); err != nil {
-				return err
-			}
-		}
+	levelFlag(cmd.Flags(), "info") // of a daemon one wants to know who leads
+	cmd.RunE = Does(func(ctx context.Context) error {
 		load := func() (config.Config, error) { return a.load(src) }
 		cfg, err := load()
 		if err != nil {
@@ -52,7 +47,7 @@ docs/configuration.md lists every key.`,
 		reload, hurry, stop := heed(ctx)
 		defer stop()
 		return assemble.Run(ctx, assemble.Options{
-			Config: cfg, Load: load, Version: a.build.Version, Log: a.log, Reload: reload, Hurry: hurry,
+			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry,
 		})
 	})
 	return cmd
@@ -76,7 +71,7 @@ func fileFlag(cmd *cobra.Command, to *string) {
 
 // load reads a configuration as this command line and environment see it.
 func (a *app) load(src config.Source) (config.Config, error) {
-	src.DB, src.Getenv, src.Named = a.db, a.Getenv, a.names()
+	src.DB, src.Getenv, src.Named = a.DB, a.Getenv, a.names()
 	return config.Load(src)
 }
 

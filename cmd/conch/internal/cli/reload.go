@@ -35,10 +35,10 @@ needs a restart is named. A file with a fault changes nothing, and exits with 1.
 It needs neither the database nor a token, only the right to signal the process.`,
 		Example: `  conch reload --config /etc/conch.toml
   conch reload --json | jq .needs_restart`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	fileFlag(cmd, &src.Path)
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		// Faults are for the node to find: it is asked whatever the file says now, as
 		// long as it says where the node is.
 		cfg, err := a.load(src)
@@ -46,7 +46,7 @@ It needs neither the database nor a token, only the right to signal the process.
 			if err != nil {
 				return usage{err}
 			}
-			return usagef("%s has no data_dir in [node], by which the node is found: add it, or send SIGHUP to the node yourself", src.Path)
+			return Usagef("%s has no data_dir in [node], by which the node is found: add it, or send SIGHUP to the node yourself", src.Path)
 		}
 		answer, err := ask(ctx, cfg.Node.DataDir)
 		if err != nil {
@@ -88,8 +88,8 @@ func ask(ctx context.Context, dir string) (out assemble.Outcome, err error) {
 }
 
 func (a *app) printReload(out assemble.Outcome) error {
-	if a.json {
-		if err := a.document(out); err != nil {
+	if a.JSON {
+		if err := a.Document(out); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (a *app) printReload(out assemble.Outcome) error {
 		}
 		return fmt.Errorf("nothing was changed: %s", strings.Join(texts, "; "))
 	}
-	if a.json {
+	if a.JSON {
 		return nil
 	}
 	for _, part := range []struct {
@@ -113,10 +113,10 @@ func (a *app) printReload(out assemble.Outcome) error {
 		{"needs a restart", out.NeedsRestart},
 	} {
 		if len(part.list) > 0 {
-			if err := a.line("%s: %s", part.what, strings.Join(part.list, ", ")); err != nil {
+			if err := a.Line("%s: %s", part.what, strings.Join(part.list, ", ")); err != nil {
 				return err
 			}
 		}
 	}
-	return a.line("read again")
+	return a.Line("read again")
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -21,44 +21,24 @@ import (
 // Exit codes.
 const (
 	done   = 0
-	failed = 1
+	Failed = 1 // at what it was called for
 	wrong  = 2 // wrong usage, or nothing to work with
 )
 
-// Build is what the linker stamped.
-type Build struct{ Version, Commit string }
-
-// World is what a command touches of the system it runs on.
-type World struct {
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Getenv func(string) string
-}
-
-// System is the real one.
-func System() World {
-	return World{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
-}
-
 type app struct {
-	World
-	build     Build
-	db        string
-	json      bool
+	Shell
 	logFormat string
-	logLevel  string
-	log       *slog.Logger
 }
 
-// Main runs one command line and returns the exit code.
-func Main(args []string, w World, b Build) int {
+// Main runs one command line and returns the exit code. The commands that others make stand
+// beside those of this package.
+func Main(args []string, w World, b Build, others ...Commands) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	a := &app{World: w, build: b, log: slog.New(slog.DiscardHandler)}
-	root := a.root()
+	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler)}}
+	root := a.root(args, others)
 	root.SetArgs(args)
 	root.SetIn(w.Stdin)
 	root.SetOut(w.Stdout)
@@ -71,14 +51,22 @@ func Main(args []string, w World, b Build) int {
 		return int(command)
 	}
 	text, code := explain(err)
-	if a.db != "" { // say the name of what was given
+	if a.DB != "" { // say the name of what was given
 		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
 	}
 	_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
 	return code
 }
 
-func (a *app) root() *cobra.Command {
+const logLevel = "log-level"
+
+// levelFlag is there once for all commands, and again where another level is the default.
+func levelFlag(flags *pflag.FlagSet, level string) {
+	flags.String(logLevel, level, "what is logged: debug, info, warn or error")
+}
+
+func (a *app) root(args []string, others []Commands) *cobra.Command {
+	asked := false
 	root := &cobra.Command{
 		Use:   "conch",
 		Short: "elects the one process that may act, and proves it",
@@ -93,63 +81,69 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
 		DisableSuggestions: true,
-		Args:               unknownCommand,
-		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:               UnknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked {
+				return a.version().RunE(cmd, nil)
+			}
+			if swallowed, _, err := cmd.Find([]string{a.DB}); a.DB != "" && err == nil && swallowed != cmd {
+				return Usagef("--db needs a value, and %q is a command: write --db URL %s", a.DB, a.DB)
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return a.prepare(cmd)
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.db, "db", "", "`URL` of the database; else CONCH_DB_URL, else the standard PG* variables")
-	flags.BoolVar(&a.json, "json", false, "print JSON: one document, or one object a line for streams")
+	flags.StringVar(&a.DB, "db", "", "`URL` of the database; else CONCH_DB_URL, else the standard PG* variables")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON: one document, or one object a line for streams")
 	flags.StringVar(&a.logFormat, "log-format", "text", "how the log on stderr is written: text or json")
-	flags.StringVar(&a.logLevel, "log-level", "warn", "what is logged: debug, info, warn or error")
-	root.SetFlagErrorFunc(flagError)
+	levelFlag(flags, "warn")
+	root.Flags().BoolVarP(&asked, "version", "v", false, "as conch version")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if word := misspelt(cmd, args); word != "" {
+			return UnknownCommand(cmd, []string{word}) // it has the flags that this one has not
+		}
+		return flagError(cmd, err)
+	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer(), a.tx())
-	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.sim(), a.doctor())
-	root.AddCommand(a.experiments()...)
+	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.doctor())
 	root.AddCommand(a.services()...)
+	for _, from := range others {
+		root.AddCommand(from(&a.Shell)...)
+	}
+	suggest(root)
 	return root
 }
 
 // prepare checks what all commands share.
 func (a *app) prepare(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("db") && a.db == "" {
-		return usagef("--db is empty: give the URL of the database, for example postgres://app_node@localhost/app")
+	if cmd.Flags().Changed("db") && a.DB == "" {
+		return Usagef("--db is empty: give the URL of the database, for example postgres://app_node@localhost/app")
+	}
+	if err := noFlagAsValue(cmd); err != nil {
+		return err
 	}
 	var level slog.Level
-	switch a.logLevel {
+	switch said := cmd.Flag(logLevel).Value.String(); said {
 	case "debug", "info", "warn", "error":
-		_ = level.UnmarshalText([]byte(a.logLevel)) // it knows these four
+		_ = level.UnmarshalText([]byte(said)) // it knows these four
 	default:
-		return usagef("--log-level %q is none of debug, info, warn, error", a.logLevel)
+		return Usagef("--log-level %q is none of debug, info, warn, error", said)
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch a.logFormat {
 	case "text":
-		a.log = slog.New(slog.NewTextHandler(a.Stderr, options))
+		a.Log = slog.New(slog.NewTextHandler(a.Stderr, options))
 	case "json":
-		a.log = slog.New(slog.NewJSONHandler(a.Stderr, options))
+		a.Log = slog.New(slog.NewJSONHandler(a.Stderr, options))
 	default:
-		return usagef("--log-format %q is neither text nor json", a.logFormat)
+		return Usagef("--log-format %q is neither text nor json", a.logFormat)
 	}
 	return nil
-}
-
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("unknown command %q: %q lists all", args[0], cmd.CommandPath()+" --help")
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("%q takes no argument, and %q is one: see %q", cmd.CommandPath(), args[0], cmd.CommandPath()+" --help")
 }
 
 func helpCommand() *cobra.Command {
@@ -158,7 +152,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(cmd.Root(), args)
+				return UnknownCommand(cmd.Root(), args)
 			}
 			about.InitDefaultHelpFlag() // as it would have by --help
 			return about.Help()

@@ -4,12 +4,17 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
@@ -63,11 +68,16 @@ sleep (state D). Only a fence refuses those.`,
 		Example: `  conch run --scope payments -- ./payments --listen :8080
   conch run --scope mailer --restart -- python3 mailer.py
   conch run --scope ledger --fenced --lease 1s -- ./ledger`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("run needs a command after its flags: conch run --scope S -- CMD ARG…")
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return Usagef("run needs a command after its flags: conch run --scope S -- CMD ARG…")
+			case cmd.Flag("scope").Changed:
+				return nil
+			case len(args) > 2 && args[1] == "--":
+				return Usagef("run needs --scope: did you mean conch run --scope %s?", strings.Join(args, " "))
 			}
-			return nil
+			return Usagef("run needs --scope, a name for what only one may do at a time: conch run --scope S -- %s", strings.Join(args, " "))
 		},
 	}
 	flags := cmd.Flags()
@@ -83,7 +93,7 @@ sleep (state D). Only a fence refuses those.`,
 	flags.DurationVar(&f.killGrace, "kill-grace", 0, "SIGTERM comes so long before the deadline, SIGKILL at half of it; default a quarter of the lease, less where the gate shuts soon after a heartbeat")
 	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
+		return Does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
 	}
 	return cmd
 }
@@ -92,13 +102,17 @@ sleep (state D). Only a fence refuses those.`,
 func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
 	cfg, err := a.candidate(cmd, f)
 	if err == nil {
+		cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
+		err = a.timely(cmd, cfg)
+	}
+	if err == nil {
 		f.killGrace, err = keeper.Grace(f.killGrace, cfg.Lease, cfg.Spare(election.Role{}))
 	}
 	if err != nil {
 		return usage{err}
 	}
-	if _, err := exec.LookPath(command[0]); err != nil {
-		return usagef("%s can not be run: %w", command[0], err)
+	if err := runnable(command[0]); err != nil {
+		return usage{err}
 	}
 	database, err := a.ready(ctx, f.scope)
 	if err != nil {
@@ -119,23 +133,56 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	defer mint.Close()
 	cfg.Mint = mint
 	c := &conductor{app: a, flags: f, id: cfg.ID, database: database, command: command}
-	cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
 	if c.door = fence.Act; f.fenced {
 		c.door = fence.Fenced
 		cfg.Roles[0].Fenced = c.role
 	} else {
 		cfg.Roles[0].Lead = c.role
 	}
-	elector, err := election.New(cfg)
+	elector, err := election.New(a.watched(ctx, cfg, f.scope))
 	if err != nil {
 		return usage{err}
 	}
 	return c.run(ctx, elector)
 }
 
+// runnable says what keeps a program from being run.
+func runnable(program string) error {
+	_, err := exec.LookPath(program)
+	if err == nil {
+		return nil
+	}
+	why := err
+	if found, ok := errors.AsType[*exec.Error](err); ok {
+		why = found.Err
+	}
+	if path, ok := errors.AsType[*fs.PathError](why); ok {
+		why = path.Err
+	}
+	return fmt.Errorf("%s cannot be run: %w", program, why)
+}
+
+// timely finds out whether a campaign can keep its word, with a command to end in time; if
+// not, it names the flag or the variable that is to blame.
+func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
+	faults := config.Complaints(cfg, true)
+	if len(faults) == 0 {
+		return nil
+	}
+	key, text := config.Culprit(cfg, true, faults[0]), sentence(faults[0].Error())
+	variable := config.Variable(key)
+	switch {
+	case key == "lease" && cmd.Flags().Changed("lease"):
+		return Usagef("--lease %s: %s", cfg.Lease, text)
+	case variable != "" && a.Getenv(variable) != "":
+		return Usagef("%s=%s: %s", variable, a.Getenv(variable), text)
+	}
+	return Usagef("%s", text)
+}
+
 // candidate joins flags and environment: flags win.
 func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error) {
-	cfg, err := election.Config{Logger: a.log, Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
+	cfg, err := election.Config{Logger: a.Log, Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
 	if err != nil {
 		return cfg, err
 	}
@@ -151,14 +198,20 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 	if cfg.ID == "" {
 		cfg.ID = election.Identity()
 	}
+	lease := "--lease " + cfg.Lease.String()
+	if text := a.Getenv("CONCH_LEASE_MS"); text != "" && !cmd.Flags().Changed("lease") {
+		lease = fmt.Sprintf("CONCH_LEASE_MS=%s (%s)", text, cfg.Lease)
+	}
 	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep}
 	switch {
 	case cfg.Lease < election.MinLease || cfg.Lease > election.MaxLease:
-		return cfg, usagef("--lease %s is not between %s and %s", cfg.Lease, election.MinLease, election.MaxLease)
+		return cfg, Usagef("%s is not between %s and %s", lease, election.MinLease, election.MaxLease)
 	case !slices.Contains(takeovers, cfg.Takeover):
-		return cfg, usagef("--takeover %q is none of strict, fast, keep", f.takeover)
+		return cfg, Usagef("--takeover %q is none of strict, fast, keep", f.takeover)
+	case !slices.Contains([]pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks}, pgmint.Locks(f.locks)):
+		return cfg, Usagef("--locks %q is neither session nor process", f.locks)
 	case f.stopGrace <= 0:
-		return cfg, usagef("--stop-grace must be positive")
+		return cfg, Usagef("--stop-grace must be positive")
 	}
 	cfg.DrainTimeout = keeper.Whole(f.stopGrace) // where a drain does not say
 	return cfg, election.ValidScope(f.scope)

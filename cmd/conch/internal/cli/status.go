@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -16,7 +17,11 @@ func (a *app) status() *cobra.Command {
 		Use:   "status",
 		Short: "who leads each scope, and who would like to",
 		Long: `status shows who leads each scope as the database has it. It is for people: by
-the time it is read it is about the past. A program asks its gate instead.`,
+the time it is read it is about the past. A program asks its gate instead.
+
+The state says how often the scope's role has failed in the last ten minutes, and why
+last. Where nobody leads, the line below says what keeps the candidates from it, and what
+would end that, as far as it can be seen.`,
 		Example: `  conch status
   conch status --scope payments --json`,
 	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
@@ -29,44 +34,75 @@ the time it is read it is about the past. A program asks its gate instead.`,
 }
 
 func (a *app) printStatus(scope string, all []pgmint.Leadership) error {
-	if a.json {
+	if a.JSON {
 		out := make([]pgmint.Leadership, 0, len(all)) // [] rather than null
 		for _, l := range all {
 			l.Candidates = append([]string{}, l.Candidates...)
 			l.AcquiredAt = l.AcquiredAt.UTC()
-			if l.HeartbeatAt != nil {
-				at := l.HeartbeatAt.UTC()
-				l.HeartbeatAt = &at
-			}
+			l.HeartbeatAt, l.LastFailureAt = utc(l.HeartbeatAt), utc(l.LastFailureAt)
 			out = append(out, l)
 		}
-		return a.document(out)
+		return a.Document(out)
 	}
 	switch {
 	case len(all) == 0 && scope != "":
-		return a.line("nobody has ever led %q", scope)
+		return a.neverLed(scope)
 	case len(all) == 0:
-		return a.line("nobody has ever led anything here")
+		return a.Line("nobody has ever led anything here")
 	}
 	var rows []string
 	for _, l := range all {
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s\t%s\t%s",
 			l.Scope, l.Epoch, orDash(l.Holder), stateOf(l), clock(l.AcquiredAt), age(l), orDash(strings.Join(l.Candidates, ", "))))
 	}
-	return a.table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows)
+	if err := a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows); err != nil {
+		return err
+	}
+	for _, l := range all { // too long for a column
+		if l.Obstacle == "" {
+			continue
+		}
+		if err := a.Line("%s: %s", l.Scope, l.Obstacle); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// stateOf says in a word how it stands. A holder that is neither held nor
-// released crashed, or gave up without the promise that its acts had ended.
+// neverLed says that a scope has no leadership, and may be misspelt.
+func (a *app) neverLed(scope string) error {
+	return a.Line("nobody has ever led %q: \"conch status\" lists the scopes that somebody has", scope)
+}
+
+// stateOf says in a word how it stands, and more where its role fails. A holder that is
+// neither held nor released crashed, or gave up without the promise that its acts had ended.
 func stateOf(l pgmint.Leadership) string {
+	state := "gone"
 	switch {
 	case l.Released:
-		return "released"
+		state = "released"
 	case l.Held:
-		return "leads"
-	default:
-		return "gone"
+		state = "leads"
 	}
+	if l.Failures > 0 {
+		state += fmt.Sprintf("; failed %s in 10m: %s", times(l.Failures), strings.TrimPrefix(l.LastFailure, election.ErrResigned.Error()+": "))
+	}
+	return state
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	at := t.UTC()
+	return &at
 }
 
 func age(l pgmint.Leadership) string {

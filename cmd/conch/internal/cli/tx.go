@@ -43,9 +43,9 @@ account gives it a nonce, signs, stores and sends it, and whoever follows goes o
 No database is asked: --db does not matter here.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
   conch tx list --fate queued`,
-		Args: unknownCommand,
+		Args: UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("tx needs one of send, show, list, cancel: see %q", cmd.CommandPath()+" --help")
+			return Usagef("tx needs one of send, show, list, cancel: see %q", cmd.CommandPath()+" --help")
 		},
 	}
 	cmd.AddCommand(a.txSend(), a.txShow(), a.txList(), a.txCancel())
@@ -78,7 +78,7 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	c.flags(cmd)
 	flags := cmd.Flags()
@@ -89,9 +89,9 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 	flags.Uint64Var(&wish.Gas, "gas", 0, "the most that it may spend; else it is estimated")
 	flags.StringVar(&wish.Key, "key", "", "your own name for it: it is done once, however often it is sent")
 	flags.BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		if wish.Account == "" {
-			return usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
+			return Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
 		if err := c.prepare(a.Getenv); err != nil {
 			return err
@@ -114,10 +114,10 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 			return err
 		case wait:
 			return a.await(ctx, &c, accepted.ID)
-		case a.json:
-			return a.document(accepted)
+		case a.JSON:
+			return a.Document(accepted)
 		}
-		return a.line("%s", accepted.ID)
+		return a.Line("%s", accepted.ID)
 	})
 	return cmd
 }
@@ -135,7 +135,7 @@ func (a *app) txShow() *cobra.Command {
 	c.flags(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return does(func(ctx context.Context) error {
+		return Does(func(ctx context.Context) error {
 			if err := c.prepare(a.Getenv); err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func (a *app) txList() *cobra.Command {
 		Short: "the newest transactions",
 		Example: `  conch tx list --account payments --limit 20
   conch tx list --state in_block --json | jq -r .id`,
-		Args: noArguments,
+		Args: NoArguments,
 	}
 	c.flags(cmd)
 	flags := cmd.Flags()
@@ -169,7 +169,7 @@ func (a *app) txList() *cobra.Command {
 	flags.StringVar(&state, "state", "", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …")
 	flags.StringVar(&fate, "fate", "", "only of this `fate`: queued, open, done, cancelled or rejected")
 	flags.IntVar(&limit, "limit", 50, "at most so `many`")
-	cmd.RunE = does(func(ctx context.Context) error {
+	cmd.RunE = Does(func(ctx context.Context) error {
 		if err := c.prepare(a.Getenv); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ chain. It is cancelled once "conch tx show" says so.`,
 	}
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return does(func(ctx context.Context) error {
+		return Does(func(ctx context.Context) error {
 			if err := c.prepare(a.Getenv); err != nil {
 				return err
 			}
@@ -223,5 +223,5 @@ func oneID(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return usagef("%q takes one ID: see %q", cmd.CommandPath(), cmd.CommandPath()+" --help")
+	return Usagef("%q takes one ID: see %q", cmd.CommandPath(), cmd.CommandPath()+" --help")
 }

@@ -87,8 +87,8 @@ func (t transaction) line() string {
 }
 
 func (a *app) show(raw json.RawMessage, t transaction) error {
-	if a.json {
-		return a.document(raw)
+	if a.JSON {
+		return a.Document(raw)
 	}
 	for _, row := range [][2]string{
 		{"id", t.ID},
@@ -105,7 +105,7 @@ func (a *app) show(raw json.RawMessage, t transaction) error {
 		if row[1] == "" {
 			continue
 		}
-		if err := a.line("%-8s %s", row[0], row[1]); err != nil {
+		if err := a.Line("%-8s %s", row[0], row[1]); err != nil {
 			return err
 		}
 	}
@@ -116,8 +116,8 @@ func (a *app) show(raw json.RawMessage, t transaction) error {
 func (a *app) list(all []json.RawMessage) error {
 	var rows []string
 	for _, raw := range all {
-		if a.json {
-			if err := a.document(raw); err != nil {
+		if a.JSON {
+			if err := a.Document(raw); err != nil {
 				return err
 			}
 			continue
@@ -128,10 +128,10 @@ func (a *app) list(all []json.RawMessage) error {
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, orDash(number(t.Nonce)), t.Fate, orDash(text(t.State)), clock(t.CreatedAt)))
 	}
-	if a.json {
+	if a.JSON {
 		return nil
 	}
-	return a.table("ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", rows)
+	return a.Table("ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", rows)
 }
 
 func text(s *string) string {

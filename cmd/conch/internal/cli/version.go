@@ -16,8 +16,8 @@ func (a *app) version() *cobra.Command {
 		Short: "the program's version, commit, and the schema versions it works with",
 		Example: `  conch version
   conch version --json`,
-		Args: noArguments,
-		RunE: does(func(context.Context) error {
+		Args: NoArguments,
+		RunE: Does(func(context.Context) error {
 			v := struct {
 				Version string `json:"version"`
 				Commit  string `json:"commit"`
@@ -26,20 +26,20 @@ func (a *app) version() *cobra.Command {
 					Max int `json:"max"`
 				} `json:"schema"`
 				Go string `json:"go"`
-			}{Version: a.build.Version, Commit: a.commit(), Go: runtime.Version()}
+			}{Version: a.Build.Version, Commit: a.commit(), Go: runtime.Version()}
 			v.Schema.Min, v.Schema.Max = pgmint.SchemaMin, pgmint.SchemaMax
-			if a.json {
-				return a.document(v)
+			if a.JSON {
+				return a.Document(v)
 			}
-			return a.line("conch %s, commit %s, schema %d to %d, %s", v.Version, v.Commit, v.Schema.Min, v.Schema.Max, v.Go)
+			return a.Line("conch %s, commit %s, schema %d to %d, %s", v.Version, v.Commit, v.Schema.Min, v.Schema.Max, v.Go)
 		}),
 	}
 }
 
 // commit is what the linker stamped, else what the go command knows.
 func (a *app) commit() string {
-	if a.build.Commit != "" {
-		return a.build.Commit
+	if a.Build.Commit != "" {
+		return a.Build.Commit
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -23,6 +23,7 @@ type Config struct {
 	Chains   []Chain
 	Accounts []Account // each of them is a role, too
 	Files    []Files   // and so is each of these
+	places   places
 }
 
 // Node is [node].
@@ -33,8 +34,9 @@ type Node struct {
 	ReadTokenFile string // who may look
 	TLSCert       string
 	TLSKey        string
-	DataDir       string // of conch.pid; empty: none is written
-	Standalone    bool   // one copy, no database, every gate open (S18)
+	DataDir       string        // of conch.pid; empty: none is written
+	AnswerMax     time.Duration // see Config.AnswerMax; 0: as long as by default
+	Standalone    bool          // one copy, no database, every gate open (S18)
 }
 
 // Off is a listen address that means none.

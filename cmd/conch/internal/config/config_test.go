@@ -47,6 +47,23 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// However long an answer is promised for, each role can wait for it.
+func TestAnswerMax(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		one:                                   500 * time.Millisecond,
+		one + "[node]\nanswer_max = \"2s\"\n": 2 * time.Second,
+		one + "drain_timeout = \"300ms\"\n":   150 * time.Millisecond,
+		one + "lease = \"400ms\"\n":           350 * time.Millisecond,
+		alone + "drain_timeout = \"300ms\"\n": 500 * time.Millisecond,
+	} {
+		c, err := load(t, text, config.Source{}, nil)
+		if got := c.AnswerMax(); err != nil || got != want {
+			t.Errorf("%s for, %v:\n%s", got, err, text)
+		}
+	}
+}
+
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
@@ -63,7 +80,7 @@ lease = "2s"
 heartbeat = "300ms"
 late_threshold = "1500ms"
 check_interval = "1s"
-lock_timeout = "1s"
+lock_timeout = "700ms"
 takeover = "fast"
 lock_budget = 10
 locks = "process"
@@ -98,7 +115,7 @@ command = ["sh", "-c", "a | b"]
 	if !filepath.IsAbs(c.Node.DataDir) {
 		t.Errorf("data_dir %q does not start at the file", c.Node.DataDir)
 	}
-	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: time.Second, DrainTimeout: 7 * time.Second}) {
+	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
 		t.Errorf("terms of the first: %+v", got)
 	}
 	if got, err := first.Grace(); err != nil || got != 740*time.Millisecond {
@@ -111,7 +128,7 @@ command = ["sh", "-c", "a | b"]
 		t.Errorf("locks %q, budget %d", c.Database.Locks, c.Database.LockBudget)
 	}
 	e := c.Elector(first)
-	if e.ID != "n1" || e.LockTimeout != time.Second || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
+	if e.ID != "n1" || e.LockTimeout != 700*time.Millisecond || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
 		t.Errorf("elector %+v", e)
 	}
 }
@@ -153,10 +170,10 @@ func TestFaults(t *testing.T) {
 		{"takeover of a role", one + "takeover = \"slow\"\n", nil, []string{"line 5, roles[0].takeover"}},
 		{"lease", one + "lease = \"1ms\"\n", nil, []string{"roles[0]", "lease of 1ms is not between"}},
 		{"heartbeat", one + "heartbeat = \"2s\"\n", nil, []string{"heartbeat every 2s is too slow"}},
-		{"FORGE's lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", nil, []string{"lock timeout of 10s is not between 1ms and 1.98s"}},
+		{"FORGE's lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", nil, []string{"lock timeout of 10s is not between 1ms and 1.2s"}},
 		{"late threshold", one + "late_threshold = \"10ms\"\n", nil, []string{"late threshold must exceed"}},
-		{"no time to end a command", one + "command = \"a\"\nlate_threshold = \"740ms\"\n", nil, []string{"line 3, roles[0]: ", "late threshold", "by 300ms or more"}},
-		{"no time to end a command, by the environment", one + "command = \"a\"\n", map[string]string{"CONCH_HEARTBEAT_LATE_THRESHOLD_MS": "740"}, []string{"roles[0]: ", "late threshold"}},
+		{"no time to end a command", one + "command = \"a\"\nlate_threshold = \"740ms\"\n", nil, []string{"line 6, roles[0].late_threshold: ", "by 300ms or more"}},
+		{"no time to end a command, by the environment", one + "command = \"a\"\n", map[string]string{"CONCH_HEARTBEAT_LATE_THRESHOLD_MS": "740"}, []string{"conch.toml: CONCH_HEARTBEAT_LATE_THRESHOLD_MS: ", "late threshold"}},
 		{"id", one + "[node]\ninstance_id = \"a:b\"\n", nil, []string{"line 6, node.instance_id", "contains ':'"}},
 		{"preferred id", one + "preferred = [\"a:b\"]\n", nil, []string{"contains ':'"}},
 		{"no roles", "[database]\nurl = \"postgres://db\"\n", nil, []string{"nothing to lead"}},
@@ -180,6 +197,11 @@ func TestFaults(t *testing.T) {
 		{"standalone with a database", one + "[node]\nstandalone = true\n", nil, []string{"line 6, node.standalone", "uses no database"}},
 		{"standalone and never leading", alone, map[string]string{"CONCH_LEADER_ENABLED": "false"}, []string{"line 2, node.standalone", "CONCH_LEADER_ENABLED=false", "take one of the two out"}},
 		{"standalone and never itself", alone + "never = [\"n2\", \"n1\"]\n", map[string]string{"CONCH_INSTANCE_ID": "n1"}, []string{`line 5, roles[0].never: "n1" is this node`, "standalone"}},
+		{"answers longer than a drain waits", one + "drain_timeout = \"2s\"\n[node]\nanswer_max = \"1001ms\"\n", nil,
+			[]string{"line 7, node.answer_max: 1.001s is above half of the drain_timeout of roles[0] (2s)", "lower it to 1s"}},
+		{"answers longer than the gate is open", one + "lease = \"2s\"\n[[roles]]\nname = \"b\"\n[node]\nanswer_max = \"2s\"\n", nil,
+			[]string{"line 9, node.answer_max: 2s is above 1.8s", "the gate of roles[0] open"}},
+		{"answers for no time", one + "[node]\nanswer_max = \"1us\"\n", nil, []string{"line 6, node.answer_max", "1ms or more"}},
 		{"half of TLS", one + "[node]\ntls_cert = \"x\"\n", nil, []string{"without tls_key"}},
 		{"other half of TLS", one + "[node]\ntls_key = \"x\"\n", nil, []string{"without tls_cert"}},
 		{"no CA", one + "[database]\n", nil, []string{"not TOML"}},
@@ -254,5 +276,51 @@ func TestNoFile(t *testing.T) {
 	_, err := config.Load(config.Source{Path: filepath.Join(t.TempDir(), "none.toml"), Getenv: func(string) string { return "" }})
 	if err == nil || !strings.Contains(err.Error(), "none.toml") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Each fault has the line and the key of what said it, and they come in order of lines.
+func TestWhereFaultsAre(t *testing.T) {
+	t.Parallel()
+	const two = one + "[[roles]]\nname = \"b\"\n"
+	for _, c := range []struct {
+		name, text string
+		source     config.Source
+		env        map[string]string
+		want       []string
+	}{
+		{"in order", "[[roles]]\nname = \"a\"\nlease = \"x\"\n[node]\nzzzzzz = 1\nlisten = 3\n[database]\nurl = \"x\"\n", config.Source{}, nil,
+			[]string{"line 3, roles[0].lease", "line 5, node.zzzzzz", "line 6, node.listen", "line 8, database.url"}},
+		{"lease of a role", one + "lease = \"1ms\"\n", config.Source{}, nil, []string{"line 5, roles[0].lease: scope \"a\": a lease of 1ms"}},
+		{"lease of all", two + "[election]\nlease = \"1ms\"\n", config.Source{}, nil, []string{"line 8, election.lease"}},
+		{"lease of the environment", two, config.Source{}, map[string]string{"CONCH_LEASE_MS": "1"}, []string{"CONCH_LEASE_MS: scope \"a\": a lease of 1ms"}},
+		{"over one of the file", "[election]\nlease = \"3s\"\n" + one, config.Source{}, map[string]string{"CONCH_LEASE_MS": "1"}, []string{"CONCH_LEASE_MS: "}},
+		{"under a role's own", one + "lease = \"1ms\"\n", config.Source{}, map[string]string{"CONCH_LEASE_MS": "3000"}, []string{"line 5, roles[0].lease"}},
+		{"heartbeat", one + "[election]\nlease = \"1s\"\nheartbeat = \"2s\"\n", config.Source{}, nil, []string{"line 7, election.heartbeat: scope \"a\": a heartbeat every 2s"}},
+		{"heartbeat beside a lease that is none", one + "[election]\nheartbeat = \"2s\"\nlease = \"1ms\"\n", config.Source{}, nil, []string{"line 7, election.lease"}},
+		{"heartbeat of the environment", one, config.Source{}, map[string]string{"CONCH_HEARTBEAT_INTERVAL_MS": "2000"}, []string{"CONCH_HEARTBEAT_INTERVAL_MS: "}},
+		{"late threshold", one + "late_threshold = \"10ms\"\n", config.Source{}, nil, []string{"line 5, roles[0].late_threshold"}},
+		{"lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", config.Source{}, nil, []string{"line 6, election.lock_timeout"}},
+		{"never", one + "never = [\"n1\", \"a:b\"]\n", config.Source{}, nil, []string{"line 5, roles[0].never[1]"}},
+		{"nothing to lead", "[database]\nurl = \"postgres://db\"\n\n", config.Source{}, nil, []string{"line 2, roles: there is nothing to lead"}},
+		{"id of a flag", one + "[node]\ninstance_id = \"n1\"\n", config.Source{ID: "a:b"}, nil, []string{"--id: the instance id"}},
+		{"id of the environment", one, config.Source{}, map[string]string{"CONCH_INSTANCE_ID": "a:b"}, []string{"CONCH_INSTANCE_ID: the instance id"}},
+		{"url of a flag", one, config.Source{DB: "mysql://h"}, nil, []string{"--db: the database"}},
+		{"url of the environment", one, config.Source{}, map[string]string{"CONCH_DB_URL": "mysql://h"}, []string{"CONCH_DB_URL: the database"}},
+		{"CA file", "[database]\nurl = \"postgres://h\"\ntls_ca_file = \"none\"\n[[roles]]\nname = \"a\"\n", config.Source{}, nil, []string{"line 3, database.tls_ca_file"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, c.text, c.source, c.env)
+			faults, _ := errors.AsType[*config.FaultsError](err)
+			if faults == nil || len(faults.List) != len(c.want) {
+				t.Fatalf("%v", err)
+			}
+			for i, want := range c.want {
+				if got := faults.List[i].String(); !strings.HasPrefix(got, want) {
+					t.Errorf("%q is not %q", got, want)
+				}
+			}
+		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,24 +13,14 @@ type setter func(place string, value any)
 
 // decoder moves values into a Config and collects what is wrong with them.
 type decoder struct {
+	places
 	dir    string // relative paths start here
-	lines  map[string]int
 	faults []Fault
+	told   []string // keys of [election] that were complained about
 }
 
 func (d *decoder) fault(place, format string, args ...any) {
-	d.faults = append(d.faults, Fault{Line: d.line(place), Key: place, Text: fmt.Sprintf(format, args...)})
-}
-
-// line of a place, or of what it is inside of.
-func (d *decoder) line(place string) int {
-	for place != "" {
-		if line := d.lines[place]; line > 0 {
-			return line
-		}
-		place = place[:max(0, strings.LastIndexByte(place, '.'))]
-	}
-	return 0
+	d.faults = append(d.faults, d.places.fault(place, fmt.Sprintf(format, args...)))
 }
 
 // table hands each value to its key's setter; the others are unknown.

@@ -2,13 +2,14 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Fault is one thing that is wrong and where.
 type Fault struct {
-	Line int    `json:"line,omitempty"` // of the file; 0 if it is not in the file
-	Key  string `json:"key,omitempty"`  // such as roles[1].lease
+	Line int    `json:"line,omitempty"` // of the file, or where what is missing belongs; 0 if the file did not say it
+	Key  string `json:"key,omitempty"`  // such as roles[1].lease, or the flag or variable that said it
 	Text string `json:"text"`
 }
 
@@ -22,6 +23,18 @@ func (f Fault) String() string {
 		return f.Key + ": " + f.Text
 	}
 	return f.Text
+}
+
+// InOrder sorts faults: from the first line to the last, and then those that the file did
+// not say.
+func InOrder(list []Fault) []Fault {
+	slices.SortStableFunc(list, func(a, b Fault) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line - a.Line
+		}
+		return a.Line - b.Line
+	})
+	return list
 }
 
 // FaultsError is everything that is wrong with a configuration.

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,10 +33,15 @@ type Source struct {
 // or says why the file can not be read.
 func Load(s Source) (Config, error) {
 	text, err := os.ReadFile(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Config{}, fmt.Errorf("there is no configuration %s: name the file with --config; examples/conch.toml is one to begin with", s.Path)
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration can not be read: %w", err)
 	}
-	d := &decoder{dir: filepath.Dir(s.Path), lines: places(text)}
+	d := &decoder{dir: filepath.Dir(s.Path), places: places{
+		file: filepath.Base(s.Path), lines: linesOf(text), last: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), said: map[string]string{},
+	}}
 	var c Config
 	if values, err := parse(text); err != nil {
 		d.faults = append(d.faults, *err)
@@ -43,7 +50,7 @@ func Load(s Source) (Config, error) {
 		d.validate(c)
 	}
 	if len(d.faults) > 0 {
-		return c, &FaultsError{File: filepath.Base(s.Path), List: d.faults}
+		return c, &FaultsError{File: d.file, List: InOrder(d.faults)}
 	}
 	return c, nil
 }
@@ -63,7 +70,7 @@ func parse(text []byte) (map[string]any, *Fault) {
 
 // config reads the file, then lets the environment and the flags speak.
 func (d *decoder) config(values map[string]any, s Source) Config {
-	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}}
+	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, places: d.places}
 	d.table("", values, d.sections(&c))
 	d.settleAccounts(&c)
 	getenv := func(name string) string {
@@ -82,12 +89,47 @@ func (d *decoder) config(values map[string]any, s Source) Config {
 	if c.Election, err = c.Election.WithEnv(getenv); err != nil {
 		d.environment(err)
 	}
+	d.overruled(s)
 	if c.Database, err = pgmint.ConfigFromEnv(getenv, c.Scopes()...); err != nil {
-		d.environment(err)
+		d.database(getenv, err)
 	}
 	c.Election.ID = or(s.ID, c.Election.ID)
 	c.Node.Listen, c.Node.OpsListen = or(s.Listen, c.Node.Listen), or(s.OpsListen, c.Node.OpsListen)
 	return c
+}
+
+// overruled notes for which keys a flag or the environment has spoken.
+func (d *decoder) overruled(s Source) {
+	for _, one := range []struct{ place, flag, said, variable string }{
+		{"node.instance_id", "--id", s.ID, "CONCH_INSTANCE_ID"},
+		{"node.listen", "--listen", s.Listen, ""},
+		{"node.ops_listen", "--ops-listen", s.OpsListen, ""},
+		{"database.url", "--db", s.DB, pg.EnvURL},
+		{"database.tls_ca_file", "", "", pg.EnvCAFile},
+		{"election.lease", "", "", Variable("lease")},
+		{"election.heartbeat", "", "", Variable("heartbeat")},
+		{"election.late_threshold", "", "", Variable("late_threshold")},
+	} {
+		switch {
+		case one.said != "":
+			d.said[one.place] = one.flag
+		case one.variable != "" && s.Getenv(one.variable) != "":
+			d.said[one.place] = one.variable
+		}
+	}
+}
+
+// database lists what is wrong with how the database is named, and which key says it.
+func (d *decoder) database(getenv func(string) string, err error) {
+	if _, ofIt := errors.AsType[*pg.ConfigError](err); !ofIt {
+		d.environment(err)
+		return
+	}
+	place := "database.tls_ca_file"
+	if _, err := (pg.Config{URL: getenv(pg.EnvURL)}).Parse(); err != nil {
+		place = "database.url"
+	}
+	d.fault(place, "%v", err)
 }
 
 // environment lists faults that name what they are about themselves.

@@ -2,14 +2,51 @@ package config
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// places finds the line of each key of a file, under the name by which faults
-// speak of it: roles[1].lease. It is for messages only; a file that it can not
-// read has no lines.
-func places(text []byte) map[string]int {
+// places know where each value comes from. They are for messages only.
+type places struct {
+	file  string
+	lines map[string]int    // of each key, under the name by which faults speak of it: roles[1].lease
+	last  int               // line of the file: what is missing belongs after it
+	said  map[string]string // keys for which a flag or a variable has spoken, and its name
+}
+
+// fault is one of a place: of whatever has spoken for it, else of its line, else of that of
+// what it is inside of.
+func (p places) fault(place, text string) Fault {
+	if name := p.said[place]; name != "" {
+		return Fault{Key: name, Text: text}
+	}
+	line := p.last
+	for at := place; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if p.lines[at] > 0 {
+			line = p.lines[at]
+			break
+		}
+	}
+	return Fault{Line: line, Key: place, Text: text}
+}
+
+// Read tells whether there was a file that could be read, be there faults in it or not.
+func (c Config) Read() bool { return c.places.lines != nil }
+
+// Fault is one that was found in a configuration after it was read.
+func (c Config) Fault(key, text string) Fault { return c.places.fault(key, text) }
+
+// Faults is the error of some that were found then; nil if there are none.
+func (c Config) Faults(list []Fault) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return &FaultsError{File: c.places.file, List: InOrder(list)}
+}
+
+// linesOf finds the line of each key of a file; one that it cannot read has none.
+func linesOf(text []byte) map[string]int {
 	lines := map[string]int{}
 	count := map[string]int{} // of the elements of each [[table]] so far
 	table := ""

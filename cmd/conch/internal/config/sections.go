@@ -17,7 +17,7 @@ var later = []string{"alerts", "contracts", "crons", "logs", "notify"}
 func (d *decoder) sections(c *Config) map[string]setter {
 	all := map[string]setter{
 		"node":     func(place string, v any) { d.table(place, v, d.node(c)) },
-		"database": func(place string, v any) { d.table(place, v, d.database(c)) },
+		"database": func(place string, v any) { d.table(place, v, d.base(c)) },
 		"election": func(place string, v any) { d.table(place, v, d.election(c)) },
 		"roles":    func(place string, v any) { d.roles(place, v, c) },
 		"chains":   func(place string, v any) { d.chains(place, v, c) },
@@ -40,10 +40,11 @@ func (d *decoder) node(c *Config) map[string]setter {
 		"token_file": d.path(&n.TokenFile), "read_token_file": d.path(&n.ReadTokenFile),
 		"tls_cert": d.path(&n.TLSCert), "tls_key": d.path(&n.TLSKey),
 		"data_dir": d.path(&n.DataDir), "standalone": d.flag(&n.Standalone),
+		"answer_max": d.span(&n.AnswerMax),
 	}
 }
 
-func (d *decoder) database(c *Config) map[string]setter {
+func (d *decoder) base(c *Config) map[string]setter {
 	return map[string]setter{
 		"url": d.text(&c.Database.URL), "tls_insecure": d.flag(&c.Database.TLSInsecure),
 		"tls_ca_file": d.path(&c.Database.TLSCAFile),

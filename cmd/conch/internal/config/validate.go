@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 )
 
 // validate looks for what each key alone does not show.
 func (d *decoder) validate(c Config) {
 	d.validateNode(c)
+	d.validateAnswers(c)
 	if len(c.Roles)+len(c.Accounts)+len(c.Files) == 0 {
 		d.fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
@@ -120,26 +120,39 @@ func (d *decoder) validateWork(place string, r Role) {
 // validateTerms asks the elector itself, with the role as its only one.
 func (d *decoder) validateTerms(place string, c Config, r Role) {
 	e := c.Elector(r)
-	e.Mint = (*pgmint.Mint)(nil) // never called: only its absence would be a fault
 	if election.ValidID(e.ID) != nil {
 		e.ID = "" // a fault of the node, not of each role
 	}
 	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, e.Takeover) {
 		e.Takeover = "" // said already, where it stands
 	}
-	for _, id := range slices.Concat(r.Preferred, r.Never) {
+	d.validateNames(place+".preferred", r.Preferred)
+	d.validateNames(place+".never", r.Never)
+	for _, err := range Complaints(e, r.Command != nil) {
+		d.complaint(place, Culprit(e, r.Command != nil, err), plain(err))
+	}
+}
+
+func (d *decoder) validateNames(place string, ids []string) {
+	for i, id := range ids {
 		if err := election.ValidID(id); err != nil {
-			d.fault(place, "%s", plain(err))
+			d.fault(fmt.Sprintf("%s[%d]", place, i), "%s", plain(err))
 		}
 	}
-	faults := parts(e.Validate())
-	for _, err := range faults {
-		d.fault(place, "%s", plain(err))
-	}
-	if r.Command != nil && len(faults) == 0 {
-		if _, err := r.Grace(); err != nil {
-			d.fault(place, "%s", err)
-		}
+}
+
+// complaint is a fault of a role, or of [election] or the environment where these say what
+// it is about: once for all roles then.
+func (d *decoder) complaint(place, key, text string) {
+	here, general := under(place, key), under("election", key)
+	switch {
+	case key == "":
+		d.fault(place, "%s", text)
+	case d.lines[here] > 0 || d.lines[general] == 0 && d.said[general] == "":
+		d.fault(here, "%s", text)
+	case !slices.Contains(d.told, general):
+		d.told = append(d.told, general)
+		d.fault(general, "%s", text)
 	}
 }
 

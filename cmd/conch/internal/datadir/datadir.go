@@ -23,7 +23,7 @@ const (
 )
 
 // ErrTaken says that another node uses the folder.
-var ErrTaken = errors.New("another node uses this data_dir")
+var ErrTaken = errors.New("another node uses it: name another folder")
 
 // ErrNoNode says that no node uses it.
 var ErrNoNode = errors.New("no node runs there")
@@ -38,15 +38,15 @@ type Dir struct {
 // Take makes the folder, if need be, and takes it for this process.
 func Take(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("data_dir can not be made: %w", err)
+		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(path, pidFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("data_dir can not be used: %w", err)
+		return nil, err
 	}
 	if !lock(f) {
 		_ = f.Close()
-		return nil, fmt.Errorf("%w: %s", ErrTaken, path)
+		return nil, ErrTaken
 	}
 	d := &Dir{path: path, pid: f}
 	if last, err := Read(path); err == nil {
@@ -58,7 +58,7 @@ func Take(path string) (*Dir, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("data_dir can not be used: %w", err)
+		return nil, err
 	}
 	return d, nil
 }

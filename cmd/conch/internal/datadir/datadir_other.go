@@ -8,7 +8,7 @@ import (
 )
 
 // ErrTaken says that another node uses the folder.
-var ErrTaken = errors.New("another node uses this data_dir")
+var ErrTaken = errors.New("another node uses it: name another folder")
 
 // ErrNoNode says that no node uses it.
 var ErrNoNode = errors.New("no node runs there")

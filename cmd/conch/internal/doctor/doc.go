@@ -7,7 +7,7 @@
 //	locks connections                                             is there room?
 //	replication durability settings guards                        does what it relies on hold?
 //	clock boottime                                                this machine
-//	history holders takeover identities                           the scopes, as they are now
+//	history holders leaders roles takeover identities             the scopes, as they are now
 //	chains keys funds claims                                      the accounts of a configuration
 //
 // ok is as it should be; warn works and costs something that the detail names; fail
@@ -66,6 +66,8 @@ var checks = []check{
 	{"boottime", election, boottime},
 	{"history", schema, history},
 	{"holders", schema, holders},
+	{"leaders", schema, leaders},
+	{"roles", schema, roles},
 	{"takeover", schema, takeover},
 	{"identities", schema, identities},
 	{"chains", nothing, chains},

@@ -141,6 +141,20 @@ func TestEachFault(t *testing.T) {
 		{"dead, nobody there", func(f *Facts) { f.Leaderships[0].Alive, f.Processes = false, nil }, "holders", Warn, "start a process"},
 		{"dead, somebody there", func(f *Facts) { f.Leaderships[0].Alive = false }, "holders", Warn, "a, b campaigns"},
 		{"given up", func(f *Facts) { f.Leaderships[0].Alive, f.Leaderships[0].Parted = false, true }, "holders", OK, ""},
+		{"vacant", func(f *Facts) {
+			l := &f.Leaderships[0]
+			l.Alive, l.LeaseMS, l.SilentMS, l.Obstacle = false, 3000, 9001, "its row is locked by pid 7 (to end it: SELECT pg_terminate_backend(7))"
+		}, "leaders", Fail, `nobody leads scope "s" for 9s, and a, b would like to: its row is locked by pid 7 (to end it`},
+		{"vacant, and nobody can see why", func(f *Facts) { f.Leaderships[0].Parted, f.Leaderships[0].SilentMS = true, 1 }, "leaders", Fail, "NOBODY LEADS"},
+		{"vacant for a moment", func(f *Facts) {
+			f.Leaderships[0].Alive, f.Leaderships[0].LeaseMS, f.Leaderships[0].SilentMS = false, 3000, 9000
+		}, "leaders", OK, ""},
+		{"vacant, and nobody wants it", func(f *Facts) { f.Leaderships[0].Parted, f.Leaderships[0].SilentMS, f.Processes = true, 1, nil }, "leaders", OK, ""},
+		{"failing", func(f *Facts) {
+			f.Leaderships[0].Failures, f.Leaderships[0].LastFailure = 8, "the command ended with code 3"
+		}, "roles", Warn,
+			`scope "s" has failed 8 times in ten minutes, last: the command ended with code 3`},
+		{"failed once", func(f *Facts) { f.Leaderships[0].Failures = 1 }, "roles", Warn, "has failed 1 time in"},
 		{"takeovers", func(f *Facts) {
 			f.Leaderships = append(f.Leaderships, Leadership{Scope: "t", Epoch: 1, Parted: true, Takeover: "fast", SystemID: 5, Timeline: 2})
 		}, "takeover", Warn, `scope "t" agreed on takeover "fast"; refused there: a with "strict"`},
@@ -179,10 +193,11 @@ func TestEachFault(t *testing.T) {
 func TestManyOfOneKindAreSummedUp(t *testing.T) {
 	t.Parallel()
 	f := well()
+	f.Processes[0].Scopes = append(f.Processes[0].Scopes, "x")
 	for range 1000 {
-		f.Leaderships = append(f.Leaderships, Leadership{Scope: "x", Epoch: 1, SystemID: 9})
+		f.Leaderships = append(f.Leaderships, Leadership{Scope: "x", Epoch: 1, SystemID: 9, SilentMS: 1, Failures: 1})
 	}
-	if n := len(Judge(f)); n > len(checks)+2*(most+1) {
+	if n := len(Judge(f)); n > len(checks)+4*(most+1) {
 		t.Errorf("%d findings", n)
 	}
 }

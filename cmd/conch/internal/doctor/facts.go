@@ -91,17 +91,21 @@ type Setting struct {
 
 // Leadership is one row of conch.leadership.
 type Leadership struct {
-	Scope    string `json:"scope"`
-	Epoch    int64  `json:"epoch"`
-	Holder   string `json:"holder"`
-	Process  int64  `json:"process"`
-	Alive    bool   `json:"alive"`  // the holder's session holds its process key
-	Parted   bool   `json:"parted"` // given up
-	Released bool   `json:"released"`
-	Takeover string `json:"takeover"`
-	SystemID int64  `json:"system_id"`
-	Timeline int64  `json:"timeline"`
-	SilentMS int64  `json:"silent_ms"` // since the last heartbeat
+	Scope       string `json:"scope"`
+	Epoch       int64  `json:"epoch"`
+	Holder      string `json:"holder"`
+	Process     int64  `json:"process"`
+	Alive       bool   `json:"alive"`  // the holder's session holds its process key
+	Parted      bool   `json:"parted"` // given up
+	Released    bool   `json:"released"`
+	Takeover    string `json:"takeover"`
+	SystemID    int64  `json:"system_id"`
+	Timeline    int64  `json:"timeline"`
+	SilentMS    int64  `json:"silent_ms"` // since the last heartbeat, or since it was first wanted
+	LeaseMS     int64  `json:"lease_ms"`
+	Obstacle    string `json:"obstacle"` // what keeps everybody from it, with what would end that; empty if it is led, or nothing is seen
+	Failures    int64  `json:"failures"` // of its role, in the last ten minutes
+	LastFailure string `json:"last_failure"`
 }
 
 // Process is a candidate that lives.

@@ -41,7 +41,7 @@ func TestDrainedForLongerThanALease(t *testing.T) {
 	db := pgtest.New(t)
 	p := begin(t, sh(t, db, `trap 'sleep 4; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "3s"))
 	p.says("epoch 1")
-	main := children(children(p.cmd.Process.Pid)[0])[0]
+	main := child(t, child(t, p.Cmd.Process.Pid))
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
@@ -117,7 +117,7 @@ func TestDrainedFromOutside(t *testing.T) {
 	db := pgtest.New(t)
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms", "--lease", "3s"))
 	p.says("epoch 1")
-	main := children(children(p.cmd.Process.Pid)[0])[0]
+	main := child(t, child(t, p.Cmd.Process.Pid))
 	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)

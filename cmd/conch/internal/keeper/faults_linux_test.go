@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,9 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const lease = 500 * time.Millisecond
@@ -31,7 +31,7 @@ type race struct {
 	dir     string
 	args    []string
 	env     []string
-	conches map[string]*exec.Cmd
+	conches map[string]*proctest.Process
 	words   map[string]*bytes.Buffer
 	epoch   int64
 	leader  string
@@ -53,22 +53,18 @@ type life struct {
 
 func newRace(t *testing.T, db *pgtest.DB, env []string, args ...string) *race {
 	t.Helper()
-	r := &race{T: t, db: db, scope: t.Name(), dir: t.TempDir(), args: args, env: env, conches: map[string]*exec.Cmd{}, words: map[string]*bytes.Buffer{}}
+	r := &race{T: t, db: db, scope: t.Name(), dir: t.TempDir(), args: args, env: env, conches: map[string]*proctest.Process{}, words: map[string]*bytes.Buffer{}}
 	r.seen = seen{epoch: map[string]int64{}, actor: map[int]life{}}
-	for _, id := range []string{"a", "b"} {
-		r.start(id)
-	}
-	t.Cleanup(func() {
-		sweepMarked(t) // or who is stopped would be waited for
-		for _, c := range r.conches {
-			_ = c.Wait()
-		}
+	t.Cleanup(func() { // before any is started: after all have ended
 		if t.Failed() {
 			for id, w := range r.words {
 				t.Logf("%s said: %s", id, w)
 			}
 		}
 	})
+	for _, id := range []string{"a", "b"} {
+		r.start(id)
+	}
 	r.next()
 	return r
 }
@@ -80,10 +76,7 @@ func (r *race) start(id string) {
 	cmd.Env = append(append(cmd.Env, lifeEnv+"=main", dirEnv+"="+r.dir), r.env...)
 	r.words[id] = &bytes.Buffer{}
 	cmd.Stderr = r.words[id]
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.conches[id] = cmd
+	r.conches[id] = proctest.Start(r.T, cmd)
 }
 
 // look reads what was added to the acts since the last look.
@@ -180,8 +173,8 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 func TestConchKilled(t *testing.T) {
 	repeat(t, 25, func(r *race) {
 		killed := r.leader
-		_ = r.conches[killed].Process.Kill()
-		_ = r.conches[killed].Wait()
+		r.conches[killed].Kill()
+		r.conches[killed].Wait(patience)
 		r.next()
 		r.start(killed)
 	})
@@ -191,10 +184,10 @@ func TestConchKilled(t *testing.T) {
 // its return conch campaigns again.
 func TestConchStopped(t *testing.T) {
 	repeat(t, 6, func(r *race) {
-		stopped := r.conches[r.leader].Process
-		_ = stopped.Signal(unix.SIGSTOP)
+		stopped := r.conches[r.leader]
+		stopped.Signal(unix.SIGSTOP)
 		r.next()
-		_ = stopped.Signal(unix.SIGCONT)
+		stopped.Signal(unix.SIGCONT)
 	})
 }
 
@@ -202,7 +195,7 @@ func TestConchStopped(t *testing.T) {
 // released only then.
 func TestKeeperKilled(t *testing.T) {
 	repeat(t, 6, func(r *race) {
-		for _, kid := range children(r.conches[r.leader].Process.Pid) {
+		for _, kid := range children(r.conches[r.leader].Cmd.Process.Pid) {
 			_ = unix.Kill(kid, unix.SIGKILL)
 		}
 		r.next()
@@ -215,13 +208,13 @@ func TestConchKilledKeeperStopped(t *testing.T) {
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]
-		for _, kid := range children(conch.Process.Pid) {
+		for _, kid := range children(conch.Cmd.Process.Pid) {
 			_ = unix.Kill(kid, unix.SIGSTOP)
 			pgtest.Eventually(r.T, patience, "the keeper is stopped", func() bool { return state(kid) == "T" })
 		}
-		_ = conch.Process.Kill()
+		conch.Kill()
 		r.next()
-		_ = conch.Wait() // not before: a command that lives has its output
+		conch.Wait(patience) // not before: a command that lives has its output
 		r.start(killed)
 	})
 }
@@ -231,12 +224,12 @@ func TestBothKilledInANamespace(t *testing.T) {
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]
-		_ = conch.Process.Signal(unix.SIGSTOP) // or it would do the keeper's work first
-		for _, kid := range children(conch.Process.Pid) {
+		conch.Signal(unix.SIGSTOP) // or it would do the keeper's work first
+		for _, kid := range children(conch.Cmd.Process.Pid) {
 			_ = unix.Kill(kid, unix.SIGKILL)
 		}
-		_ = conch.Process.Kill()
-		_ = conch.Wait()
+		conch.Kill()
+		conch.Wait(patience)
 		r.next()
 		r.start(killed)
 	}, "--isolate")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // nobody may do nothing that others may not.
@@ -38,9 +39,9 @@ func canUnshare(t *testing.T, flags ...string) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	cmd := exec.CommandContext(t.Context(), "unshare", append(flags, "true")...)
+	cmd := exec.Command("unshare", append(flags, "true")...)
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := proctest.Output(t, cmd, patience); err != nil {
 		t.Skipf("no user namespaces for users without privileges here: %v %s", err, out)
 	}
 }
@@ -56,8 +57,8 @@ func TestIsolatedWithoutPrivileges(t *testing.T) {
 	cmd.SysProcAttr.Credential = admitted(t, db, nobody)
 	p := begin(t, cmd)
 	p.says("user 65534 counts from one")
-	conch := p.cmd.Process
-	guard := children(conch.Pid)[0]
+	conch := p.Cmd.Process
+	guard := child(t, conch.Pid)
 	pgtest.Eventually(t, patience, "the daemons run", func() bool { return len(marked(t)) > 8 })
 	p.send(unix.SIGSTOP) // or it would do the keeper's work first
 	_ = unix.Kill(guard, unix.SIGKILL)

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -181,7 +181,8 @@ func marked(t *testing.T) (pids []int) {
 	return pids
 }
 
-// sweepMarked ends what a failed test has left.
+// sweepMarked ends what a failed test has left, as far as it is found: a process has no mark in
+// the moment after its exec. What the test has started itself it ends by the handle.
 func sweepMarked(t *testing.T) {
 	for range 1000 {
 		pids := marked(t)
@@ -202,6 +203,20 @@ func state(pid int) string {
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	return fields[0]
+}
+
+// child is the first of them. A look may miss it: the kernel lists children by the thread
+// that began them, and one that ends hands its own to another.
+func child(t testing.TB, pid int) (first int) {
+	t.Helper()
+	pgtest.Eventually(t, patience, fmt.Sprintf("a child of process %d", pid), func() bool {
+		kids := children(pid)
+		if len(kids) > 0 {
+			first = kids[0]
+		}
+		return first != 0
+	})
+	return first
 }
 
 func children(pid int) (kids []int) {

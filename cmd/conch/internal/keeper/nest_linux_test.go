@@ -138,7 +138,7 @@ func (h *hatched) hears(nest int, kind keeper.Kind) (found tweet, ok bool) {
 	timeout := time.After(patience)
 	for {
 		select {
-		case line, more := <-h.lines:
+		case line, more := <-h.Lines:
 			if !more {
 				return found, false
 			}
@@ -210,11 +210,11 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 				}
 			}
 			for _, pid := range marked(t) {
-				if !slices.Contains(tree(h.cmd.Process.Pid), pid) && state(pid) != "" { // not one that was about to end
+				if !slices.Contains(tree(h.Cmd.Process.Pid), pid) && state(pid) != "" { // not one that was about to end
 					t.Errorf("process %d lives, and not below the nest", pid)
 				}
 			}
-			if left := tree(h.cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.strangers) != 2 ||
+			if left := tree(h.Cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.strangers) != 2 ||
 				!slices.Contains(left, h.strangers[0]) || !slices.Contains(left, h.strangers[1]) {
 				t.Errorf("left are %v, the other command is %d, strangers are %v", left, mains[1], h.strangers)
 			}
@@ -249,7 +249,7 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 			if _, ok := h.hears(i, keeper.Empty); !ok {
 				t.Fatal("it ended without a word")
 			}
-			for _, pid := range tree(h.cmd.Process.Pid) {
+			for _, pid := range tree(h.Cmd.Process.Pid) {
 				if slices.Contains(victims, pid) && (i == 1 || slices.Contains(tree(keepers[0]), pid)) {
 					t.Errorf("process %d of a killed keeper is in state %s", pid, state(pid))
 				}

@@ -1,80 +1,42 @@
 package keeper_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // process is a conch run that goes on.
 type process struct {
 	*testing.T
-	cmd   *exec.Cmd
+	*proctest.Process
 	stdin io.Closer
-	lines chan string
 }
 
 func begin(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{T: t, cmd: cmd, lines: make(chan string, 1000)}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.stdin = stdin
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.lines)
-		for text := bufio.NewScanner(stdout); text.Scan(); {
-			p.lines <- text.Text()
-		}
-	}()
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			sweepMarked(t)
-			_ = p.wait()
-		}
-	})
-	return p
+	return &process{T: t, Process: proctest.Listen(t, cmd), stdin: stdin}
 }
 
 // says waits for a line with that text.
 func (p *process) says(text string) {
 	p.Helper()
-	timeout := time.After(patience)
-	for {
-		select {
-		case line, more := <-p.lines:
-			if !more {
-				p.Fatalf("it ended without saying %q", text)
-			}
-			if strings.Contains(line, text) {
-				return
-			}
-		case <-timeout:
-			p.Fatalf("it does not say %q", text)
-		}
-	}
+	p.Says(patience, text)
 }
 
 func (p *process) send(sig unix.Signal) {
 	p.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		p.Fatal(err)
-	}
+	p.Process.Signal(sig)
 }
 
 // end waits for its end, demands that nothing of it is left, and returns the exit
@@ -91,14 +53,34 @@ func (p *process) end() int {
 	return code
 }
 
-// wait ends whatever does not end by itself, not conch alone: a keeper that was stopped
-// and has lost its conch holds the output open for ever.
+// wait ends whatever does not end by itself.
 func (p *process) wait() int {
-	timeout := time.AfterFunc(patience, func() { sweepMarked(p.T) })
-	defer timeout.Stop()
-	for line := range p.lines {
-		_ = line
+	p.Helper()
+	return p.Wait(patience)
+}
+
+// A process has no environment in the moment after its exec, so that a search for its mark may
+// miss it: what a test has started ends all the same, and nobody waits for it without end.
+func TestOneThatNoSweepFindsIsEnded(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T, *exec.Cmd) *process{
+		"by its lines": begin,
+		"on a terminal": func(t *testing.T, cmd *exec.Cmd) *process {
+			t.Helper()
+			return newScreen(t).job(cmd)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var p *process
+			t.Run("a test that ends early", func(t *testing.T) {
+				cmd := marks(t, exec.Command("sleep", "1000"))
+				cmd.Env = nil // it has no mark at all
+				p = start(t, cmd)
+			})
+			if s := state(p.Cmd.Process.Pid); s != "" {
+				t.Errorf("its test has ended, and it is in state %s", s)
+			}
+		})
 	}
-	_ = p.cmd.Wait()
-	return p.cmd.ProcessState.ExitCode()
 }

@@ -3,7 +3,6 @@ package keeper_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // ended is how one call of conch run ended.
@@ -39,16 +39,11 @@ func call(t *testing.T, cmd *exec.Cmd) ended {
 	t.Helper()
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
-	var exit *exec.ExitError
-	timeout := time.AfterFunc(patience, func() { sweepMarked(t) })
-	defer timeout.Stop()
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
+	code := proctest.Start(t, cmd).Wait(patience)
 	if pids := marked(t); len(pids) > 0 {
 		t.Errorf("processes %v outlive conch", pids)
 	}
-	return ended{out.String(), words.String(), cmd.ProcessState.ExitCode()}
+	return ended{out.String(), words.String(), code}
 }
 
 // events is the history of a scope, in words.
@@ -136,10 +131,10 @@ func TestNothingToRun(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--scope", "s", "--", "no-such-command"}, "no-such-command can not be run"},
-		{[]string{"--scope", "s", "--", plain}, "can not be run"},
+		{[]string{"--scope", "s", "--", "no-such-command"}, "no-such-command cannot be run"},
+		{[]string{"--scope", "s", "--", plain}, "cannot be run"},
 		{[]string{"--scope", "s"}, "needs a command"},
-		{[]string{"--", "true"}, "scope is empty"},
+		{[]string{"--", "true"}, "run needs --scope"},
 		{[]string{"--scope", "s", "--takeover", "maybe", "--", "true"}, "none of strict, fast, keep"},
 		{[]string{"--scope", "s", "--lease", "1ms", "--", "true"}, "--lease 1ms is not between"},
 		{[]string{"--scope", "s", "--kill-grace", "2s", "--", "true"}, "--kill-grace 2s"},
@@ -193,9 +188,9 @@ func TestSignalsAreForwarded(t *testing.T) {
 		p.send(sig)
 		p.says("got " + name)
 	}
-	main := children(children(p.cmd.Process.Pid)[0])[0]
+	main := child(t, child(t, p.Cmd.Process.Pid))
 	p.send(unix.SIGTSTP)
-	pgtest.Eventually(t, patience, "both are stopped", func() bool { return state(main) == "T" && state(p.cmd.Process.Pid) == "T" })
+	pgtest.Eventually(t, patience, "both are stopped", func() bool { return state(main) == "T" && state(p.Cmd.Process.Pid) == "T" })
 	p.send(unix.SIGCONT)
 	p.send(unix.SIGUSR1)
 	p.says("got USR1")
@@ -223,8 +218,8 @@ func TestKeeperStopped(t *testing.T) {
 			db := pgtest.New(t)
 			p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms"))
 			p.says("epoch 1")
-			keeper := children(p.cmd.Process.Pid)[0]
-			main := children(keeper)[0]
+			keeper := child(t, p.Cmd.Process.Pid)
+			main := child(t, keeper)
 			_ = unix.Kill(keeper, unix.SIGSTOP)
 			fault(p, db)
 			pgtest.Eventually(t, patience, "the command is dead", func() bool { return state(main) == "" })

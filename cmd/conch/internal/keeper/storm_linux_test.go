@@ -78,13 +78,13 @@ func TestCgroupsAreRemoved(t *testing.T) {
 	db := pgtest.New(t)
 	p := begin(t, sh(t, db, `cat /proc/self/cgroup; echo up; cat`))
 	var lines []string
-	for line := range p.lines {
+	for line := range p.Lines {
 		if line == "up" {
 			break
 		}
 		lines = append(lines, line)
 	}
-	pid := children(p.cmd.Process.Pid)[0]
+	pid := child(t, p.Cmd.Process.Pid)
 	if !strings.Contains(strings.Join(lines, "\n"), fmt.Sprintf("conch-%d", pid)) {
 		t.Skip("no control group of version 2 can be made here")
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // screen is a terminal: what is typed goes in, what is shown is kept.
@@ -89,18 +90,7 @@ func (s *screen) job(cmd *exec.Cmd, env ...string) *process {
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.line, s.line, s.line
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: unix.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
-	p := &process{T: s.T, cmd: cmd, lines: make(chan string)}
-	close(p.lines)
-	s.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			sweepMarked(p.T)
-			_ = p.wait()
-		}
-	})
-	return p
+	return &process{T: s.T, Process: proctest.Start(s.T, cmd)}
 }
 
 // fields of /proc/PID/stat from the state on; see proc(5).
@@ -122,9 +112,9 @@ func TestTerminal(t *testing.T) {
 	s.shows("ready")
 	s.types("hello\n")
 	s.shows("heard hello")
-	conch := children(p.cmd.Process.Pid)[0]
-	keeper := children(conch)[0]
-	main := children(keeper)[0]
+	conch := child(t, p.Cmd.Process.Pid)
+	keeper := child(t, conch)
+	main := child(t, keeper)
 	of := stat(t, main) // state ppid pgrp session tty tpgid
 	if of[2] != of[5] || of[2] != strconv.Itoa(conch) {
 		t.Errorf("the command's process group is %s, in the foreground is %s", of[2], of[5])
@@ -145,10 +135,10 @@ func TestCtrlZ(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
-	p := s.on(db, `echo "epoch $CONCH_EPOCH"; `+idle)
-	s.shows("epoch 1")
-	conch := children(p.cmd.Process.Pid)[0]
-	main := children(children(conch)[0])[0]
+	p := s.on(db, `echo "begun in $CONCH_EPOCH"; `+idle)
+	s.shows("begun in 1") // what conch itself says comes before that
+	conch := child(t, p.Cmd.Process.Pid)
+	main := child(t, child(t, conch))
 	s.types("\x1a")
 	pgtest.Eventually(t, patience, "conch is stopped", func() bool { return state(conch) == "T" })
 	pgtest.Eventually(t, patience, "the keeper kills the stopped command", func() bool { return state(main) == "" })
@@ -156,7 +146,7 @@ func TestCtrlZ(t *testing.T) {
 		t.Error("conch had to help")
 	}
 	_ = unix.Kill(conch, unix.SIGCONT)
-	s.shows("epoch 2")
+	s.shows("begun in 2")
 	s.types("\x03")
 	if code := p.end(); code != 130 {
 		t.Errorf("exit code %d", code)

@@ -38,7 +38,7 @@ func TestInterruptedButNotTyped(t *testing.T) {
 	p := s.on(db, `trap 'exit 5' TERM; echo ready; `+idle, "--stop-grace", "16s", "--log-level", "info")
 	s.shows("ready")
 	s.shows(runs)
-	_ = unix.Kill(children(p.cmd.Process.Pid)[0], unix.SIGINT)
+	_ = unix.Kill(child(t, p.Cmd.Process.Pid), unix.SIGINT)
 	if code := p.end(); code != 5 {
 		t.Errorf("exit code %d", code)
 	}
@@ -51,7 +51,7 @@ func TestHungUp(t *testing.T) {
 	s := newScreen(t)
 	p := s.on(db, `trap 'exit 5' HUP; echo ready; `+idle)
 	s.shows("ready")
-	_ = unix.Kill(children(p.cmd.Process.Pid)[0], unix.SIGHUP)
+	_ = unix.Kill(child(t, p.Cmd.Process.Pid), unix.SIGHUP)
 	if code := p.end(); code != 5 {
 		t.Errorf("exit code %d", code)
 	}
@@ -64,7 +64,7 @@ func TestInTheBackground(t *testing.T) {
 	s := newScreen(t)
 	p := s.job(sh(t, db, `trap 'echo got quit' QUIT; trap 'exit 6' INT; trap 'exit 5' TERM; echo ready; `+idle), shellEnv+"="+background)
 	s.shows("ready")
-	conch := children(p.cmd.Process.Pid)[0]
+	conch := child(t, p.Cmd.Process.Pid)
 	_ = unix.Kill(conch, unix.SIGQUIT)
 	s.shows("got quit")
 	_ = unix.Kill(conch, unix.SIGINT)

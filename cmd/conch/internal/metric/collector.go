@@ -17,8 +17,8 @@ type Collector struct {
 	gate  func(scope string) *fence.Gate
 	clock fence.Clock
 
-	acquired, lost, attempts, blocked, begun, failovers *prometheus.CounterVec
-	acquire, beat                                       *prometheus.HistogramVec
+	acquired, lost, attempts, blocked, begun, failovers, failed *prometheus.CounterVec
+	acquire, beat                                               *prometheus.HistogramVec
 
 	mu     sync.Mutex
 	scopes map[string]*seat
@@ -34,6 +34,8 @@ type seat struct {
 	seeking  bool          // free is set
 	beaten   fence.Instant // the last heartbeat that is known of, whoever's
 	anyBeats bool          // beaten is set
+	unledAt  fence.Instant // nobody has led since then
+	unled    bool          // unledAt is set
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -69,6 +71,9 @@ func (c *Collector) Add(scopes ...string) {
 		for _, reason := range Reasons {
 			c.lost.WithLabelValues(name, reason)
 		}
+		for _, reason := range Failures {
+			c.failed.WithLabelValues(name, reason)
+		}
 		c.acquire.WithLabelValues(name)
 		c.beat.WithLabelValues(name)
 	}
@@ -92,6 +97,13 @@ func (c *Collector) Blocked(scope string) {
 	}
 }
 
+// Failed counts a failure of the scope's role. The facts of an election are counted already.
+func (c *Collector) Failed(scope string, why error) {
+	if c.at(scope, func(*seat) {}) {
+		c.failed.WithLabelValues(scope, failure(why)).Inc()
+	}
+}
+
 // at runs f on a scope that is known, and says whether it is.
 func (c *Collector) at(name string, f func(*seat)) bool {
 	c.mu.Lock()
@@ -106,13 +118,25 @@ func (c *Collector) at(name string, f func(*seat)) bool {
 func (c *Collector) fact(f election.Fact) {
 	now := c.clock()
 	switch f.Kind {
+	case election.Unled:
+		c.at(f.Scope, func(s *seat) { s.unledAt, s.unled = now.Add(-f.Took), true })
+	case election.Retrying:
+		if f.Scope == "" { // the session is over, and nobody here knows any more who leads
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, s := range c.scopes {
+				s.unled = false
+			}
+		}
+	case election.Failing:
+		c.Failed(f.Scope, f.Err)
 	case election.Acquired:
-		if !c.at(f.Scope, func(s *seat) { s.leads, s.epoch, s.since = true, f.Token.Epoch, now }) {
+		if !c.at(f.Scope, func(s *seat) { s.leads, s.epoch, s.since, s.unled = true, f.Token.Epoch, now, false }) {
 			return
 		}
 		c.acquired.WithLabelValues(f.Scope).Inc()
 		c.begun.WithLabelValues(f.Scope).Inc()
-		if !f.Handoff {
+		if !f.Handoff && f.Token.Epoch > 1 { // before the first there was nothing to be released
 			c.failovers.WithLabelValues(f.Scope).Inc()
 		}
 	case election.Draining, election.Lost:
@@ -170,6 +194,9 @@ func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration
 		}
 	case election.Held, election.Yield, election.Refused, election.Full:
 		s.seeking = false
+	}
+	if r.Process != 0 { // of somebody who lives
+		s.unled = false
 	}
 	if r.Holder != "" {
 		// The age was taken after the sending: counted from there it is too old by a

@@ -22,6 +22,7 @@ var (
 	isLeader = gauge("is_leader", "1 while this process may act for the scope, by its gate's own clock.")
 	epoch    = gauge("leader_epoch", "The epoch that this process leads the scope in, 0 while it does not.")
 	age      = gauge("heartbeat_age_ms", "Since the leader's last good heartbeat was sent, as far as this process knows.")
+	unled    = gauge("leaderless_seconds", "For how long nobody leads a scope that this process wants, once that is three leases; 0 if somebody does, or it cannot know.")
 	tenure   = gauge("leader_tenure_seconds", "How long this process has held its leadership of the scope, 0 while it holds none.")
 )
 
@@ -42,12 +43,13 @@ func (c *Collector) make() {
 	c.blocked = counter("extrinsic_blocked_not_leader_total", "Transmissions refused because this process was not the leader.")
 	c.begun = counter("leader_elections_total", "Epochs that began with this process.")
 	c.failovers = counter("leader_failovers_total", "Epochs that began with this process without a release of the one before.")
+	c.failed = counter("role_failures_total", "Failures of the scope's role in this process, each of which gave the scope up.", "reason")
 	c.acquire = histogram("acquire_latency_ms", "From the first bid that found no other holder to the token.")
 	c.beat = histogram("heartbeat_update_ms", "Round trips of heartbeats that succeeded.")
 }
 
 func (c *Collector) told() []prometheus.Collector {
-	return []prometheus.Collector{c.acquired, c.lost, c.attempts, c.blocked, c.begun, c.failovers, c.acquire, c.beat}
+	return []prometheus.Collector{c.acquired, c.lost, c.attempts, c.blocked, c.begun, c.failovers, c.failed, c.acquire, c.beat}
 }
 
 // Describe implements prometheus.Collector.
@@ -55,7 +57,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range c.told() {
 		m.Describe(to)
 	}
-	for _, d := range []*prometheus.Desc{isLeader, epoch, age, tenure} {
+	for _, d := range []*prometheus.Desc{isLeader, epoch, age, unled, tenure} {
 		to <- d
 	}
 }
@@ -85,6 +87,11 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			since = max(0, now.Sub(s.beaten))
 		}
 		value(age, ms(since))
+		var nobody time.Duration
+		if s.unled {
+			nobody = max(0, now.Sub(s.unledAt))
+		}
+		value(unled, nobody.Seconds())
 	}
 }
 

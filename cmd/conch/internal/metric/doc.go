@@ -28,7 +28,16 @@
 //	heartbeat_update_ms       the round trip of each heartbeat that succeeded
 //	leadership_lost_total     one for each leadership that ended, when its gate shut,
 //	                          whoever wanted it: see the reasons
-//	leader_failovers_total    epochs begun here whose predecessor had not released
+//	leader_failovers_total    epochs begun here whose predecessor had not released, or had
+//	                          lost the scope before it did; the first ever is none
+//	role_failures_total       one for each failure of a role, for which its scope was given
+//	                          up: failed, or stalled
+//	leaderless_seconds        for how long nobody has led a scope that this process wants,
+//	                          as its own bids tell; 0 once somebody does, and while nobody
+//	                          can know since the database is away
+//
+// What the database knows, [Base] asks when the page is asked for: whether it answers, and
+// how many candidates each scope has.
 //
 // Requirements S17, S30, S31, F7.
 package metric

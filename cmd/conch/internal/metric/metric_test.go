@@ -1,12 +1,14 @@
 package metric_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ func newBench(scopes ...string) *bench {
 	b := &bench{}
 	clock := func() fence.Instant { return b.now }
 	gate, latch := fence.New("s", clock)
-	b.latch = latch
+	gate, b.latch = gate.Outside(), latch // as an elector gives it
 	b.Collector = metric.New(scopes, func(scope string) *fence.Gate {
 		if scope == "s" {
 			return gate
@@ -137,6 +139,9 @@ func TestGaugesFollowTheClock(t *testing.T) {
 	b.now = at(12 * time.Second)
 	b.wants(t, "leading", map[string]float64{"is_leader": 1, "leader_epoch": 3, "leader_tenure_seconds": 2, "heartbeat_age_ms": 2000})
 	b.now = at(13 * time.Second)
+	if b.latch.Answers() != 0 {
+		t.Error("a handover waits for those that looked at the page")
+	}
 	b.wants(t, "late", map[string]float64{"is_leader": 0, "leader_epoch": 3, "leader_tenure_seconds": 3, "heartbeat_age_ms": 3000})
 	b.beat(time.Millisecond, true)
 	b.latch.Extend(at(15700 * time.Millisecond))
@@ -241,6 +246,79 @@ func TestReasons(t *testing.T) {
 		for _, r := range metric.Reasons {
 			want := map[bool]float64{true: 1}[r == c.want]
 			b.wants(t, fmt.Sprintf("%s: %v", c.kind, c.err), map[string]float64{`leadership_lost_total{reason="` + r + `"}`: want})
+		}
+	}
+}
+
+// A role that fails is counted with its reason, and what it said makes no series.
+func TestRoleFailures(t *testing.T) {
+	t.Parallel()
+	b := newBench("s")
+	for _, err := range []error{
+		fmt.Errorf("%w: the command ended with code 3", election.ErrResigned), errors.New("x"), fmt.Errorf("%w for 3s", election.ErrStalled),
+	} {
+		b.Fact(election.Fact{Kind: election.Failing, Scope: "s", Err: err})
+		b.Fact(election.Fact{Kind: election.Failing, Scope: "other", Err: err})
+	}
+	b.wants(t, "failed twice, stalled once", map[string]float64{`role_failures_total{reason="failed"}`: 2, `role_failures_total{reason="stalled"}`: 1})
+}
+
+// For how long nobody leads is told by the facts, grows until somebody does, and is not
+// claimed while nobody can know.
+func TestLeaderless(t *testing.T) {
+	t.Parallel()
+	b := newBench("s")
+	unled := func(now, since time.Duration) {
+		b.now = at(now)
+		b.Fact(election.Fact{Kind: election.Unled, Scope: "s", Took: since})
+	}
+	wants := func(when string, seconds float64) {
+		t.Helper()
+		b.wants(t, when, map[string]float64{"leaderless_seconds": seconds})
+	}
+	bid := func(r election.Result) {
+		b.Attempt(election.Bidding{Scopes: []string{"s"}, Sent: b.now, Results: []election.Result{r}})
+	}
+	unled(100*time.Second, 9*time.Second)
+	wants("told", 9)
+	b.now = at(103 * time.Second)
+	bid(election.Result{Scope: "s", Outcome: election.Locked})
+	wants("later", 12)
+	bid(election.Result{Scope: "s", Outcome: election.Held, Holder: "b", Process: 7})
+	wants("another leads", 0)
+	unled(200*time.Second, 9*time.Second)
+	b.Fact(election.Fact{Kind: election.Retrying, Scope: "s"})
+	wants("a bid failed", 9)
+	b.Fact(election.Fact{Kind: election.Retrying})
+	wants("the database is away", 0)
+	unled(300*time.Second, 9*time.Second)
+	b.won(3, false, 0)
+	wants("this one leads", 0)
+}
+
+// The first epoch of a scope begins without a release before, and nothing has failed.
+func TestTheFirstIsNoFailover(t *testing.T) {
+	t.Parallel()
+	b := newBench("s")
+	b.won(1, false, 0)
+	b.wants(t, "the first", map[string]float64{"leader_failovers_total": 0, "leader_elections_total": 1})
+	b.won(2, false, 0)
+	b.wants(t, "the second", map[string]float64{"leader_failovers_total": 1})
+}
+
+func TestBaseAndBuild(t *testing.T) {
+	t.Parallel()
+	for _, up := range []bool{true, false} {
+		w := httptest.NewRecorder()
+		base := metric.NewBase(func(context.Context) (map[string]int, bool) { return map[string]int{"led": 2, "alone": 0}, up })
+		metric.Page(base, metric.Build("v1.2.3")).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		for _, line := range []string{
+			fmt.Sprintf("conch_database_up %d", map[bool]int{true: 1}[up]), `conch_candidates{scope="led"} 2`, `conch_candidates{scope="alone"} 0`,
+			`conch_build_info{goversion="` + runtime.Version() + `",version="v1.2.3"} 1`,
+		} {
+			if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
+				t.Errorf("no %s on the page", line)
+			}
 		}
 	}
 }

@@ -20,6 +20,19 @@ const (
 // Reasons is all of them.
 var Reasons = []string{SteppedDown, Resigned, Stalled, Overdue, Deposed, SessionLost}
 
+// Failed is why a role failed, unless it Stalled.
+const Failed = "failed"
+
+// Failures is all reasons of a role's failure.
+var Failures = []string{Failed, Stalled}
+
+func failure(why error) string {
+	if errors.Is(why, election.ErrStalled) {
+		return Stalled
+	}
+	return Failed
+}
+
 // reason maps the end of a leadership to one of a few words: an error's own text
 // in a label would be a new series for each.
 func reason(f election.Fact) string {

@@ -74,10 +74,11 @@ func (g gatherer) schema(ctx context.Context) {
 	}
 	g.read(ctx, "holders", &f.Leaderships, leadershipsSQL)
 	g.read(ctx, "identities", &f.Processes, processesSQL)
-	f.Unread["history"] = f.Unread["holders"]
+	f.Unread["history"], f.Unread["roles"] = f.Unread["holders"], f.Unread["holders"]
 	if f.Unread["takeover"] = f.Unread["holders"]; f.Unread["takeover"] == "" {
 		f.Unread["takeover"] = f.Unread["identities"]
 	}
+	f.Unread["leaders"] = f.Unread["takeover"]
 }
 
 // read runs a question whose answer is one JSON document. The simple protocol needs

@@ -104,6 +104,27 @@ func session(t *testing.T, address, id string, takeover election.Takeover, scope
 	return s
 }
 
+// A scope whose leader is gone, and whose row somebody has locked, is led by nobody; a role
+// that failed is told with what it said.
+func TestNobodyLeads(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin, stranger := db.Connect(t), db.Connect(t)
+	first := session(t, db.URL, "a", election.Strict, "s")
+	session(t, db.URL, "b", election.Strict, "s")
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, admin, `UPDATE conch.leadership SET lease_ms = 1, acquired_at = acquired_at - interval '1 hour'`, `UPDATE conch.heartbeat SET beat_at = beat_at - interval '1 hour'`,
+		`INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason)
+		 SELECT 's', 1, 'a', 'failed', 'the role ended: the command ended with code ' || n FROM generate_series(1, 3) n`)
+	run(t, stranger, `BEGIN`, `SELECT FROM conch.leadership FOR UPDATE`)
+	expect(t, judge(t, db.URL), want{"leaders", doctor.Fail, "and b would like to: its row is locked by pid "},
+		want{"roles", doctor.Warn, "failed 3 times in ten minutes, last: the command ended with code 3 mend"})
+	run(t, stranger, `ROLLBACK`)
+	expect(t, judge(t, db.URL), want{"leaders", doctor.Fail, "NOBODY LEADS"})
+}
+
 // The private server of a test does without fsync, and says so; all else is well.
 func TestAWellDatabase(t *testing.T) {
 	t.Parallel()
@@ -208,7 +229,9 @@ func TestPrivileges(t *testing.T) {
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "USAGE on schema conch"}, want{"holders", doctor.Warn, "could not be looked at"})
 	run(t, admin, `GRANT USAGE ON SCHEMA conch TO `+role, `GRANT SELECT ON ALL TABLES IN SCHEMA conch TO `+role)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "INSERT on conch.process"}, want{"holders", doctor.OK, ""})
-	run(t, admin, `REVOKE ALL ON conch.command, conch.heartbeat FROM `+role, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
+	run(t, admin, `REVOKE ALL ON conch.command FROM `+role, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA conch FROM PUBLIC`)
+	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Fail, "EXECUTE on conch.obstacle"}, want{"leaders", doctor.Warn, "could not be looked at"})
+	run(t, admin, `GRANT EXECUTE ON FUNCTION conch.obstacle, conch.holders, conch.row_holders, conch.culprit, conch.fence_key TO `+role)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.Warn, "observer"})
 	run(t, admin, `GRANT ALL ON ALL TABLES IN SCHEMA conch TO `+role, `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA conch TO `+role)
 	expect(t, judge(t, as(t, db.URL, role)), want{"privileges", doctor.OK, ""})

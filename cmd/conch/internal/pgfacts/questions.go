@@ -40,11 +40,13 @@ const privilegesSQL = `
 WITH tables(name, privileges, look) AS (VALUES
     ('schema_version', 'SELECT', true), ('leadership', 'SELECT', true), ('leader_heartbeat', 'SELECT', true),
     ('leadership_history', 'SELECT', true), ('process', 'SELECT', true),
-    ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'SELECT,INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
+    ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'SELECT', true), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
     ('process', 'last_seen'), ('process', 'withdrawn'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
-), functions(name) AS (VALUES ('register'), ('withdraw'), ('bid'), ('refused'), ('bury'), ('settle'), ('beat'), ('beat_process'), ('part'), ('evict_fences'), ('fence_key'), ('fence')
+), functions(name, look) AS (VALUES ('register', false), ('withdraw', false), ('bid', false), ('refused', false), ('bury', false), ('settle', false),
+    ('seen', false), ('beat', false), ('beat_process', false), ('part', false), ('evict_fences', false), ('fence', false),
+    ('fence_key', true), ('obstacle', true), ('holders', true), ('row_holders', true), ('culprit', true)
 ), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'
 ), class AS (SELECT oid, relname FROM pg_class WHERE relnamespace = (SELECT oid FROM schema)
 ), needed(name, look, has) AS (
@@ -56,7 +58,7 @@ WITH tables(name, privileges, look) AS (VALUES
     SELECT format('UPDATE (%s) on conch.%s', col, name), false, coalesce(has_column_privilege(c.oid, col, 'UPDATE'), false)
       FROM columns LEFT JOIN class c ON c.relname = name
     UNION ALL
-    SELECT 'EXECUTE on conch.' || f.name, false, coalesce((SELECT bool_or(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
+    SELECT 'EXECUTE on conch.' || f.name, f.look, coalesce((SELECT bool_or(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
         WHERE p.proname = f.name AND p.pronamespace = (SELECT oid FROM schema)), false)
       FROM functions f
 )
@@ -93,8 +95,15 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
     'scope', l.scope, 'epoch', l.epoch, 'holder', l.holder, 'process', l.process_key,
     'alive', l.process_key IN (SELECT process_key FROM alive), 'parted', l.parted_at IS NOT NULL,
     'released', l.released, 'takeover', l.takeover, 'system_id', l.system_id, 'timeline', l.timeline,
-    'silent_ms', coalesce(extract(epoch FROM clock_timestamp() - h.last_seen) * 1000, 0)::bigint) ORDER BY l.scope), '[]')
-  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope`
+    'silent_ms', coalesce(extract(epoch FROM clock_timestamp() - coalesce(h.last_seen, l.acquired_at)) * 1000, 0)::bigint, 'lease_ms', l.lease_ms,
+    'obstacle', CASE WHEN v.n <= 50 THEN coalesce(conch.obstacle(l.scope, l.lock_key), '') ELSE '' END,
+    'failures', coalesce(f.failures, 0), 'last_failure', coalesce(regexp_replace(f.reason, '^the role ended: ', ''), '')) ORDER BY l.scope), '[]')
+  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
+       -- What stands in the way of those that nobody leads; it takes a look into pg_locks for each.
+       LEFT JOIN (SELECT w.scope, row_number() OVER (ORDER BY w.scope) AS n FROM conch.leadership w
+                   WHERE w.parted_at IS NOT NULL OR w.process_key NOT IN (SELECT process_key FROM alive)) v ON v.scope = l.scope
+       LEFT JOIN (SELECT h.scope, count(*) AS failures, (array_agg(h.reason ORDER BY h.id DESC))[1] AS reason FROM conch.leadership_history h
+                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope`
 
 const processesSQL = alive + `
 SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'locks', locks, 'takeover', takeover,

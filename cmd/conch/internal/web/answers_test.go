@@ -48,11 +48,11 @@ func led(w *world) {
 const (
 	paymentsLed = `"scope":"payments","epoch":7,"holder":"node-1","term":"` + term + `","acquired_at":"2026-03-01T11:00:00Z",` +
 		`"heartbeat_at":"2026-03-01T11:00:00Z","heartbeat_age_ms":120,"released":false,"held":true,"candidates":["node-1","node-2"],` +
-		`"lease_ms":3000,"takeover":"strict","here":{"role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}`
+		`"lease_ms":3000,"takeover":"strict","failures":0,"here":{"role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}`
 	never = `"epoch":0,"holder":"","acquired_at":null,"heartbeat_at":null,"heartbeat_age_ms":0,"released":false,"held":false,` +
-		`"candidates":[],"lease_ms":0,"here":{"role":"follower","epoch":0,"fenced":false,"act":false}`
+		`"candidates":[],"lease_ms":0,"failures":0,"here":{"role":"follower","epoch":0,"fenced":false,"act":false}`
 	zooLed = `"scope":"zoo","epoch":1,"holder":"node-3","term":"` + term + `","acquired_at":"2026-03-01T11:00:00Z","heartbeat_at":null,` +
-		`"heartbeat_age_ms":0,"released":true,"held":false,"candidates":[],"lease_ms":3000,"takeover":"fast","here":null`
+		`"heartbeat_age_ms":0,"released":true,"held":false,"candidates":[],"lease_ms":3000,"takeover":"fast","failures":0,"here":null`
 	drainPath = "POST /v1/scopes/payments/drain"
 	gatePath  = "GET /v1/scopes/payments/gate"
 	mayAct    = `{"leader":true,"epoch":7,"term":"` + term + `","expires_in_ms":`
@@ -63,6 +63,7 @@ var scopeAnswers = []exchange{
 	{name: "all, no database", given: away, ask: "GET /v1/scopes", status: 503, want: "urn:conch:problem:database-unavailable", sends: "Retry-After: 5"},
 	{name: "all, it hangs", given: hangs, ask: "GET /v1/scopes", status: 504, want: "urn:conch:problem:database-timeout"},
 	{name: "one", given: led, ask: "GET /v1/scopes/payments", status: 200, want: `{` + paymentsLed + `}`},
+	{name: "one that nobody leads", given: unled, ask: "GET /v1/scopes/payments", status: 200, want: paymentsUnled},
 	{name: "one of others", given: led, ask: "GET /v1/scopes/zoo", status: 200, want: `{` + zooLed + `}`},
 	{name: "a name with a slash", given: led, ask: "GET /v1/scopes/a%2Fb", status: 200, want: `{"scope":"a/b",` + never + `}`},
 	{name: "one that is not", given: led, ask: "GET /v1/scopes/nope", status: 404, want: "urn:conch:problem:unknown-scope"},
@@ -70,6 +71,22 @@ var scopeAnswers = []exchange{
 	{name: "one, no database", given: away, ask: "GET /v1/scopes/payments", status: 503, want: "database-unavailable"},
 	{name: "one, it hangs", given: hangs, ask: "GET /v1/scopes/payments", status: 504, want: "did not answer in time"},
 }
+
+// unled is a scope whose role failed, that nobody leads.
+func unled(w *world) {
+	at := beat.Add(time.Minute)
+	w.leaderships = []pgmint.Leadership{{
+		Scope: "payments", Epoch: 9, Holder: "node-1", AcquiredAt: beat, LeaseMS: 3000, Takeover: "strict",
+		Obstacle: "its row is locked by pid 7", Failures: 8, LastFailure: "the command ended with code 3", LastFailureAt: &at,
+	}}
+	w.now = w.now.Add(time.Hour)
+	w.status = election.Status{Scope: "payments", Unled: w.now.Add(-12 * time.Second), Why: "a locked row", Unsaid: true}
+}
+
+const paymentsUnled = `{"scope":"payments","epoch":9,"holder":"node-1","acquired_at":"2026-03-01T11:00:00Z","heartbeat_at":null,"heartbeat_age_ms":0,` +
+	`"released":false,"held":false,"candidates":[],"lease_ms":3000,"takeover":"strict","obstacle":"its row is locked by pid 7",` +
+	`"failures":8,"last_failure":"the command ended with code 3","last_failure_at":"2026-03-01T11:01:00Z",` +
+	`"here":{"role":"follower","epoch":0,"fenced":false,"act":false,"leaderless_ms":12000,"why":"a locked row","unsaid":true}}`
 
 // heard makes another process the leader, as far as is known here.
 func heard(w *world) { w.latches["payments"].Heard("node-2") }
@@ -79,8 +96,35 @@ func leads(actIn, left time.Duration) func(*world) {
 	return func(w *world) { w.lead(actIn, left) }
 }
 
+// upTo is a node that promises more than most.
+func upTo(most, left time.Duration) func(*world) {
+	return func(w *world) { w.cfg.AnswerMax = most; w.lead(0, left) }
+}
+
+const (
+	routed     = `{"leader":true,"epoch":7,"term":"` + term + `"}`
+	leaderPath = "GET /leader/payments"
+)
+
 var gateAnswers = []exchange{
-	{name: "open, cut downwards", given: leads(0, 2100*time.Millisecond+999*time.Microsecond), ask: gatePath, status: 200, want: mayAct + `2100}`, sends: "Cache-Control: no-store"},
+	{name: "open, cut downwards", given: leads(0, 400*time.Millisecond+999*time.Microsecond), ask: gatePath, status: 200, want: mayAct + `400}`, sends: "Cache-Control: no-store"},
+	{name: "open, for half a second", given: leads(0, 2100*time.Millisecond), ask: gatePath, status: 200, want: mayAct + `500}`},
+	{name: "open, and the node promises less", given: upTo(200*time.Millisecond, time.Second), ask: gatePath, status: 200, want: mayAct + `200}`},
+	{name: "open, and the node would promise more", given: upTo(2*time.Second, time.Minute), ask: gatePath, status: 200, want: mayAct + `500}`},
+	{name: "for longer", given: upTo(2*time.Second, time.Minute), ask: gatePath + "?for=2s", status: 200, want: mayAct + `2000}`},
+	{name: "for longer than there is", given: upTo(2*time.Second, time.Second), ask: gatePath + "?for=2s", status: 200, want: mayAct + `1000}`},
+	{name: "for less", given: leads(0, time.Second), ask: gatePath + "?for=20ms", status: 200, want: mayAct + `20}`},
+	{name: "for longer than the node promises", given: leads(0, time.Minute), ask: gatePath + "?for=501ms", status: 400, want: "answer_max of this node, which is 500ms"},
+	{name: "for a word", given: leads(0, time.Minute), ask: gatePath + "?for=ever", status: 400, want: "is not a time"},
+	{name: "for nothing", given: leads(0, time.Minute), ask: gatePath + "?for=", status: 400, want: "is not a time"},
+	{name: "for less than a millisecond", given: leads(0, time.Minute), ask: gatePath + "?for=999us", status: 400, want: "is not a time"},
+	{name: "for a while without a promise", given: leads(0, time.Minute), ask: gatePath + "?promise=no&for=20ms", status: 400, want: "take it out"},
+	{name: "for a while behind the fenced door", given: leads(0, time.Minute), ask: gatePath + "?door=fenced&for=20ms", status: 400, want: "take it out"},
+	{name: "for routing", given: leads(0, time.Second), ask: gatePath + "?promise=no", status: 200, want: routed},
+	{name: "for routing, the act door holds", given: leads(time.Second, 2*time.Second), ask: gatePath + "?promise=no", status: 503, want: `{"leader":false,"holder":"node-1","reason":"holding"}`},
+	{name: "for routing, the fenced door does not", given: leads(time.Second, 2*time.Second), ask: gatePath + "?promise=no&door=fenced", status: 200, want: routed},
+	{name: "for routing, another leads", given: heard, ask: gatePath + "?promise=no", status: 503, want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`},
+	{name: "a promise that is none", ask: gatePath + "?promise=maybe", status: 400, want: "neither yes nor no"},
 	{name: "another leads", given: heard, ask: gatePath, status: 503, want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`, sends: "Content-Type: application/json"},
 	{name: "nobody is known to lead", ask: gatePath, status: 503, want: `{"leader":false,"holder":"","reason":"not_leader"}`},
 	{name: "the act door holds", given: leads(time.Second, 2*time.Second), ask: gatePath + "?door=act", status: 503, want: `{"leader":false,"holder":"","reason":"holding"}`},
@@ -89,7 +133,16 @@ var gateAnswers = []exchange{
 	{name: "less than a millisecond", given: leads(0, 999*time.Microsecond), ask: gatePath, status: 503, want: `{"leader":false,"holder":"node-1","reason":"late"}`},
 	{name: "a door that is none", ask: gatePath + "?door=back", status: 400, want: "neither act nor fenced"},
 	{name: "a scope that is none", ask: "GET /v1/scopes/nope/gate", status: 404, want: "unknown-scope"},
-	{name: "no database is needed", given: func(w *world) { away(w); w.lead(0, time.Second) }, ask: gatePath, status: 200, want: mayAct + `1000}`},
+	{name: "no database is needed", given: func(w *world) { away(w); w.lead(0, 100*time.Millisecond) }, ask: gatePath, status: 200, want: mayAct + `100}`},
+	{name: "it leads", given: leads(0, time.Second), ask: leaderPath, status: 200, want: "OK", sends: "Cache-Control: no-store"},
+	{name: "it leads, asked without a body", given: leads(0, time.Second), ask: "HEAD /leader/payments", status: 200},
+	{name: "it leads, asked by a balancer", given: leads(0, time.Second), ask: "OPTIONS /leader/payments", status: 200},
+	{name: "the act door holds", given: leads(time.Second, 2*time.Second), ask: leaderPath, status: 503},
+	{name: "another leads", given: heard, ask: leaderPath, status: 503},
+	{name: "another leads, asked by a balancer", given: heard, ask: "OPTIONS /leader/payments", status: 503},
+	{name: "a scope that is none", ask: "GET /leader/nope", status: 503},
+	{name: "a name with a slash", given: leads(0, time.Second), ask: "GET /leader/a%2Fb", status: 503},
+	{name: "a leader is not made", ask: "POST /leader/payments", status: 405, sends: "Allow: GET, OPTIONS, HEAD"},
 }
 
 // elsewhere makes another process the leader, which answers what it is asked.
@@ -149,8 +202,14 @@ func drainedOnce(w *world) {
 	w.events = []pgmint.Event{{ID: 3, At: beat, Scope: "payments", Epoch: 7, Holder: "node-1", Event: "drained", Reason: "maintenance", Actor: "ops"}}
 }
 
+func lostOnce(w *world) {
+	gap := int64(77000)
+	w.events = []pgmint.Event{{ID: 4, At: beat, Scope: "payments", Epoch: 8, Holder: "node-2", Event: "acquired", Reason: "takeover", GapMS: &gap}}
+}
+
 var otherAnswers = []exchange{
 	{name: "history", given: drainedOnce, ask: "GET /v1/history", status: 200, want: `{"events":[{"id":3,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":7,"holder":"node-1","event":"drained","reason":"maintenance","actor":"ops"}]}`},
+	{name: "history with a gap", given: lostOnce, ask: "GET /v1/history", status: 200, want: `{"events":[{"id":4,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":8,"holder":"node-2","event":"acquired","reason":"takeover","actor":"","gap_ms":77000}]}`},
 	{name: "no history", ask: "GET /v1/history?scope=payments&limit=1000", status: 200, want: `{"events":[]}`},
 	{name: "too much history", ask: "GET /v1/history?limit=1001", status: 400, want: "limit"},
 	{name: "none at all", ask: "GET /v1/history?limit=0", status: 400, want: "limit"},

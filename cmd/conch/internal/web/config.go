@@ -41,6 +41,8 @@ type Config struct {
 	ID       string // under which this process campaigns
 	Version  string
 	Electors Electors
+	// Status says what a gate does not: since when nobody leads a scope, and why. Nil: nothing.
+	Status func(scope string) (election.Status, bool)
 	// Observe connects an observer; it is called again whenever one was lost.
 	Observe func(ctx context.Context) (Observer, error)
 	// Ask puts a drain or a transfer to whoever leads, as pgmint.Ask does. Nil on a
@@ -55,7 +57,11 @@ type Config struct {
 	// listener may do everything, which CheckListen allows on loopback only.
 	Tokens *Tokens
 	Logger *slog.Logger // default slog.Default()
+	Clock  fence.Clock  // the electors'; default fence.Boottime
 
+	// AnswerMax is the longest that an answer of the act door is promised for, and so can
+	// delay a handover, but for a tenth; default fence.AnswerLife.
+	AnswerMax  time.Duration
 	Patience   time.Duration // with the database, for one request; default 5 s
 	KeepAlive  time.Duration // between comments on a silent event stream; default 15 s
 	MaxStreams int           // event streams at a time; default 64
@@ -66,6 +72,15 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Status == nil {
+		c.Status = func(string) (election.Status, bool) { return election.Status{}, false }
+	}
+	if c.Clock == nil {
+		c.Clock = fence.Boottime
+	}
+	if c.AnswerMax == 0 {
+		c.AnswerMax = fence.AnswerLife
 	}
 	if c.Patience == 0 {
 		c.Patience = 5 * time.Second
@@ -97,8 +112,8 @@ func (c Config) Validate() error {
 	missing(c.Electors == nil, "Electors")
 	missing(c.Observe == nil, "Observe")
 	missing(c.Metrics == nil, "Metrics")
-	if c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 || c.MaxLists < 0 || c.MaxLooks < 0 {
-		faults = append(faults, errors.New("web: Patience, KeepAlive, MaxStreams, MaxLists and MaxLooks must not be below 0"))
+	if c.AnswerMax < 0 || c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 || c.MaxLists < 0 || c.MaxLooks < 0 {
+		faults = append(faults, errors.New("web: AnswerMax, Patience, KeepAlive, MaxStreams, MaxLists and MaxLooks must not be below 0"))
 	}
 	return errors.Join(faults...)
 }

@@ -24,14 +24,18 @@
 // who reaches the listener may do everything, so [CheckListen] allows that on
 // loopback and on Unix sockets only; there a page of another site in a browser is
 // refused by its origin and by the name it asked for. The ops handler asks nobody:
-// it says who leads and how the process fares, and can change nothing.
+// it says who leads and how the process fares, and can change nothing. Nor does /leader,
+// on either: a load balancer has no token.
 //
 // # What an answer is worth
 //
-// All but one are about the past. The exception is the gate's 200: with its
-// expires_in_ms, counted from when the caller sent the request, it is a promise that
-// a caller in any language may act on; see the type open for why. A process behind a
-// proxy must not have its gate cached: every answer says no-store.
+// All but one are about the past. The exception is the 200 of a gate's act door: with its
+// expires_in_ms, counted from when the caller sent the request, it is a promise that a
+// caller in any language may act on; see the type open for why. A handover waits until the
+// last such promise is over, so each is for half a second at most, or for what ?for= asked,
+// up to Config.AnswerMax. Nothing else counts: the fenced door's answers, for its resource
+// refuses what is late, nor ?promise=no and /leader, which are for routers. A process
+// behind a proxy must not have its gate cached: every answer says no-store.
 //
 // Reads come from the database and carry as_of, when they were read. While it is
 // away the last ones go on being served, marked stale (S21); history and event

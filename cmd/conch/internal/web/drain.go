@@ -58,7 +58,7 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 			return failf(http.StatusBadRequest, "to: %v", err)
 		}
 	}
-	if gate != nil && lookAt(gate).Role == "standalone" {
+	if gate != nil && doors(gate).Role == "standalone" {
 		return failf(http.StatusConflict, "this node is standalone: there is nobody to hand %q over to", scope).named("standalone", "Standalone")
 	}
 	who := actor(r.Context())

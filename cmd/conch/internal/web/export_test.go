@@ -8,8 +8,5 @@ func (s *Site) Routes() (all []string) {
 	return all
 }
 
-// Look is what the gate's answer is made of.
-var Look = look
-
 // Document is openapi.yaml as it is served.
 func Document() []byte { return openAPI }

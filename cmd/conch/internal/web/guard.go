@@ -117,7 +117,8 @@ func (s *Site) panicked(w *recorder, r *http.Request, what any) {
 // log never says what is in a header or a query: a token may be.
 func (s *Site) log(r *http.Request, status int, took time.Duration) {
 	level := slog.LevelDebug
-	if status >= http.StatusInternalServerError && !strings.HasSuffix(r.Pattern, "/gate") { // 503 is how a gate says no
+	no := strings.HasSuffix(r.Pattern, "/gate") || strings.HasSuffix(r.Pattern, pathLeader) // 503 is how a gate says it
+	if status >= http.StatusInternalServerError && !no {
 		level = slog.LevelWarn
 	}
 	s.cfg.Logger.LogAttrs(context.WithoutCancel(r.Context()), level, "http",

@@ -29,7 +29,7 @@ func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	slices.Sort(scopes)
 	for _, scope := range scopes {
 		if g := s.cfg.Electors.Gate(scope); g != nil {
-			h.Scopes = append(h.Scopes, healthScope{scope, lookAt(g)})
+			h.Scopes = append(h.Scopes, healthScope{scope, doors(g)})
 		}
 	}
 	return answer(w, http.StatusOK, h)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -40,16 +41,37 @@ func isLocal(addr string) (bool, error) {
 	if _, ok := socketPath(addr); ok {
 		return true, nil
 	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
-		return false, fmt.Errorf("listen = %q is no address: write host:port, for example 127.0.0.1:7070, or unix:/run/conch.sock", addr)
+	if err := CheckAddress("listen", addr); err != nil {
+		return false, err
 	}
+	host, _, _ := net.SplitHostPort(addr)
 	if strings.EqualFold(host, "localhost") {
 		return true, nil
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
+
+// CheckAddress looks at what can be wrong with an address itself. It asks nobody.
+func CheckAddress(key, addr string) error {
+	if _, ok := socketPath(addr); ok {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return fmt.Errorf("%s = %q is no address: write host:port, for example 127.0.0.1:7070, or unix:/run/conch.sock", key, addr)
+	}
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+		return fmt.Errorf("%s = %q has no port: %q is not a number from 0 to 65535", key, addr, port)
+	}
+	if _, err := netip.ParseAddr(host); err != nil && fourNumbers.MatchString(host) {
+		return fmt.Errorf("%s = %q has no host: %q is not an IP address", key, addr, host)
+	}
+	return nil
+}
+
+// fourNumbers are meant for an address.
+var fourNumbers = regexp.MustCompile(`^\d+(\.\d+){3}$`)
 
 // socketPath tells unix:/path, a bare absolute path and @abstract.
 func socketPath(addr string) (path string, ok bool) {

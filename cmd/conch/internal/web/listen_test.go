@@ -12,13 +12,15 @@ import (
 
 // Loopback and Unix sockets may be open; everything else needs TLS and a token.
 func TestCheckListen(t *testing.T) {
-	const local, exposed, bad = "", "can be reached from other machines", "is no address"
+	const local, exposed, bad, noPort, noHost = "", "can be reached from other machines", "is no address", "has no port", "has no host"
 	for addr, want := range map[string]string{
 		"127.0.0.1:7070": local, "127.8.9.1:0": local, "localhost:7070": local, "LocalHost:http": local, "[::1]:7070": local,
 		"[::ffff:127.0.0.1]:7070": local, "unix:/run/conch.sock": local, "/run/conch.sock": local, "@conch": local, "unix:conch.sock": local,
 
 		":7070": exposed, "0.0.0.0:7070": exposed, "[::]:7070": exposed, "192.0.2.1:7070": exposed, "[2001:db8::1]:7070": exposed,
 		"[fe80::1%eth0]:7070": exposed, "node-1.internal:7070": exposed, "localhost.example:7070": exposed, "127.1:7070": exposed,
+
+		"127.0.0.1:99999": noPort, "localhost:abc": noPort, "localhost:-1": noPort, ":7070x": noPort, "256.0.0.1:7070": noHost,
 
 		"": bad, "7070": bad, "127.0.0.1": bad, "::1:7070": bad, "localhost": bad, "unix:": bad, "127.0.0.1:": bad,
 	} {

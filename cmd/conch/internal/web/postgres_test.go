@@ -79,10 +79,12 @@ func (n *node) campaign(t *testing.T) {
 	go func() { defer close(deaf); pgmint.Obey(ctx, n.cfg, n.ID(), n.Elector) }()
 	t.Cleanup(func() {
 		cancel()
-		<-deaf
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", n.ID(), err)
-		}
+		pgtest.Within(t, time.Minute, n.ID()+" ends", func() {
+			<-deaf
+			if err := <-done; err != nil {
+				t.Errorf("%s: %v", n.ID(), err)
+			}
+		})
 	})
 }
 

@@ -11,6 +11,7 @@ type access uint8
 const (
 	toRead access = iota
 	toOperate
+	freely // needs no token
 )
 
 // handler answers a request or returns the problem; after an error it has
@@ -24,6 +25,9 @@ type route struct {
 	ops    bool // on the ops listener too
 	serve  handler
 }
+
+// pathLeader is where routers ask.
+const pathLeader = "/leader/{scope}"
 
 // routes is everything there is; openapi.yaml says the same in its own words, and
 // a test compares the two.
@@ -48,6 +52,9 @@ func (s *Site) routes() []route {
 		{method: http.MethodPut, path: "/v1/files/{scope}/{name...}", needs: toOperate, serve: s.putFile},
 		{method: http.MethodDelete, path: "/v1/files/{scope}/{name...}", needs: toOperate, serve: s.deleteFile},
 		get("/v1/openapi.yaml", getOpenAPI),
+		// HEAD comes with GET. Both are asked by what has no token and cannot be given one.
+		{method: http.MethodGet, path: pathLeader, needs: freely, ops: true, serve: s.isLeader},
+		{method: http.MethodOptions, path: pathLeader, needs: freely, ops: true, serve: s.isLeader},
 		ops("/healthz", s.getHealth),
 		ops("/readyz", s.getReady),
 		ops("/metrics", func(w http.ResponseWriter, r *http.Request) error {
@@ -64,8 +71,8 @@ func (s *Site) API() http.Handler {
 	return s.guard(mux)
 }
 
-// Ops serves only what looks after the process: its health, readiness and
-// metrics, to anybody.
+// Ops serves only what looks after the process: its health, readiness and metrics, and
+// whether it leads, to anybody.
 func (s *Site) Ops() http.Handler {
 	var some []route
 	for _, rt := range s.routes() {
@@ -73,7 +80,7 @@ func (s *Site) Ops() http.Handler {
 			some = append(some, rt)
 		}
 	}
-	return s.guard(s.mux(some, "there is nothing here: this address serves /healthz, /readyz and /metrics, the API has another",
+	return s.guard(s.mux(some, "there is nothing here: this address serves /healthz, /readyz, /metrics and /leader/{scope}, the API has another",
 		func(*http.Request, access) (string, error) { return "", nil }))
 }
 

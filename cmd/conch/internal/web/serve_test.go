@@ -22,6 +22,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // serve runs a site on a listener until the test ends or stop is called.
@@ -31,13 +32,14 @@ func serve(t testing.TB, s *web.Site, ln net.Listener) (stop func() error) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, ln, s.API()) }()
 	once := false
-	stop = func() error {
+	stop = func() (err error) {
 		cancel()
 		if once {
 			return nil
 		}
 		once = true
-		return <-ended
+		pgtest.Within(t, time.Minute, "the server ends", func() { err = <-ended })
+		return err
 	}
 	t.Cleanup(func() { _ = stop() })
 	return stop
@@ -109,7 +111,7 @@ func TestServeLetsADrainFinish(t *testing.T) {
 		_ = answer.Body.Close()
 		got <- answer.StatusCode
 	}()
-	<-begun
+	pgtest.Within(t, time.Minute, "the drain begins", func() { <-begun })
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	// The listener is closed first: then the server is ending for sure.
@@ -121,7 +123,10 @@ func TestServeLetsADrainFinish(t *testing.T) {
 		_ = conn.Close()
 	}
 	close(finish)
-	if code, err := <-got, <-stopped; code != 200 || err != nil {
+	var code int
+	var err error
+	pgtest.Within(t, time.Minute, "both end", func() { code, err = <-got, <-stopped })
+	if code != 200 || err != nil {
 		t.Errorf("the drain was answered %d, the server ended with %v", code, err)
 	}
 }

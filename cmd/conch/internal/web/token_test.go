@@ -34,7 +34,10 @@ func TestTokens(t *testing.T) {
 		for _, route := range site.Routes() {
 			x := exchange{ask: strings.NewReplacer(pathFiles+"{scope}", pathFiles+"data", "{name...}", "a/c", "{scope}", "payments", "{id}", secondID).Replace(route), header: "Authorization: " + c.authorization}
 			want := c.read
-			if !strings.HasPrefix(route, "GET ") {
+			switch {
+			case strings.HasSuffix(route, "/leader/{scope}"):
+				want = 503 // of everybody, and nobody leads
+			case !strings.HasPrefix(route, "GET "):
 				want = c.operate
 			}
 			if want == 200 && strings.HasPrefix(route, "POST "+toTX) {
@@ -63,7 +66,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// The ops handler needs no token, has three routes and not one more.
+// The ops handler needs no token, has four paths and not one more.
 func TestOpsHandler(t *testing.T) {
 	w := newWorld()
 	w.protect(t)
@@ -74,6 +77,8 @@ func TestOpsHandler(t *testing.T) {
 		switch {
 		case route == "POST /metrics":
 			want = 405
+		case path == "/leader/{scope}":
+			want = 503 // nobody leads
 		case path == "/healthz" || path == "/readyz" || path == "/metrics":
 			want = 200
 		}

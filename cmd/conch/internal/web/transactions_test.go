@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 const (
@@ -195,7 +196,7 @@ func TestLookingIsBounded(t *testing.T) {
 				defer close(ended)
 				api.ServeHTTP(httptest.NewRecorder(), exchange{ask: "GET " + path}.request().WithContext(ctx))
 			}()
-			<-w.desk.hung
+			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.desk.hung })
 			ask := func(x exchange) *httptest.ResponseRecorder {
 				out := httptest.NewRecorder()
 				brief, cancel := context.WithCancel(t.Context())
@@ -213,7 +214,7 @@ func TestLookingIsBounded(t *testing.T) {
 				}
 			}
 			giveUp()
-			<-ended
+			pgtest.Within(t, time.Minute, "the first goes", func() { <-ended })
 			w.desk.hangs = false
 			if out := ask(exchange{ask: "GET " + path}); out.Code != 200 {
 				t.Errorf("when the first has gone: %d %s", out.Code, out.Body)

@@ -8,16 +8,34 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// here is what this process is in one scope, by its own gate.
+// here is what this process is in one scope, by its own gate, and what it knows of a scope
+// that nobody leads.
 type here struct {
 	Role   string `json:"role"`  // leader, follower, standalone (S18)
 	Epoch  int64  `json:"epoch"` // 0 unless it leads
 	Fenced bool   `json:"fenced"`
 	Act    bool   `json:"act"`
 	Holder string `json:"holder,omitempty"` // who leads, as last heard
+	// LeaderlessMS is for how long nobody leads, once that is three leases, and Why what
+	// stands in the way, as this process's own bids tell.
+	LeaderlessMS int64  `json:"leaderless_ms,omitempty"`
+	Why          string `json:"why,omitempty"`
+	Unsaid       bool   `json:"unsaid,omitempty"` // it gave the scope up, and the database cannot be told yet
 }
 
-func lookAt(g *fence.Gate) here {
+func (s *Site) lookAt(scope string, g *fence.Gate) here {
+	h := doors(g)
+	if is, ok := s.cfg.Status(scope); ok && h.Role == "follower" {
+		h.Unsaid = is.Unsaid
+		if is.Unled != 0 {
+			h.LeaderlessMS, h.Why = max(1, s.cfg.Clock().Sub(is.Unled).Milliseconds()), is.Why
+		}
+	}
+	return h
+}
+
+// doors asks for nothing that a handover would wait for.
+func doors(g *fence.Gate) here {
 	token, err := g.Require(fence.Fenced)
 	if err != nil {
 		return here{Role: "follower", Holder: holderOf(err)}
@@ -50,6 +68,10 @@ type scopeView struct {
 	Candidates     []string   `json:"candidates"`
 	LeaseMS        int64      `json:"lease_ms"`
 	Takeover       string     `json:"takeover,omitempty"`
+	Obstacle       string     `json:"obstacle,omitempty"` // what keeps everybody from it, and what would end that
+	Failures       int64      `json:"failures"`           // of its role, on any process, in the last ten minutes
+	LastFailure    string     `json:"last_failure,omitempty"`
+	LastFailureAt  *time.Time `json:"last_failure_at,omitempty"`
 	Here           *here      `json:"here"` // null: this process has no role in it
 }
 
@@ -68,10 +90,11 @@ func (s *Site) view(scope string, l *pgmint.Leadership) scopeView {
 			Scope: l.Scope, Epoch: l.Epoch, Holder: l.Holder, Term: l.Term, AcquiredAt: utc(&l.AcquiredAt),
 			HeartbeatAt: utc(l.HeartbeatAt), HeartbeatAgeMS: l.HeartbeatAgeMS, Released: l.Released, Held: l.Held,
 			Candidates: append([]string{}, l.Candidates...), LeaseMS: l.LeaseMS, Takeover: l.Takeover,
+			Obstacle: l.Obstacle, Failures: l.Failures, LastFailure: l.LastFailure, LastFailureAt: utc(l.LastFailureAt),
 		}
 	}
 	if g := s.cfg.Electors.Gate(scope); g != nil {
-		h := lookAt(g)
+		h := s.lookAt(scope, g)
 		v.Here = &h
 	}
 	return v

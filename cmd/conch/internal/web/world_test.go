@@ -38,7 +38,7 @@ type world struct {
 func newWorld() *world {
 	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}, desk: newDesk(), files: newCabinet()}
 	w.cfg = web.Config{
-		ID: "node-1", Version: "v1.2.3", Electors: w.electors,
+		ID: "node-1", Version: "v1.2.3", Electors: w.electors, Status: w.Status, Clock: func() fence.Instant { return w.now },
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
 		Ask: func(_ context.Context, r pgmint.Request) error {
 			w.put = append(w.put, r)
@@ -108,6 +108,7 @@ type electors struct {
 	now     fence.Instant
 	gates   map[string]*fence.Gate
 	latches map[string]*fence.Latch
+	status  election.Status // of each of them
 	step    func(election.StepDown) error
 	asked   []election.StepDown
 	ask     func(pgmint.Request) error
@@ -128,7 +129,17 @@ func (e *electors) lead(actIn, left time.Duration) {
 	e.latches["payments"].Open(token, e.now.Add(actIn), e.now.Add(left))
 }
 
-func (e *electors) Gate(scope string) *fence.Gate { return e.gates[scope] }
+// Gate is the view for those outside of the role, as of an elector.
+func (e *electors) Gate(scope string) *fence.Gate {
+	if g := e.gates[scope]; g != nil {
+		return g.Outside()
+	}
+	return nil
+}
+
+func (e *electors) Status(scope string) (election.Status, bool) {
+	return e.status, e.gates[scope] != nil
+}
 
 func (e *electors) Scopes() (all []string) {
 	for s := range e.gates {

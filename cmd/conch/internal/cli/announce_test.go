@@ -1,0 +1,37 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// A person at a terminal is told whom a run waits for and when it leads, once each.
+func TestAnnouncements(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &announcer{out: &out, id: "one"}
+	for _, f := range []election.Fact{
+		{Kind: election.Following, Scope: "crons", Holder: "two"},
+		{Kind: election.Following, Scope: "crons", Holder: "two"},
+		{Kind: election.Retrying},
+		{Kind: election.Acquired, Scope: "crons", Token: fence.Token{Epoch: 4}, Hold: 3 * time.Second},
+		{Kind: election.Lost, Scope: "crons"},
+		{Kind: election.Following, Scope: "crons", Holder: "three"},
+		{Kind: election.Acquired, Scope: "crons", Token: fence.Token{Epoch: 6}},
+	} {
+		a.fact(f)
+	}
+	const want = "conch: one waits for \"crons\", which two leads\n" +
+		"conch: one leads \"crons\" (epoch 4), and may act in 3s\n" +
+		"conch: one waits for \"crons\", which three leads\n" +
+		"conch: one leads \"crons\" (epoch 6)\n"
+	if out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// meant are the words by which others call what conch does.
+var meant = map[string][]string{
+	"advance":  {"epoch"},
+	"check":    {"validate", "lint", "test"},
+	"config":   {"configuration", "conf", "validate", "lint"},
+	"demo":     {"try", "quickstart"},
+	"doctor":   {"check", "diagnose", "health"},
+	"drain":    {"stepdown", "step-down", "resign", "release", "stop", "unlock"},
+	"history":  {"log", "logs", "events", "audit"},
+	"migrate":  {"init", "setup", "install", "schema", "migration"},
+	"node":     {"start", "serve", "server", "daemon", "agent"},
+	"run":      {"start", "exec", "lock", "lead", "elect"},
+	"status":   {"leader", "leaders", "list", "ls", "ps", "show", "scopes", "who"},
+	"transfer": {"failover", "switchover", "handover", "move"},
+	"up":       {"apply", "create", "install", "migrate"},
+	"watch":    {"follow", "tail"},
+}
+
+// suggest has each command known by its other words, too.
+func suggest(parent *cobra.Command) {
+	for _, cmd := range parent.Commands() {
+		cmd.SuggestFor = meant[cmd.Name()]
+		suggest(cmd)
+	}
+}
+
+// UnknownCommand refuses a word that is no command, and says which may be meant.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	help := cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = max(1, min(2, len(args[0])/2))
+	near := cmd.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		return Usagef("unknown command %q: %q lists all", args[0], help)
+	}
+	slices.Sort(near)
+	return Usagef("unknown command %q: did you mean %s? %q lists all", args[0], strings.Join(slices.Compact(near), " or "), help)
+}
+
+// NoArguments refuses a word that is no flag, and says of which flag it may be the value.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	for _, name := range []string{"scope", "config"} {
+		if flag := cmd.Flag(name); flag != nil && !flag.Changed {
+			return Usagef("%q takes no argument: did you mean --%s %s? see %q", cmd.CommandPath(), name, args[0], cmd.CommandPath()+" --help")
+		}
+	}
+	return Usagef("%q takes no argument, and %q is one: see %q", cmd.CommandPath(), args[0], cmd.CommandPath()+" --help")
+}
+
+// noFlagAsValue refuses a flag whose value was left out, so that the next one was taken for it.
+func noFlagAsValue(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && strings.HasPrefix(f.Value.String(), "--") {
+			err = Usagef("--%s needs a value, and %s is none: see %q", f.Name, f.Value, cmd.CommandPath()+" --help")
+		}
+	})
+	return err
+}
+
+// misspelt finds the word of a command line that was to name a command below the one that
+// was understood, if there is such a word.
+func misspelt(cmd *cobra.Command, args []string) string {
+	if !cmd.HasSubCommands() {
+		return ""
+	}
+	var words []string
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		arg := args[i]
+		switch {
+		case !strings.HasPrefix(arg, "-"):
+			words = append(words, arg)
+		case takesNext(cmd, arg):
+			i++
+		}
+	}
+	for range strings.Fields(cmd.CommandPath())[1:] {
+		words = words[min(1, len(words)):]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// takesNext tells a flag whose value is the next word. One that is not known is taken for
+// such a flag, as cobra does.
+func takesNext(cmd *cobra.Command, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	flag := cmd.Flag(strings.TrimLeft(arg, "-"))
+	return flag == nil || flag.NoOptDefVal == ""
+}

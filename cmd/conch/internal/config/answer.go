@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// AnswerMax is the longest that the gate's answers over HTTP are promised for: what the
+// file says, or fence.AnswerLife where the roles leave room for so much.
+func (c Config) AnswerMax() time.Duration {
+	room, _ := c.answerRoom()
+	return min(or(c.Node.AnswerMax, fence.AnswerLife), room)
+}
+
+// answerRoom is the longest answer that every role can wait for, and what bounds it. A
+// drain that has no time left after the answers gives the scope up without the promise
+// that all is over; and no answer outlives the gate's deadline.
+func (c Config) answerRoom() (room time.Duration, why string) {
+	room = math.MaxInt64
+	if c.Node.Standalone {
+		return room, ""
+	}
+	for i, r := range c.Settled() {
+		if half := r.DrainTimeout / 2; half < room {
+			room, why = half, fmt.Sprintf("half of the drain_timeout of %s (%s)", c.place(i), r.DrainTimeout)
+		}
+		e := c.Elector(r)
+		e.Heartbeat = 1 // one that takes nothing leaves all of the time for which the gate is open
+		if open := e.Spare(e.Roles[0]) + e.Heartbeat; open < room {
+			room, why = open, fmt.Sprintf("%s, for which a heartbeat keeps the gate of %s open", open, c.place(i))
+		}
+	}
+	return room, why
+}
+
+func (d *decoder) validateAnswers(c Config) {
+	const place = "node.answer_max"
+	most := c.Node.AnswerMax
+	if room, why := c.answerRoom(); most > 0 && most > room {
+		d.fault(place, "%s is above %s: lower it to %s or less", most, why, room.Truncate(time.Millisecond))
+	} else if most > 0 && most < time.Millisecond {
+		d.fault(place, "%s is no time to act in: give 1ms or more", most)
+	}
+}

@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// patience is how many leases a scope may be without a leader: a crash costs one or two.
+const patience = 3
+
+// leaders finds scopes that somebody would like to lead and that nobody leads.
+func leaders(f Facts) (found []Finding) {
+	if f.Server.Standby {
+		return ok(notOnAStandby)
+	}
+	vacant := 0
+	for _, l := range f.Leaderships {
+		who := f.candidates(l.Scope)
+		if l.Alive && !l.Parted || len(who) == 0 || l.SilentMS <= patience*l.LeaseMS {
+			continue
+		}
+		if vacant++; vacant > most {
+			continue
+		}
+		since := (time.Duration(l.SilentMS) * time.Millisecond).Round(time.Second)
+		detail := fmt.Sprintf("nobody leads scope %q for %s, and %s would like to", l.Scope, since, strings.Join(who, ", "))
+		remedy := "nothing is seen in its way from here: a candidate that was refused or cannot say farewell says why in its log, look there for NOBODY LEADS"
+		if l.Obstacle != "" {
+			detail, remedy = detail+": "+l.Obstacle, "end it as the detail says, if it may be ended: what began it may still be at work"
+		}
+		found = append(found, fail(detail, remedy)...)
+	}
+	if vacant > most {
+		found = append(found, fail(fmt.Sprintf("nobody leads %d more scopes", vacant-most), "the same for each: `conch status` lists them")...)
+	}
+	if len(found) == 0 {
+		return ok("nobody waits for a leadership that nobody has")
+	}
+	return found
+}
+
+// roles finds those that fail again and again: their scopes look led.
+func roles(f Facts) (found []Finding) {
+	failing := 0
+	for _, l := range f.Leaderships {
+		if l.Failures == 0 {
+			continue
+		}
+		if failing++; failing > most {
+			continue
+		}
+		found = append(found, warn(fmt.Sprintf("the role of scope %q has failed %s in ten minutes, last: %s", l.Scope, count(int(l.Failures), "time", "times"), l.LastFailure),
+			fmt.Sprintf("mend the role; `conch history --scope %s` says where it failed, and why each time", shell(l.Scope)))...)
+	}
+	if failing > most {
+		found = append(found, warn(fmt.Sprintf("the roles of %d more scopes have failed", failing-most), "the same for each: `conch status` lists them")...)
+	}
+	if len(found) == 0 {
+		return ok("no role has failed in the last ten minutes")
+	}
+	return found
+}

@@ -1,0 +1,145 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bench"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+func (l lab) bench() *cobra.Command {
+	cfg := bench.Config{}
+	var markdown bool
+	all := strings.Join(bench.Names(), ", ")
+	cmd := &cobra.Command{
+		Use:   "bench [" + strings.Join(bench.Names(), "|") + "]",
+		Short: "measure, each figure beside the raw ceiling of the same run",
+		Long: `bench measures what conch costs and how fast it is, each figure beside what the
+same run measured without conch: the clock, the lock, the transaction, the chain's
+node. Without a name it runs ` + all + `, one after the other.
+
+It starts a private Postgres on a disk, with fsync on, and separate conch
+processes that really are killed, stopped and cut off. With --db it measures on that
+server instead, in a database that it creates and drops: the role needs
+CREATEDB. CONCH_DB_URL and PG* are not read, so that it takes no server by accident.
+The bench pending needs conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
+		Example: `  conch bench
+  conch bench election --quick
+  conch bench pending --markdown
+  conch bench fence --db postgres://app_owner@db.example/app --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return cli.Usagef("bench takes one name or none: %s", all)
+			case len(args) == 1 && !slices.Contains(bench.Names(), args[0]):
+				return cli.Usagef("there is no bench %q: it is one of %s", args[0], all)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "of the leaders that are measured")
+	flags.BoolVar(&cfg.Quick, "quick", false, "a few samples of each: to see that it runs, not to quote")
+	flags.BoolVar(&markdown, "markdown", false, "print tables for a document")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		names := args
+		if len(names) == 0 {
+			names = bench.Names()
+		}
+		return cli.Does(func(ctx context.Context) error { return l.runBench(ctx, cfg, names, markdown) })(cmd, args)
+	}
+	return cmd
+}
+
+func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, markdown bool) error {
+	if err := cfg.Validate(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if markdown && l.JSON {
+		return cli.Usagef("--markdown and --json are two ways to print the same: give one")
+	}
+	var err error
+	if cfg.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program's own file: %w", err)
+	}
+	if slices.Contains(names, "pending") {
+		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
+			return cli.Usagef("%s is neither beside this program nor on the PATH: \"make build\" in the source of conch makes both, or name it by %s",
+				devnode.Name, devnode.EnvProgram)
+		}
+	}
+	cfg.Database = l.DB
+	if cfg.Database == "" {
+		if _, err := postmaster.Binaries(ctx); err != nil {
+			return cli.Usagef("%w", err)
+		}
+		forgetDatabase()
+	}
+	cfg.Say = func(format string, args ...any) { _, _ = fmt.Fprintf(l.Stderr, format+"\n", args...) }
+	for i, name := range names {
+		r, err := bench.Run(ctx, name, cfg)
+		if err != nil {
+			return err
+		}
+		if err := l.printBench(r, markdown, i > 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l lab) printBench(r bench.Report, markdown, apart bool) error {
+	if l.JSON {
+		return l.Document(r)
+	}
+	if apart {
+		if err := l.Line(""); err != nil {
+			return err
+		}
+	}
+	if markdown {
+		_, err := fmt.Fprint(l.Stdout, r.Markdown())
+		return err
+	}
+	return l.Table(strings.ToUpper(r.Name)+"\tVALUE\tCEILING\tRATIO\tUNIT", r.Rows())
+}
+
+// benchHolder is the process whose plain lock is the ceiling: it holds it until it
+// is killed, or its stdin ends.
+func (l lab) benchHolder() *cobra.Command {
+	var lease time.Duration
+	cmd := &cobra.Command{
+		Use:     bench.HolderCommand,
+		Short:   "one process that holds a plain advisory lock",
+		Example: "  conch bench-holder --lease 3s",
+		Hidden:  true,
+		Args:    cli.NoArguments,
+	}
+	cmd.Flags().DurationVar(&lease, "lease", 0, "of its session, by the server's clock; 0: none")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		cfg, err := l.Configure()
+		if err != nil {
+			return err
+		}
+		ctx, release := l.whileSupervised(ctx)
+		defer release()
+		return pgraw.Hold(ctx, cfg.URL, lease, func() {
+			_ = l.Document(worker.Report{Kind: bench.Held, At: fence.Boottime()})
+		})
+	})
+	return cmd
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package bench
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/internal/proctest"
+)
+
+// A leader that goes on writing slows the plain lock that is measured beside it, and is
+// dead while conch's own takeover is.
+func TestNobodyWritesBesideThePlainLock(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "conch")
+	build := exec.Command("go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch")
+	if out, err := proctest.Output(t, build, 10*time.Minute); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // of measuring: a build takes what it takes
+	t.Cleanup(cancel)
+	cfg := Config{Program: program, Lease: time.Second, Quick: true, Say: func(string, ...any) {}}
+	s, err := openSite(ctx, cfg)
+	t.Cleanup(func() {
+		if err := s.clear(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	if err := crashes(ctx, cfg, s, &r); err != nil {
+		t.Fatal(err)
+	}
+	acks, err := evidence.ReadAcks(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[int64]int{}
+	for _, a := range acks {
+		rows[a.Epoch]++
+	}
+	if len(rows) <= cfg.amounts().kills {
+		t.Errorf("rows of %d terms, with %d kills", len(rows), cfg.amounts().kills)
+	}
+	for epoch, n := range rows {
+		if n > 1 {
+			t.Errorf("the leader of epoch %d wrote %d rows beside the plain lock", epoch, n)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/fence"
+)
+
+// account is what the parts of the bench have in common: one that is sent from, by a
+// manager in this process or by nodes.
+type account struct {
+	cfg   Config
+	site  *site
+	payer *payer.Payer
+	load  *pgraw.Load // plain inserts
+	scope string
+	gate  *fence.Gate
+	token fence.Token
+}
+
+// pending measures one account's transactions, from the intent into a block, beside
+// the same node fed with bytes that were signed before.
+func pending(ctx context.Context, cfg Config) (r Report, err error) {
+	s, err := openSite(ctx, cfg)
+	defer func() { err = errors.Join(err, s.clear()) }()
+	if err != nil {
+		return r, err
+	}
+	cfg.Say("pending: on %s; a node of its own makes a block every %s", s.about(ctx), payer.BlockTime)
+	p, err := payer.Open(ctx, cfg.Devnode, s.url, s.dir)
+	if err != nil {
+		return r, err
+	}
+	defer p.Close()
+	load, err := pgraw.OpenLoad(ctx, s.url, payer.Callers)
+	if err != nil {
+		return r, err
+	}
+	defer load.Close()
+	a := &account{cfg: cfg, site: s, payer: p, load: load, scope: "pending:evm:1337:" + p.Account.String()}
+	if err := a.led(ctx, &r); err != nil {
+		return r, err
+	}
+	return r, a.failovers(ctx, &r)
+}
+
+// led is what is measured while this process leads.
+func (a *account) led(ctx context.Context, r *Report) error {
+	var err error
+	var stop func()
+	if a.gate, a.token, stop, err = lead(ctx, a.site.url, a.scope); err != nil {
+		return err
+	}
+	defer stop()
+	for _, part := range []func(context.Context, *Report) error{a.throughput, a.idle, a.history} {
+		if err := part(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// throughput takes conch and the raw node in turn: intents that wait already, and
+// intents that are accepted meanwhile.
+func (a *account) throughput(ctx context.Context, r *Report) error {
+	many, rounds := a.cfg.amounts().intents, a.cfg.amounts().sendings
+	a.cfg.Say("pending: %d rounds of %d transactions, queued, accepted meanwhile, and raw …", rounds, many)
+	var queued, whole, raw, accepted, plain, commits, allowed []float64
+	var ours, theirs efforts
+	for i := range rounds {
+		for half := range 2 {
+			if half == i%2 { // ABBA: neither is always the one that comes second
+				before, err := a.effort(ctx)
+				if err != nil {
+					return err
+				}
+				perSecond, err := a.payer.Raw(ctx, many)
+				if err != nil {
+					return err
+				}
+				after, err := a.effort(ctx)
+				if err != nil {
+					return err
+				}
+				theirs.add(after.since(before), many)
+				inserts, err := slice(ctx, a.load, pgraw.Style{Pipelined: true}, a.cfg.amounts().slice)
+				if err != nil {
+					return err
+				}
+				raw, plain = append(raw, perSecond), append(plain, inserts)
+				continue
+			}
+			began := time.Now()
+			if err := a.payer.Accept(ctx, many); err != nil {
+				return err
+			}
+			accepted = append(accepted, perSecond(many, began))
+			one, err := a.send(ctx, many, false)
+			if err != nil {
+				return err
+			}
+			queued = append(queued, one.perSecond)
+			ours.add(one.effort, many)
+			commits, allowed = append(commits, one.commits), append(allowed, one.allowed)
+			if one, err = a.send(ctx, many, true); err != nil {
+				return err
+			}
+			whole = append(whole, one.perSecond)
+		}
+	}
+	r.beside("send_to_mined", median(queued), median(raw), "tx/s")
+	r.beside("submit_to_mined", median(whole), median(raw), "tx/s")
+	r.beside("accept", median(accepted), median(plain), "tx/s")
+	r.beside("commits", median(commits), median(allowed), "commits")
+	ours.report(r, theirs)
+	return nil
+}
+
+// sent is one run.
+type sent struct {
+	perSecond, commits, allowed float64
+	effort                      effort // until all were mined
+}
+
+// send measures until so many are mined: what waits already, or what is accepted from
+// the beginning on. It returns once all of it is final.
+func (a *account) send(ctx context.Context, many int, accept bool) (out sent, err error) {
+	first, err := a.payer.Count(ctx, "latest")
+	if err != nil {
+		return out, err
+	}
+	before, err := a.site.desk.Commits(ctx)
+	if err != nil {
+		return out, err
+	}
+	idle, err := a.effort(ctx)
+	if err != nil {
+		return out, err
+	}
+	began := time.Now()
+	sending, err := a.payer.Send(ctx, a.gate, a.token)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, sending.Stop()) }()
+	if accept {
+		if err := a.payer.Accept(ctx, many); err != nil {
+			return out, err
+		}
+	}
+	if err := a.payer.Until(ctx, "latest", first+uint64(many), payer.Pace); err != nil {
+		return out, err
+	}
+	out.perSecond = perSecond(many, began)
+	busy, err := a.effort(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.effort = busy.since(idle)
+	if err := a.payer.Until(ctx, "finalized", first+uint64(many), payer.Pace); err != nil {
+		return out, err
+	}
+	err = until(ctx, "what is final is stored as final", func() (bool, error) {
+		open, err := a.payer.Unfinished(ctx)
+		return open == 0, err
+	})
+	if err != nil {
+		return out, err
+	}
+	after, err := a.site.desk.Commits(ctx)
+	out.commits, out.allowed = float64(after-before), float64(many)/100+2*float64(sending.Heads())
+	return out, err
+}
+
+func perSecond(many int, began time.Time) float64 { return float64(many) / time.Since(began).Seconds() }
+
+// idle: one intent, until the node has answered for its bytes. The ceiling is one
+// commit and one request, each alone, taken in turn with it.
+func (a *account) idle(ctx context.Context, r *Report) error {
+	many := a.cfg.amounts().singles
+	a.cfg.Say("pending: %d times one intent at rest …", many)
+	sending, err := a.payer.Send(ctx, a.gate, a.token)
+	if err != nil {
+		return err
+	}
+	var ours, raw []time.Duration
+	for i := range many {
+		took, err := sending.One(ctx)
+		if err == nil {
+			err = pass(ctx, phase(20*time.Millisecond, i))
+		}
+		if err != nil {
+			return errors.Join(err, sending.Stop())
+		}
+		commit, err := a.load.One(ctx)
+		if err != nil {
+			return errors.Join(err, sending.Stop())
+		}
+		request, err := a.payer.RawOne(ctx)
+		if err != nil {
+			return errors.Join(err, sending.Stop())
+		}
+		if i > 0 { // the first one connects, and describes its statements
+			ours, raw = append(ours, took), append(raw, commit+request)
+		}
+	}
+	r.add("idle_samples", float64(len(ours)), "intents")
+	r.spread("idle", ours, raw)
+	return sending.Stop()
+}
+
+// history: the same with a long history of finished transactions in the tables; the
+// ceiling is without it, measured right before. Both are the medians of a few runs.
+func (a *account) history(ctx context.Context, r *Report) error {
+	many, rows := a.cfg.amounts().intents, a.cfg.amounts().finished
+	run := func() (float64, error) {
+		var all []float64
+		for range max(1, a.cfg.amounts().sendings-1) {
+			if err := a.payer.Accept(ctx, many); err != nil {
+				return 0, err
+			}
+			one, err := a.send(ctx, many, false)
+			if err != nil {
+				return 0, err
+			}
+			all = append(all, one.perSecond)
+		}
+		return median(all), nil
+	}
+	a.cfg.Say("pending: the same without and with %d finished transactions …", rows)
+	without, err := run()
+	if err != nil {
+		return err
+	}
+	if err := a.site.desk.Finish(ctx, rows); err != nil {
+		return err
+	}
+	with, err := run()
+	r.add("finished_rows", float64(rows), "rows")
+	r.beside("send_with_finished_rows", with, without, "tx/s")
+	return err
+}

@@ -1,0 +1,127 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// site is where a bench happens: a database of its own and a folder.
+type site struct {
+	url  string
+	dir  string
+	desk *pgraw.Desk
+	undo []func() error
+}
+
+// openSite prepares a database with conch's schema and a ledger. The caller
+// clears the site, also after an error.
+func openSite(ctx context.Context, cfg Config) (*site, error) {
+	s := &site{}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "conch-bench-"); err != nil {
+		return s, err
+	}
+	s.undo = append(s.undo, func() error { return os.RemoveAll(s.dir) })
+	if s.url, err = s.database(ctx, cfg); err != nil {
+		return s, err
+	}
+	if err := pgmint.Up(ctx, pgmint.Config{URL: s.url}, func(string) {}); err != nil {
+		return s, err
+	}
+	if err := pgledger.Create(ctx, s.url); err != nil {
+		return s, err
+	}
+	if s.desk, err = pgraw.OpenDesk(ctx, s.url); err != nil {
+		return s, err
+	}
+	s.undo = append(s.undo, func() error { s.desk.Close(); return nil })
+	return s, nil
+}
+
+// database is a new one on the caller's server, or that of a private server.
+func (s *site) database(ctx context.Context, cfg Config) (string, error) {
+	if cfg.Database != "" {
+		url, drop, err := pgraw.CreateDatabase(ctx, cfg.Database)
+		if err == nil {
+			s.undo = append(s.undo, drop)
+		}
+		return url, err
+	}
+	server, err := startServer(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.undo = append(s.undo, server.Stop)
+	return server.URL("postgres"), nil
+}
+
+// startServer runs a server on a disk and not in memory: a commit is to cost what
+// it costs. Everything that is not said here is PostgreSQL's own default, but for
+// room for ten thousand locks and the counter of statements, which measures
+// nothing until a database asks for it.
+func startServer(ctx context.Context) (*postmaster.Server, error) {
+	settings := map[string]string{
+		"shared_buffers": "128MB", "max_locks_per_transaction": "256",
+		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none",
+	}
+	server, err := startOn(ctx, settings)
+	if _, ok := errors.AsType[*postmaster.StartError](err); ok {
+		// Without the contrib package: statements are counted another way.
+		delete(settings, "shared_preload_libraries")
+		delete(settings, "pg_stat_statements.track")
+		return startOn(ctx, settings)
+	}
+	return server, err
+}
+
+// startOn takes the first folder for temporary files that the server's user may
+// enter: that of a root with a TMPDIR of its own may be shut to it.
+func startOn(ctx context.Context, settings map[string]string) (server *postmaster.Server, err error) {
+	for _, under := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		var dir string
+		if dir, err = os.MkdirTemp(under, "conch-bench-data-"); err != nil {
+			continue
+		}
+		server, err = postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: 100, Settings: settings})
+		if err == nil {
+			return server, nil
+		}
+		_ = os.RemoveAll(dir) // unless Stop has
+		if _, started := errors.AsType[*postmaster.StartError](err); started {
+			break
+		}
+	}
+	return nil, fmt.Errorf("the server to measure on: %w", err)
+}
+
+// clear undoes everything, the last first.
+func (s *site) clear() error {
+	var faults []error
+	for _, undo := range slices.Backward(s.undo) {
+		faults = append(faults, undo())
+	}
+	s.undo = nil
+	return errors.Join(faults...)
+}
+
+// about says on what was measured.
+func (s *site) about(ctx context.Context) string {
+	parts := []string{"PostgreSQL " + s.desk.Version()}
+	for _, name := range []string{"fsync", "synchronous_commit", "shared_buffers"} {
+		if v, err := s.desk.Setting(ctx, name); err == nil {
+			parts = append(parts, name+" "+v)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

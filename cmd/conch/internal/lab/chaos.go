@@ -1,0 +1,208 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/chaos"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+func (l lab) chaos() *cobra.Command {
+	cfg := chaos.Config{}
+	var takeover string
+	var only []string
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "hurt real processes and their database while they work, and see that exactly one acts",
+		Long: `chaos starts a private Postgres and some machines around it, each a worker and a
+"conch run" behind a line of their own, and hurts them by the plan of a seed:
+processes are killed and stopped, lines go silent, Postgres dies, its clock jumps,
+its lock table fills up. After each fault it waits until everything goes on.
+
+Three workloads run all the time: rows committed under conch.fence(), acts in a file
+that only the gate protects, and the child of a "conch run" that writes to a file and
+knows nothing of gates. At the end it judges what they left behind, never what a
+process says of itself: whether two acted at once, whether anything acknowledged was
+lost, whether an act door or a child outlived its lease, whether a scope had no leader
+for longer than its fault explains.
+
+Equal seeds give equal plans, not equal runs. It touches no database but its own and
+leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
+it early, with the verdict.
+
+The kinds of faults:
+
+` + kindList(),
+		Example: `  conch chaos
+  conch chaos --faults 200 --seed 7 --json > chaos.json
+  conch chaos --faults 20 --only kill9 --only stop-long
+  conch chaos --faults 30 --takeover fast --only silent --only backend`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&cfg.Faults, "faults", 20, "how many faults")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "what the plan comes from; default a new one, which is printed")
+	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many machines")
+	flags.DurationVar(&cfg.Lease, "lease", time.Second, "how long leadership outlives its last heartbeat")
+	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; fast may overlap, and this shows it")
+	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
+	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
+	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "go on with the faults after something did not recover")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.Does(func(ctx context.Context) error {
+			cfg.Takeover = election.Takeover(takeover)
+			for _, k := range only {
+				cfg.Kinds = append(cfg.Kinds, chaos.Kind(k))
+			}
+			if !flags.Changed("seed") {
+				cfg.Seed = rand.Uint64N(1 << 31) //nolint:gosec // any number will do
+			}
+			return l.runChaos(ctx, cfg)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func kindList() string {
+	var b strings.Builder
+	for _, k := range chaos.Kinds() {
+		fmt.Fprintf(&b, "  %-18s %s\n", k, chaos.Describe(k))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if l.DB != "" {
+		return cli.Usagef("chaos uses a private database and never yours: leave --db out")
+	}
+	if cfg.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program's own file: %w", err)
+	}
+	if _, err := postmaster.Binaries(ctx); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	forgetDatabase()
+	cfg.Progress = l.Stdout
+	if l.JSON {
+		cfg.Progress = l.Stderr
+	}
+	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
+	report, err := chaos.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := l.printChaos(report); err != nil {
+		return err
+	}
+	return report.Fault(ctx.Err() != nil)
+}
+
+func (l lab) printChaos(r chaos.Report) error {
+	if l.JSON {
+		return l.Document(r)
+	}
+	var rows []string
+	total := 0
+	for _, k := range append(chaos.Kinds(), chaos.Combined) {
+		total += r.Faults[k]
+		if _, seen := r.Unavailable[k]; !seen && r.Faults[k] == 0 {
+			continue
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s", k, r.Faults[k], spread(r.Unavailable, k), spread(r.ActDoor, k), spread(r.Children, k)))
+	}
+	err := l.Table("FAULT\tCOUNT\tNO ROW, ms\tNO ACT, ms\tNO CHILD, ms", rows)
+	if err != nil {
+		return err
+	}
+	for i, v := range r.Violations {
+		if i == shownViolations {
+			if err := l.Line("… and %d more", len(r.Violations)-i); err != nil {
+				return err
+			}
+			break
+		}
+		if err := l.Line("violated: %s, after fault %d: %s", v.Invariant, v.Fault, v.Detail); err != nil {
+			return err
+		}
+	}
+	if err := l.Line("\n%d faults in %.0f s, seed %d: %d acts by %d leaderships, %d violations", total, r.Seconds, r.Seed, r.Acts, r.Leaders, len(r.Violations)); err != nil {
+		return err
+	}
+	for _, k := range chaos.Kinds() {
+		if n := r.Missed[k]; n > 0 {
+			if err := l.Line("%d more of %s found nobody to be hit", n, k); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Frozen > 0 {
+		return l.Line("%d writes held up between the gate's yes and the write, by a stop or a busy machine: only a fence refuses those", r.Frozen)
+	}
+	return nil
+}
+
+func spread(of map[chaos.Kind]chaos.Spread, k chaos.Kind) string {
+	s, seen := of[k]
+	if !seen {
+		return "-"
+	}
+	return fmt.Sprintf("p50 %.0f max %.0f", s.P50, s.Max)
+}
+
+// chaosChild is what the `conch run`s of chaos run.
+func (l lab) chaosChild() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use: chaos.ChildCommand, Short: "the child of a conch run in chaos", Hidden: true, Args: cli.NoArguments,
+		Example: "  conch run --scope s -- conch chaos-child --dir /tmp/evidence",
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "where its evidence goes")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		// Whoever ends when asked to would hide a keeper that does no more than ask.
+		signal.Ignore(syscall.SIGTERM)
+		return chaos.Child(ctx, dir, l.Getenv)
+	})
+	return cmd
+}
+
+// chaosStray is a transaction that fences and does not come to its end.
+func (l lab) chaosStray() *cobra.Command {
+	s := pgrogue.Straggler{Work: time.Hour}
+	cmd := &cobra.Command{
+		Use: chaos.StrayCommand, Short: "a transaction of chaos that does not end", Hidden: true, Args: cli.NoArguments,
+		Example: "  conch chaos-stray --scope s",
+	}
+	cmd.Flags().StringVar(&s.Scope, "scope", chaos.Scope, "whose fence it holds")
+	cmd.Flags().BoolVar(&s.Busy, "busy", false, "go on working instead of waiting")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		database, err := l.Configure()
+		if err != nil {
+			return err
+		}
+		if database.URL == "" {
+			return cli.Usagef("CONCH_DB_URL is not set")
+		}
+		s.URL, s.Told = database.URL, l.Stdin
+		s.Say = func(word string) { _ = l.Document(worker.Report{Kind: election.Kind(word)}) }
+		return s.Run(ctx)
+	})
+	return cmd
+}

@@ -1,0 +1,112 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	askPace    = 10 * time.Millisecond // from one question to the next
+	askPatient = 2 * time.Second       // for one answer
+	strangeJob = 2 * time.Millisecond  // between two effects of one act
+)
+
+// asker is a stranger: it is no part of a leader, and acts on what the HTTP gate of one
+// daemon answers, for as long as that allows: until the instant at which it sent its
+// question and expires_in_ms after it.
+type asker struct {
+	site   *site
+	scope  string
+	daemon *daemon
+	client *http.Client
+	life   time.Duration // it asks for an answer that lives so long; 0: it asks for none
+	needs  time.Duration // an answer that lives less is not used
+}
+
+func newAsker(s *site, scope string, d *daemon) *asker {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
+	}
+	return &asker{site: s, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askPatient}}
+}
+
+// answer is what the gate says.
+type answer struct {
+	Leader    bool   `json:"leader"`
+	Epoch     int64  `json:"epoch"`
+	Term      string `json:"term"`
+	ExpiresIn int64  `json:"expires_in_ms"`
+}
+
+// run asks and acts until the context ends.
+func (a *asker) run(ctx context.Context) {
+	defer a.client.CloseIdleConnections()
+	pace := time.NewTicker(askPace)
+	defer pace.Stop()
+	for {
+		sent := fence.Boottime()
+		if yes, err := a.ask(ctx); err == nil {
+			a.act(ctx, sent, yes)
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ask puts the question once. An error is no answer: nobody may act on it.
+func (a *asker) ask(ctx context.Context) (yes answer, err error) {
+	at := "http://daemon/v1/scopes/" + url.PathEscape(a.scope) + "/gate"
+	if a.life > 0 {
+		at += "?for=" + a.life.String()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return yes, err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := a.client.Do(req)
+	if err != nil {
+		return yes, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return yes, fmt.Errorf("the gate answered %d", res.StatusCode)
+	}
+	return yes, json.NewDecoder(res.Body).Decode(&yes)
+}
+
+// act has effects until the answer is over, each an instant at which the clock was read:
+// so an asker that is held up by a busy machine has none too late.
+func (a *asker) act(ctx context.Context, sent fence.Instant, yes answer) {
+	until := sent.Add(time.Duration(yes.ExpiresIn) * time.Millisecond)
+	now := fence.Boottime()
+	if !yes.Leader || until.Sub(now) < max(a.needs, 1) {
+		return
+	}
+	act := evidence.Act{Start: now, End: now, Checked: sent, Epoch: yes.Epoch, Term: yes.Term, Node: a.daemon.id}
+	a.site.began(a, act)
+	pace := time.NewTicker(strangeJob)
+	defer pace.Stop()
+	for now < until && ctx.Err() == nil {
+		act.End = now
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+		}
+		now = fence.Boottime()
+	}
+	a.site.ended(a.scope, act)
+}

@@ -1,0 +1,352 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "conch-chaos-")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "conch")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch")
+	build.WaitDelay = time.Second
+	out, err := build.CombinedOutput()
+	cancel()
+	if err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		println(err.Error())
+		code = 1
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+const lease = time.Second
+
+// trial is one cluster that works, whose first leader acts behind both doors.
+type trial struct {
+	*testing.T
+	*Cluster
+	ctx    context.Context
+	leader *Node
+	epoch  int64
+}
+
+func begin(t *testing.T, cfg Place) *trial {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for what never comes; a busy machine is no fault
+	t.Cleanup(cancel)
+	cfg.Program, cfg.Dir = program, t.TempDir()
+	if cfg.Lease == 0 {
+		cfg.Lease = lease
+	}
+	if cfg.Nodes == 0 {
+		cfg.Nodes = 3
+	}
+	c, err := Start(ctx, cfg)
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &trial{T: t, Cluster: c, ctx: ctx}
+	x.next(true)
+	return x
+}
+
+// next waits for a leader of a higher epoch.
+func (x *trial) next(inside bool) {
+	x.Helper()
+	var err error
+	if x.leader, x.epoch, err = x.Leader(x.ctx, x.epoch, inside); err != nil {
+		x.Fatal(err)
+	}
+}
+
+func (x *trial) await(what string, cond func() bool) {
+	x.Helper()
+	if err := x.Await(x.ctx, what, cond); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// works waits until the leader has acted behind both doors since now. If a busy machine
+// has cost it its term, it is whoever leads then, and the count begins anew.
+func (x *trial) works() {
+	x.Helper()
+	rows, acts := int64(-1), int64(-1)
+	x.await("the leader goes on working", func() bool {
+		if x.leader.epoch != x.epoch {
+			i := slices.IndexFunc(x.Nodes, func(m *Node) bool { return m.epoch > x.epoch && m.acted && m.inside })
+			if i < 0 {
+				return false
+			}
+			x.leader, x.epoch, rows = x.Nodes[i], x.Nodes[i].epoch, -1
+		}
+		n := x.leader
+		if rows < 0 {
+			rows, acts = n.rows, n.acts
+		}
+		return n.rows > rows+2 && n.acts > acts+2
+	})
+}
+
+// pass lets real time go by: a fault has to last. It is a wait, not a hope.
+func (x *trial) pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-x.ctx.Done():
+		x.Fatal(x.ctx.Err())
+	}
+}
+
+// proven ends the cluster and demands a clean verdict with at least so many
+// leaderships that acted.
+func (x *trial) proven(leaders int) {
+	x.Helper()
+	v, err := x.Verdict(x.ctx)
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.Logf("acts %d, leaderships %d, failover %+v ms, act door %+v ms", v.Acts, v.Leaders, v.Failover, v.ActDoor)
+	if v.Overlapping+v.Lost+v.Duplicated != 0 {
+		x.Errorf("overlapping %d, lost %d, duplicated %d", v.Overlapping, v.Lost, v.Duplicated)
+	}
+	if v.Leaders < leaders {
+		x.Errorf("only %d leaderships acted, want %d", v.Leaders, leaders)
+	}
+}
+
+// S4, F4: kill -9, again and again.
+func TestKill9(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	for range 4 {
+		x.Fault(x.leader, x.epoch)
+		killed := x.leader
+		killed.Signal(syscall.SIGKILL)
+		x.next(true)
+		x.await("the killed is buried", func() bool { return killed.gone() })
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.works()
+	x.proven(5)
+}
+
+// A pause shorter than the lease costs nobody the leadership: the gate is shut
+// while it lasts and opens again in the same term (S11).
+func TestShortStop(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{Lease: 3 * lease}) // what the pause leaves of it is for the machine to waste
+	stopped, epoch := x.leader, x.epoch
+	for range 3 {
+		stopped.Signal(syscall.SIGSTOP)
+		x.pass(x.cfg.Lease / 2)
+		stopped.Signal(syscall.SIGCONT)
+		x.works()
+	}
+	if x.epoch != epoch {
+		t.Errorf("epoch %d became %d: a short pause cost the leadership", epoch, x.epoch)
+	}
+	x.proven(1)
+}
+
+// A pause longer than the lease: another leads, and the one that wakes up, in the
+// middle of whatever it was doing, does nothing in its old term's name.
+func TestLongStop(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	for range 3 {
+		stopped := x.leader
+		x.Fault(stopped, x.epoch)
+		stopped.Signal(syscall.SIGSTOP)
+		x.next(true)
+		stopped.Signal(syscall.SIGCONT)
+		x.await("the stopped one knows that it was deposed", func() bool { return stopped.epoch == 0 })
+		x.works()
+	}
+	x.proven(4)
+}
+
+// The lock session's backend is terminated: the leader loses its term at once.
+func TestBackendTerminated(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	for range 3 {
+		x.Fault(x.leader, x.epoch)
+		ended, err := pgrogue.Terminate(x.ctx, x.URL, Scope)
+		if err != nil || len(ended) != 1 || ended[0] != x.leader.ID {
+			t.Fatalf("ended the sessions of %v, %v", ended, err)
+		}
+		x.next(true)
+	}
+	x.proven(4)
+}
+
+// Whoever leads is who is hit, whatever machine the fault was aimed at; where nobody
+// leads, the fault says that it missed.
+func TestLeadersAreHit(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, view: &view{out: io.Discard}}
+	for _, kind := range []Kind{Backend, Deaf} {
+		led := x.leader
+		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
+		x.Fault(led, x.epoch)
+		if err := injuries[kind].inject(x.ctx, n, w); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(w.Nodes, []string{led.ID}) || w.Missed {
+			t.Errorf("%s of %v, missed %v; %s led", kind, w.Nodes, w.Missed, led.ID)
+		}
+		x.next(true)
+		if deaf := x.leader != led; kind == Deaf && !deaf {
+			t.Error("who has a silent line leads")
+		}
+		if err := injuries[kind].heal(x.ctx, n, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.works()
+	for _, m := range x.Nodes {
+		m.Signal(syscall.SIGTERM)
+	}
+	x.await("nobody runs", func() bool { return !slices.ContainsFunc(x.Nodes, func(m *Node) bool { return !m.gone() }) })
+	for leads := true; leads; x.pass(10 * time.Millisecond) { // a backend may end a moment after its client
+		_, err := pgrogue.Leaders(x.ctx, x.URL, Scope)
+		leads = !errors.Is(err, pgrogue.ErrNobody)
+	}
+	for _, kind := range []Kind{Backend, Deaf} {
+		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
+		if err := injuries[kind].inject(x.ctx, n, w); err != nil || !w.Missed || len(w.Nodes) > 0 {
+			t.Errorf("%s: %v, %+v", kind, err, w)
+		}
+	}
+	x.proven(3)
+}
+
+// S-acceptance: the database restarts, fast and by kill -9. Nobody leads meanwhile.
+func TestPostgresRestarts(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	if err := x.Server.RestartFast(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.next(true)
+	x.works()
+	x.Server.Kill9()
+	x.pass(lease + lease/2) // long enough for every gate to be shut by its clock
+	for _, n := range x.Nodes {
+		x.await(n.ID+" leads nothing without a database", func() bool { return n.epoch == 0 })
+	}
+	if err := x.Server.StartAgain(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.next(true)
+	x.works()
+	x.proven(3)
+}
+
+// A line that goes silent in both directions: nobody is told. The server frees the
+// lock after the lease, the holder's gate shuts by its clock, and when the line
+// heals the old holder finds itself deposed.
+func TestBlackholedLeader(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
+		cut := x.leader
+		x.Fault(cut, x.epoch)
+		cut.Proxy.Blackhole(way)
+		x.next(true)
+		cut.Proxy.Heal()
+		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.epoch == 0 })
+		x.works()
+	}
+	x.proven(4)
+}
+
+// A waiter whose line is silent is in nobody's way: the other follower takes over
+// from a killed leader as if it were alone.
+func TestBlackholedWaiter(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	var deaf *Node
+	for _, n := range x.Nodes {
+		if n != x.leader {
+			deaf = n
+		}
+	}
+	deaf.Proxy.Blackhole(tcpproxy.Both)
+	x.pass(lease / 2) // its wait is under way at the server
+	x.Fault(x.leader, x.epoch)
+	x.leader.Signal(syscall.SIGKILL)
+	x.next(true)
+	if x.leader == deaf {
+		t.Error("the one that was cut off leads")
+	}
+	deaf.Proxy.Heal()
+	x.works()
+	if x.leader != deaf { // else a busy machine has made it the leader already
+		x.Fault(x.leader, x.epoch)
+		x.leader.Signal(syscall.SIGKILL)
+		x.next(true) // only the healed one is left
+	}
+	if x.leader != deaf {
+		t.Error("somebody dead leads")
+	}
+	x.proven(3)
+}
+
+// A process freezes between its fence and its commit, while the leader it wrote
+// for dies. It holds up the successor for no longer than a lease, and its commit
+// fails when it wakes.
+func TestFrozenWithFence(t *testing.T) {
+	t.Parallel()
+	x := begin(t, Place{})
+	client, err := x.strand(x.ctx, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Signal(syscall.SIGSTOP)
+	x.Fault(x.leader, x.epoch)
+	x.leader.Signal(syscall.SIGKILL)
+	x.next(true)
+	client.Signal(syscall.SIGCONT)
+	client.Leave()
+	if err := client.ended(x.ctx, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	x.works()
+	x.proven(2)
+}

@@ -1,0 +1,224 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// What is competed for: by the nodes, and by the `conch run`s with their children.
+const (
+	Scope    = "chaos"
+	RunScope = "chaos-run"
+)
+
+// Place describes a cluster.
+type Place struct {
+	Program  string // the conch binary
+	Dir      string // for evidence
+	Nodes    int
+	Lease    time.Duration
+	Takeover election.Takeover // default strict
+	Children bool              // a `conch run` on each machine beside the node
+	Clock    *Clock            // nil: the database has the machine's
+}
+
+// Cluster is a private server and machines around it, each with its own proxy
+// between itself and the server.
+type Cluster struct {
+	cfg      Place
+	Server   *postmaster.Server
+	URL      string // of the database, past the proxies
+	launcher *fleet.Launcher
+	Nodes    []*Node
+
+	mu      sync.Mutex
+	kills   []evidence.Kill
+	entries []evidence.Entry
+	deaths  []death
+	heard   *sync.Cond // after each report
+	ending  sync.WaitGroup
+}
+
+// settings keep a small server in memory small, and its lock table quickly full.
+// Postgres hears whoever connects while it shuts down to the end of the first
+// message: one whose line is silent holds the shutdown up for authentication_timeout.
+var settings = map[string]string{
+	"authentication_timeout":    "4s",
+	"max_locks_per_transaction": "16",
+	"max_wal_size":              "128MB",
+	"checkpoint_timeout":        "60s",
+}
+
+// Start brings a cluster up; the caller stops it, also after an error.
+func Start(ctx context.Context, cfg Place) (*Cluster, error) {
+	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
+	c.heard = sync.NewCond(&c.mu)
+	if c.cfg.Takeover == "" {
+		c.cfg.Takeover = election.Strict
+	}
+	var err error
+	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: true, Settings: settings, Env: cfg.Clock.env()}); err != nil {
+		return c, err
+	}
+	c.URL = c.Server.URL("postgres")
+	if err := pgmint.Up(ctx, pgmint.Config{URL: c.URL}, func(string) {}); err != nil {
+		return c, err
+	}
+	if err := pgledger.Create(ctx, c.URL); err != nil {
+		return c, err
+	}
+	for i := range cfg.Nodes {
+		n := &Node{ID: fmt.Sprintf("node-%d", i+1), cluster: c}
+		if n.Proxy, err = tcpproxy.New(c.Server.SocketPath()); err != nil {
+			return c, err
+		}
+		c.Nodes = append(c.Nodes, n)
+		if err := n.Start(); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// Await waits until the cluster's nodes are as the condition wants them, which
+// is asked under the cluster's lock after each report.
+func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) error {
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.heard.Broadcast()
+	})
+	defer stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !cond() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("waiting until %s: %w; nodes: %s", what, context.Cause(ctx), c.describe())
+		}
+		c.heard.Wait()
+	}
+	return nil
+}
+
+func (c *Cluster) describe() (s string) {
+	for _, n := range c.Nodes {
+		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.epoch, n.acted, n.inside, n.gone())
+	}
+	return s
+}
+
+// Leader waits for a node that leads with an epoch above the given one and works
+// behind the fenced door, and behind the act door too if inside is asked for.
+func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader *Node, epoch int64, err error) {
+	err = c.Await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
+		for _, n := range c.Nodes {
+			if n.epoch > above && n.acted && (n.inside || !inside) {
+				leader, epoch = n, n.epoch
+				return true
+			}
+		}
+		return false
+	})
+	return leader, epoch, err
+}
+
+// Fault notes that from now on this leader is out of order, so that the time to
+// the next one counts as a failover.
+func (c *Cluster) Fault(n *Node, epoch int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kills = append(c.kills, evidence.Kill{At: fence.Boottime(), Node: n.ID, Epoch: epoch})
+}
+
+// Dismiss ends all machines: in order if they can within the patience, else at once.
+func (c *Cluster) Dismiss(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, n := range c.Nodes {
+		n.Proxy.Heal()
+		n.dismiss()
+		n.Signal(syscall.SIGCONT)
+		n.Signal(syscall.SIGTERM)
+	}
+	err := c.Await(ctx, "all machines have ended", func() bool {
+		for _, n := range c.Nodes {
+			if !n.gone() {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		for _, n := range c.Nodes {
+			n.Signal(syscall.SIGKILL)
+		}
+	}
+	c.ending.Wait()
+	return err
+}
+
+// Stop ends everything; it may be called twice.
+func (c *Cluster) Stop() error {
+	for _, n := range c.Nodes {
+		n.dismiss()
+		n.Signal(syscall.SIGCONT)
+		n.Signal(syscall.SIGKILL)
+	}
+	c.ending.Wait()
+	c.sweep(lastMoment)
+	for _, n := range c.Nodes {
+		n.Proxy.Close()
+	}
+	c.Nodes = nil
+	if c.launcher != nil {
+		c.launcher.Close()
+		c.launcher = nil
+	}
+	if c.Server != nil {
+		server := c.Server
+		c.Server = nil
+		return server.Stop()
+	}
+	return nil
+}
+
+// Verdict ends the nodes in order and judges what they left behind.
+func (c *Cluster) Verdict(ctx context.Context) (evidence.Verdict, error) {
+	if err := c.Dismiss(time.Minute); err != nil {
+		return evidence.Verdict{}, err
+	}
+	r, err := c.collect(ctx)
+	if err != nil {
+		return evidence.Verdict{}, err
+	}
+	return evidence.Judge(r), nil
+}
+
+func (c *Cluster) collect(ctx context.Context) (r evidence.Record, err error) {
+	r.Ledger, err = pgledger.Read(ctx, c.URL)
+	if err != nil {
+		return r, err
+	}
+	var faults [2]error
+	r.Outside, faults[0] = evidence.ReadActs(evidence.OutsideFile(c.cfg.Dir))
+	r.Acks, faults[1] = evidence.ReadAcks(c.cfg.Dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Kills, r.Entries, r.Margin = c.kills, c.entries, margin(c.cfg.Lease)
+	return r, errors.Join(faults[:]...)
+}

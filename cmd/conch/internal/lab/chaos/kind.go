@@ -1,0 +1,121 @@
+package chaos
+
+// Kind is a kind of fault.
+type Kind string
+
+// The kinds. Their names are part of conch's outside.
+const (
+	Kill9          Kind = "kill9"
+	StopShort      Kind = "stop-short"
+	StopLong       Kind = "stop-long"
+	Silent         Kind = "silent"
+	SilentToServer Kind = "silent-to-server"
+	SilentToClient Kind = "silent-to-client"
+	Reset          Kind = "rst"
+	Latency        Kind = "latency"
+	PGRestart      Kind = "pg-restart"
+	PGKill         Kind = "pg-kill9"
+	Backend        Kind = "backend"
+	Deaf           Kind = "deaf"
+	FrozenFence    Kind = "frozen-fence"
+	BusyFence      Kind = "busy-fence"
+	LocksFull      Kind = "locks-full"
+	ClockAhead     Kind = "clock-ahead"
+	ClockBack      Kind = "clock-back"
+	Rolling        Kind = "rolling-restart"
+	OutsideAskers  Kind = "outside-askers"
+	FenceStream    Kind = "fence-stream"
+	StrangeBytes   Kind = "strange-bytes"
+)
+
+// place is what a kind hits.
+type place int
+
+const (
+	machine  place = iota // one machine's processes
+	line                  // one machine's line to the database
+	database              // everybody's
+	alone                 // all sorts, so nothing else may be on at the same time
+)
+
+// trait is what is known of a kind before anybody is hurt.
+type trait struct {
+	kind        Kind
+	what        string
+	weight      int
+	place       place
+	least, most float64 // how long it lasts, in leases
+}
+
+// traits are in the order in which people read about them.
+var traits = []trait{
+	{Kill9, "SIGKILL for a machine's processes, which are started again", 4, machine, 0.1, 1.5},
+	{StopShort, "SIGSTOP for less than a lease", 3, machine, 0.2, 0.6},
+	{StopLong, "SIGSTOP for longer than a lease", 4, machine, 1.3, 2.5},
+	{Silent, "a line that passes nothing either way and tells nobody", 3, line, 0.5, 2.5},
+	{SilentToServer, "a line on which the database hears nothing", 3, line, 0.5, 2.5},
+	{SilentToClient, "a line on which the machine hears nothing", 3, line, 0.5, 2.5},
+	{Reset, "every connection of a line torn by a RST, new ones refused for a while", 3, line, 0, 0.8},
+	{Latency, "a slow line", 2, line, 1, 3},
+	{PGRestart, "Postgres restarted in order", 2, database, 0, 0},
+	{PGKill, "SIGKILL for Postgres, which is started again", 2, database, 0.1, 2},
+	{Backend, "the leaders' lock sessions terminated", 3, machine, 0, 0},
+	{Deaf, "the leaders' lock sessions terminated while their lines are silent, so that who led does not hear of it", 2, line, 0.6, 2.5},
+	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
+	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
+	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},
+	{ClockAhead, "the database's clock one hour ahead for a while", 2, database, 1, 3},
+	{ClockBack, "the database's clock one hour back for a while", 2, database, 1, 3},
+	{Rolling, "every machine restarted in order, one after the other", 1, alone, 0, 0},
+	{OutsideAskers, "a scope handed over in every orderly way, while strangers act on what the HTTP gate answers", 1, alone, 0, 0},
+	{FenceStream, "fences above READ COMMITTED that never pause, while leaders lose their sessions, drain and die", 1, alone, 0, 0},
+	{StrangeBytes, "programs, commands and operators whose words no database takes", 1, alone, 0, 0},
+}
+
+// Kinds are all of them.
+func Kinds() []Kind {
+	kinds := make([]Kind, len(traits))
+	for i, t := range traits {
+		kinds[i] = t.kind
+	}
+	return kinds
+}
+
+// Describe says in a few words what a kind does.
+func Describe(k Kind) string {
+	t, _ := traitOf(k)
+	return t.what
+}
+
+func traitOf(k Kind) (trait, bool) {
+	for _, t := range traits {
+		if t.kind == k {
+			return t, true
+		}
+	}
+	return trait{}, false
+}
+
+// stops: SIGSTOP, and SIGCONT at the end.
+func (k Kind) stops() bool { return k == StopShort || k == StopLong }
+
+// agree tells whether the second fault may begin while the first is on. Two of the
+// database's own would undo each other, and so would two that stop a machine: the end of
+// the shorter wakes it, and its term goes on though the longer is still on the books. The
+// backends of a database that is away can not be terminated.
+func agree(first, second Kind) bool {
+	a, _ := traitOf(first)
+	b, _ := traitOf(second)
+	switch {
+	case first == second, a.most == 0, a.place == alone, b.place == alone:
+		return false
+	case a.place == line && b.place == line: // one proxy has one state
+		return false
+	case first.stops() && second.stops():
+		return false
+	case first == PGKill || first == PGRestart:
+		return b.place != database && second != Backend && second != Deaf
+	default:
+		return a.place != database || b.place != database
+	}
+}

@@ -1,0 +1,186 @@
+//go:build unix
+
+package chaos
+
+import (
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// Node is one machine: a node, perhaps a `conch run`, and their line to the
+// database.
+type Node struct {
+	ID      string
+	Proxy   *tcpproxy.Proxy
+	cluster *Cluster
+	work    life
+	run     life
+
+	// Under the cluster's lock, as last reported.
+	epoch  int64
+	acted  bool
+	inside bool
+	rows   int64
+	acts   int64
+}
+
+// life is one of a machine's processes; its fields are under the cluster's lock.
+type life struct {
+	process *fleet.Process
+	alive   bool
+	wanted  bool // it is to live: an end is news
+	born    fence.Instant
+	died    fence.Instant
+}
+
+// death is a process that ended though nobody had asked for it.
+type death struct {
+	node  string
+	run   bool
+	at    fence.Instant
+	lived time.Duration
+	code  int // its exit code, -1 if a signal has ended it
+	words string
+}
+
+// gone tells that nothing of the machine runs; called with the cluster's lock.
+func (n *Node) gone() bool { return !n.work.alive && !n.run.alive }
+
+const (
+	// actMost is what the gates are told that an act may take. It is hardly more than
+	// that, so that the last acts of a leader are right before its deadline: a door that
+	// is open too long shows.
+	actMost = 5 * time.Millisecond
+	// stopGrace is how long a child that hears no SIGTERM holds up the end of its conch. Of
+	// a lease of a second less is left when it is lost, so that it is the deadline that
+	// kills it.
+	stopGrace = time.Second
+)
+
+// Start gives each process of the machine that has none a life.
+func (n *Node) Start() error {
+	cfg := n.cluster.cfg
+	err := n.launch(&n.work, n.hear, demo.NodeCommand, "--id", n.ID, "--scope", Scope,
+		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--dir", cfg.Dir, "--outside-most", actMost.String())
+	if err != nil || !cfg.Children {
+		return err
+	}
+	return n.launch(&n.run, func(fleet.News) {}, "run", "--id", n.ID, "--scope", RunScope,
+		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--restart", "--stop-grace", stopGrace.String(),
+		"--", cfg.Program, ChildCommand, "--dir", cfg.Dir)
+}
+
+func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
+	c := n.cluster
+	url := "postgres://" + postmaster.Superuser + "@" + n.Proxy.Addr() + "/postgres?sslmode=disable"
+	c.mu.Lock()
+	if l.alive {
+		c.mu.Unlock()
+		return nil
+	}
+	l.alive, l.wanted, l.born = true, true, fence.Boottime()
+	c.mu.Unlock()
+	c.ending.Add(1)
+	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, func(news fleet.News) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		hear(news)
+		if news.Ended {
+			n.bury(l, news)
+			c.ending.Done()
+		}
+		c.heard.Broadcast()
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		l.alive, l.wanted = false, false
+		c.ending.Done()
+		return err
+	}
+	l.process = p
+	return nil
+}
+
+// bury closes a life, with the cluster's lock.
+func (n *Node) bury(l *life, news fleet.News) {
+	l.alive, l.died = false, fence.Boottime()
+	if l.wanted {
+		n.cluster.deaths = append(n.cluster.deaths, death{
+			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), code: news.Code, words: news.From.LastWords(),
+		})
+	}
+}
+
+// hear takes in what the node says, with the cluster's lock.
+func (n *Node) hear(news fleet.News) {
+	c := n.cluster
+	if news.Ended {
+		n.epoch, n.acted, n.inside = 0, false, false
+		return
+	}
+	r := news.Report
+	switch r.Kind {
+	case election.Acquired:
+		n.epoch, n.acted, n.inside = r.Epoch, false, false
+	case worker.Acted:
+		n.acted = n.epoch == r.Epoch
+	case election.Entered:
+		n.inside = n.epoch == r.Epoch
+		c.entries = append(c.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
+	case election.Lost, election.Draining:
+		n.epoch, n.acted, n.inside = 0, false, false
+	case worker.Pulse:
+		n.rows, n.acts = r.Rows, r.Acts
+	default:
+	}
+}
+
+// Signal sends the machine's processes a signal.
+func (n *Node) Signal(sig syscall.Signal) {
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	for _, l := range []*life{&n.work, &n.run} {
+		if l.process != nil && l.alive {
+			l.process.Signal(sig)
+		}
+	}
+}
+
+// dismiss says that the end of the machine's processes is no news any more.
+func (n *Node) dismiss() {
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	n.work.wanted, n.run.wanted = false, false
+}
+
+// reviveAfter is the pause of a supervisor that restarts what ended.
+const reviveAfter = 300 * time.Millisecond
+
+// revive starts what ended unasked, as a service manager would.
+func (c *Cluster) revive() error {
+	for _, n := range c.Nodes {
+		c.mu.Lock()
+		now := fence.Boottime()
+		due := slices.ContainsFunc([]life{n.work, n.run}, func(l life) bool {
+			return !l.alive && l.wanted && now.Sub(l.died) > reviveAfter
+		})
+		c.mu.Unlock()
+		if due {
+			if err := n.Start(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

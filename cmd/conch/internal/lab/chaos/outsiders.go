@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+)
+
+// asked looks for strangers that acted at once on the answers of two leaders. An act
+// of theirs has no effect after its end, so when it was written down says nothing.
+func (e Evidence) asked(say sayer) {
+	for _, g := range e.Gated {
+		acts := slices.SortedFunc(slices.Values(g.Acts), func(a, b evidence.Act) int { return cmp.Compare(a.End, b.End) })
+		for _, f := range evidence.Find(evidence.Record{Outside: acts}).Overlapping {
+			say(OneAsker, f.At, "asked about %q: %s", g.Scope, f.What)
+		}
+	}
+}
+
+// Codes of the database.
+const (
+	staleToken = "CN001"
+	endedByAdm = "57P01"
+)
+
+// streamed looks at the fences above READ COMMITTED: for rows of a token that was over,
+// and for valid tokens that were refused. A successor may end a transaction that has gone
+// on for a lease.
+func (e Evidence) streamed(say sayer) {
+	var rows []evidence.Row
+	for _, r := range e.Streamed {
+		if rows = append(rows, r.Row); r.Stale {
+			say(StaleStops, 0, "%s of a stream was committed though its token was over", r.Row)
+		}
+	}
+	for _, f := range evidence.Find(evidence.Record{Ledger: rows}).Overlapping {
+		say(StaleStops, f.At, "in a stream: %s", f.What)
+	}
+	for _, r := range e.Refused {
+		switch {
+		case r.Code == staleToken && r.Current:
+			say(ValidPasses, r.At, "the token of epoch %d was the current one, and is refused as stale: %s", r.Epoch, r.Text)
+		case r.Code == endedByAdm && r.Took < e.Lease:
+			say(ValidPasses, r.At, "a fenced transaction of epoch %d was ended after %s, and the lease is %s", r.Epoch, short(r.Took), e.Lease)
+		case r.Code != staleToken && r.Code != endedByAdm && r.Took < e.Lease:
+			say(ValidPasses, r.At, "a fence of epoch %d failed after %s: %s", r.Epoch, short(r.Took), r.Text)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// strangeWords are the ends of status lines, and bodies, that a database may refuse in
+// some encoding, or find too long.
+var strangeWords = []string{
+	"Kein Zugriff f\xfcr Sie",
+	"nothing\x00follows",
+	"\U0001f41a \u2192 \u202e",
+	strings.Repeat("zu lang f\xfcr Sie ", 10_000),
+}
+
+// strangeCommand fails, and says why. [strangeProgram] is another.
+const strangeCommand = `command = ['sh', '-c', 'printf "f\374r \000 \360\237\220\232" >&2; exit 3']`
+
+// strangeProgram is a file that seems a program and cannot be started. The error tells
+// its name.
+func strangeProgram(dir string) (string, error) {
+	file := filepath.Join(dir, "\U0001f41a\u2192\u202e")
+	err := os.WriteFile(file, []byte("#!/nowhere/\xfc\n"), 0o700) //nolint:gosec // it is to seem a program
+	return fmt.Sprintf("command = ['%s']", file), err
+}
+
+// speaker is the program of http roles. At a path of /bad/ it refuses to start.
+type speaker struct {
+	at     string // its URL
+	server *http.Server
+
+	mu      sync.Mutex
+	refused map[string]bool // paths at which it was asked to start, and said something strange
+}
+
+func speak() (*speaker, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &speaker{at: "http://" + listener.Addr().String(), refused: map[string]bool{}}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.server.Serve(listener) }() // until it is closed
+	return s, nil
+}
+
+func (s *speaker) answer(w http.ResponseWriter, r *http.Request) {
+	var number int
+	if _, err := fmt.Sscanf(r.URL.Path, "/bad/%d/start", &number); err != nil || !strings.HasSuffix(r.URL.Path, "/start") {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	conn, _, err := http.NewResponseController(w).Hijack() // no library writes such a line
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	words := strangeWords[number%len(strangeWords)]
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = fmt.Fprintf(conn, "HTTP/1.1 500 %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", words, len(words), words)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[r.URL.Path] = true
+}
+
+// spoken is how many different words were said.
+func (s *speaker) spoken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.refused)
+}
+
+// speakStrangely has a daemon that leads much fail with strange words at most of it. As
+// soon as there is another that could lead, it must; and what the first leads well is handed
+// over as fast as ever, also by an operator with a strange name.
+func speakStrangely(ctx context.Context, n *nemesis, w *Wound) error {
+	program, err := speak()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = program.server.Close() }() // after the daemons, which tell it to stop
+	s, err := n.open(ctx, w, true)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	calm := s.scope("calm")
+	odd, bad, good, err := s.strange(program)
+	if err != nil {
+		return err
+	}
+	bad, good = append(bad, role{scope: calm}), append(good, role{scope: calm})
+	sick, sound := s.daemons[0], s.daemons[1]
+	if err := s.write(sick, bad...); err != nil {
+		return err
+	}
+	if err := s.write(sound, good...); err != nil {
+		return err
+	}
+	for _, d := range s.daemons {
+		for _, scope := range append(odd, calm) {
+			s.ask(scope, d, func(a *asker) { a.needs = briefAct })
+		}
+	}
+	if err := sick.start(n.Cluster); err != nil {
+		return err
+	}
+	heard := func() bool { return s.leader(calm).epoch > 0 && program.spoken() == len(strangeWords) }
+	if n.until(ctx, func() bool { return heard() || !sick.alive() }); !heard() {
+		n.violate(ctx, w.Number, Recovers, "%d of %d strange words were heard by %s after its start%s", program.spoken(), len(strangeWords), sick.id, s.words())
+		return nil
+	}
+	return s.takeOver(ctx, odd, calm)
+}
+
+// strange are the scopes that fail at one daemon and not at the other, with their roles.
+func (s *site) strange(program *speaker) (odd []string, bad, good []role, err error) {
+	add := func(scope, badly, well string) {
+		odd, bad, good = append(odd, scope), append(bad, role{scope, badly}), append(good, role{scope, well})
+	}
+	for i := range strangeWords {
+		add(s.scope(fmt.Sprintf("strange-%d", i)), fmt.Sprintf("http = \"%s/bad/%d\"", program.at, i), fmt.Sprintf("http = \"%s/good/%d\"", program.at, i))
+	}
+	file, err := strangeProgram(s.daemons[0].dir)
+	for i, command := range []string{strangeCommand, file} {
+		add(s.scope(fmt.Sprintf("command-%d", i)), command, `command = ["sleep", "1000"]`)
+	}
+	return odd, bad, good, err
+}
+
+// takeOver starts the daemon at which nothing fails.
+func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
+	sound := s.daemons[1]
+	if err := sound.start(s.n.Cluster); err != nil {
+		return err
+	}
+	for _, scope := range append(odd, calm) {
+		s.due(scope)
+	}
+	led := func() bool {
+		for _, scope := range odd {
+			if s.leader(scope).node != sound.id {
+				return false
+			}
+		}
+		return true
+	}
+	// What comes next is done also if nobody takes over: it shows whether the calm scope is delayed.
+	start := Blow{What: "start of " + sound.id, Scopes: odd, Bound: crash}
+	if _, err := s.n.blow(ctx, s.wound, start, func() error { return nil }, led); err != nil {
+		return err
+	}
+	for _, strangely := range []bool{false, true} { // there and back
+		before := s.leader(calm)
+		_, leader := s.other(before)
+		handOn := func() error { return drain(ctx, s, calm) }
+		if strangely {
+			handOn = func() error { return s.drainAt(ctx, leader, calm) }
+		}
+		_, err := s.n.blow(ctx, s.wound, Blow{What: "drain", Scopes: []string{calm}, Bound: clean}, handOn,
+			func() bool { return s.leader(calm).epoch > before.epoch })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drainAt asks a daemon over HTTP, under the name of the token.
+func (s *site) drainAt(ctx context.Context, d *daemon, scope string) error {
+	a := newAsker(s, scope, d)
+	defer a.client.CloseIdleConnections()
+	a.client.Timeout = orderPatience
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon/v1/scopes/"+scope+"/drain", nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := a.client.Do(req)
+	if err != nil {
+		return &stuckError{fmt.Sprintf("a drain of %q over HTTP was not answered in %s: %v", scope, orderPatience, err)}
+	}
+	return res.Body.Close()
+}

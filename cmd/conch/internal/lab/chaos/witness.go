@@ -1,0 +1,142 @@
+package chaos
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/fence"
+)
+
+// work is one of the three workloads.
+type work int
+
+const (
+	rows     work = iota // committed under the fence
+	outside              // acts behind the act door
+	children             // acts of commands under `conch run`
+	works
+)
+
+// sign is the last thing that was seen of a workload.
+type sign struct {
+	at    fence.Instant
+	node  string
+	epoch int64
+}
+
+// witness reads the evidence while it is being written, to see whether things go
+// on and who works.
+type witness struct {
+	dir   string
+	read  map[string]int64 // how far, by file
+	last  [works]sign
+	since [works][]fence.Instant // since the last mark, and the one before it
+}
+
+func newWitness(dir string) *witness { return &witness{dir: dir, read: map[string]int64{}} }
+
+// look takes in what was written since.
+func (w *witness) look() error {
+	acks, err := filepath.Glob(filepath.Join(w.dir, "*.acks"))
+	if err != nil {
+		return err
+	}
+	for _, path := range acks {
+		node := strings.TrimSuffix(filepath.Base(path), ".acks")
+		err := follow(w, path, func(a evidence.Ack) { w.saw(rows, sign{a.At, node, a.Epoch}) })
+		if err != nil {
+			return err
+		}
+	}
+	act := func(kind work) func(evidence.Act) {
+		return func(a evidence.Act) { w.saw(kind, sign{a.End, a.Node, a.Epoch}) }
+	}
+	return errors.Join(
+		follow(w, evidence.OutsideFile(w.dir), act(outside)),
+		follow(w, childrenFile(w.dir), act(children)))
+}
+
+func (w *witness) saw(kind work, s sign) {
+	w.since[kind] = append(w.since[kind], s.at)
+	if s.at > w.last[kind].at {
+		w.last[kind] = s
+	}
+}
+
+// mark forgets what was seen but the last sign of each: gaps are measured from it.
+func (w *witness) mark() {
+	for kind := range w.since {
+		w.since[kind] = w.since[kind][:0]
+		if at := w.last[kind].at; at != 0 {
+			w.since[kind] = append(w.since[kind], at)
+		}
+	}
+}
+
+// behind tells which workloads have done nothing after an instant.
+func (w *witness) behind(at fence.Instant) (names []string) {
+	for kind, name := range []string{"rows under the fence", "acts behind the act door", "children of conch run"} {
+		if w.last[kind].at <= at {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// gap is how long a workload was away at the longest from the mark until now: also if it
+// has not come back.
+func (w *witness) gap(kind work, now fence.Instant) time.Duration {
+	if len(w.since[kind]) == 0 {
+		return 0 // it has never done anything
+	}
+	return longestGap(append(slices.Clone(w.since[kind]), now))
+}
+
+// longestGap is the longest distance between neighbours.
+func longestGap(at []fence.Instant) (longest time.Duration) {
+	at = slices.Sorted(slices.Values(at))
+	for i := 1; i < len(at); i++ {
+		longest = max(longest, at[i].Sub(at[i-1]))
+	}
+	return longest
+}
+
+// follow hands on the whole lines that a file has got since the last time.
+func follow[T any](w *witness, path string, take func(T)) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // only read
+	if _, err := file.Seek(w.read[path], io.SeekStart); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	for {
+		line, rest, whole := bytes.Cut(text, []byte{'\n'})
+		if !whole {
+			return nil
+		}
+		var v T
+		if err := evidence.Decode(line, &v); err != nil {
+			return err
+		}
+		take(v)
+		w.read[path] += int64(len(line)) + 1
+		text = rest
+	}
+}

@@ -1,0 +1,144 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+func (l lab) demo() *cobra.Command {
+	cfg, noChain := demo.Config{}, false
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "kill the leader over and over, and see that nobody acts twice and nothing is lost",
+		Long: `demo starts a private Postgres and some separate conch processes that all want to
+lead, lets the leader work, kills it with SIGKILL again and again, and starts the
+killed anew. At the end it judges what was left behind: whether two acted at once,
+whether anything acknowledged was lost, whether anything was done twice.
+
+Beside Postgres it starts a private Ethereum chain (conch-devnode) with an account
+from which all nodes can send and one at a time does. Customers ask any node for
+transactions, by idempotency keys, and another one if they get no answer. The chain
+itself then says whether each was done, and once.
+
+The leader works behind both doors: it commits rows to a ledger under
+conch.fence(), which needs no wait after a crash, and writes to a file that
+nothing protects but the gate, which opens one lease after the crash.
+
+conch-devnode is looked for beside this program, then on the PATH, unless
+CONCH_DEVNODE names it; "make build" makes both. Without it, or with --no-chain, no transactions are sent, and the
+verdict has nothing to say of them.
+
+It touches no database and no chain but its own and leaves nothing behind. Exit 1
+if anything overlapped, was lost, doubled or never ended, or if no failover was
+seen. Ctrl-C ends it early, with the verdict.`,
+		Example: `  conch demo
+  conch demo --nodes 5 --duration 20s --kill-every 3s --lease 1s
+  conch demo --no-chain
+  conch demo --json > verdict.json`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many processes")
+	flags.DurationVar(&cfg.Duration, "duration", time.Minute, "how long, from the first act on")
+	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed; 0 never")
+	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
+	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "where the HTTP API can be read meanwhile, loopback only; empty: nowhere")
+	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
+	cmd.RunE = cli.Does(func(ctx context.Context) error { return l.runDemo(ctx, cfg, !noChain) })
+	return cmd
+}
+
+func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error {
+	if err := cfg.Validate(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if l.DB != "" {
+		return cli.Usagef("demo uses a private database and never yours: leave --db out")
+	}
+	var err error
+	if cfg.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program's own file: %w", err)
+	}
+	if _, err := postmaster.Binaries(ctx); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	forgetDatabase()
+	cfg.Progress = l.Stdout
+	if l.JSON {
+		cfg.Progress = l.Stderr
+	}
+	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
+	if withChain {
+		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
+			_, _ = fmt.Fprintf(l.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+
+				"\"make build\" in the source of conch makes both (--no-chain leaves them out on purpose)\n", devnode.Name)
+		}
+	}
+	verdict, err := demo.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	fault := verdict.Fault(cfg.KillEvery > 0)
+	if err := l.printVerdict(verdict, fault); err != nil {
+		return err
+	}
+	return fault
+}
+
+func (l lab) printVerdict(v evidence.Verdict, fault error) error {
+	if l.JSON {
+		return l.Document(v)
+	}
+	rows := []string{
+		fmt.Sprintf("acts\t%d", v.Acts),
+		fmt.Sprintf("leaders killed\t%d", v.Kills),
+		fmt.Sprintf("leaders that acted\t%d", v.Leaders),
+		fmt.Sprintf("failover\t%s\tms from the kill to the successor's first commit", v.Failover),
+		fmt.Sprintf("act door\t%s\tms from the kill until the successor may act outside", v.ActDoor),
+		fmt.Sprintf("overlapping\t%d", v.Overlapping),
+		fmt.Sprintf("lost\t%d", v.Lost),
+		fmt.Sprintf("duplicated\t%d", v.Duplicated),
+	}
+	if c := v.Chain; c != nil {
+		rows = append(rows,
+			fmt.Sprintf("transactions\t%d\tacknowledged by a node; what follows the chain says", c.Intents),
+			fmt.Sprintf("  done\t%d", c.Done), fmt.Sprintf("  missing\t%d", c.Missing),
+			fmt.Sprintf("  twice\t%d", c.Twice), fmt.Sprintf("  nonce gaps\t%d", c.NonceGaps))
+	}
+	if err := l.Table("", rows); err != nil || fault != nil {
+		return err
+	}
+	err := l.Line("\n%d leaderships acted, under %d kills: nobody acted beside another, nothing was lost, nothing was done twice.",
+		v.Leaders, v.Kills)
+	switch {
+	case err != nil:
+		return err
+	case v.Chain == nil:
+		return l.Line("No transactions were sent.")
+	default:
+		return l.Line("%d transactions were asked for at any node: each is in the chain once, with no gap, and nothing is there that the database does not know.", v.Chain.Done)
+	}
+}
+
+// forgetDatabase keeps the caller's settings from this program's own server, and
+// from the nodes, which inherit the environment.
+func forgetDatabase() {
+	for _, name := range append([]string{
+		"CONCH_DB_TLS_INSECURE", "CONCH_DB_TLS_CA_FILE", "CONCH_LISTEN_CHANNEL",
+		"PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGTARGETSESSIONATTRS", "PGCONNECT_TIMEOUT", "PGAPPNAME",
+	}, cli.DatabaseVariables()...) {
+		_ = os.Unsetenv(name)
+	}
+}

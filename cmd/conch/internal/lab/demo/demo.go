@@ -1,0 +1,74 @@
+//go:build unix
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+const (
+	teardown = 5 * time.Second  // what nodes get to end in order
+	warmup   = 20 * time.Second // until somebody has acted
+	step     = 20 * time.Millisecond
+	refresh  = 200 * time.Millisecond
+)
+
+// Run shows the demo and judges it. When ctx ends it ends early, with the verdict
+// over what happened so far. The error is about the demo itself; what the verdict
+// proves is for Verdict.Fault to say.
+func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
+	p := &place{}
+	defer func() { err = errors.Join(err, p.clear()) }()
+	view := newView(cfg)
+	if err := p.prepare(ctx, cfg, view.say); err != nil {
+		return v, err
+	}
+	observer, err := pgmint.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+	if err != nil {
+		return v, err
+	}
+	defer observer.Close()
+
+	shut, err := p.open(ctx, cfg.Listen, view.say)
+	if err != nil {
+		return v, err
+	}
+	defer shut()
+
+	s := &supervisor{cfg: cfg, crew: newCrew(cfg, p), view: view, observer: observer}
+	defer s.crew.dismiss(0)
+	if p.payer != nil {
+		s.traffic = newTraffic(p, s.crew)
+		defer s.traffic.customers.close()
+	}
+	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
+	view.open()
+	err = s.supervise(ctx, p)
+	view.close()
+	if err != nil {
+		return v, err
+	}
+	// What remains must also be done after Ctrl-C.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	view.say("stopping the nodes and judging what they left behind …")
+	if s.traffic != nil {
+		s.traffic.customers.close()
+	}
+	s.crew.dismiss(teardown)
+	record, err := p.collect(ctx)
+	if err != nil {
+		return v, fmt.Errorf("reading the evidence: %w", err)
+	}
+	record.Kills, record.Entries = s.kills, s.entries
+	if s.traffic != nil {
+		record.Account.Wishes = s.traffic.customers.wishes
+	}
+	return evidence.Judge(record), nil
+}

@@ -1,0 +1,66 @@
+//go:build unix
+
+package demo
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+)
+
+// PayerScope is what the node that sends the account's transactions leads.
+const PayerScope = "payer"
+
+// payer is the account that all nodes send from, as a user would configure it: a
+// keystore, a file with its password, and a conch.toml that names both.
+type payer struct {
+	address string
+	config  string // the file that all nodes read
+}
+
+// newPayer writes the files into dir. They are read by their owner alone.
+func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) {
+	keystore, password := filepath.Join(dir, "payer.json"), filepath.Join(dir, "password")
+	secret := rand.Text()
+	account, err := evm.WriteKeystore(keystore, d.PrivateKey, secret, evm.LightCost)
+	if err != nil {
+		return nil, err
+	}
+	p := &payer{address: account.String(), config: filepath.Join(dir, "conch.toml")}
+	err = os.WriteFile(password, []byte(secret+"\n"), 0o600)
+	if err == nil {
+		err = os.WriteFile(p.config, []byte(fmt.Sprintf(payerConfig,
+			quoted(lease.String()), quoted(d.HTTP), d.ChainID, quoted(PayerScope), quoted(keystore), quoted(password))), 0o600)
+	}
+	return p, err
+}
+
+// payerConfig is what every node reads, beside its name and the address of its API.
+const payerConfig = `[election]
+lease = %s
+
+[[chains]]
+name = "private"
+kind = "evm"
+url = %s
+chain_id = %d
+
+[[accounts]]
+name = "payer"
+chain = "private"
+scope = %s
+keystore = %s
+password_file = %s
+`
+
+// quoted writes a text as JSON does, which TOML reads.
+func quoted(text string) string {
+	out, _ := json.Marshal(text) //nolint:errchkjson // a text has a form
+	return string(out)
+}

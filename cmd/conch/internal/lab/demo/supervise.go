@@ -1,0 +1,217 @@
+//go:build unix
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// supervisor is one goroutine's: it hears the nodes, restarts them and kills.
+type supervisor struct {
+	cfg      Config
+	crew     *crew
+	view     *view
+	observer *pgmint.Observer
+
+	kills   []evidence.Kill
+	entries []evidence.Entry
+	row     pgmint.Leadership // of the work, as last read
+	begun   time.Time         // when somebody first acted
+	killAt  time.Time         // zero: not now
+	spared  bool              // the last kill left whoever sends alive: it is next
+	drawAt  time.Time
+	traffic *traffic  // nil: no transactions
+	ending  time.Time // since when the end of what was acknowledged is awaited; zero: not yet
+	// For the view.
+	failover, actDoor time.Duration
+}
+
+// supervise keeps the nodes alive and the kills coming until the time is up or asked
+// ends. It returns once every transaction has ended, too, or can not be waited for.
+func (s *supervisor) supervise(asked context.Context, p *place) error {
+	ctx := context.WithoutCancel(asked)
+	for _, m := range s.crew.nodes {
+		if err := s.crew.start(m); err != nil {
+			return err
+		}
+	}
+	begin := time.NewTimer(warmup)
+	defer begin.Stop()
+	tick := time.NewTicker(step)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.server.Gone():
+			return errors.New("the private Postgres ended unasked")
+		case <-p.chainGone():
+			return fmt.Errorf("the private chain ended unasked: %s", p.devnode.LastWords())
+		case <-begin.C:
+			if s.begun.IsZero() {
+				return fmt.Errorf("nobody acted within %s%s", warmup, s.complaint())
+			}
+		case n := <-s.crew.news:
+			s.hear(ctx, n)
+		case now := <-tick.C:
+			if asked.Err() != nil || !s.begun.IsZero() && now.Sub(s.begun) >= s.cfg.Duration {
+				s.settle(now)
+			}
+			over, err := s.look(ctx, now)
+			if over || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// settle ends what the demo does to the nodes: what is left is to wait.
+func (s *supervisor) settle(now time.Time) {
+	if !s.ending.IsZero() {
+		return
+	}
+	s.ending, s.killAt, s.drawAt = now, time.Time{}, now
+	if s.traffic != nil && s.traffic.open {
+		s.traffic.settle()
+		s.view.note("no more kills; waiting until every transaction is final …")
+	}
+}
+
+// hear takes in what a node says, or that it ended.
+func (s *supervisor) hear(ctx context.Context, n fleet.News) {
+	m := s.crew.of(n.From)
+	switch {
+	case m == nil:
+		return
+	case n.Ended:
+		if !m.doomed {
+			s.view.note("%s ended unasked: %s", m.id, n.From.LastWords())
+		}
+		m.bury()
+		return
+	}
+	m.hear(n.Report)
+	switch n.Report.Kind {
+	case worker.Acted:
+		s.acted(ctx, m, n.Report)
+	case election.Entered:
+		s.entries = append(s.entries, evidence.Entry{At: n.Report.At, Epoch: n.Report.Epoch})
+		if k := s.lastKill(); k.Epoch != 0 && n.Report.Epoch > k.Epoch {
+			s.actDoor = n.Report.At.Sub(k.At)
+			s.view.note("%s may act outside as well, %s after the kill", m.id, s.actDoor.Round(time.Millisecond))
+		}
+	default:
+	}
+}
+
+func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+		if s.traffic != nil && s.ending.IsZero() {
+			s.traffic.begin(ctx)
+		}
+		if s.cfg.KillEvery > 0 && s.ending.IsZero() {
+			s.killAt = s.begun.Add(s.cfg.KillEvery)
+		}
+		s.view.note("%s leads (epoch %d)", m.id, r.Epoch)
+		return
+	}
+	if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
+		s.failover = r.At.Sub(k.At)
+		s.view.note("%s leads (epoch %d) and has committed, %s after the kill", m.id, r.Epoch, s.failover.Round(100*time.Microsecond))
+	}
+}
+
+// look does what time asks for: revive, kill, draw. It tells whether all is over.
+func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err error) {
+	for _, m := range s.crew.nodes {
+		if m.process == nil && !m.back.IsZero() && !now.Before(m.back) {
+			if err := s.crew.start(m); err != nil {
+				return false, err
+			}
+		}
+	}
+	killing := !s.killAt.IsZero() && !now.Before(s.killAt)
+	if !killing && now.Before(s.drawAt) {
+		return false, nil
+	}
+	// Before the database is read: what is answered later is not in it yet.
+	answered := s.traffic == nil || s.traffic.answered()
+	if err := s.read(ctx); err != nil {
+		return false, err
+	}
+	if killing {
+		if err := s.strike(); err != nil {
+			return false, err
+		}
+	}
+	if !now.Before(s.drawAt) {
+		s.drawAt = now.Add(refresh)
+		s.view.draw(s, now)
+	}
+	return s.over(now, answered), s.refused()
+}
+
+// over tells, once the end is awaited, whether it has come, or can not be awaited
+// any longer.
+func (s *supervisor) over(now time.Time, answered bool) bool {
+	switch {
+	case s.ending.IsZero():
+		return false
+	case now.Sub(s.ending) >= settleMost:
+		return true
+	default:
+		return answered && (s.traffic == nil || s.traffic.progress.Open == 0)
+	}
+}
+
+// refused is what ends the demo at once: a node that took a sound wish for a bad one.
+func (s *supervisor) refused() error {
+	if s.traffic == nil {
+		return nil
+	}
+	return s.traffic.customers.complaint()
+}
+
+func (s *supervisor) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	rows, err := s.observer.Leaderships(ctx, "")
+	if err != nil {
+		return err
+	}
+	var account pgmint.Leadership
+	for _, row := range rows {
+		switch row.Scope {
+		case Scope:
+			s.row = row
+		case PayerScope:
+			account = row
+		}
+	}
+	if s.traffic == nil {
+		return nil
+	}
+	return s.traffic.read(ctx, account, s.view)
+}
+
+// complaint is what some node said last on its stderr.
+func (s *supervisor) complaint() string {
+	for _, m := range s.crew.nodes {
+		text := m.words
+		if m.process != nil {
+			text = m.process.LastWords()
+		}
+		if text != "" {
+			return "; " + m.id + " says: " + text
+		}
+	}
+	return ""
+}

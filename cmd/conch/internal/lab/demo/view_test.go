@@ -1,0 +1,124 @@
+//go:build unix
+
+package demo
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shown is a view of three nodes that are all dead, one of which led before.
+func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
+	var out bytes.Buffer
+	cfg := Config{
+		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
+		Progress: &out, Terminal: terminal, Width: func() int { return width },
+	}
+	s := &supervisor{cfg: cfg, view: newView(cfg), crew: &crew{cfg: cfg}}
+	for _, id := range []string{"node-1", "node-2", "node-3"} {
+		s.crew.nodes = append(s.crew.nodes, &member{id: id, rows: 20, acts: 22})
+	}
+	return s, &out
+}
+
+func TestATerminalGetsATableInPlace(t *testing.T) {
+	s, out := shown(true, 60)
+	s.view.open()
+	s.view.draw(s, time.Now())
+	first := out.String()
+	for _, part := range []string{hideCursor, "node-3", "126 acts, 0 kills"} {
+		if !strings.Contains(first, part) {
+			t.Errorf("the table does not show %q:\n%s", part, first)
+		}
+	}
+	for line := range strings.Lines(first) {
+		if len([]rune(line)) > 60+len(hideCursor+clearBelow)+1 {
+			t.Errorf("a line would wrap: %q", line)
+		}
+	}
+	s.view.note("something happened")
+	out.Reset()
+	s.view.draw(s, time.Now())
+	if up := "\x1b[10A\r" + clearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
+		t.Errorf("the second table does not cover the first of %d lines: %q", strings.Count(first, "\n"), out.String())
+	}
+	if !strings.Contains(out.String(), "something happened") {
+		t.Error("the note is not shown")
+	}
+	out.Reset()
+	s.view.close()
+	s.view.close()
+	if out.String() != showCursor {
+		t.Errorf("the cursor was given back with %q", out.String())
+	}
+}
+
+// With transactions there is a column for who sends them, and a line that sums up.
+func TestTheTableShowsTransactions(t *testing.T) {
+	s, out := shown(true, 0)
+	s.traffic = &traffic{
+		customers: &customers{wishes: make([]evidence.Wish, 12), again: 3},
+		row:       pgmint.Leadership{Holder: "node-2", Epoch: 4, Held: true},
+		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
+		failover:  35 * time.Millisecond,
+	}
+	s.crew.nodes[1].process = &fleet.Process{}
+	if text := s.traffic.cell(s.crew.nodes[1]) + s.traffic.cell(s.crew.nodes[0]); text != "\tepoch 4\t-" {
+		t.Errorf("who sends is shown as %q", text)
+	}
+	s.crew.nodes[1].process = nil
+	s.view.open()
+	s.view.draw(s, time.Now())
+	for _, part := range []string{"SENDS", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the table does not show %q:\n%s", part, out)
+		}
+	}
+}
+
+func TestElsewhereThereAreOnlyLines(t *testing.T) {
+	s, out := shown(false, 0)
+	s.view.open()
+	s.view.note("something happened")
+	s.view.draw(s, time.Now())
+	s.view.close()
+	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
+		t.Errorf("printed %q", text)
+	}
+}
+
+func TestAMemberIsWhatItSaidLast(t *testing.T) {
+	m := &member{id: "node-1"}
+	tell := func(kind election.Kind, epoch int64) { m.hear(worker.Report{Kind: kind, Epoch: epoch}) }
+	want := func(epoch int64, acted, inside bool) {
+		t.Helper()
+		if m.epoch != epoch || m.acted != acted || m.inside != inside {
+			t.Errorf("epoch %d, acted %v, inside %v; want %d, %v, %v", m.epoch, m.acted, m.inside, epoch, acted, inside)
+		}
+	}
+	tell(election.Acquired, 7)
+	want(7, false, false)
+	tell(worker.Acted, 6) // of a term before
+	want(7, false, false)
+	tell(worker.Acted, 7)
+	tell(election.Entered, 7)
+	want(7, true, true)
+	tell(election.Draining, 7)
+	want(0, false, false)
+	tell(election.Acquired, 9)
+	tell(election.Lost, 9)
+	want(0, false, false)
+}

@@ -1,0 +1,10 @@
+//go:build unix
+
+package lab
+
+import "github.com/spf13/cobra"
+
+// experiments are the commands that bring their own world.
+func (l lab) experiments() []*cobra.Command {
+	return []*cobra.Command{l.demo(), l.demoNode(), l.chaos(), l.chaosChild(), l.chaosStray(), l.bench(), l.benchHolder()}
+}

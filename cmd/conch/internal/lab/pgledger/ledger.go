@@ -1,0 +1,124 @@
+// Package pgledger is a ledger in Postgres that is written behind the fenced
+// door: each row goes in together with conch.fence(), in one transaction.
+//
+// The sequence numbers carry no unique constraint. The database would refuse a
+// double otherwise, and what is to be shown is that none is even tried.
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// xid is 64 bits wide and never wraps; it orders rows by when their transaction
+// began to write.
+const schema = `
+CREATE TABLE ledger (
+    seq   bigint NOT NULL,
+    epoch bigint NOT NULL,
+    term  uuid NOT NULL,
+    node  text NOT NULL,
+    at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    xid   xid8 NOT NULL DEFAULT pg_current_xact_id()
+);
+CREATE INDEX ledger_seq ON ledger (seq);`
+
+const (
+	insertRow = `INSERT INTO ledger (seq, epoch, term, node) VALUES ($1, $2, $3, $4)`
+	lastRow   = `SELECT coalesce(max(seq), 0) FROM ledger`
+)
+
+// ErrUnknown says that a row may or may not have been committed. Only a later
+// term can tell: once that is minted, nothing of an earlier one commits any more.
+var ErrUnknown = errors.New("the outcome of the commit is unknown")
+
+// Create makes the table.
+func Create(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	_, err = conn.Exec(ctx, schema)
+	return err
+}
+
+// Writer is one connection to the ledger.
+type Writer struct{ conn *pgx.Conn }
+
+// Open connects and prepares, so that the first row of a new leader costs one
+// round trip and no more.
+func Open(ctx context.Context, url string) (*Writer, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	for _, sql := range []string{insertRow, pgmint.FenceSQL, lastRow} {
+		if _, err := conn.Prepare(ctx, sql, sql); err != nil {
+			_ = conn.Close(context.WithoutCancel(ctx))
+			return nil, err
+		}
+	}
+	w := &Writer{conn: conn}
+	// A rehearsal, which the fence refuses: what the first row needs has been planned then.
+	if err := w.Append(ctx, 0, fence.Token{Scope: "conch: a rehearsal"}, ""); !errors.Is(err, fence.ErrStale) {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("rehearsing a row: %w", err)
+	}
+	return w, nil
+}
+
+// Close ends the connection.
+func (w *Writer) Close(ctx context.Context) { _ = w.conn.Close(ctx) }
+
+// Last is the highest number in the ledger. Read after the mint of a term it is
+// exact: rows of earlier terms are committed by then or never will be.
+func (w *Writer) Last(ctx context.Context) (seq int64, err error) {
+	err = w.conn.QueryRow(ctx, lastRow).Scan(&seq)
+	return seq, err
+}
+
+// Append commits one row under the token, in one round trip: without an explicit
+// BEGIN the statements sent before one Sync are one transaction, which that Sync
+// commits. The error is [fence.ErrStale] when somebody else leads by now, and
+// wraps [ErrUnknown] when the row may have been committed.
+func (w *Writer) Append(ctx context.Context, seq int64, t fence.Token, node string) error {
+	var batch pgx.Batch
+	batch.Queue(insertRow, seq, t.Epoch, t.Term.String(), node)
+	batch.Queue(pgmint.FenceSQL, t.Scope, t.Epoch, t.Term.String())
+	err := pgmint.Stale(w.conn.SendBatch(ctx, &batch).Close())
+	refusal, refused := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil, errors.Is(err, fence.ErrStale):
+		return err
+	case refused && refusal.Severity == "ERROR", pgconn.SafeToRetry(err):
+		return err // the server rolled back, or never heard of it
+	default:
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+}
+
+// Read returns all rows in the order in which their transactions began to write.
+func Read(ctx context.Context, url string) ([]evidence.Row, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	rows, err := conn.Query(ctx, `SELECT seq, epoch, term::text, node FROM ledger ORDER BY xid, seq`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r evidence.Row, err error) {
+		err = row.Scan(&r.Seq, &r.Epoch, &r.Term, &r.Node)
+		return r, err
+	})
+}

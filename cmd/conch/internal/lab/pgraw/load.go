@@ -1,0 +1,201 @@
+package pgraw
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	loadTable  = `CREATE TABLE payload (session int NOT NULL, seq bigint NOT NULL, note text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
+	loadInsert = `INSERT INTO payload (session, seq, note) VALUES ($1, $2, $3)`
+	// A function that stands where tables do is called once, and no row goes in without it.
+	loadInside = `INSERT INTO payload (session, seq, note) SELECT $1::int, $2::bigint, $3::text FROM conch.fence($4, $5, $6)`
+	// A transfer moves money between two accounts and enters it into the books.
+	loadAccounts = `CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL) WITH (fillfactor = 50);
+		INSERT INTO account SELECT g, 1000000 FROM generate_series(1, 10000) g`
+	loadMove = `UPDATE account SET balance = balance + $2 WHERE id = $1 RETURNING balance`
+	accounts = 10000
+	lastRow  = 10 * time.Second // what a row that is on its way may take
+	// As docs/operations.md has it: a fence need not bound what is bound.
+	loadIdle = "2s"
+	loadNote = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
+)
+
+// Style is one way to write a row.
+type Style struct {
+	Fenced    bool // with conch.fence() as the last statement, sent with the COMMIT
+	Inside    bool // the INSERT is the whole transaction, and has the fence in it
+	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, COMMIT
+	Transfer  bool // two accounts are changed and the row is written, a statement each
+	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
+}
+
+// Load is sessions that each write one row a transaction, as fast as they can.
+type Load struct {
+	sessions []*pgx.Conn
+	token    atomic.Pointer[fence.Token]
+	seq      atomic.Int64
+	done     atomic.Int64
+}
+
+// OpenLoad makes the table and connects so many sessions.
+func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
+	for _, sql := range []string{loadTable, loadAccounts} {
+		if err := admin(ctx, url, sql); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.RuntimeParams["idle_in_transaction_session_timeout"] = loadIdle
+	l := &Load{}
+	for range sessions {
+		conn, err := pgx.ConnectConfig(ctx, cfg)
+		if err != nil {
+			l.Close()
+			return nil, err
+		}
+		l.sessions = append(l.sessions, conn)
+		for _, sql := range []string{loadInsert, loadInside, loadMove, pgmint.FenceSQL} {
+			if _, err := conn.Prepare(ctx, sql, sql); err != nil {
+				l.Close()
+				return nil, err
+			}
+		}
+	}
+	return l, nil
+}
+
+// Close ends the sessions.
+func (l *Load) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, conn := range l.sessions {
+		_ = conn.Close(ctx)
+	}
+}
+
+// Use names the token that fenced rows are written under, from the next one on.
+func (l *Load) Use(t fence.Token) { l.token.Store(&t) }
+
+// Written is how many transactions were committed so far.
+func (l *Load) Written() int64 { return l.done.Load() }
+
+// Prepare sets the sessions to a style, before the time of a Run is counted.
+func (l *Load) Prepare(ctx context.Context, style Style) error {
+	mode := "on"
+	if style.Async {
+		mode = "off"
+	}
+	for _, conn := range l.sessions {
+		if _, err := conn.Exec(ctx, "SET synchronous_commit = "+mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run writes until ctx ends or no session is left, and returns the transactions per
+// second and how each session ended: nil with ctx. One whose row is refused stops,
+// since its token is over: that is [fence.ErrStale].
+func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, ends []error) {
+	before, began := l.done.Load(), time.Now()
+	var crew sync.WaitGroup
+	ends = make([]error, len(l.sessions))
+	over := make(chan struct{})
+	defer close(over)
+	uncut := context.AfterFunc(ctx, func() { l.cut(over) })
+	defer uncut()
+	for i, conn := range l.sessions {
+		crew.Go(func() {
+			for ctx.Err() == nil {
+				// Not cancelled in the middle, which would cost the connection.
+				if err := l.write(context.WithoutCancel(ctx), conn, i, style); err != nil {
+					ends[i] = fmt.Errorf("writing a row: %w", err)
+					return
+				}
+				l.done.Add(1)
+			}
+		})
+	}
+	crew.Wait()
+	return float64(l.done.Load()-before) / time.Since(began).Seconds(), ends
+}
+
+// cut ends what is still on its way after a last row's time, by the handle: a context that could
+// end a row would cost each one a goroutine, and the figures with it.
+func (l *Load) cut(over <-chan struct{}) {
+	timer := time.NewTimer(lastRow)
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-timer.C:
+		for _, conn := range l.sessions {
+			_ = conn.PgConn().Conn().SetDeadline(time.Unix(1, 0))
+		}
+	}
+}
+
+func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Style) error {
+	seq, t := l.seq.Add(1), l.token.Load()
+	if style.Inside {
+		sql, args := loadInsert, []any{session, seq, loadNote}
+		if style.Fenced {
+			sql, args = loadInside, append(args, t.Scope, t.Epoch, [16]byte(t.Term))
+		}
+		_, err := conn.Exec(ctx, sql, args...)
+		return pgmint.Stale(err)
+	}
+	if style.Pipelined {
+		var batch pgx.Batch
+		batch.Queue(loadInsert, session, seq, loadNote)
+		if style.Fenced {
+			batch.Queue(pgmint.FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+		}
+		return pgmint.Stale(conn.SendBatch(ctx, &batch).Close())
+	}
+	write := func(tx pgmint.Tx) error {
+		if style.Transfer {
+			if err := move(ctx, tx, seq); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, loadInsert, session, seq, loadNote)
+		return err
+	}
+	if style.Fenced {
+		return pgmint.Transact(ctx, conn, *t, write)
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return write(tx) })
+}
+
+// move takes money from one account and gives it to another, the lower number first,
+// so that no two wait for each other.
+func move(ctx context.Context, tx pgmint.Tx, seq int64) error {
+	a, b := seq*7919%accounts+1, seq*104729%accounts+1
+	for _, one := range []struct{ id, amount int64 }{{min(a, b), -1}, {max(a, b), 1}} {
+		var balance int64
+		if err := tx.QueryRow(ctx, loadMove, one.id, one.amount).Scan(&balance); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Token reads the current leadership of a scope from its row.
+func (d *Desk) Token(ctx context.Context, scope string) (t fence.Token, err error) {
+	t.Scope = scope
+	err = d.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
+		Scan(&t.Epoch, (*[16]byte)(&t.Term), &t.Holder)
+	return t, err
+}

@@ -1,0 +1,296 @@
+package pgrogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/fence"
+)
+
+// Stream is clients that fence above READ COMMITTED and never pause: each begins,
+// inserts, fences, works for a moment, commits, and begins again. Half of them are
+// REPEATABLE READ and half SERIALIZABLE. Half take their snapshot before they hear of
+// the token, and half after. Every fourth presents a token that is over.
+type Stream struct {
+	url, scope string
+	leave      context.CancelFunc
+	clients    sync.WaitGroup
+	tokens     atomic.Pointer[tokens]
+	committed  atomic.Int64
+
+	mu      sync.Mutex
+	refused []Refusal
+}
+
+// tokens are the current one and one that is over.
+type tokens struct{ now, past token }
+
+type token struct {
+	epoch int64
+	term  string
+}
+
+// Refusal is the failure of a transaction of a client with a token that it took to be
+// the current one.
+type Refusal struct {
+	Epoch   int64
+	Term    string
+	Code    string        // SQLSTATE; empty if the server said nothing
+	Text    string        // what was said
+	At      fence.Instant // when it was known
+	Took    time.Duration // from before the transaction began
+	Current bool          // the token was still the current one afterwards, so it was all the time
+}
+
+// Serialization is the code of a transaction whose snapshot was too old.
+const Serialization = "40001"
+
+const (
+	createStream = `CREATE TABLE IF NOT EXISTS stream (
+    epoch bigint NOT NULL, term uuid NOT NULL, client text NOT NULL, stale boolean NOT NULL, xid xid8 NOT NULL DEFAULT pg_current_xact_id())`
+	streamRow = `INSERT INTO stream (epoch, term, client, stale) VALUES ($1, $2, $3, $4)`
+	isCurrent = `SELECT EXISTS (SELECT FROM conch.leadership WHERE scope = $1 AND epoch = $2 AND term = $3 AND parted_at IS NULL)`
+
+	askTokens = 2 * time.Millisecond
+	atLeast   = 10 * time.Millisecond // how long a client works after its fence
+	upTo      = 40 * time.Millisecond
+	retry     = 20 * time.Millisecond // after a connection was lost
+	// keptRefusals is more than any sound run has: each handover refuses a client once.
+	keptRefusals = 10_000
+)
+
+// StreamName is what the sessions of streams are called.
+const StreamName = "conch chaos stream"
+
+// connect makes a session of a stream.
+func (s *Stream) connect(ctx context.Context) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig(s.url)
+	if err != nil {
+		return nil, err
+	}
+	cfg.RuntimeParams["application_name"] = StreamName
+	return pgx.ConnectConfig(ctx, cfg)
+}
+
+// Flood starts a stream of fences of a scope; the caller leaves it. The table of its
+// rows is made if there is none.
+func Flood(ctx context.Context, url, scope string, clients int) (*Stream, error) {
+	s := &Stream{url: url, scope: scope}
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, createStream); err != nil {
+		leave(conn)
+		return nil, err
+	}
+	if err := s.hear(ctx, conn); err != nil {
+		leave(conn)
+		return nil, err
+	}
+	ctx, s.leave = context.WithCancel(context.WithoutCancel(ctx))
+	s.clients.Go(func() { s.tell(ctx, conn) })
+	for i := range clients {
+		s.clients.Go(func() { s.client(ctx, i) })
+	}
+	return s, nil
+}
+
+// Committed is how many transactions have been committed.
+func (s *Stream) Committed() int64 { return s.committed.Load() }
+
+// Refused is how many transactions have failed that should not have, or whose token was
+// replaced while they were under way.
+func (s *Stream) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.refused)
+}
+
+// Leave ends the stream and says what was refused to it. It may be called again.
+func (s *Stream) Leave() []Refusal {
+	s.leave()
+	s.clients.Wait()
+	return s.refused
+}
+
+// tell keeps the clients' tokens up to date.
+func (s *Stream) tell(ctx context.Context, conn *pgx.Conn) {
+	defer func() { leave(conn) }()
+	for sleep(ctx, askTokens) {
+		if s.hear(ctx, conn) == nil || ctx.Err() != nil {
+			continue
+		}
+		if again, err := s.connect(ctx); err == nil {
+			leave(conn)
+			conn = again
+		}
+	}
+}
+
+func (s *Stream) hear(ctx context.Context, conn *pgx.Conn) error {
+	var now token
+	if err := conn.QueryRow(ctx, current, s.scope).Scan(&now.epoch, &now.term); err != nil {
+		return err
+	}
+	switch known := s.tokens.Load(); {
+	case known == nil: // of a term that nobody ever had
+		s.tokens.Store(&tokens{now: now, past: token{now.epoch, "00000000-0000-0000-0000-000000000000"}})
+	case known.now != now:
+		s.tokens.Store(&tokens{now: now, past: known.now})
+	}
+	return nil
+}
+
+// client is the life of one. It goes on whatever is refused to it.
+func (s *Stream) client(ctx context.Context, number int) {
+	work := atLeast + (upTo-atLeast)*time.Duration(number%8)/7
+	c := caller{s: s, name: fmt.Sprintf("client-%d", number), work: work, first: number/2%2 == 0, stale: number%4 == 3, level: pgx.RepeatableRead}
+	if number%2 == 1 {
+		c.level = pgx.Serializable
+	}
+	for ctx.Err() == nil {
+		conn, err := s.connect(ctx)
+		if err != nil {
+			sleep(ctx, retry)
+			continue
+		}
+		for ctx.Err() == nil && !conn.IsClosed() {
+			c.once(ctx, conn)
+		}
+		leave(conn)
+	}
+}
+
+// caller is one client's habits.
+type caller struct {
+	s            *Stream
+	name         string
+	work         time.Duration
+	level        pgx.TxIsoLevel
+	first, stale bool // the snapshot comes before the token; the token is over
+}
+
+// once is one transaction.
+func (c caller) once(ctx context.Context, conn *pgx.Conn) {
+	began := fence.Boottime()
+	with, err := c.transact(ctx, conn)
+	switch {
+	case err == nil:
+		c.s.committed.Add(1)
+		return
+	case ctx.Err() != nil, c.stale:
+		return
+	}
+	r := Refusal{Epoch: with.epoch, Term: with.term, Text: err.Error(), At: fence.Boottime()}
+	r.Took = r.At.Sub(began)
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
+		r.Code = refusal.Code
+	}
+	if r.Code == Serialization {
+		return // its snapshot was too old: begin again
+	}
+	r.Current = c.s.stillCurrent(ctx, conn, with)
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if len(c.s.refused) < keptRefusals {
+		c.s.refused = append(c.s.refused, r)
+	}
+}
+
+// transact does one transaction and says with which token.
+func (c caller) transact(ctx context.Context, conn *pgx.Conn) (with token, err error) {
+	choose := func() token {
+		t := c.s.tokens.Load()
+		if c.stale {
+			return t.past
+		}
+		return t.now
+	}
+	with = choose()
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: c.level})
+	if err != nil {
+		return with, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = tx.Rollback(ctx) // of one that is over it does nothing
+	}()
+	if c.first {
+		if _, err := tx.Exec(ctx, `SELECT FROM conch.leadership LIMIT 0`); err != nil {
+			return with, err
+		}
+		with = choose()
+	}
+	if _, err := tx.Exec(ctx, streamRow, with.epoch, with.term, c.name, c.stale); err != nil {
+		return with, err
+	}
+	if _, err := tx.Exec(ctx, strayFence, c.s.scope, with.epoch, with.term); err != nil {
+		return with, err
+	}
+	sleep(ctx, c.work)
+	return with, tx.Commit(ctx)
+}
+
+// stillCurrent asks in a snapshot of its own. Terms never come back: one that is
+// current now was so when it was presented.
+func (s *Stream) stillCurrent(ctx context.Context, conn *pgx.Conn, t token) (yes bool) {
+	if conn.IsClosed() {
+		again, err := s.connect(ctx)
+		if err != nil {
+			return false
+		}
+		defer leave(again)
+		conn = again
+	}
+	return conn.QueryRow(ctx, isCurrent, s.scope, t.epoch, t.term).Scan(&yes) == nil && yes
+}
+
+// sleep waits, and tells whether the context goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Streamed is one committed row of a stream.
+type Streamed struct {
+	evidence.Row
+	Stale bool // its client knew that the token was over
+}
+
+// ReadStream returns all rows of all streams, in the order in which their transactions
+// began to write; none if there was no stream.
+func ReadStream(ctx context.Context, url string) ([]Streamed, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer leave(conn)
+	var name *string
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('stream')::text`).Scan(&name); err != nil || name == nil {
+		return nil, err
+	}
+	rows, err := conn.Query(ctx, `SELECT epoch, term::text, client, stale FROM stream ORDER BY xid`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Streamed, err error) {
+		err = row.Scan(&r.Epoch, &r.Term, &r.Node, &r.Stale)
+		return r, err
+	})
+}

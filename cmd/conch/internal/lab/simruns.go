@@ -1,0 +1,96 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/internal/sim"
+)
+
+// shownViolations bounds what a broken rule prints over thousands of runs.
+const shownViolations = 20
+
+// summary is many runs as one report: their stats together, and the first violations by seed.
+type summary struct {
+	sim.Report
+	violating int // runs with a violation
+	found     []finding
+}
+
+// finding is a violation and the number of the run that found it.
+type finding struct {
+	run int64
+	sim.Violation
+}
+
+// simulate makes the runs on all processors. Which processor makes which changes
+// nothing: a run is alone in its world.
+func simulate(ctx context.Context, cfg sim.Config, runs int, stir func(done int64)) summary {
+	total := summary{Report: sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes, Stats: map[string]int64{}}}
+	var adding sync.Mutex
+	var next, made atomic.Int64
+	var hands sync.WaitGroup
+	for range min(runs, runtime.GOMAXPROCS(0)) {
+		hands.Go(func() {
+			for i := next.Add(1) - 1; i < int64(runs) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				one := cfg
+				one.Seed += uint64(i)
+				report := sim.Election(one)
+				adding.Lock()
+				total.add(i, report)
+				adding.Unlock()
+				stir(made.Add(1))
+			}
+		})
+	}
+	hands.Wait()
+	total.finish(runs)
+	return total
+}
+
+func (s *summary) add(run int64, r sim.Report) {
+	s.Steps += r.Steps
+	s.Trace = r.Trace
+	s.AddStats(r.Stats)
+	if len(r.Violations) == 0 {
+		return
+	}
+	s.violating++
+	for _, v := range r.Violations {
+		s.found = append(s.found, finding{run, v})
+	}
+	slices.SortStableFunc(s.found, func(a, b finding) int { return cmp.Compare(a.run, b.run) })
+	s.found = s.found[:min(len(s.found), shownViolations)]
+}
+
+func (s *summary) finish(runs int) {
+	s.Violations = []sim.Violation{}
+	for _, f := range s.found {
+		s.Violations = append(s.Violations, f.Violation)
+	}
+	if runs > 1 {
+		s.Trace = "" // the mark of a single run
+		s.Stats["runs"], s.Stats["violating_runs"] = int64(runs), int64(s.violating)
+	}
+}
+
+// stirring says every few seconds how far long work has come.
+func (l lab) stirring(runs int) func(done int64) {
+	const every = 3 * time.Second
+	var mu sync.Mutex
+	said := time.Now()
+	return func(done int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(said) >= every {
+			said = time.Now()
+			_, _ = fmt.Fprintf(l.Stderr, "%d of %d runs\n", done, runs)
+		}
+	}
+}

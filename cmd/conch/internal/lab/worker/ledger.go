@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+const (
+	rowMost   = 50 * time.Millisecond // what the gate is told that a row may take
+	reconnect = 50 * time.Millisecond
+	// eager is how often the first row of a term is tried, however slow the pace is after
+	// it: the gate may be shut for a moment, and somebody waits for that row.
+	eager = 10 * time.Millisecond
+)
+
+// keepLedger is the role behind the fenced door. It reads the highest number
+// once and counts on from there: nothing of an earlier term can be committed any
+// more, and nobody else writes in this one.
+//
+// When the outcome of a commit is unknown it gives the leadership up. Asking the
+// database would not help: the answer could be overtaken by the very commit that
+// was asked about. The next term knows.
+func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	last, err := n.last(ctx)
+	if err != nil {
+		return err
+	}
+	begun := false
+	pace := time.NewTicker(min(n.cfg.LedgerPace, eager))
+	defer pace.Stop()
+	for ctx.Err() == nil {
+		err := n.row(ctx, l, last+1)
+		switch {
+		case err == nil:
+			last++
+			if !begun {
+				begun = true
+				pace.Reset(n.cfg.LedgerPace)
+				n.acted(l.Token)
+			}
+		case errors.Is(err, fence.ErrShut): // late: it may open again in this term
+		case errors.Is(err, fence.ErrStale):
+			return err
+		case errors.Is(err, pgledger.ErrUnknown):
+			n.drop(ctx)
+			return err
+		default: // rolled back or never sent: the number is still free
+			n.drop(ctx)
+			if last, err = n.last(ctx); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// row commits one row and acknowledges it. One that was begun when the gate is shut is
+// given its time: to cut it off would leave it unknown, and cost a connection. Should it
+// be too late, the fence refuses it.
+func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error {
+	return l.Gate.Do(ctx, fence.Fenced, rowMost, func(ctx context.Context, t fence.Token) error {
+		ctx, end := fence.Outlive(ctx, rowMost)
+		defer end()
+		if err := n.ledger.Append(ctx, seq, t, n.cfg.ID); err != nil {
+			return err
+		}
+		n.rows.Add(1)
+		return n.acks.Append(evidence.Ack{Seq: seq, Epoch: t.Epoch, Term: t.Term.String(), At: fence.Boottime()})
+	})
+}
+
+// last connects if need be and reads the highest number, for as long as it takes.
+func (n *node) last(ctx context.Context) (int64, error) {
+	for {
+		if n.ledger == nil {
+			if w, err := pgledger.Open(ctx, n.cfg.Database.URL); err == nil {
+				n.ledger = w
+			}
+		}
+		if n.ledger != nil {
+			seq, err := n.ledger.Last(ctx)
+			if err == nil {
+				return seq, nil
+			}
+			n.drop(ctx)
+		}
+		timer := time.NewTimer(reconnect)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package metric
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Base measures what only the database knows. It asks when the page is asked for. A nil one
+// has no database to ask.
+type Base struct {
+	ask func(ctx context.Context) (candidates map[string]int, up bool)
+}
+
+var _ prometheus.Collector = (*Base)(nil)
+
+// NewBase returns a collector of what ask says: how many processes campaign for each scope
+// that is known here, and whether the database said so just now. While it is away the
+// numbers stay as they were: 0 would say that there is nobody.
+func NewBase(ask func(ctx context.Context) (candidates map[string]int, up bool)) *Base {
+	return &Base{ask}
+}
+
+var (
+	databaseUp = prometheus.NewDesc(prefix+"database_up", "1 if the database answers this process.", nil, nil)
+	candidates = gauge("candidates", "Processes alive that campaign for the scope, its leader among them, as the database says on every process.")
+)
+
+// Describe implements prometheus.Collector.
+func (*Base) Describe(to chan<- *prometheus.Desc) {
+	to <- databaseUp
+	to <- candidates
+}
+
+// Collect implements prometheus.Collector.
+func (b *Base) Collect(to chan<- prometheus.Metric) {
+	if b == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askFor)
+	defer cancel()
+	counts, up := b.ask(ctx)
+	answers := 0.0
+	if up {
+		answers = 1
+	}
+	to <- prometheus.MustNewConstMetric(databaseUp, prometheus.GaugeValue, answers)
+	for scope, n := range counts {
+		to <- prometheus.MustNewConstMetric(candidates, prometheus.GaugeValue, float64(n), scope)
+	}
+}
+
+// Build says which program this is.
+func Build(version string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: prefix + "build_info", Help: "1; the labels say which program this is.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// runner is a conch run of a command that does nothing, with its log.
+func runner(t *testing.T, id, url, scope string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, id: id}
+	return d.launch("run", "--db", url, "--scope", scope, "--lease", "1s", "--log-level", "info", "--", "sh", "-c", "echo at work; exec sleep 1000")
+}
+
+// A run complains of a database that is away as a node does: once in ten seconds however
+// often it tries, on one line, in words that say what to do, and it says when it is over.
+func TestARunWithoutItsDatabase(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	proxy, url := db.Proxy(t)
+	where, err := pgx.ParseConfig(db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := runner(t, "one", url, "s")
+	n.says("at work")
+	before := len(proxy.Trips())
+	proxy.Retarget(filepath.Join(t.TempDir(), "nobody"))
+	proxy.Reset()
+	n.says("DATABASE UNREACHABLE", "role", "FOLLOWER", "level", "ERROR")
+	pgtest.Eventually(t, patience, "it tries many times", func() bool { return len(proxy.Trips()) > before+20 })
+	proxy.Retarget(filepath.Join(where.Host, fmt.Sprintf(".s.PGSQL.%d", where.Port)))
+	n.says("database recovered", "level", "WARN")
+
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var last time.Time
+	for _, line := range n.log {
+		for key, value := range line {
+			if text, _ := value.(string); strings.Contains(text, "\n") {
+				t.Errorf("%s is more than one line: %q", key, text)
+			}
+		}
+		if msg, _ := line["msg"].(string); line["level"] != "ERROR" || !strings.Contains(msg, "DATABASE UNREACHABLE") {
+			continue
+		}
+		said, err := time.Parse(time.RFC3339Nano, line["time"].(string))
+		if err != nil || said.Sub(last) < 9*time.Second {
+			t.Errorf("complained of again after %s, %v", said.Sub(last), err)
+		}
+		last = said
+		if why, _ := line["error"].(string); !strings.HasPrefix(why, "the connection to ") || !strings.Contains(why, " is gone") {
+			t.Errorf("it says %q", why)
+		}
+	}
+}
+
+// A process that was stopped for longer than its lease finds its session ended, and the
+// database there.
+func TestAFrozenFollowerBlamesNobodyElse(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{TCP: true})
+	conch(t, "--db", server.URL("postgres"), "migrate", "up").done(t)
+	for scope, url := range map[string]string{"socket": server.URL("postgres"), "tcp": server.TCPURL("postgres")} {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			runner(t, "one", url, scope).says("at work")
+			two := runner(t, "two", url, scope)
+			campaigns := func() bool {
+				s := decode[[]map[string]any](t, conch(t, "--db", url, "status", "--json", "--scope", scope).done(t))
+				return len(s[0]["candidates"].([]any)) == 2
+			}
+			two.says("leadership following")
+			pgtest.Eventually(t, patience, "two campaigns", campaigns)
+			if err := two.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			pgtest.Eventually(t, patience, "two has no session", func() bool { return !campaigns() })
+			if err := two.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			two.says("SESSION LOST: this process was silent for longer than its lease", "level", "WARN")
+			pgtest.Eventually(t, patience, "two campaigns again", campaigns)
+			if two.count("DATABASE") > 0 || two.count("UNREACHABLE") > 0 {
+				t.Error("it blames the database")
+			}
+		})
+	}
+}
+
+// A run that never leads says so: it would wait in silence for ever.
+func TestARunThatNeverLeads(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	d := &daemon{t: t, id: "never", env: []string{"CONCH_LEADER_ENABLED=false"}}
+	d.launch("run", "--db", db.URL, "--scope", "s", "--", "true").says("CONCH_LEADER_ENABLED=false: this process never leads", "scope", "s")
+	if code := d.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

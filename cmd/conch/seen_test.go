@@ -1,0 +1,147 @@
+package main_test
+
+import (
+	"bufio"
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// A role that fails at each start leads for a moment again and again. A person who looks in
+// between is told.
+func TestARoleThatFailsIsSeen(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+
+		"[[roles]]\nname = \"broken\"\ncommand = [\"sh\", \"-c\", \"exit 3\"]\n[[roles]]\nname = \"well\"\nbuiltin = \"log\"\n")
+	n.says("the role failed, its scope is given up", "level", "WARN", "scope", "broken", "reason", "the role ended: the command ended with code 3")
+	var table string
+	pgtest.Eventually(t, patience, "it has failed twice", func() bool {
+		table = conch(t, "--db", db.URL, "status").done(t)
+		return regexp.MustCompile(`; failed [2-9] times in 10m: the command ended with code 3`).MatchString(table)
+	})
+	all := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
+	if l := all[0]; l["failures"].(float64) < 2 || l["last_failure"] != "the role ended: the command ended with code 3" || l["last_failure_at"] == nil {
+		t.Errorf("status of a role that fails: %v", l)
+	}
+	if l := all[1]; l["failures"] != 0.0 || l["last_failure"] != nil || strings.Contains(table, "well   1       n1       leads;") {
+		t.Errorf("status of a role that is well: %v\n%s", l, table)
+	}
+	if _, scope := get(t, n.api()+"/v1/scopes/broken"); scope["failures"].(float64) < 2 {
+		t.Errorf("over HTTP: %v", scope)
+	}
+	if f := judged(examined(t, db.URL), "roles"); f.Status != "warn" || !strings.Contains(f.Detail, "last: the command ended with code 3") {
+		t.Errorf("doctor: %+v", f)
+	}
+	_, text := page(t, n.api()+"/metrics")
+	if strings.Contains(text, `conch_role_failures_total{reason="failed",scope="broken"} 0`) || strings.Contains(text, `conch_role_failures_total{reason="failed",scope="broken"} 1`+"\n") {
+		t.Error("its failures are not among the metrics")
+	}
+	for _, line := range []string{
+		`conch_role_failures_total{reason="stalled",scope="broken"} 0`, `conch_role_failures_total{reason="failed",scope="well"} 0`,
+		`conch_database_up 1`, `conch_candidates{scope="well"} 1`, `conch_leaderless_seconds{scope="well"} 0`, `conch_build_info{`,
+	} {
+		if !strings.Contains(text, "\n"+line) {
+			t.Errorf("no %s on the page", line)
+		}
+	}
+}
+
+// Whatever nobody led is not told as a handover of two milliseconds: not by the history,
+// and not by the metrics.
+func TestAnOutageIsInTheHistory(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t, postmaster.Config{})
+	url := server.URL("postgres")
+	conch(t, "--db", url, "migrate", "up").done(t)
+	n := startDaemon(t, "n1", url, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"mailer\"\nbuiltin = \"log\"\n")
+	n.says("leadership acquired", "handoff", false) // the first ever
+	n.says("leading", "scope", "mailer")
+	stopped := time.Now()
+	if err := syscall.Kill(server.PID(), syscall.SIGQUIT); err != nil { // pg_ctl stop -m immediate
+		t.Fatal(err)
+	}
+	<-server.Gone()
+	n.says("leadership lost")
+	pgtest.Eventually(t, patience, "nobody to have led for a lease", func() bool {
+		_, text := page(t, n.api()+"/metrics")
+		return strings.Contains(text, "conch_database_up 0") && time.Since(stopped) > 3*time.Second
+	})
+	away := time.Since(stopped)
+	if err := server.StartAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Eventually(t, patience, "it leads again", func() bool { return n.count("leadership acquired") == 2 })
+	if n.count("leadership acquired", "handoff", true) > 0 {
+		t.Error("the log says that somebody handed it over")
+	}
+	var told []string
+	var gap time.Duration
+	lines := bufio.NewScanner(strings.NewReader(conch(t, "--db", url, "history", "--json").done(t)))
+	for lines.Scan() {
+		e := decode[map[string]any](t, lines.Text())
+		what := e["event"].(string)
+		if ms, ok := e["gap_ms"].(float64); ok {
+			gap = time.Duration(ms) * time.Millisecond
+			what += " after a gap"
+		}
+		told = append(told, what)
+	}
+	if got := strings.Join(told, ", "); got != "acquired, lost, acquired after a gap" || gap < away {
+		t.Errorf("the history: %s of %s; it was away for %s", got, gap, away)
+	}
+	if table := conch(t, "--db", url, "history").done(t); !strings.Contains(table, "GAP") || !strings.Contains(table, "session lost") {
+		t.Errorf("the table:\n%s", table)
+	}
+	_, text := page(t, n.api()+"/metrics")
+	for _, line := range []string{
+		`conch_leader_failovers_total{scope="mailer"} 1`, `conch_leadership_lost_total{reason="session_lost",scope="mailer"} 1`, `conch_database_up 1`,
+	} {
+		if !strings.Contains(text, "\n"+line) {
+			t.Errorf("no %s on the page", line)
+		}
+	}
+}
+
+// A stranger has the lock of a scope: status tells which session that is, and what ends it.
+func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	stranger := db.Connect(t)
+	if _, err := stranger.Exec(t.Context(), `SELECT pg_advisory_lock(conch.lock_key('payments'))`); err != nil {
+		t.Fatal(err)
+	}
+	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"500ms\"\n[[roles]]\nname = \"payments\"\n")
+	remedy := fmt.Sprintf("SELECT pg_terminate_backend(%d)", stranger.PgConn().PID())
+	n.says("NOBODY LEADS this scope", "level", "WARN", "scope", "payments")
+	if table := conch(t, "--db", db.URL, "status").done(t); !strings.Contains(table, "\npayments: its lock key is held by pid ") || !strings.Contains(table, remedy) {
+		t.Errorf("status:\n%s", table)
+	}
+	_, scope := get(t, n.api()+"/v1/scopes/payments")
+	here, _ := scope["here"].(map[string]any)
+	why, _ := here["why"].(string)
+	obstacle, _ := scope["obstacle"].(string)
+	if ms, _ := here["leaderless_ms"].(float64); ms < 1500 || !strings.Contains(why, remedy) || !strings.Contains(obstacle, remedy) {
+		t.Errorf("over HTTP: %v", scope)
+	}
+	if _, text := page(t, n.api()+"/metrics"); !strings.Contains(text, `conch_leaderless_seconds{scope="payments"} `) || strings.Contains(text, `conch_leaderless_seconds{scope="payments"} 0`+"\n") {
+		t.Error("it is not among the metrics")
+	}
+	if f := judged(examined(t, db.URL), "leaders"); f.Status != "fail" || !strings.Contains(f.Detail, remedy) {
+		t.Errorf("doctor: %+v", f)
+	}
+	if _, err := db.Connect(t).Exec(t.Context(), remedy); err != nil {
+		t.Fatal(err)
+	}
+	n.says("leadership entered", "scope", "payments")
+	pgtest.Eventually(t, patience, "the metrics to say that somebody leads", func() bool {
+		_, text := page(t, n.api()+"/metrics")
+		return strings.Contains(text, `conch_leaderless_seconds{scope="payments"} 0`+"\n")
+	})
+}
