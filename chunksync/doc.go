@@ -95,6 +95,6 @@
 // [Machine] decides for a leader and [Keeper] for every disk; both are pure, and testdata
 // tells the machine's stories. The loop feeds it and does what it says; [Store] is the disk.
 //
-// Sources: requirement S22, seed 000 (1, follower); design, sections 1 and 3. The takeover is
-// that of Lamport, "Paxos made simple" (2001), with one value, the catalog.
+// Sources: requirement S22 (docs/requirements.md). The takeover is that of Lamport, "Paxos made
+// simple" (2001), with one value, the catalog.
 package chunksync

@@ -213,7 +213,7 @@ func TestStandalone(t *testing.T) {
 		n.mustPut("f", []byte{byte(i)}, AsConfigured)
 		n.mustPut("g", []byte{byte(i)}, AsConfigured)
 		stop()
-		<-over
+		ends(t, over)
 		_ = n.store.Close()
 		n.start()
 		if !n.has("f", []byte{byte(i)}) || !n.has("g", []byte{byte(i)}) {

@@ -195,7 +195,7 @@ func TestAShutGateSendsNothing(t *testing.T) {
 		t.Errorf("put: %v", err)
 	}
 	stop()
-	<-over
+	ends(t, over)
 	if k := two.store.Keeper(); k.Promised != (Reign{}) {
 		t.Errorf("it was asked all the same: %+v", k)
 	}

@@ -118,7 +118,7 @@ func TestARefusalReadsNothing(t *testing.T) {
 		t.Errorf("%+v", n.m.Status())
 	}
 	stop()
-	<-over
+	ends(t, over)
 }
 
 // An upload that lasts from one term of this node into its next is none of the next: it
@@ -133,7 +133,7 @@ func TestAnUploadAcrossTerms(t *testing.T) {
 		over := make(chan struct{})
 		go func() { defer close(over); _ = n.m.Lead(ctx, gate, tokenOf(epoch, "n1")) }()
 		n.until("it leads", func() bool { return n.m.Status().Leading })
-		return func() { cancel(); <-over }
+		return func() { cancel(); ends(t, over) }
 	}
 	stop := lead(1)
 	body, uploader := io.Pipe()

@@ -108,6 +108,7 @@ func (n *node) config() Config {
 
 // reign is a leadership under a gate that never shuts: the worst that clocks can do.
 type reign struct {
+	t    *testing.T
 	stop context.CancelCauseFunc
 	over chan struct{}
 	err  error
@@ -123,7 +124,7 @@ func (n *node) lead(epoch int64) *reign {
 	token := tokenOf(epoch, n.id)
 	latch.Open(token, 0, math.MaxInt64)
 	ctx, stop := context.WithCancelCause(n.t.Context())
-	r := &reign{stop: stop, over: make(chan struct{})}
+	r := &reign{t: n.t, stop: stop, over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
 		r.err = n.m.Lead(ctx, gate, token)
@@ -136,16 +137,22 @@ var errEnough = errors.New("enough")
 
 func (r *reign) end() error {
 	r.stop(errEnough)
-	<-r.over
+	r.ends(r.t)
 	return r.err
 }
 
 // ends waits until the leadership is over by itself.
 func (r *reign) ends(t *testing.T) {
 	t.Helper()
+	ends(t, r.over)
+}
+
+// ends waits until a leadership is over.
+func ends(t *testing.T, over <-chan struct{}) {
+	t.Helper()
 	eventually(t, "the leadership ends", func() bool {
 		select {
-		case <-r.over:
+		case <-over:
 			return true
 		default:
 			return false

@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 // anvilKey is the first of the keys that anvil tells everybody.
@@ -41,13 +42,7 @@ func startAnvil(t testing.TB) (url string, call func(result any, method string, 
 	}
 	cmd := exec.Command(path, "--port", port, "--no-mining", "--silent", "--order", "fifo")
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	proctest.Start(t, cmd)
 	url = "http://" + address
 	client, err := rpc.Dial(url)
 	if err != nil {

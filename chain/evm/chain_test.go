@@ -245,16 +245,8 @@ func TestForeignChain(t *testing.T) {
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--parent", "1") // whose child it is not
-	done := make(chan error, 1)
-	n.once.Do(func() { go func() { done <- n.cmd.Wait() }() })
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Errorf("an orphan ends with %v", err)
-		}
-	case <-time.After(patience):
-		_ = n.cmd.Process.Kill()
-		t.Error("an orphan lives on")
+	if code := n.life.Wait(patience); code != 0 {
+		t.Errorf("an orphan ends with code %d", code)
 	}
 	if os.Getppid() == 1 {
 		t.Skip("this test is the child of process 1")

@@ -1,7 +1,6 @@
 package evm_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"encoding/json"
@@ -26,6 +25,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const patience = 2 * time.Minute
@@ -60,7 +60,7 @@ func binary(t testing.TB) string {
 		// As make build does it, so that the two share what they compile.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built.path, ".")
 		cmd.Dir = filepath.Join("cmd", "conch-devnode")
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := proctest.Output(t, cmd, 10*time.Minute); err != nil {
 			built.err = fmt.Errorf("build the node: %w\n%s", err, out)
 		}
 	})
@@ -78,34 +78,21 @@ type devnode struct {
 	PrivateKey string `json:"private_key"`
 
 	t    testing.TB
-	cmd  *exec.Cmd
+	life *proctest.Process
 	rpc  *rpc.Client
 	key  *ecdsa.PrivateKey
-	once sync.Once
 }
 
 func startNode(t testing.TB, args ...string) *devnode {
 	t.Helper()
-	n := &devnode{t: t, cmd: exec.Command(binary(t), append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...)...)}
-	n.cmd.Stderr = os.Stderr
-	out, err := n.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.kill)
-	// A node that says nothing ends, and with it the line that is waited for.
-	silent := time.AfterFunc(patience, func() { _ = n.cmd.Process.Kill() })
-	defer silent.Stop()
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("the node said nothing: %v", err)
-	}
-	if err := json.Unmarshal(line, n); err != nil {
+	cmd := exec.Command(binary(t), append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...)...)
+	cmd.Stderr = os.Stderr
+	n := &devnode{t: t, life: proctest.Listen(t, cmd)}
+	line := n.life.Says(patience, "")
+	if err := json.Unmarshal([]byte(line), n); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
+	var err error
 	if n.rpc, err = rpc.Dial(n.HTTP); err != nil {
 		t.Fatal(err)
 	}
@@ -121,10 +108,9 @@ func startNode(t testing.TB, args ...string) *devnode {
 func (n *devnode) kill() { n.end(syscall.SIGKILL) }
 
 func (n *devnode) end(with os.Signal) {
-	n.once.Do(func() {
-		_ = n.cmd.Process.Signal(with)
-		_ = n.cmd.Wait() // says that it was killed
-	})
+	n.t.Helper()
+	n.life.Signal(with)
+	n.life.Wait(patience)
 }
 
 func (n *devnode) call(result any, method string, args ...any) {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
 )
@@ -45,7 +46,7 @@ func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {
 	if err := tx.Rollback(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	crew.Wait()
+	pgtest.Within(s.t, time.Minute, "all are answered", crew.Wait)
 	return ids, faults
 }
 

@@ -89,7 +89,7 @@ func TestCommits(t *testing.T) {
 		}
 	}
 	cancel()
-	<-ended
+	_ = wait(t, ended)
 	var commits int
 	if err := s.conn.QueryRow(t.Context(), `SELECT count(*) FROM passed`).Scan(&commits); err != nil {
 		t.Fatal(err)

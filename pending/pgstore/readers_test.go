@@ -31,7 +31,7 @@ func TestReadersHoldNobodyUp(t *testing.T) {
 	in := s.accept("first")
 	ctx, giveUp := context.WithTimeout(t.Context(), time.Minute)
 	var readers sync.WaitGroup
-	defer readers.Wait()
+	defer pgtest.Within(t, time.Minute, "the readers end", readers.Wait)
 	defer giveUp()
 	tx, err := s.db.Connect(t).Begin(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestTheDeskIsBounded(t *testing.T) {
 		t.Errorf("%d wait", n)
 	}
 	giveUp()
-	crew.Wait()
+	pgtest.Within(t, time.Minute, "who has gone waits no more", crew.Wait)
 	if n := s.Crowd(); n != 0 {
 		t.Errorf("%d wait who have gone", n)
 	}

@@ -104,7 +104,7 @@ func TestListen(t *testing.T) {
 		t.Error(got)
 	}
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := wait(t, ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

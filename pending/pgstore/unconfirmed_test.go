@@ -87,7 +87,7 @@ func (l *lonely) cancels() {
 			}
 		}
 	}()
-	l.t.Cleanup(func() { stop(); <-done })
+	l.t.Cleanup(func() { stop(); wait(l.t, done) })
 }
 
 // A commit that the server has stopped waiting for is on this server alone: whoever asked
@@ -166,7 +166,7 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 	latch.Open(current, 0, fence.Boottime().Add(time.Hour))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	defer func() { cancel(); <-ended }()
+	defer func() { cancel(); _ = wait(t, ended) }()
 	go func() { ended <- m.Lead(ctx, gate, current) }()
 	before := l.cancelled.Load()
 	pgtest.Eventually(t, time.Minute, "the leader writes and settles in vain", func() bool { return l.cancelled.Load() >= before+5 })

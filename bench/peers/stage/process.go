@@ -31,6 +31,10 @@ func Open() {
 	}()
 }
 
+// linger is how long after the end of a process that of its descendants is waited for, if
+// they have its output.
+const linger = 10 * time.Second
+
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // held open: conch's nodes end with it
@@ -45,7 +49,7 @@ func launch(program string, args, env []string) (*process, error) {
 	cmd.Env = append(foreign(os.Environ()), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &process{cmd: cmd, words: &bytes.Buffer{}, gone: make(chan struct{})}
-	cmd.Stderr = p.words // read once it has ended
+	cmd.Stderr, cmd.WaitDelay = p.words, linger // read once it has ended
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

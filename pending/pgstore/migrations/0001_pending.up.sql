@@ -91,7 +91,7 @@ CREATE TABLE conch.pending_attempts (
     chain      text COLLATE "C" NOT NULL,
     account    bytea NOT NULL,
     nonce      bigint NOT NULL,
-    n          int NOT NULL,                                -- 1, 2, …: the fees rise
+    n          int NOT NULL,                                -- 1, 2, ...: the fees rise
     hash       bytea NOT NULL,
     signed     bytea NOT NULL,                              -- stored before they may leave
     fee_max    numeric(78, 0),
