@@ -2,6 +2,7 @@ package arch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"go/parser"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // modulePath is the import path of the root. A package of the house is written
@@ -71,8 +73,10 @@ func load(t *testing.T) house {
 // started with GOWORK=off.
 func goCommand(t *testing.T, root string, args ...string) []byte {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.WaitDelay = root, time.Second
 	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(root, "go.work"))
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -24,7 +24,7 @@ type breach struct {
 
 // walls lists every rule of the house, in the order of the design document.
 func walls() []wall {
-	return slices.Concat(floorWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules())
+	return slices.Concat(floorWalls(), labWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules())
 }
 
 // TestHouse holds the real tree against every wall.
@@ -109,8 +109,9 @@ func soundHouse() house {
 			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
 			room("./schedule", "./fence"), room("./chunksync", "./transport"),
 			room("./internal/sim", "./election", "./fence"),
-			room("./cmd/conch", "./cmd/conch/internal/cli"),
-			room("./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "./internal/sim", "github.com/spf13/cobra"),
+			room("./cmd/conch", "./cmd/conch/internal/cli", lab).tested(lab + "/evidence"),
+			room("./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "github.com/spf13/cobra"),
+			room(lab, lab+"/evidence", "./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "./internal/sim"), room(lab+"/evidence", "./fence"),
 			room("./cmd/conch/internal/assemble", "./election", "./pending", "./fence", "./internal/pg"),
 			room("./examples/gate", "./election", "./fence", pgx),
 		},
@@ -125,6 +126,7 @@ func soundHouse() house {
 		files: []file{
 			{"election/machine.go", "package election\n\nimport \"time\"\n\ntype m struct{ at time.Time }\n"},
 			{"election/bubble_test.go", "package election\n\nimport (\n\"testing/synctest\"\n\"time\"\n)\n\nfunc f() { synctest.Wait(); time.Sleep(1) }\n"},
+			{"cmd/conch/main.go", "package main\n\nimport \"" + housed(lab) + "\"\n\nvar commands = lab.Commands\n"},
 			{"docs/run.md", "conch listens on 127.0.0.1 and keeps its data in /var/lib/conch.\n"},
 		},
 	}
