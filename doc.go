@@ -34,13 +34,28 @@
 //     thin loop, for one or many scopes; drain and transfer.
 //   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and the
 //     SQL function conch.fence for your own transactions.
+//   - [github.com/conchhq/conch/pending]: transactions of one account, kept until
+//     they are final.
+//   - [github.com/conchhq/conch/pending/pgstore]: the store of these transactions
+//     in Postgres, which fences every write.
+//   - [github.com/conchhq/conch/chain]: what pending needs of a ledger, and a ledger in
+//     memory for tests.
+//   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and chains like it. It
+//     is a module of its own, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/chunksync]: file data that followers hold too, ready
 //     to take over.
 //
+// For those who write a mint, a driver or a store, the suites that each must pass:
+//
+//   - [github.com/conchhq/conch/election/electiontest]: for mints, with one in memory
+//     to test electors against.
+//   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
+//     to be broken on purpose.
+//   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
+//
 // Planned, and not there yet: do not look for them in this version.
 //
-//   - pending: transactions of one account, kept until they are final
-//   - chain: what pending needs of a ledger; chain/evm and chain/substrate
+//   - chain/substrate: the driver for chains built with Substrate
 //   - transport: envelopes between nodes, in memory and over mutual TLS
 //   - sequencer: ranking, delegation and grants for a shared contract
 //   - gossip: suggestions by rumour, for many nodes

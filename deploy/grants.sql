@@ -42,7 +42,9 @@ GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO :"fence";
 
 -- observer.
 GRANT SELECT ON conch.schema_version, conch.leadership, conch.leadership_history,
-                conch.process, conch.leader_heartbeat TO :"observer";
+                conch.process, conch.heartbeat, conch.leader_heartbeat TO :"observer";
+GRANT EXECUTE ON FUNCTION conch.obstacle(text, bigint), conch.holders(bigint), conch.row_holders(text),
+    conch.culprit(int, text, timestamptz, text, text), conch.fence_key(text) TO :"observer";
 
 -- node.
 GRANT SELECT ON conch.schema_version TO :"node";
@@ -54,14 +56,19 @@ GRANT SELECT, INSERT, UPDATE (state, result, done_at) ON conch.command TO :"node
 GRANT EXECUTE ON FUNCTION
     conch.register(bigint, text, text[], bigint, text, text),
     conch.withdraw(bigint, text[]),
-    conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean),
+    conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean, text[]),
     conch.refused(text[], bigint[], text, text),
     conch.bury(bigint[]),
     conch.settle(text[], uuid[]),
     conch.beat(text[], uuid[], boolean[]),
+    conch.seen(bigint),
     conch.beat_process(bigint, text[], uuid[]),
-    conch.part(bigint, text[], uuid[], boolean[], text[], text[], text[], bigint[]),
-    conch.evict_fences(text),
+    conch.part(bigint, text[], uuid[], boolean[], boolean[], text[], text[], text[], text[], bigint[]),
+    conch.evict_fences(text, int),
+    conch.obstacle(text, bigint),
+    conch.holders(bigint),
+    conch.row_holders(text),
+    conch.culprit(int, text, timestamptz, text, text),
     conch.fence_key(text)
  TO :"node";
 
@@ -85,10 +92,11 @@ GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, byt
 
 -- A node is a member of fence for two reasons: it fences its own transactions and
 -- those of a command under `conch run`; and it may end a session of that role whose
--- fence has held up the next leader for a lease. Sessions that log in as another
--- role, a mere member of fence, it can not end; they end by themselves if they idle,
--- since conch.fence sees to that, and hold the successor up while they work. Where
--- that matters:  GRANT pg_signal_backend TO conch_node;
+-- transaction has held a fence for longer than a lease. Sessions that log in as another
+-- role, a mere member of fence, it cannot end; they end by themselves if they idle,
+-- since conch.fence sees to that, and hold the successor up while they work. The history
+-- names them as `blocked`. To let a node see how old they are, and end them:
+--     GRANT pg_read_all_stats, pg_signal_backend TO conch_node;
 SELECT format('GRANT %I TO %I', :'fence', :'node') WHERE NOT EXISTS (
     SELECT FROM pg_auth_members m JOIN pg_roles f ON f.oid = m.roleid JOIN pg_roles n ON n.oid = m.member
      WHERE f.rolname = :'fence' AND n.rolname = :'node') \gexec
