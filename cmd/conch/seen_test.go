@@ -117,19 +117,27 @@ func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
 	if _, err := stranger.Exec(t.Context(), `SELECT pg_advisory_lock(conch.lock_key('payments'))`); err != nil {
 		t.Fatal(err)
 	}
-	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"500ms\"\n[[roles]]\nname = \"payments\"\n")
+	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n[[roles]]\nname = \"payments\"\n")
 	remedy := fmt.Sprintf("SELECT pg_terminate_backend(%d)", stranger.PgConn().PID())
 	n.says("NOBODY LEADS this scope", "level", "WARN", "scope", "payments")
 	if table := conch(t, "--db", db.URL, "status").done(t); !strings.Contains(table, "\npayments: its lock key is held by pid ") || !strings.Contains(table, remedy) {
 		t.Errorf("status:\n%s", table)
 	}
-	_, scope := get(t, n.api()+"/v1/scopes/payments")
-	here, _ := scope["here"].(map[string]any)
-	why, _ := here["why"].(string)
-	obstacle, _ := scope["obstacle"].(string)
-	if ms, _ := here["leaderless_ms"].(float64); ms < 1500 || !strings.Contains(why, remedy) || !strings.Contains(obstacle, remedy) {
-		t.Errorf("over HTTP: %v", scope)
-	}
+	var scope map[string]any
+	defer func() {
+		if t.Failed() {
+			t.Logf("over HTTP, last: %v", scope)
+		}
+	}()
+	// The last bid may have failed for another reason (a busy machine's statement timeout): the next one tells this one.
+	pgtest.Eventually(t, patience, "the scope to tell what is in its way", func() bool {
+		_, scope = get(t, n.api()+"/v1/scopes/payments")
+		here, _ := scope["here"].(map[string]any)
+		why, _ := here["why"].(string)
+		obstacle, _ := scope["obstacle"].(string)
+		ms, _ := here["leaderless_ms"].(float64)
+		return ms >= 3000 && strings.Contains(why, remedy) && strings.Contains(obstacle, remedy)
+	})
 	if _, text := page(t, n.api()+"/metrics"); !strings.Contains(text, `conch_leaderless_seconds{scope="payments"} `) || strings.Contains(text, `conch_leaderless_seconds{scope="payments"} 0`+"\n") {
 		t.Error("it is not among the metrics")
 	}
