@@ -25,11 +25,14 @@ NIGHTLY_FAULTS ?= 1000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
-.PHONY: build help demo chaos test model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help demo chaos test model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
 	go build -ldflags '-s -w' -o bin/conch-devnode $(DEVNODE)
+
+build-noevm: ## bin/conch-noevm: conch without transactions and without the laboratory, and so without go-ethereum
+	go build -tags noevm -trimpath -ldflags '$(LDFLAGS)' -o bin/conch-noevm ./cmd/conch
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile

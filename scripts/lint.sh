@@ -25,6 +25,13 @@ GOOS=windows go build ./fence/... ./election/...
 # shellcheck disable=SC2086 # a list of words
 GOOS=darwin go vet $packages
 
+echo "lint: conch without go-ethereum"
+go vet -tags noevm ./cmd/conch
+if go list -tags noevm -deps ./cmd/conch | grep ethereum; then
+	echo "lint: make build-noevm promises a program without these" >&2
+	exit 1
+fi
+
 bin=$(go env GOBIN)
 linter=${bin:-$(go env GOPATH | cut -d: -f1)/bin}/golangci-lint
 if ! "$linter" version 2>/dev/null | grep -q "version v\{0,1\}$golangci_version "; then

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/lab"
 )
 
 // Stamped by the linker: -X main.version=… -X main.commit=….
@@ -16,5 +15,5 @@ var (
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{Version: version, Commit: commit}, lab.Commands))
+	os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{Version: version, Commit: commit}, services(), commands()...))
 }

@@ -24,7 +24,7 @@ func labWalls() []wall {
 			why: "a user has to trust the rooms that run on his machines, so those that only show and measure must not be among them",
 			breaches: []breach{
 				{"a room", rooms(room("./cmd/conch/internal/web", lab+"/fleet")), "./cmd/conch/internal/web must not import " + lab + "/fleet"},
-				{"a judge in code that ships", rooms(room("./cmd/conch/internal/assemble", lab+"/evidence")), "./cmd/conch/internal/assemble must not import"},
+				{"a judge in code that ships", rooms(room("./cmd/conch/internal/node", lab+"/evidence")), "./cmd/conch/internal/node must not import"},
 				{"cli takes the commands itself", rooms(room("./cmd/conch/internal/cli", lab)), "./cmd/conch/internal/cli must not import " + lab},
 				{"the binary looks further in", rooms(room(binary, lab+"/chaos")), "./cmd/conch must not import " + lab + "/chaos"},
 				{"a test", rooms(room("./cmd/conch/internal/keeper").tested(lab + "/worker")), "the tests of ./cmd/conch/internal/keeper must not import"},

@@ -24,7 +24,7 @@ type breach struct {
 
 // walls lists every rule of the house, in the order of the design document.
 func walls() []wall {
-	return slices.Concat(floorWalls(), labWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules())
+	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules())
 }
 
 // TestHouse holds the real tree against every wall.
@@ -109,10 +109,12 @@ func soundHouse() house {
 			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
 			room("./schedule", "./fence"), room("./chunksync", "./transport"),
 			room("./internal/sim", "./election", "./fence"),
-			room("./cmd/conch", "./cmd/conch/internal/cli", lab).tested(lab + "/evidence"),
-			room("./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "github.com/spf13/cobra"),
-			room(lab, lab+"/evidence", "./cmd/conch/internal/cli", "./cmd/conch/internal/assemble", "./internal/sim"), room(lab+"/evidence", "./fence"),
-			room("./cmd/conch/internal/assemble", "./election", "./pending", "./fence", "./internal/pg"),
+			room("./cmd/conch", "./cmd/conch/internal/cli", lab, services+"/files").tested(lab + "/evidence"),
+			room("./cmd/conch/internal/cli", "./cmd/conch/internal/node", "github.com/spf13/cobra"),
+			room(lab, lab+"/evidence", "./cmd/conch/internal/cli", "./cmd/conch/internal/node", "./internal/sim"), room(lab+"/evidence", "./fence"),
+			room("./cmd/conch/internal/node", "./election", "./fence", "./internal/pg"),
+			room(services+"/files", "./cmd/conch/internal/node", "./election", "./chunksync", "./fence"),
+			room(services+"/transactions", "./cmd/conch/internal/node", "./cmd/conch/internal/cli", "./election", "./pending"),
 			room("./examples/gate", "./election", "./fence", pgx),
 		},
 		work: []string{".", "chain/evm", "chain/evm/cmd/conch-devnode", "cmd/conch"},

@@ -15,21 +15,26 @@ type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error { return e.error }
 
+// Unanswered tells that a request may have been carried out.
+func Unanswered(err error) bool {
+	_, unanswered := errors.AsType[unansweredError](err)
+	return unanswered
+}
+
 // awayError says that a request was not carried out, and may be if it is made later.
 type awayError struct{ error }
 
 func (e awayError) Unwrap() error { return e.error }
 
-// passing tells an error that says nothing of what was asked for: another attempt may.
-func passing(err error) bool {
-	_, unanswered := errors.AsType[unansweredError](err)
+// Passing tells an error that says nothing of what was asked for: another attempt may.
+func Passing(err error) bool {
 	_, away := errors.AsType[awayError](err)
-	return unanswered || away
+	return away || Unanswered(err)
 }
 
 // unanswered is the error of a request that was handed over. To be interrupted then
 // is to lose the answer, not to take the request back.
-func (c *client) unanswered(ctx context.Context, err error) error {
+func (c *Client) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted before the node at %s answered", c.base)
 	}

@@ -27,8 +27,8 @@ const (
 	largestAnswer   = 64 << 20
 )
 
-// client asks a node over its API.
-type client struct {
+// Client asks a node over its API.
+type Client struct {
 	node      string
 	tokenFile string
 	base      string
@@ -36,13 +36,14 @@ type client struct {
 	http      *http.Client
 }
 
-func (c *client) flags(cmd *cobra.Command) {
+// Flags are --node and --token-file.
+func (c *Client) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.node, "node", "", "`URL` of any node's API, or unix:/path; else "+envNode+", else "+localNode)
 	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "`file` with the token; else "+envTokenFile)
 }
 
-// prepare finds out whom to ask, and with which token.
-func (c *client) prepare(getenv func(string) string) error {
+// Prepare finds out whom to ask, and with which token.
+func (c *Client) Prepare(getenv func(string) string) error {
 	node, file := c.node, c.tokenFile
 	if node == "" {
 		node = getenv(envNode)
@@ -99,8 +100,8 @@ func readToken(file string) (string, error) {
 	return "", errors.New(file + " holds no token")
 }
 
-// ask makes a request and reads its answer into out.
-func (c *client) ask(ctx context.Context, method, path string, body, out any) error {
+// Ask makes a request and reads its answer into out.
+func (c *Client) Ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -138,12 +139,12 @@ func (c *client) ask(ctx context.Context, method, path string, body, out any) er
 		return refusalOf(answer.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return c.stranger()
+		return c.Stranger()
 	}
 	return nil
 }
 
-// stranger is the error of an answer that no node gives.
-func (c *client) stranger() error {
+// Stranger is the error of an answer that no node gives.
+func (c *Client) Stranger() error {
 	return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
 }

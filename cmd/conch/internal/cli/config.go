@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 func (a *app) config() *cobra.Command {
@@ -49,7 +49,7 @@ Give it the flags that the node is started with.`,
 		}
 		list := append([]config.Fault{}, faultsOf(cfg, err)...)
 		if cfg.Read() {
-			list = append(list, faultsOf(cfg, assemble.Check(cfg), list...)...)
+			list = append(list, faultsOf(cfg, node.Check(cfg, a.Kinds), list...)...)
 		}
 		return a.printFaults(src.Path, config.InOrder(list))
 	})

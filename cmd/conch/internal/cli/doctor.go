@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
@@ -38,11 +37,17 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 			}
 			ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 			defer cancel()
-			facts, err := a.examine(ctx, src)
+			facts, cfg, err := a.examine(ctx, src)
 			if err != nil {
 				return err
 			}
-			return a.printFindings(doctor.Judge(facts))
+			found := doctor.Judge(facts)
+			for _, k := range a.Kinds {
+				if k.Examine != nil {
+					found = append(found, k.Examine(ctx, cfg)...)
+				}
+			}
+			return a.printFindings(found)
 		}),
 	}
 	idFlag(cmd, &src.ID)
@@ -50,29 +55,29 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 	return cmd
 }
 
-// examine finds out about the database, and about what a configuration names.
-func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, error) {
+// examine finds out about the database, and which configuration there is: an empty one if
+// none is named.
+func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, config.Config, error) {
 	if src.Path == "" {
-		cfg, err := a.Configure()
+		base, err := a.Configure()
 		if err != nil {
-			return doctor.Facts{}, err
+			return doctor.Facts{}, config.Config{}, err
 		}
-		facts, err := pgfacts.Gather(ctx, cfg)
+		facts, err := pgfacts.Gather(ctx, base)
 		if err != nil && pg.SafeToRetry(err) && !a.names() {
-			return facts, errNoDatabase
+			return facts, config.Config{}, errNoDatabase
 		}
-		return facts, nil
+		return facts, config.Config{}, nil
 	}
 	cfg, err := a.load(src)
 	if err != nil {
-		return doctor.Facts{}, usage{err}
+		return doctor.Facts{}, cfg, usage{err}
 	}
 	facts := doctor.Facts{Standalone: cfg.Node.Standalone}
 	if !facts.Standalone {
 		facts, _ = pgfacts.Gather(ctx, cfg.Database) // why it can not be asked is a fact as well
 	}
-	facts.Chains, facts.Accounts = assemble.Survey(ctx, cfg)
-	return facts, nil
+	return facts, cfg, nil
 }
 
 // printFindings also turns what failed into the exit code.

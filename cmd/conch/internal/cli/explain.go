@@ -49,22 +49,22 @@ func explain(err error) (text string, code int) {
 	var lost unansweredError
 	switch {
 	case errors.As(err, &theirs):
-		return sentence(theirs.Error()), wrong
+		return Sentence(theirs.Error()), wrong
 	case !errors.As(err, &ours):
-		return sentence(err.Error()), wrong
+		return Sentence(err.Error()), wrong
 	case errors.As(err, &lost):
 		// Not in the words of the database or of an interruption: what was added, such
 		// as a key, would be gone.
-		return sentence(ours.Error()), Failed
+		return Sentence(ours.Error()), Failed
 	case errors.Is(err, context.Canceled):
 		return "interrupted", Failed
 	default:
-		return sentence(pgmint.Sentence(ours.error)), Failed
+		return Sentence(pgmint.Sentence(ours.error)), Failed
 	}
 }
 
-// sentence puts a text on one line, without the name of the package it is from.
-func sentence(text string) string {
+// Sentence puts a text on one line, without the name of the package it is from.
+func Sentence(text string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

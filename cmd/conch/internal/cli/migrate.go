@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -37,7 +37,7 @@ func (a *app) migrateUp() *cobra.Command {
 		Example: `  conch migrate up
   conch --db postgres://owner@db.example/app migrate up --json`,
 		Args: NoArguments,
-		RunE: Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaUp)) }),
+		RunE: Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, node.SchemaUp)) }),
 	}
 }
 
@@ -51,18 +51,18 @@ a pending transaction is not final, and while an accepted intent waits for one.
 What became of finished intents goes, and so do their idempotency keys.`,
 		Example: `  conch migrate down`,
 		Args:    NoArguments,
-		RunE:    Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, assemble.SchemaDown)) }),
+		RunE:    Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, node.SchemaDown)) }),
 	}
 }
 
 // move runs a migration and shows where it led.
-func (a *app) move(ctx context.Context, migrate func(context.Context, pgmint.Config, func(string)) error) error {
+func (a *app) move(ctx context.Context, migrate func(context.Context, pgmint.Config, []node.Kind, func(string)) error) error {
 	cfg, err := a.reach(ctx)
 	if err != nil {
 		return err
 	}
 	progress := func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) }
-	if err := migrate(ctx, cfg, progress); err != nil {
+	if err := migrate(ctx, cfg, a.Kinds, progress); err != nil {
 		return err
 	}
 	return a.showSchema(ctx, cfg)
@@ -86,7 +86,7 @@ func (a *app) migrateStatus() *cobra.Command {
 }
 
 func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
-	s, err := assemble.SchemaStatus(ctx, cfg)
+	s, err := node.SchemaStatus(ctx, cfg, a.Kinds)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 	for _, m := range s.Migrations {
 		applied := "not applied"
 		if m.AppliedAt != nil {
-			applied = clock(*m.AppliedAt)
+			applied = Clock(*m.AppliedAt)
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
 	}

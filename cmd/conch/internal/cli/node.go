@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 // defaultFile is the configuration that is read unless another is named.
@@ -41,13 +41,13 @@ docs/configuration.md lists every key.`,
 		if err != nil {
 			return usage{err}
 		}
-		if err := assemble.Check(cfg); err != nil {
+		if err := node.Check(cfg, a.Kinds); err != nil {
 			return usage{err}
 		}
 		reload, hurry, stop := heed(ctx)
 		defer stop()
-		return assemble.Run(ctx, assemble.Options{
-			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry,
+		return node.Run(ctx, node.Options{
+			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry, Kinds: a.Kinds,
 		})
 	})
 	return cmd
@@ -71,7 +71,7 @@ func fileFlag(cmd *cobra.Command, to *string) {
 
 // load reads a configuration as this command line and environment see it.
 func (a *app) load(src config.Source) (config.Config, error) {
-	src.DB, src.Getenv, src.Named = a.DB, a.Getenv, a.names()
+	src.DB, src.Getenv, src.Named, src.Sections = a.DB, a.Getenv, a.names(), node.Sections(a.Kinds)
 	return config.Load(src)
 }
 

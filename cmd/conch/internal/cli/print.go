@@ -48,9 +48,11 @@ func Terminal(w io.Writer) (is bool, width func() int) {
 	}
 }
 
-func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+// Clock is a time as people read it.
+func Clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-func orDash(s string) string {
+// OrDash shows that something is empty.
+func OrDash(s string) string {
 	if s == "" {
 		return "-"
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/datadir"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 const (
@@ -58,7 +58,7 @@ It needs neither the database nor a token, only the right to signal the process.
 }
 
 // ask signals the node and waits for its answer.
-func ask(ctx context.Context, dir string) (out assemble.Outcome, err error) {
+func ask(ctx context.Context, dir string) (out node.Outcome, err error) {
 	pid, err := datadir.Find(dir)
 	if err != nil {
 		return out, fmt.Errorf("%w: is the node running, and is this its configuration file?", err)
@@ -87,7 +87,7 @@ func ask(ctx context.Context, dir string) (out assemble.Outcome, err error) {
 	}
 }
 
-func (a *app) printReload(out assemble.Outcome) error {
+func (a *app) printReload(out node.Outcome) error {
 	if a.JSON {
 		if err := a.Document(out); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -30,14 +31,14 @@ type app struct {
 	logFormat string
 }
 
-// Main runs one command line and returns the exit code. The commands that others make stand
-// beside those of this package.
-func Main(args []string, w World, b Build, others ...Commands) int {
+// Main runs one command line and returns the exit code. A node has the services of the
+// kinds. The commands that others make stand beside those of this package.
+func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler)}}
+	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
 	root := a.root(args, others)
 	root.SetArgs(args)
 	root.SetIn(w.Stdin)
@@ -109,7 +110,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer(), a.tx())
+	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
 	root.AddCommand(a.migrate(), a.status(), a.history(), a.watch(), a.version(), a.doctor())
 	root.AddCommand(a.services()...)
 	for _, from := range others {

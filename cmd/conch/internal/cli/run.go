@@ -169,7 +169,7 @@ func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	key, text := config.Culprit(cfg, true, faults[0]), sentence(faults[0].Error())
+	key, text := config.Culprit(cfg, true, faults[0]), Sentence(faults[0].Error())
 	variable := config.Variable(key)
 	switch {
 	case key == "lease" && cmd.Flags().Changed("lease"):

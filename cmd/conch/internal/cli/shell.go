@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 // Commands makes commands that work with a shell.
@@ -20,6 +22,7 @@ type Shell struct {
 	DB    string // --db alone; Configure reads the environment as well
 	JSON  bool
 	Log   *slog.Logger
+	Kinds []node.Kind // of the services that this program has
 }
 
 // Build is what the linker stamped.

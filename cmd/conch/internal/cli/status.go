@@ -53,7 +53,7 @@ func (a *app) printStatus(scope string, all []pgmint.Leadership) error {
 	var rows []string
 	for _, l := range all {
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s\t%s\t%s",
-			l.Scope, l.Epoch, orDash(l.Holder), stateOf(l), clock(l.AcquiredAt), age(l), orDash(strings.Join(l.Candidates, ", "))))
+			l.Scope, l.Epoch, OrDash(l.Holder), stateOf(l), Clock(l.AcquiredAt), age(l), OrDash(strings.Join(l.Candidates, ", "))))
 	}
 	if err := a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows); err != nil {
 		return err

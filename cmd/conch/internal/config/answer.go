@@ -36,12 +36,12 @@ func (c Config) answerRoom() (room time.Duration, why string) {
 	return room, why
 }
 
-func (d *decoder) validateAnswers(c Config) {
+func (d *Decoder) validateAnswers(c Config) {
 	const place = "node.answer_max"
 	most := c.Node.AnswerMax
 	if room, why := c.answerRoom(); most > 0 && most > room {
-		d.fault(place, "%s is above %s: lower it to %s or less", most, why, room.Truncate(time.Millisecond))
+		d.Fault(place, "%s is above %s: lower it to %s or less", most, why, room.Truncate(time.Millisecond))
 	} else if most > 0 && most < time.Millisecond {
-		d.fault(place, "%s is no time to act in: give 1ms or more", most)
+		d.Fault(place, "%s is no time to act in: give 1ms or more", most)
 	}
 }

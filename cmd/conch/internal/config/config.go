@@ -1,7 +1,7 @@
 package config
 
 import (
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -19,11 +19,34 @@ type Config struct {
 	// Election is [election] and the environment (requirement S27), without a mint
 	// and without roles; see Elector.
 	Election election.Config
-	Roles    []Role
-	Chains   []Chain
-	Accounts []Account // each of them is a role, too
-	Files    []Files   // and so is each of these
+	// Sections are those of the services, each with what it read.
+	Sections []Section
 	places   places
+}
+
+// Section is what one service has in the file. It is made anew for each reading, and
+// not changed any more once the file has been read.
+type Section interface {
+	// Table names the table of the file each of whose elements is a role: roles for [[roles]].
+	Table() string
+	// Keys are the tables of the file that are the service's, and how each is read.
+	Keys(d *Decoder) map[string]Setter
+	// Settle fills in what follows from other keys, once all have been read.
+	Settle(d *Decoder)
+	// Roles are what this node campaigns for, one for each element of the table.
+	Roles() []Role
+	// Validate looks for what no key alone shows. Terms and scopes of roles are looked at elsewhere.
+	Validate(d *Decoder, c Config)
+}
+
+// Of finds the section of a service by its type; it is the zero value, nil, if there is none.
+func Of[S Section](c Config) (section S) {
+	for _, one := range c.Sections {
+		if s, ok := one.(S); ok {
+			return s
+		}
+	}
+	return section
 }
 
 // Node is [node].
@@ -45,17 +68,14 @@ const Off = "off"
 // DefaultListen is where the API of a node listens unless told otherwise.
 const DefaultListen = "127.0.0.1:7070"
 
-// Role is one [[roles]]: at most one of Command, HTTP and Builtin is set; with
-// none, only the gate is kept, for others to ask.
+// Role is one scope that the node campaigns for, and what it does while it leads it.
 type Role struct {
 	Name    string
 	Scope   string
-	Command []string // runs while leading
-	HTTP    string   // POST …/start when leading begins, …/stop when it ends
-	Builtin string   // BuiltinLog
-	Fenced  bool     // starts behind the fenced door instead of the act door
-	Account *Account // it sends this account's transactions, and does nothing else
-	Files   *Files   // it pushes these to followers, and does nothing else
+	Section string // whose role it is, by the name of its table; set by Config.Settled
+	Fenced  bool   // starts behind the fenced door instead of the act door
+	Kept    bool   // runs under a keeper, which needs a part of the lease to end it
+	Does    any    // what the service knows about it, compared by reflect.DeepEqual; nil: only the gate is kept
 
 	Preferred    []string
 	Never        []string
@@ -79,9 +99,6 @@ func (r Role) Grace() (time.Duration, error) {
 // defaultLease is the elector's.
 const defaultLease = 3 * time.Second
 
-// BuiltinLog is the role that writes a line now and then: for trials.
-const BuiltinLog = "log"
-
 // Terms are what all roles of one elector have in common. Roles with equal terms
 // share an elector, and with it a session of the database.
 type Terms struct {
@@ -100,7 +117,7 @@ func (r Role) Terms() Terms {
 // Settled are the roles with what they leave to [election] filled in: two that are
 // equal need nothing done when the file is read again.
 func (c Config) Settled() []Role {
-	roles := make([]Role, 0, len(c.Roles)+len(c.Accounts)+len(c.Files))
+	var roles []Role
 	e := c.Election
 	for _, r := range c.all() {
 		r.Lease, r.LateThreshold = or(r.Lease, e.Lease), or(r.LateThreshold, e.LateThreshold)
@@ -112,19 +129,27 @@ func (c Config) Settled() []Role {
 	return roles
 }
 
-// all are the roles, and after them those that the accounts and the files are. What an
-// account's role sends is refused by the chain and the database when stale, and what one
-// of files pushes by each follower, which has promised to hear no earlier epoch: neither
-// needs a clock, so both stand behind the fenced door.
-func (c Config) all() []Role {
-	roles := slices.Clone(c.Roles)
-	for _, a := range c.Accounts {
-		roles = append(roles, Role{Name: a.Name, Scope: a.Scope, Fenced: true, Account: &a})
-	}
-	for _, f := range c.Files {
-		roles = append(roles, Role{Name: f.Scope, Scope: f.Scope, Fenced: true, Files: &f})
+// all are the roles of all sections.
+func (c Config) all() (roles []Role) {
+	for _, s := range c.Sections {
+		for _, r := range s.Roles() {
+			r.Section = s.Table()
+			roles = append(roles, r)
+		}
 	}
 	return roles
+}
+
+// place names one of the settled roles as the file does.
+func (c Config) place(i int) string {
+	for _, s := range c.Sections {
+		n := len(s.Roles())
+		if i < n {
+			return fmt.Sprintf("%s[%d]", s.Table(), i)
+		}
+		i -= n
+	}
+	return ""
 }
 
 // defaultDrain is how long a role may take to end when it is asked to (F6).
@@ -148,7 +173,7 @@ func (c Config) Elector(roles ...Role) election.Config {
 
 // Scopes lists what the roles are about.
 func (c Config) Scopes() []string {
-	scopes := make([]string, 0, len(c.Roles)+len(c.Accounts)+len(c.Files))
+	var scopes []string
 	for _, r := range c.all() {
 		scopes = append(scopes, r.Scope)
 	}

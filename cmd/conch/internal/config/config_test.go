@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 )
@@ -22,13 +23,11 @@ const alone = "[node]\nstandalone = true\n[[roles]]\nname = \"a\"\n"
 
 func load(t *testing.T, text string, s config.Source, env map[string]string) (config.Config, error) {
 	t.Helper()
-	s.Path = filepath.Join(t.TempDir(), "conch.toml")
-	if err := os.WriteFile(s.Path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.Getenv = func(name string) string { return env[name] }
-	return config.Load(s)
+	s.Sections = []func() config.Section{roles.Kind().Section}
+	return configtest.Load(t, text, s, env)
 }
+
+func commandOf(r config.Role) []string { return r.Does.(roles.Job).Command }
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
@@ -36,13 +35,13 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.Roles[0]
+	r := c.Settled()[0]
 	switch {
 	case c.Node.Listen != config.DefaultListen || c.Node.OpsListen != "" || c.Node.Standalone:
 		t.Errorf("node %+v", c.Node)
 	case !c.Named || c.Election.Takeover != election.Strict || c.Election.Lease != 0:
 		t.Errorf("election %+v", c.Election)
-	case r.Name != "a" || r.Scope != "a" || r.Command != nil:
+	case r.Name != "a" || r.Scope != "a" || commandOf(r) != nil:
 		t.Errorf("role %+v", r)
 	}
 }
@@ -109,7 +108,7 @@ command = ["sh", "-c", "a | b"]
 		t.Fatal(err)
 	}
 	first, second := c.Settled()[0], c.Settled()[1]
-	if !slices.Equal(first.Command, []string{"worker", "--title", "a b"}) || first.Scope != "s:1" || !first.Fenced {
+	if !slices.Equal(commandOf(first), []string{"worker", "--title", "a b"}) || first.Scope != "s:1" || !first.Fenced {
 		t.Errorf("first %+v", first)
 	}
 	if !filepath.IsAbs(c.Node.DataDir) {
@@ -259,8 +258,8 @@ func TestWhoWins(t *testing.T) {
 	if err != nil || over.Database.URL != "postgres://env/x" || over.Election.ID != "env" || over.Election.Lease != 5*time.Second {
 		t.Errorf("environment over file: %+v, %v", over, err)
 	}
-	if over.Roles[1].Lease != 7*time.Second {
-		t.Errorf("a role's own key: %+v", over.Roles[1])
+	if over.Settled()[1].Lease != 7*time.Second {
+		t.Errorf("a role's own key: %+v", over.Settled()[1])
 	}
 	flags, err := load(t, text, config.Source{DB: "postgres://flag/x", ID: "flag", Listen: "off"}, env)
 	if err != nil || flags.Database.URL != "postgres://flag/x" || flags.Election.ID != "flag" || flags.Node.Listen != config.Off {

@@ -8,136 +8,139 @@ import (
 	"time"
 )
 
-// setter takes the value of one key; place is its full name, for faults.
-type setter func(place string, value any)
+// Setter takes the value of one key. Place is the key's full name, such as
+// roles[1].lease, by which faults speak of it.
+type Setter func(place string, value any)
 
-// decoder moves values into a Config and collects what is wrong with them.
-type decoder struct {
+// Decoder moves the values of a file to where they belong and collects what is wrong
+// with them. It is used by one goroutine.
+type Decoder struct {
 	places
 	dir    string // relative paths start here
 	faults []Fault
 	told   []string // keys of [election] that were complained about
 }
 
-func (d *decoder) fault(place, format string, args ...any) {
-	d.faults = append(d.faults, d.places.fault(place, fmt.Sprintf(format, args...)))
+// Fault notes that something is wrong with what stands in a place.
+func (d *Decoder) Fault(place, format string, args ...any) {
+	d.faults = append(d.faults, d.fault(place, fmt.Sprintf(format, args...)))
 }
 
-// table hands each value to its key's setter; the others are unknown.
-func (d *decoder) table(place string, value any, keys map[string]setter) {
+// Table hands each value of a table to the setter of its key. A key without a setter is
+// a fault.
+func (d *Decoder) Table(place string, value any, keys map[string]Setter) {
 	values, ok := value.(map[string]any)
 	if !ok {
-		d.fault(place, "is a single value, and [%s] is a table", place)
+		d.Fault(place, "is a single value, and [%s] is a table", place)
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if set := keys[key]; set != nil {
-			set(under(place, key), values[key])
+			set(Under(place, key), values[key])
 			continue
 		}
-		d.fault(under(place, key), "%s", unknown(key, slices.Sorted(maps.Keys(keys))))
+		d.Fault(Under(place, key), "%s", unknown(key, slices.Sorted(maps.Keys(keys))))
 	}
 }
 
-func (d *decoder) text(to *string) setter {
+// Text takes a text.
+func (d *Decoder) Text(to *string) Setter {
 	return func(place string, value any) {
 		switch v := value.(type) {
 		case string:
 			*to = v
 		case int64, float64, bool:
-			d.fault(place, "%v is not a text in quotation marks", value)
+			d.Fault(place, "%v is not a text in quotation marks", value)
 		default: // not repeated: a list may hold what was meant, with a password in it
-			d.fault(place, "is not one text in quotation marks")
+			d.Fault(place, "is not one text in quotation marks")
 		}
 	}
 }
 
-// word is a text that says something: an empty one would count as left out.
-func (d *decoder) word(to *string) setter {
+// Word takes a text that is not empty: an empty one would count as left out.
+func (d *Decoder) Word(to *string) Setter {
 	return func(place string, value any) {
-		d.text(to)(place, value)
+		d.Text(to)(place, value)
 		if value == "" {
-			d.fault(place, "is empty: say something or leave it out")
+			d.Fault(place, "is empty: say something or leave it out")
 		}
 	}
 }
 
-func (d *decoder) path(to *string) setter {
+// Path takes the name of a file or folder; a relative one starts at the folder of the file.
+func (d *Decoder) Path(to *string) Setter {
 	return func(place string, value any) {
-		d.text(to)(place, value)
+		d.Text(to)(place, value)
 		if *to != "" && !filepath.IsAbs(*to) {
 			*to = filepath.Join(d.dir, *to)
 		}
 	}
 }
 
-func (d *decoder) flag(to *bool) setter {
+// Flag takes true or false.
+func (d *Decoder) Flag(to *bool) Setter {
 	return func(place string, value any) {
 		flag, ok := value.(bool)
 		if !ok {
-			d.fault(place, "%#v is neither true nor false", value)
+			d.Fault(place, "%#v is neither true nor false", value)
 			return
 		}
 		*to = flag
 	}
 }
 
-func (d *decoder) span(to *time.Duration) setter {
+// Span takes a duration above 0.
+func (d *Decoder) Span(to *time.Duration) Setter {
 	return func(place string, value any) {
 		text, ok := value.(string)
 		if !ok {
-			d.fault(place, `%v has no unit: write "%vs" or "%vms", in quotation marks`, value, value, value)
+			d.Fault(place, `%v has no unit: write "%vs" or "%vms", in quotation marks`, value, value, value)
 			return
 		}
 		span, err := time.ParseDuration(text)
 		switch {
 		case err != nil:
-			d.fault(place, `%q is not a duration such as "500ms", "3s" or "1m"`, text)
+			d.Fault(place, `%q is not a duration such as "500ms", "3s" or "1m"`, text)
 		case span <= 0:
-			d.fault(place, "%q is not above 0", text)
+			d.Fault(place, "%q is not above 0", text)
 		default:
 			*to = span
 		}
 	}
 }
 
-func (d *decoder) count(to *int) setter {
+// Count takes a whole number, 0 or above.
+func (d *Decoder) Count(to *int) Setter {
 	return func(place string, value any) {
 		n, ok := value.(int64)
 		if !ok || n < 0 {
-			d.fault(place, "%v is not a whole number, 0 or above", value)
+			d.Fault(place, "%v is not a whole number, 0 or above", value)
 			return
 		}
 		*to = int(n)
 	}
 }
 
-func (d *decoder) texts(to *[]string) setter {
+// Texts takes a list of texts.
+func (d *Decoder) Texts(to *[]string) Setter {
 	return func(place string, value any) {
 		list, ok := value.([]any)
 		if !ok {
-			d.fault(place, `is not a list such as ["a", "b"]`)
+			d.Fault(place, `is not a list such as ["a", "b"]`)
 			return
 		}
 		*to = make([]string, len(list))
 		for i, v := range list {
-			d.text(&(*to)[i])(fmt.Sprintf("%s[%d]", place, i), v)
+			d.Text(&(*to)[i])(fmt.Sprintf("%s[%d]", place, i), v)
 		}
 	}
 }
 
-// command is a list, or a line to be split.
-func (d *decoder) command(to *[]string) setter {
-	return func(place string, value any) {
-		line, ok := value.(string)
-		if !ok {
-			d.texts(to)(place, value)
-			return
-		}
-		list, err := words(line)
-		if err != nil {
-			d.fault(place, "%v", err)
-		}
-		*to = append([]string{}, list...) // not nil: a command without a word is a fault, not none
+// Tables takes what is written in double brackets, one table for each element.
+func (d *Decoder) Tables(place string, value any) []any {
+	list, ok := value.([]any)
+	if !ok {
+		d.Fault(place, "is one table: write [[%s]], in double brackets, once for each", place)
 	}
+	return list
 }

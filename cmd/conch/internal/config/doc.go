@@ -1,7 +1,10 @@
 // Package config reads conch.toml, the file of a node, and what the environment
 // and the command line say about it.
 //
-//	file, err := config.Load(config.Source{Path: "conch.toml", Getenv: os.Getenv})
+//	file, err := config.Load(config.Source{Path: "conch.toml", Getenv: os.Getenv, Sections: sections})
+//
+// It knows [node], [database], [election] and what every role has. The rest is read by the
+// sections of services: see [Section].
 //
 // # Who wins
 //

@@ -27,6 +27,8 @@ type Source struct {
 	DB, ID, Listen, OpsListen string
 	// Named tells that the command line or the environment says which database.
 	Named bool
+	// Sections make those of the services, in the order in which their roles are.
+	Sections []func() Section
 }
 
 // Load reads, decodes and validates. Its error is a *[FaultsError] with all of them,
@@ -39,7 +41,7 @@ func Load(s Source) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration can not be read: %w", err)
 	}
-	d := &decoder{dir: filepath.Dir(s.Path), places: places{
+	d := &Decoder{dir: filepath.Dir(s.Path), places: places{
 		file: filepath.Base(s.Path), lines: linesOf(text), last: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), said: map[string]string{},
 	}}
 	var c Config
@@ -69,10 +71,15 @@ func parse(text []byte) (map[string]any, *Fault) {
 }
 
 // config reads the file, then lets the environment and the flags speak.
-func (d *decoder) config(values map[string]any, s Source) Config {
+func (d *Decoder) config(values map[string]any, s Source) Config {
 	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, places: d.places}
-	d.table("", values, d.sections(&c))
-	d.settleAccounts(&c)
+	for _, section := range s.Sections {
+		c.Sections = append(c.Sections, section())
+	}
+	d.Table("", values, d.sections(&c))
+	for _, section := range c.Sections {
+		section.Settle(d)
+	}
 	getenv := func(name string) string {
 		said := map[string]string{pg.EnvURL: s.DB}[name]
 		file := map[string]string{
@@ -99,7 +106,7 @@ func (d *decoder) config(values map[string]any, s Source) Config {
 }
 
 // overruled notes for which keys a flag or the environment has spoken.
-func (d *decoder) overruled(s Source) {
+func (d *Decoder) overruled(s Source) {
 	for _, one := range []struct{ place, flag, said, variable string }{
 		{"node.instance_id", "--id", s.ID, "CONCH_INSTANCE_ID"},
 		{"node.listen", "--listen", s.Listen, ""},
@@ -120,7 +127,7 @@ func (d *decoder) overruled(s Source) {
 }
 
 // database lists what is wrong with how the database is named, and which key says it.
-func (d *decoder) database(getenv func(string) string, err error) {
+func (d *Decoder) database(getenv func(string) string, err error) {
 	if _, ofIt := errors.AsType[*pg.ConfigError](err); !ofIt {
 		d.environment(err)
 		return
@@ -129,11 +136,11 @@ func (d *decoder) database(getenv func(string) string, err error) {
 	if _, err := (pg.Config{URL: getenv(pg.EnvURL)}).Parse(); err != nil {
 		place = "database.url"
 	}
-	d.fault(place, "%v", err)
+	d.Fault(place, "%v", err)
 }
 
 // environment lists faults that name what they are about themselves.
-func (d *decoder) environment(err error) {
+func (d *Decoder) environment(err error) {
 	for _, err := range parts(err) {
 		d.faults = append(d.faults, Fault{Text: err.Error()})
 	}

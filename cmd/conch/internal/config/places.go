@@ -74,7 +74,7 @@ func linesOf(text []byte) map[string]int {
 func note(p *unstable.Parser, key unstable.Iterator, name string, lines map[string]int) (full string, line int) {
 	for key.Next() {
 		part := key.Node()
-		name = under(name, string(part.Data))
+		name = Under(name, string(part.Data))
 		line = p.Shape(part.Raw).Start.Line
 		if lines[name] == 0 {
 			lines[name] = line
@@ -83,7 +83,8 @@ func note(p *unstable.Parser, key unstable.Iterator, name string, lines map[stri
 	return name, line
 }
 
-func under(table, key string) string {
+// Under is the full name of a key of a table.
+func Under(table, key string) string {
 	if table == "" {
 		return key
 	}

@@ -12,7 +12,7 @@ func locks(f Facts) []Finding {
 	table := r.LocksEach * (r.Connections + r.Prepared)
 	need := locksNeeded(f)
 	detail := fmt.Sprintf("%d × (%d + %d) = %d locks, %d held; for %s and %s",
-		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, count(len(f.Leaderships), "scope", "scopes"), count(len(f.Processes), "process", "processes"))
+		r.LocksEach, r.Connections, r.Prepared, table, r.LocksHeld, Count(len(f.Leaderships), "scope", "scopes"), Count(len(f.Processes), "process", "processes"))
 	const remedy = "raise max_locks_per_transaction and restart the server: a full lock table keeps even new connections out"
 	var heavy []Finding
 	for _, p := range f.Processes {

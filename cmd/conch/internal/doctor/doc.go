@@ -1,14 +1,13 @@
 // Package doctor judges whether a database, and this machine, can carry an
 // election, and says what to do about each thing that is in the way. It is pure:
-// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out, and
-// assemble those of chains and accounts.
+// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out. Services find
+// out about what they need themselves, and judge it in the same words.
 //
 //	reachable encryption server schema privileges pooler          can conch work here at all?
 //	locks connections                                             is there room?
 //	replication durability settings guards                        does what it relies on hold?
 //	clock boottime                                                this machine
 //	history holders leaders roles takeover identities             the scopes, as they are now
-//	chains keys funds claims                                      the accounts of a configuration
 //
 // ok is as it should be; warn works and costs something that the detail names; fail
 // keeps conch from leading, or breaks a guarantee. Everything but ok has a remedy.
@@ -70,10 +69,6 @@ var checks = []check{
 	{"roles", schema, roles},
 	{"takeover", schema, takeover},
 	{"identities", schema, identities},
-	{"chains", nothing, chains},
-	{"keys", nothing, keys},
-	{"funds", nothing, funds},
-	{"claims", election, claims},
 }
 
 // Judge goes through all checks. What a check could not look at is a warning, for
@@ -94,19 +89,35 @@ func Judge(f Facts) []Finding {
 			continue
 		}
 		for _, found := range c.judge(f) {
-			found.Check = c.name
-			all = append(all, found)
+			all = append(all, About(c.name, found)...)
 		}
 	}
 	return all
 }
 
-func ok(detail string) []Finding { return []Finding{{Status: OK, Detail: detail}} }
-
-func warn(detail, remedy string) []Finding {
-	return []Finding{{Status: Warn, Detail: detail, Remedy: remedy}}
+// About are findings of one check.
+func About(check string, found ...Finding) []Finding {
+	for i := range found {
+		found[i].Check = check
+	}
+	return found
 }
 
-func fail(detail, remedy string) []Finding {
-	return []Finding{{Status: Fail, Detail: detail, Remedy: remedy}}
+// Well is a finding with nothing to do about it.
+func Well(detail string) Finding { return Finding{Status: OK, Detail: detail} }
+
+// Warning is a finding that costs something.
+func Warning(detail, remedy string) Finding {
+	return Finding{Status: Warn, Detail: detail, Remedy: remedy}
 }
+
+// Failure is a finding that keeps conch from its work.
+func Failure(detail, remedy string) Finding {
+	return Finding{Status: Fail, Detail: detail, Remedy: remedy}
+}
+
+func ok(detail string) []Finding { return []Finding{Well(detail)} }
+
+func warn(detail, remedy string) []Finding { return []Finding{Warning(detail, remedy)} }
+
+func fail(detail, remedy string) []Finding { return []Finding{Failure(detail, remedy)} }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -59,14 +58,6 @@ func TestEachFault(t *testing.T) {
 		status Status
 		says   string // of detail and remedy
 	}{
-		{"a chain that is away", func(f *Facts) { f.Chains = []Chain{{Name: "dev", Fault: "no answer"}} }, "chains", Fail, "no answer"},
-		{"another chain", func(f *Facts) { f.Chains = []Chain{{Name: "dev", Fault: "has chain ID 5", Other: true}} }, "chains", Fail, "chain_id"},
-		{"chains that answer", func(f *Facts) { f.Chains = []Chain{{Name: "dev"}} }, "chains", OK, "1 chain answers"},
-		{"a key that does not open", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Fault: "wrong password"}} }, "keys", Fail, "wrong password"},
-		{"no funds", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Address: "0x6d", Balance: new(big.Int)}} }, "funds", Warn, "0x6d, has nothing"},
-		{"a balance nobody knows", func(f *Facts) { f.Accounts = []Account{{Name: "payer"}} }, "funds", OK, ""},
-		{"another scope", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Scope: "mine", Claimed: "theirs"}} }, "claims", Fail, "theirs"},
-		{"no scope yet", func(f *Facts) { f.Accounts = []Account{{Name: "payer", Scope: "mine"}} }, "claims", OK, ""},
 		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
 		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
 		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},

@@ -33,8 +33,6 @@ type Facts struct {
 	Boottime    bool
 	Leaderships []Leadership
 	Processes   []Process
-	Chains      []Chain // of the configuration, if one is named
-	Accounts    []Account
 }
 
 // Line is the connection.

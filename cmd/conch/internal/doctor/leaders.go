@@ -50,7 +50,7 @@ func roles(f Facts) (found []Finding) {
 		if failing++; failing > most {
 			continue
 		}
-		found = append(found, warn(fmt.Sprintf("the role of scope %q has failed %s in ten minutes, last: %s", l.Scope, count(int(l.Failures), "time", "times"), l.LastFailure),
+		found = append(found, warn(fmt.Sprintf("the role of scope %q has failed %s in ten minutes, last: %s", l.Scope, Count(int(l.Failures), "time", "times"), l.LastFailure),
 			fmt.Sprintf("mend the role; `conch history --scope %s` says where it failed, and why each time", shell(l.Scope)))...)
 	}
 	if failing > most {

@@ -30,11 +30,11 @@ func replication(f Facts) []Finding {
 		return ok("one server: every guarantee holds for as long as its data does; a restore from a backup is another history, and asks for `conch migrate advance`")
 	case names == "":
 		return warn(fmt.Sprintf("asynchronous, %s: a failover may forget the newest transactions and leaderships, "+
-			"and the old primary, cut off, may still find somebody who believes it; epochs minted after it are higher than any that was lost", count(len(f.Standbys), "standby", "standbys")),
+			"and the old primary, cut off, may still find somebody who believes it; epochs minted after it are higher than any that was lost", Count(len(f.Standbys), "standby", "standbys")),
 			"set synchronous_standby_names if at most one actor must hold across failovers; "+docs)
 	case hidden > 0 && synced == 0:
 		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role can not see whether one of them is synchronous",
-			names, count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
+			names, Count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
 	case synced < need:
 		return fail(fmt.Sprintf("synchronous_standby_names is %q and %d of %d such standbys connected: every heartbeat waits for the rest, so nobody leads", names, synced, need),
 			"bring a standby back, or correct synchronous_standby_names; to empty it is to go on asynchronously")
@@ -92,7 +92,8 @@ func are(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-func count(n int, one, many string) string {
+// Count says how many there are of something.
+func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -88,7 +88,7 @@ func holders(f Facts) (found []Finding) {
 		found = append(found, warn(fmt.Sprintf("%d more scopes have lost their holder", gone-most), "the same for each: `conch status` lists them")...)
 	}
 	if len(found) == 0 {
-		return ok(fmt.Sprintf("%d of %s led now, and no term is left of a dead process", led, count(len(f.Leaderships), "scope is", "scopes are")))
+		return ok(fmt.Sprintf("%d of %s led now, and no term is left of a dead process", led, Count(len(f.Leaderships), "scope is", "scopes are")))
 	}
 	return found
 }
@@ -187,7 +187,7 @@ func identities(f Facts) (found []Finding) {
 		}
 	}
 	if len(found) == 0 {
-		return ok(fmt.Sprintf("%s, each under a name of its own", count(len(f.Processes), "process is alive", "processes are alive")))
+		return ok(fmt.Sprintf("%s, each under a name of its own", Count(len(f.Processes), "process is alive", "processes are alive")))
 	}
 	return found
 }

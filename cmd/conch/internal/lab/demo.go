@@ -75,7 +75,7 @@ func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error
 		return cli.Usagef("%w", err)
 	}
 	forgetDatabase()
-	cfg.Progress = l.Stdout
+	cfg.Progress, cfg.Kinds = l.Stdout, l.Kinds
 	if l.JSON {
 		cfg.Progress = l.Stderr
 	}

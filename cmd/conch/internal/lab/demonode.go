@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -94,7 +94,7 @@ func (l lab) both(ctx context.Context, cfg worker.Config, src config.Source) err
 	lives := []func() error{
 		func() error { return worker.Run(ctx, cfg) },
 		func() error {
-			return assemble.Run(ctx, assemble.Options{Config: c, Load: load, Version: l.Build.Version, Log: l.Log})
+			return node.Run(ctx, node.Options{Config: c, Load: load, Version: l.Build.Version, Log: l.Log, Kinds: l.Kinds})
 		},
 	}
 	faults := make([]error, len(lives))

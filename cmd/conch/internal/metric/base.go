@@ -3,6 +3,7 @@ package metric
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -22,8 +23,11 @@ func NewBase(ask func(ctx context.Context) (candidates map[string]int, up bool))
 	return &Base{ask}
 }
 
+// askFor is how long a page may wait for the database.
+const askFor = time.Second
+
 var (
-	databaseUp = prometheus.NewDesc(prefix+"database_up", "1 if the database answers this process.", nil, nil)
+	databaseUp = prometheus.NewDesc(Prefix+"database_up", "1 if the database answers this process.", nil, nil)
 	candidates = gauge("candidates", "Processes alive that campaign for the scope, its leader among them, as the database says on every process.")
 )
 
@@ -54,7 +58,7 @@ func (b *Base) Collect(to chan<- prometheus.Metric) {
 // Build says which program this is.
 func Build(version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: prefix + "build_info", Help: "1; the labels say which program this is.",
+		Name: Prefix + "build_info", Help: "1; the labels say which program this is.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
 }

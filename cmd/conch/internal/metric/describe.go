@@ -8,13 +8,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-const prefix = "conch_"
+// Prefix is in front of the names of all metrics.
+const Prefix = "conch_"
 
 // milliseconds from a local socket to a lease that ran out.
 var milliseconds = []float64{0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 
 func gauge(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc(prefix+name, help, []string{"scope"}, nil)
+	return prometheus.NewDesc(Prefix+name, help, []string{"scope"}, nil)
 }
 
 // The gauges are worked out at each scrape.
@@ -27,12 +28,12 @@ var (
 )
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append([]string{"scope"}, labels...))
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: Prefix + name, Help: help}, append([]string{"scope"}, labels...))
 }
 
 func histogram(name, help string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: prefix + name, Help: help, Buckets: milliseconds,
+		Name: Prefix + name, Help: help, Buckets: milliseconds,
 	}, []string{"scope"})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -27,7 +28,7 @@ func fail(err error) func(*world) {
 	return func(w *world) { w.step = func(election.StepDown) error { return err } }
 }
 
-func away(w *world)  { w.err = errAway }
+func away(w *world)  { w.err = webtest.ErrAway }
 func hangs(w *world) { w.hangs = true; w.cfg.Patience = 20 * time.Millisecond }
 
 var beat = time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("east", 3600))
@@ -173,7 +174,7 @@ var drainAnswers = []exchange{
 	{name: "of no role here", ask: "POST /v1/scopes/zoo/drain", status: 200, want: `{"scope":"zoo","actor":"local"}`},
 	{name: "of no candidate", given: elsewhere(errNoCandidate), ask: drainPath, body: `{"to":"node-9"}`, status: 422, want: "these are: node-1, node-2"},
 	{name: "of a bad name", given: led, ask: drainPath, body: `{"to":"a:b"}`, status: 400, want: "contains ':'"},
-	{name: "the leader can not be asked", given: elsewhere(errAway), ask: drainPath, status: 503, want: "database-unavailable"},
+	{name: "the leader can not be asked", given: elsewhere(webtest.ErrAway), ask: drainPath, status: 503, want: "database-unavailable"},
 	{name: "the database hangs", given: elsewhere(context.DeadlineExceeded), ask: drainPath, status: 504, want: "database-timeout"},
 	{name: "the leader does not answer", given: elsewhere(errUntaken), ask: drainPath, status: 504, want: "it was withdrawn"},
 	{name: "it has just lost it", given: elsewhere(errTooLate), ask: drainPath, status: 409, want: `"holder":"node-2"`},

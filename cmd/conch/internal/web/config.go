@@ -49,10 +49,10 @@ type Config struct {
 	// node without a database: it has nobody to ask.
 	Ask     func(ctx context.Context, r pgmint.Request) error
 	Metrics http.Handler
-	// Transactions of the node's accounts; nil if it has none.
-	Transactions Transactions
-	// Files of the node; nil if it has none.
-	Files Files
+	// Routes of the node's services, beside those of the site itself.
+	Routes []Route
+	// OpenAPI documents those routes, one part for each service; see [Document].
+	OpenAPI []string
 	// Tokens say who may do what. Nil, or none in it: everybody who reaches the
 	// listener may do everything, which CheckListen allows on loopback only.
 	Tokens *Tokens
@@ -65,8 +65,6 @@ type Config struct {
 	Patience   time.Duration // with the database, for one request; default 5 s
 	KeepAlive  time.Duration // between comments on a silent event stream; default 15 s
 	MaxStreams int           // event streams at a time; default 64
-	MaxLists   int           // lists of transactions at a time; default 8
-	MaxLooks   int           // single transactions looked up at a time; default 64
 }
 
 func (c Config) withDefaults() Config {
@@ -91,12 +89,6 @@ func (c Config) withDefaults() Config {
 	if c.MaxStreams == 0 {
 		c.MaxStreams = 64
 	}
-	if c.MaxLists == 0 {
-		c.MaxLists = 8
-	}
-	if c.MaxLooks == 0 {
-		c.MaxLooks = 64
-	}
 	return c
 }
 
@@ -112,8 +104,8 @@ func (c Config) Validate() error {
 	missing(c.Electors == nil, "Electors")
 	missing(c.Observe == nil, "Observe")
 	missing(c.Metrics == nil, "Metrics")
-	if c.AnswerMax < 0 || c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 || c.MaxLists < 0 || c.MaxLooks < 0 {
-		faults = append(faults, errors.New("web: AnswerMax, Patience, KeepAlive, MaxStreams, MaxLists and MaxLooks must not be below 0"))
+	if c.AnswerMax < 0 || c.Patience < 0 || c.KeepAlive < 0 || c.MaxStreams < 0 {
+		faults = append(faults, errors.New("web: AnswerMax, Patience, KeepAlive and MaxStreams must not be below 0"))
 	}
 	return errors.Join(faults...)
 }
@@ -124,10 +116,10 @@ type Site struct {
 	reader  *reader
 	feed    *feed
 	streams chan struct{} // one slot a stream
-	lists   chan struct{} // and a list of transactions,
-	looks   chan struct{} // and one that is looked up
 	ending  chan struct{} // closed when streams are to end
 	end     func()
+
+	document []byte // of the API
 }
 
 // New checks the configuration and returns a site that serves nothing yet. Close
@@ -139,9 +131,9 @@ func New(cfg Config) (*Site, error) {
 	cfg = cfg.withDefaults()
 	s := &Site{
 		cfg: cfg, streams: make(chan struct{}, cfg.MaxStreams), ending: make(chan struct{}),
-		lists: make(chan struct{}, cfg.MaxLists), looks: make(chan struct{}, cfg.MaxLooks),
 	}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
+	s.document = Document(cfg.OpenAPI...)
 	s.reader = newReader(cfg.Observe, cfg.Patience)
 	s.feed = newFeed(cfg.Observe, s.reader)
 	return s, nil

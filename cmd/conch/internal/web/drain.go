@@ -40,28 +40,28 @@ type drained struct {
 func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return failf(http.StatusBadRequest, "%v", err)
+		return Failf(http.StatusBadRequest, "%v", err)
 	}
 	gate := s.cfg.Electors.Gate(scope)
 	if gate == nil && s.cfg.Ask == nil {
 		return unknownScope(scope)
 	}
 	var o order
-	if err := readJSON(r, &o); err != nil {
+	if err := ReadJSON(r, &o); err != nil {
 		return err
 	}
 	if o.TimeoutMS < 0 || o.TimeoutMS > maxDrain.Milliseconds() {
-		return failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds())
+		return Failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds())
 	}
 	if o.To != "" {
 		if err := election.ValidID(o.To); err != nil {
-			return failf(http.StatusBadRequest, "to: %v", err)
+			return Failf(http.StatusBadRequest, "to: %v", err)
 		}
 	}
 	if gate != nil && doors(gate).Role == "standalone" {
-		return failf(http.StatusConflict, "this node is standalone: there is nobody to hand %q over to", scope).named("standalone", "Standalone")
+		return Failf(http.StatusConflict, "this node is standalone: there is nobody to hand %q over to", scope).Named("standalone", "Standalone")
 	}
-	who := actor(r.Context())
+	who := Actor(r.Context())
 	s.cfg.Logger.InfoContext(r.Context(), "drain asked for over HTTP",
 		slog.String("scope", scope), slog.String("actor", who), slog.String("to", o.To))
 
@@ -69,11 +69,11 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
 	err := s.handOver(r.Context(), scope, who, o)
-	_ = deadlines.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = deadlines.SetWriteDeadline(time.Now().Add(WriteTimeout))
 	if err != nil {
 		return s.notDrained(r.Context(), scope, err)
 	}
-	return answer(w, http.StatusOK, drained{Scope: scope, Actor: who, To: o.To})
+	return Answer(w, http.StatusOK, drained{Scope: scope, Actor: who, To: o.To})
 }
 
 func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
@@ -102,28 +102,28 @@ func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 	case errors.Is(err, election.ErrUnknownScope):
 		return unknownScope(scope)
 	case ctx.Err() != nil:
-		return failf(http.StatusInternalServerError, "the drain of %q goes on, its end is not known", scope)
+		return Failf(http.StatusInternalServerError, "the drain of %q goes on, its end is not known", scope)
 	}
 	return err // of the database, which could not be asked
 }
 
 // answered are the problems of which a leader, or a candidate, is known.
-func answered(scope string, err error) *problem {
+func answered(scope string, err error) *Problem {
 	if e, ok := errors.AsType[*pgmint.CandidateError](err); ok {
-		p := failf(http.StatusUnprocessableEntity, "%v", e).named("not-a-candidate", "Not a candidate")
+		p := Failf(http.StatusUnprocessableEntity, "%v", e).Named("not-a-candidate", "Not a candidate")
 		p.Holder = e.Holder
 		return p
 	}
 	if errors.Is(err, election.ErrDrainTimeout) {
-		return failf(http.StatusGatewayTimeout, "%q was given up, but acts had not ended in time: the successor waits as after a crash", scope).named("drain-timeout", "Acts had not ended")
+		return Failf(http.StatusGatewayTimeout, "%q was given up, but acts had not ended in time: the successor waits as after a crash", scope).Named("drain-timeout", "Acts had not ended")
 	}
 	if e, ok := errors.AsType[*pgmint.FailedError](err); ok {
-		p := failf(http.StatusConflict, "%v: nothing was given up, ask again", e).named("not-leading", "Not leading")
+		p := Failf(http.StatusConflict, "%v: nothing was given up, ask again", e).Named("not-leading", "Not leading")
 		p.Holder = e.Holder
 		return p
 	}
 	if e, ok := errors.AsType[*pgmint.UnansweredError](err); ok {
-		p := failf(http.StatusGatewayTimeout, "%v", e).named("unanswered", "The leader did not answer")
+		p := Failf(http.StatusGatewayTimeout, "%v", e).Named("unanswered", "The leader did not answer")
 		p.Holder = e.Holder
 		return p
 	}
@@ -141,34 +141,34 @@ func (s *Site) nobodyLeads(ctx context.Context, scope string) error {
 			return unknownScope(scope)
 		}
 	}
-	return failf(http.StatusConflict, "nobody leads %q now: there is nothing to give up", scope).named("nobody-leads", "Nobody leads")
+	return Failf(http.StatusConflict, "nobody leads %q now: there is nothing to give up", scope).Named("nobody-leads", "Nobody leads")
 }
 
-// readJSON reads a body that may be missing into v. It takes nothing that it does
+// ReadJSON reads a body that may be missing into v. It takes nothing that it does
 // not know: a misspelt timeout would be the default one.
-func readJSON(r *http.Request, v any) error {
+func ReadJSON(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return err
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return failf(http.StatusRequestTimeout, "the body did not come in time")
+			return Failf(http.StatusRequestTimeout, "the body did not come in time")
 		}
-		return failf(http.StatusBadRequest, "the body could not be read")
+		return Failf(http.StatusBadRequest, "the body could not be read")
 	}
 	if len(body) == 0 {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
+		return Failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
 	}
 	// Its decoder puts U+FFFD for each byte that is no text: two names would become one.
 	if !utf8.Valid(body) {
-		return failf(http.StatusBadRequest, "the body is not UTF-8")
+		return Failf(http.StatusBadRequest, "the body is not UTF-8")
 	}
 	if err := decode(body, v); err != nil {
-		return failf(http.StatusBadRequest, "the body is not what is documented: %v", err)
+		return Failf(http.StatusBadRequest, "the body is not what is documented: %v", err)
 	}
 	return nil
 }

@@ -7,110 +7,40 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-func (x exchange) request() *http.Request {
-	method, path, _ := strings.Cut(x.ask, " ")
-	r := httptest.NewRequest(method, path, strings.NewReader(x.body))
-	r.Host = "127.0.0.1:7070"
-	if x.body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if name, value, ok := strings.Cut(x.header, ": "); ok {
-		r.Header.Set(name, value)
-		if name == "Host" {
-			r.Host = value
-		}
-	}
-	return r
+func (x exchange) plain() webtest.Exchange {
+	return webtest.Exchange{Ask: x.ask, Body: x.body, Header: x.header, Status: x.status, Want: x.want, Sends: x.sends}
 }
 
-// operation finds the documented one that a request is for.
-func (s *spec) operation(r *http.Request) string {
-	mux := http.NewServeMux()
-	for _, o := range s.operations() {
-		mux.HandleFunc(o, func(http.ResponseWriter, *http.Request) {})
-	}
-	_, pattern := mux.Handler(r)
-	return pattern
-}
+func (x exchange) request() *http.Request { return x.plain().Request() }
 
-// verify holds an answer against the document, whatever it is.
-func (s *spec) verify(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
-	t.Helper()
-	kind := w.Header().Get("Content-Type")
-	var body any = w.Body.String()
-	if strings.Contains(kind, "json") {
-		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-			t.Errorf("%s %s: %v in %s", r.Method, r.URL, err, w.Body)
-		}
-	}
-	saysNo := w.Code == http.StatusServiceUnavailable && (strings.HasSuffix(r.URL.Path, "/gate") || strings.HasPrefix(r.URL.Path, "/leader/"))
-	if w.Code >= 400 && kind != "application/problem+json" && !saysNo {
-		t.Errorf("%s %s answers %d with %s, not with a problem", r.Method, r.URL, w.Code, kind)
-	}
-	var faults []string
-	if operation := s.operation(r); operation != "" {
-		faults = s.check(operation, w.Code, kind, body)
-	} else {
-		faults = s.faults("problem", s.at(s.root, "components", "schemas", "Problem"), body)
-	}
-	for _, f := range faults {
-		t.Error(f)
-	}
-}
-
-func sameJSON(t *testing.T, got []byte, want string) bool {
-	t.Helper()
-	var g, w map[string]any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("%s: %v", want, err)
-	}
-	if err := json.Unmarshal(got, &g); err != nil {
-		return false
-	}
-	delete(g, "as_of")
-	return reflect.DeepEqual(g, w)
-}
-
-func (x exchange) run(t *testing.T, s *spec) {
+func (x exchange) run(t *testing.T, s *webtest.Spec) {
 	t.Helper()
 	w := newWorld()
 	if x.given != nil {
 		x.given(w)
 	}
-	r, out := x.request(), httptest.NewRecorder()
-	w.site(t).API().ServeHTTP(out, r)
-	s.verify(t, r, out)
-	right := strings.Contains(out.Body.String(), x.want)
-	if strings.HasPrefix(x.want, "{") {
-		right = sameJSON(t, out.Body.Bytes(), x.want)
-	}
-	if out.Code != x.status || !right {
-		t.Errorf("answered %d: %s\nwant %d: %s", out.Code, out.Body, x.status, x.want)
-	}
-	if name, value, ok := strings.Cut(x.sends, ": "); ok && out.Header().Get(name) != value {
-		t.Errorf("%s: %q, want %q", name, out.Header().Get(name), value)
-	}
+	x.plain().Run(t, s, w.site(t).API())
 }
 
 // Every route and every way in which it can fail; every documented answer was
 // given once, and no answer is undocumented.
 func TestAnswers(t *testing.T) {
-	s := readSpec(t)
-	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, transactionAnswers, fileAnswers, otherAnswers) {
+	s := webtest.Read(t)
+	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers) {
 		t.Run(x.ask+" "+x.name, func(t *testing.T) { x.run(t, s) })
 	}
-	s.seen["GET /v1/events 200"] = true // the tests of streams give it, and verify it
-	for _, missing := range s.unseen() {
+	s.Seen("GET /v1/events 200") // the tests of streams give it, and verify it
+	for _, missing := range s.Unseen(func(string) bool { return true }) {
 		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
 	}
 }
@@ -140,7 +70,7 @@ func TestNamesOfThisMachine(t *testing.T) {
 func TestDocumentedRoutes(t *testing.T) {
 	served := newWorld().site(t).Routes()
 	slices.Sort(served)
-	if documented := readSpec(t).operations(); !slices.Equal(served, documented) {
+	if documented := webtest.Read(t).Operations(); !slices.Equal(served, documented) {
 		t.Errorf("served:     %q\ndocumented: %q", served, documented)
 	}
 }
@@ -154,7 +84,7 @@ func TestDrainIsToldWhole(t *testing.T) {
 	api := w.site(t).API()
 	for _, body := range []string{`{"timeout_ms":1500}`, `{"timeout_ms":1500,"to":"node-2"}`} {
 		out := httptest.NewRecorder()
-		api.ServeHTTP(out, exchange{ask: drainPath, body: body, header: "Authorization: Bearer " + operateSecret}.request())
+		api.ServeHTTP(out, exchange{ask: drainPath, body: body, header: "Authorization: Bearer " + webtest.OperateSecret}.request())
 		if out.Code != 200 {
 			t.Fatalf("%s: %d %s", body, out.Code, out.Body)
 		}
@@ -172,7 +102,7 @@ func TestDrainIsToldWhole(t *testing.T) {
 	if want := (pgmint.Request{Scope: "payments", To: "node-2", Actor: "ops", Timeout: 1500 * time.Millisecond}); w.put[0] != want {
 		t.Errorf("asked %+v", w.put[0])
 	}
-	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, operateSecret) {
+	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {
 		t.Errorf("the log: %s", logs)
 	}
 }
@@ -183,17 +113,17 @@ func TestReadsGoOnStale(t *testing.T) {
 	w := newWorld()
 	led(w)
 	api := w.site(t).API()
-	s := readSpec(t)
+	s := webtest.Read(t)
 	get := func(path string) (int, map[string]any) {
 		r, out := exchange{ask: "GET " + path}.request(), httptest.NewRecorder()
 		api.ServeHTTP(out, r)
-		s.verify(t, r, out)
+		s.Verify(t, r, out)
 		var body map[string]any
 		_ = json.Unmarshal(out.Body.Bytes(), &body)
 		return out.Code, body
 	}
 	_, fresh := get("/v1/scopes")
-	w.set(func() { w.err = errAway })
+	w.set(func() { w.err = webtest.ErrAway })
 	for _, path := range []string{"/v1/scopes", "/v1/scopes/payments"} {
 		code, body := get(path)
 		if code != 200 || body["stale"] != any(true) || body["as_of"] != fresh["as_of"] {

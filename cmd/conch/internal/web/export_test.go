@@ -1,12 +1,9 @@
 package web
 
-// Routes lists what is served, as "METHOD /path".
+// Routes lists what a site serves by itself, as "METHOD /path".
 func (s *Site) Routes() (all []string) {
 	for _, rt := range s.routes() {
-		all = append(all, rt.method+" "+rt.path)
+		all = append(all, rt.Method+" "+rt.Path)
 	}
 	return all
 }
-
-// Document is openapi.yaml as it is served.
-func Document() []byte { return openAPI }

@@ -56,9 +56,9 @@ func (s *Site) getGate(w http.ResponseWriter, r *http.Request) error {
 	}
 	is, err := q.ask(g)
 	if err != nil {
-		return answer(w, http.StatusServiceUnavailable, shut{Holder: holderOf(err), Reason: reasonOf(err)})
+		return Answer(w, http.StatusServiceUnavailable, shut{Holder: holderOf(err), Reason: reasonOf(err)})
 	}
-	return answer(w, http.StatusOK, is)
+	return Answer(w, http.StatusOK, is)
 }
 
 // question reads one. A word that would change nothing is refused: a caller that says it means
@@ -70,27 +70,27 @@ func (s *Site) question(v url.Values) (q question, err error) {
 	case "fenced":
 		q.door, q.life = fence.Fenced, math.MaxInt64 // what is left
 	default:
-		return q, failf(http.StatusBadRequest, "door = %q is neither act nor fenced", name)
+		return q, Failf(http.StatusBadRequest, "door = %q is neither act nor fenced", name)
 	}
 	switch word := v.Get("promise"); word {
 	case "", "yes":
 	case "no":
 		q.routing = true
 	default:
-		return q, failf(http.StatusBadRequest, "promise = %q is neither yes nor no", word)
+		return q, Failf(http.StatusBadRequest, "promise = %q is neither yes nor no", word)
 	}
 	if !v.Has("for") {
 		return q, nil
 	}
 	if q.routing || q.door == fence.Fenced {
-		return q, failf(http.StatusBadRequest, "for says how long an answer of the act door is to be promised, and neither promise=no nor door=fenced promises any: take it out")
+		return q, Failf(http.StatusBadRequest, "for says how long an answer of the act door is to be promised, and neither promise=no nor door=fenced promises any: take it out")
 	}
 	q.life, err = time.ParseDuration(v.Get("for"))
 	switch {
 	case err != nil || q.life < time.Millisecond:
-		return q, failf(http.StatusBadRequest, `for = %q is not a time such as "500ms" or "2s"`, v.Get("for"))
+		return q, Failf(http.StatusBadRequest, `for = %q is not a time such as "500ms" or "2s"`, v.Get("for"))
 	case q.life > s.cfg.AnswerMax:
-		return q, failf(http.StatusBadRequest, "for = %q is above answer_max of this node, which is %s: ask for less, or raise it", v.Get("for"), s.cfg.AnswerMax)
+		return q, Failf(http.StatusBadRequest, "for = %q is above answer_max of this node, which is %s: ask for less, or raise it", v.Get("for"), s.cfg.AnswerMax)
 	}
 	return q, nil
 }

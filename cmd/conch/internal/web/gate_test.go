@@ -29,7 +29,7 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 	readers := []string{gatePath + "?promise=no", gatePath + "?promise=no&door=fenced", gatePath + "?door=fenced", "HEAD /leader/payments", drainPath}
 	for _, route := range site.Routes() {
 		if method, path, _ := strings.Cut(route, " "); (method == "GET" || method == "OPTIONS") && !strings.HasSuffix(path, "/gate") && !strings.HasSuffix(path, "/events") {
-			readers = append(readers, strings.NewReplacer("{scope}", "payments", "{name...}", "a", "{id}", firstID).Replace(route))
+			readers = append(readers, strings.ReplaceAll(route, "{scope}", "payments"))
 		}
 	}
 	for _, what := range readers {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,7 +12,7 @@ import (
 	"time"
 )
 
-// maxBody is more than any request needs that carries no call.
+// maxBody is more than a request needs whose route does not say otherwise.
 const maxBody = 64 << 10
 
 // recorder knows what was answered.
@@ -56,29 +55,30 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		// let somebody act who no longer may.
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		r.Body = http.MaxBytesReader(out, r.Body, limitFor(r))
 		if err := s.checkHost(r); err != nil {
 			problemOf(err).write(w)
 			return
 		}
 		if err := origins.Check(r); err != nil {
-			failf(http.StatusForbidden, "a page of another site may not ask for this").write(w)
+			Failf(http.StatusForbidden, "a page of another site may not ask for this").write(w)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// limitFor is how large a body may be: only a call is ever large, and a file, which the
-// files themselves bound.
-func limitFor(r *http.Request) int64 {
-	if strings.HasPrefix(r.URL.Path, pathFiles) || strings.HasPrefix(r.URL.Path, pathPeers) {
-		return math.MaxInt64
+// bound limits a body to so many bytes; see Route.
+func bound(w http.ResponseWriter, r *http.Request, most int64) {
+	switch {
+	case most < 0:
+		return
+	case most == 0:
+		most = maxBody
 	}
-	if r.URL.Path == pathTransactions {
-		return maxCall
+	if inner, ok := w.(*recorder); ok {
+		w = inner.ResponseWriter // which can close the connection of what is too large
 	}
-	return maxBody
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 }
 
 // checkHost refuses a name that does not have to be this machine's where nothing
@@ -98,7 +98,7 @@ func (s *Site) checkHost(r *http.Request) error {
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || host == "localhost" {
 		return nil
 	}
-	return failf(http.StatusMisdirectedRequest, "without tokens only requests to an address or to localhost are answered, not to %q", host)
+	return Failf(http.StatusMisdirectedRequest, "without tokens only requests to an address or to localhost are answered, not to %q", host)
 }
 
 func (s *Site) panicked(w *recorder, r *http.Request, what any) {
@@ -111,7 +111,7 @@ func (s *Site) panicked(w *recorder, r *http.Request, what any) {
 		// Half an answer has left. Cut the connection, or it would look like a whole one.
 		panic(http.ErrAbortHandler) //nolint:forbidigo // see above
 	}
-	failf(http.StatusInternalServerError, "a fault in conch; its log says more").write(w)
+	Failf(http.StatusInternalServerError, "a fault in conch; its log says more").write(w)
 }
 
 // log never says what is in a header or a query: a token may be.

@@ -32,7 +32,7 @@ func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 			h.Scopes = append(h.Scopes, healthScope{scope, doors(g)})
 		}
 	}
-	return answer(w, http.StatusOK, h)
+	return Answer(w, http.StatusOK, h)
 }
 
 // getReady says that the process can serve: it is not about to end, and the
@@ -45,9 +45,9 @@ func (s *Site) getReady(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever asks needs no token here, so they do not hear why.
 	if s.reader.reached(r.Context(), recently) != nil {
-		return failf(http.StatusServiceUnavailable, "the database can not be asked").named("database-unavailable", "The database can not be asked")
+		return Failf(http.StatusServiceUnavailable, "the database can not be asked").Named("database-unavailable", "The database can not be asked")
 	}
-	return answer(w, http.StatusOK, struct {
+	return Answer(w, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"ready"})
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/election"
@@ -24,7 +25,7 @@ func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(r)
+	limit, err := Limit(r)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range events {
 		list.Events = append(list.Events, eventOf(e))
 	}
-	return answer(w, http.StatusOK, list)
+	return Answer(w, http.StatusOK, list)
 }
 
 func eventOf(e pgmint.Event) event {
@@ -56,7 +57,20 @@ func scopeQuery(r *http.Request) (string, error) {
 	}
 	scope := q.Get("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return "", failf(http.StatusBadRequest, "%v", err)
+		return "", Failf(http.StatusBadRequest, "%v", err)
 	}
 	return scope, nil
+}
+
+// Limit is how much a caller wants to have listed: limit of the query, 50 if it has none.
+func Limit(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return defaultLimit, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > maxLimit {
+		return 0, Failf(http.StatusBadRequest, "limit = %q is not a number from 1 to %d", text, maxLimit)
+	}
+	return limit, nil
 }

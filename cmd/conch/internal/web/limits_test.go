@@ -2,16 +2,14 @@ package web_test
 
 import (
 	"bufio"
-	"errors"
-	"io"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 )
 
@@ -38,7 +36,7 @@ func listenTo(t *testing.T, c *http.Client, secret string) *stream {
 // A stream may be silent for as long as nothing happens; what happens then arrives.
 func TestASilentStream(t *testing.T) {
 	t.Parallel()
-	overBoth(t, func(t *testing.T, w *world, c *http.Client) {
+	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
 		s := listenTo(t, c, "")
 		for range 20 { // five minutes of them
 			if got := s.line(); got != ": alive" {
@@ -54,15 +52,15 @@ func TestASilentStream(t *testing.T) {
 func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, p := newWorld(), newPipes()
-		file := tokenFile(t, "read", readSecret)
+		w, p := newWorld(), webtest.NewPipes()
+		file := webtest.TokenFile(t, "read", webtest.ReadSecret)
 		tokens, err := web.LoadTokens(file, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.cfg.Tokens = tokens
-		stop := serve(t, w.site(t), p)
-		s := listenTo(t, client(t, &http.Transport{DialTLSContext: p.dial}), readSecret)
+		stop := webtest.Serve(t, w.site(t), p)
+		s := listenTo(t, webtest.Client(t, &http.Transport{DialTLSContext: p.Dial}), webtest.ReadSecret)
 		if got := s.line(); got != ": alive" {
 			t.Fatalf("in the silence: %q", got)
 		}
@@ -79,90 +77,13 @@ func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
 	})
 }
 
-// drip gives a byte now and then, for longer than a server would wait for all of them.
-type drip struct {
-	left int
-	tick *time.Ticker
-}
-
-func (d *drip) Read(to []byte) (int, error) {
-	if d.left == 0 {
-		return 0, io.EOF
-	}
-	<-d.tick.C
-	d.left--
-	to[0] = 'x'
-	return 1, nil
-}
-
-// An upload may take as long as it goes on, and what it is written to may take its time,
-// before it and between its parts.
-func TestALongUpload(t *testing.T) {
-	t.Parallel()
-	overBoth(t, func(t *testing.T, w *world, c *http.Client) {
-		tick := time.NewTicker(10 * time.Second)
-		defer tick.Stop()
-		w.files.busy = func() { pass(t, 20*time.Second) }
-		status, text, err := call(t, c, http.MethodPut, "/v1/files/data/x", &drip{left: 12, tick: tick})
-		if status != http.StatusOK || err != nil || w.files.wrote != strings.Repeat("x", 12) {
-			t.Errorf("%d %s, %v; stored %q", status, text, err, w.files.wrote)
-		}
-	})
-}
-
-// An upload that goes on no more is ended: nobody can tie up a server for ever.
-func TestAStalledUpload(t *testing.T) {
-	t.Parallel()
-	overBoth(t, func(t *testing.T, w *world, c *http.Client) {
-		began, gone := io.Pipe()
-		defer func() { _ = gone.Close() }()
-		go func() { _, _ = gone.Write([]byte("x")) }()
-		if status, text, err := call(t, c, http.MethodPut, "/v1/files/data/x", began); status == http.StatusOK {
-			t.Errorf("%d %s, %v; stored %q", status, text, err, w.files.wrote)
-		}
-	})
-}
-
 // A drain is answered after as long as it was allowed to take.
 func TestALongDrain(t *testing.T) {
 	t.Parallel()
-	overBoth(t, func(t *testing.T, w *world, c *http.Client) {
-		w.step = func(election.StepDown) error { pass(t, 5*time.Minute); return nil }
-		if status, text, err := call(t, c, http.MethodPost, "/v1/scopes/payments/drain", nil); status != http.StatusOK || err != nil {
+	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
+		w.step = func(election.StepDown) error { webtest.Pass(t, 5*time.Minute); return nil }
+		if status, text, err := webtest.Call(t, c, http.MethodPost, "/v1/scopes/payments/drain", nil); status != http.StatusOK || err != nil {
 			t.Errorf("%d %s, %v", status, text, err)
-		}
-	})
-}
-
-// A download may take as long as it goes on.
-func TestALongDownload(t *testing.T) {
-	t.Parallel()
-	overBoth(t, func(t *testing.T, w *world, c *http.Client) {
-		const size = 16 << 20 // more than the buffers on the way can take
-		w.files.large = strings.NewReader(strings.Repeat("x", size))
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://conch/v1/files/data/a/c", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := c.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = res.Body.Close() }()
-		part, got := make([]byte, 64<<10), 0
-		for {
-			n, err := io.ReadFull(res.Body, part)
-			got += n
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("after %d bytes: %v", got, err)
-			}
-			time.Sleep(10 * time.Second)
-		}
-		if got != size {
-			t.Errorf("%d bytes", got)
 		}
 	})
 }

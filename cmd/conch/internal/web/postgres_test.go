@@ -17,6 +17,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -42,7 +43,7 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{c: client(t, &http.Transport{}), cfg: cfg}
+	n := &node{c: webtest.Client(t, &http.Transport{}), cfg: cfg}
 	// The collector is there before the elector, which tells it of its life.
 	measured := metric.New([]string{"payments"}, func(scope string) *fence.Gate { return n.Gate(scope) }, nil)
 	n.Elector, err = election.New(election.Config{
@@ -66,7 +67,7 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	t.Cleanup(mint.Close)
 	t.Cleanup(n.site.Close)
 	n.ln = listen(t, nil)
-	serve(t, n.site, n.ln)
+	webtest.Serve(t, n.site, n.ln)
 	return n
 }
 
@@ -129,8 +130,8 @@ func (n *node) ask(t *testing.T, what, secret string) (status int, body map[stri
 			t.Fatalf("%s: %v in %s", what, err, raw)
 		}
 	}
-	s := readSpec(t)
-	for _, f := range s.check(s.operation(r), answer.StatusCode, answer.Header.Get("Content-Type"), document) {
+	s := webtest.Read(t)
+	for _, f := range s.Check(s.Operation(r), answer.StatusCode, answer.Header.Get("Content-Type"), document) {
 		t.Error(f)
 	}
 	body, _ = document.(map[string]any)
@@ -140,7 +141,7 @@ func (n *node) ask(t *testing.T, what, secret string) (status int, body map[stri
 // shows fails unless the page has each line.
 func (n *node) shows(t *testing.T, when string, lines ...string) {
 	t.Helper()
-	_, _, page := n.ask(t, "GET /metrics", operateSecret)
+	_, _, page := n.ask(t, "GET /metrics", webtest.OperateSecret)
 	for _, l := range lines {
 		if !strings.Contains(page, "\n"+l) {
 			t.Errorf("%s: %s has no %q on its page", when, n.ID(), l)
@@ -159,13 +160,13 @@ func TestOverPostgres(t *testing.T) {
 	a.shows(t, "at the start",
 		`conch_leader_acquired_total{scope="payments"} 0`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
 		`conch_leadership_lost_total{reason="deposed",scope="payments"} 0`, `conch_acquire_latency_ms_count{scope="payments"} 0`)
-	if status, body, _ := a.ask(t, gatePath, readSecret); status != 503 || body["leader"] != any(false) {
+	if status, body, _ := a.ask(t, gatePath, webtest.ReadSecret); status != 503 || body["leader"] != any(false) {
 		t.Errorf("the gate of nobody: %d %v", status, body)
 	}
 
 	a.campaign(t)
 	first := a.leads(t)
-	status, body, _ := a.ask(t, gatePath, readSecret)
+	status, body, _ := a.ask(t, gatePath, webtest.ReadSecret)
 	left, _ := body["expires_in_ms"].(float64)
 	if status != 200 || body["epoch"] != any(float64(first.Epoch)) || body["term"] != any(first.Term.String()) || left < 1 || left > 1800 {
 		t.Errorf("the leader's gate: %d %v", status, body)
@@ -173,39 +174,39 @@ func TestOverPostgres(t *testing.T) {
 	b := newNode(t, db, "b", w.cfg.Tokens)
 	b.campaign(t)
 	pgtest.Eventually(t, 20*time.Second, "b to follow", func() bool {
-		_, body, _ := b.ask(t, gatePath, readSecret)
+		_, body, _ := b.ask(t, gatePath, webtest.ReadSecret)
 		return body["holder"] == any("a")
 	})
 
-	for secret, want := range map[string]int{"": 401, "wrong-0123456789abcdef": 401, readSecret: 403} {
+	for secret, want := range map[string]int{"": 401, "wrong-0123456789abcdef": 401, webtest.ReadSecret: 403} {
 		if status, _, _ := a.ask(t, drainPath, secret); status != want {
 			t.Errorf("drained with %q: %d", secret, status)
 		}
 	}
-	if status, body, _ := b.ask(t, drainPath+` {"to":"a"}`, operateSecret); status != 422 || body["holder"] != any("a") {
+	if status, body, _ := b.ask(t, drainPath+` {"to":"a"}`, webtest.OperateSecret); status != 422 || body["holder"] != any("a") {
 		t.Errorf("a transfer to the holder: %d %v", status, body)
 	}
 
-	events := follow(t, b.ln, "/v1/events", "Authorization: Bearer "+readSecret)
-	if status, body, _ := a.ask(t, drainPath, operateSecret); status != 200 || body["actor"] != any("ops") {
+	events := follow(t, b.ln, "/v1/events", "Authorization: Bearer "+webtest.ReadSecret)
+	if status, body, _ := a.ask(t, drainPath, webtest.OperateSecret); status != 200 || body["actor"] != any("ops") {
 		t.Fatalf("drain: %d %v", status, body)
 	}
-	if status, body, _ := a.ask(t, gatePath, readSecret); status != 503 || body["leader"] != any(false) {
+	if status, body, _ := a.ask(t, gatePath, webtest.ReadSecret); status != 503 || body["leader"] != any(false) {
 		t.Errorf("the gate after the drain: %d %v", status, body)
 	}
 	events.expect("2:drained", "3:acquired")
 	events.close()
-	follow(t, a.ln, "/v1/events", "Authorization: Bearer "+readSecret, "Last-Event-ID: 1").expect("2:drained", "3:acquired")
+	follow(t, a.ln, "/v1/events", "Authorization: Bearer "+webtest.ReadSecret, "Last-Event-ID: 1").expect("2:drained", "3:acquired")
 
 	second := b.leads(t)
-	if status, body, _ := b.ask(t, gatePath, readSecret); status != 200 || body["epoch"] != any(float64(second.Epoch)) || second.Epoch != first.Epoch+1 {
+	if status, body, _ := b.ask(t, gatePath, webtest.ReadSecret); status != 200 || body["epoch"] != any(float64(second.Epoch)) || second.Epoch != first.Epoch+1 {
 		t.Errorf("the successor's gate: %d %v", status, body)
 	}
-	_, history, _ := b.ask(t, "GET /v1/history?scope=payments", readSecret)
+	_, history, _ := b.ask(t, "GET /v1/history?scope=payments", webtest.ReadSecret)
 	if list, _ := history["events"].([]any); len(list) != 3 || list[1].(map[string]any)["actor"] != any("ops") {
 		t.Errorf("history: %v", history)
 	}
-	_, scope, _ := a.ask(t, "GET /v1/scopes/payments", readSecret)
+	_, scope, _ := a.ask(t, "GET /v1/scopes/payments", webtest.ReadSecret)
 	if scope["holder"] != any("b") || scope["held"] != any(true) || len(scope["candidates"].([]any)) != 2 || scope["here"].(map[string]any)["role"] != any("follower") {
 		t.Errorf("scope: %v", scope)
 	}
@@ -214,13 +215,13 @@ func TestOverPostgres(t *testing.T) {
 		`conch_leader_failovers_total{scope="payments"} 0`, `conch_leadership_lost_total{reason="stepped_down",scope="payments"} 1`)
 	b.shows(t, "as the successor", `conch_is_leader{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 2`, `conch_leader_elections_total{scope="payments"} 1`)
 	// A follower passes it on, and with a successor it is the handoff of conch transfer.
-	if status, body, _ := a.ask(t, drainPath+` {"to":"a"}`, operateSecret); status != 200 || body["to"] != any("a") {
+	if status, body, _ := a.ask(t, drainPath+` {"to":"a"}`, webtest.OperateSecret); status != 200 || body["to"] != any("a") {
 		t.Errorf("a transfer asked of a follower: %d %v", status, body)
 	}
 	if third := a.leads(t); third.Epoch != second.Epoch+1 || a.warmed.Load() != 1 {
 		t.Errorf("epoch %d, the successor was warmed %d times", third.Epoch, a.warmed.Load())
 	}
-	if status, _, _ := b.ask(t, drainPath, operateSecret); status != 200 {
+	if status, _, _ := b.ask(t, drainPath, webtest.OperateSecret); status != 200 {
 		t.Errorf("a drain asked of a follower: %d", status)
 	}
 	if last := b.leads(t); last.Epoch != second.Epoch+2 {

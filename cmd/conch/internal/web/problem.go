@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// problem is an RFC 9457 problem document, and the error that handlers return.
-type problem struct {
+// Problem is an RFC 9457 problem document, and the error that handlers return.
+type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -22,61 +22,79 @@ type problem struct {
 	header [2]string
 }
 
-func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Title, p.Detail) }
+func (p *Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Title, p.Detail) }
 
-// failf is a problem without a name of its own: its status says it all.
-func failf(status int, format string, args ...any) *problem {
-	return &problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+// Failf is a problem without a name of its own: its status says it all.
+func Failf(status int, format string, args ...any) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// named gives a problem a name that programs can tell it by.
-func (p *problem) named(name, title string) *problem {
+// Named gives a problem a name that programs can tell it by.
+func (p *Problem) Named(name, title string) *Problem {
 	p.Type, p.Title = "urn:conch:problem:"+name, title
 	return p
 }
 
-func (p *problem) with(header, value string) *problem {
+// FieldError says what is wrong with one field of a request.
+type FieldError struct{ Field, Text string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Text }
+
+// Problem is the answer to a request with such a field.
+func (e *FieldError) Problem(status int) *Problem {
+	return Failf(status, "%v", e).Named("bad-field", "Not acceptable").About(e.Field)
+}
+
+// About names the field of the request that is wrong.
+func (p *Problem) About(field string) *Problem {
+	p.Field = field
+	return p
+}
+
+func (p *Problem) with(header, value string) *Problem {
 	p.header = [2]string{header, value}
 	return p
 }
 
-func (p *problem) retryAfter(seconds int) *problem {
+// RetryAfter has the caller ask again in so many seconds.
+func (p *Problem) RetryAfter(seconds int) *Problem {
 	return p.with("Retry-After", strconv.Itoa(seconds))
 }
 
-func isEnding() *problem {
-	return failf(http.StatusServiceUnavailable, "this process is ending").named("ending", "Ending")
+func isEnding() *Problem {
+	return Failf(http.StatusServiceUnavailable, "this process is ending").Named("ending", "Ending")
 }
 
-func unknownScope(scope string) *problem {
-	return failf(http.StatusNotFound, "no scope is called %q here: GET /v1/scopes lists all", scope).named("unknown-scope", "Unknown scope")
+func unknownScope(scope string) *Problem {
+	return Failf(http.StatusNotFound, "no scope is called %q here: GET /v1/scopes lists all", scope).Named("unknown-scope", "Unknown scope")
 }
 
 // problemOf turns what a handler returned into a problem. What is none already
 // came from the database.
-func problemOf(err error) *problem {
-	var p *problem
+func problemOf(err error) *Problem {
+	var p *Problem
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &big):
-		return failf(http.StatusRequestEntityTooLarge, "a body of more than %d bytes is not read", big.Limit)
+		return Failf(http.StatusRequestEntityTooLarge, "a body of more than %d bytes is not read", big.Limit)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failf(http.StatusGatewayTimeout, "the database did not answer in time").named("database-timeout", "The database did not answer").retryAfter(5)
+		return Failf(http.StatusGatewayTimeout, "the database did not answer in time").Named("database-timeout", "The database did not answer").RetryAfter(5)
 	default:
-		return failf(http.StatusServiceUnavailable, "%s", pgmint.Sentence(err)).named("database-unavailable", "The database can not be asked").retryAfter(5)
+		return Failf(http.StatusServiceUnavailable, "%s", pgmint.Sentence(err)).Named("database-unavailable", "The database can not be asked").RetryAfter(5)
 	}
 }
 
-func (p *problem) write(w http.ResponseWriter) {
+func (p *Problem) write(w http.ResponseWriter) {
 	if p.header[0] != "" {
 		w.Header().Set(p.header[0], p.header[1])
 	}
 	document(w, "application/problem+json", p.Status, p)
 }
 
-func answer(w http.ResponseWriter, status int, v any) error {
+// Answer writes a document, and is nil: after it nothing can be told any more.
+func Answer(w http.ResponseWriter, status int, v any) error {
 	document(w, "application/json", status, v)
 	return nil
 }

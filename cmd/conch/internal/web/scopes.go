@@ -29,13 +29,13 @@ func (s *Site) getScopes(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	slices.SortFunc(list.Scopes, func(a, b scopeView) int { return strings.Compare(a.Scope, b.Scope) })
-	return answer(w, http.StatusOK, list)
+	return Answer(w, http.StatusOK, list)
 }
 
 func (s *Site) getScope(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return failf(http.StatusBadRequest, "%v", err)
+		return Failf(http.StatusBadRequest, "%v", err)
 	}
 	read, err := s.reader.leaderships(r.Context(), scope)
 	if err != nil {
@@ -53,5 +53,5 @@ func (s *Site) getScope(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return unknownScope(scope)
 	}
-	return answer(w, http.StatusOK, one)
+	return Answer(w, http.StatusOK, one)
 }

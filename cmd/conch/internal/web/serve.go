@@ -13,9 +13,9 @@ import (
 // HTTP/2 a deadline that passes ends a request even if nobody reads or writes just then,
 // so none may stand while something else is waited for.
 const (
+	ReadTimeout       = 15 * time.Second // for a request and its body
+	WriteTimeout      = 30 * time.Second // for an answer
 	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 15 * time.Second
-	writeTimeout      = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeader         = 16 << 10
 	grace             = 10 * time.Second // for requests under way when the server ends
@@ -28,8 +28,8 @@ func (s *Site) Serve(ctx context.Context, ln net.Listener, h http.Handler) error
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
+		ReadTimeout:       ReadTimeout,
+		WriteTimeout:      WriteTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		// Failed handshakes and the like: whoever knocks at a port could fill the log.

@@ -2,15 +2,9 @@ package web_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,29 +15,10 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
-
-// serve runs a site on a listener until the test ends or stop is called.
-func serve(t testing.TB, s *web.Site, ln net.Listener) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, ln, s.API()) }()
-	once := false
-	stop = func() (err error) {
-		cancel()
-		if once {
-			return nil
-		}
-		once = true
-		pgtest.Within(t, time.Minute, "the server ends", func() { err = <-ended })
-		return err
-	}
-	t.Cleanup(func() { _ = stop() })
-	return stop
-}
 
 func listen(t testing.TB, cert *web.Certificate) net.Listener {
 	t.Helper()
@@ -52,13 +27,6 @@ func listen(t testing.TB, cert *web.Certificate) net.Listener {
 		t.Fatal(err)
 	}
 	return ln
-}
-
-// client is one whose connections end with the test.
-func client(t testing.TB, transport *http.Transport) *http.Client {
-	t.Helper()
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
 }
 
 // A panic is answered with a problem and logged; one in the middle of an answer
@@ -73,7 +41,7 @@ func TestPanics(t *testing.T) {
 	site := w.site(t)
 	r, out := exchange{ask: drainPath}.request(), httptest.NewRecorder()
 	site.API().ServeHTTP(out, r)
-	readSpec(t).verify(t, r, out)
+	webtest.Read(t).Verify(t, r, out)
 	if out.Code != 500 || strings.Contains(out.Body.String(), "disco") {
 		t.Errorf("answered %d %s", out.Code, out.Body)
 	}
@@ -82,8 +50,8 @@ func TestPanics(t *testing.T) {
 	}
 
 	ln := listen(t, nil)
-	serve(t, site, ln)
-	answer, err := client(t, &http.Transport{}).Get("http://" + ln.Addr().String() + "/metrics")
+	webtest.Serve(t, site, ln)
+	answer, err := webtest.Client(t, &http.Transport{}).Get("http://" + ln.Addr().String() + "/metrics")
 	if err == nil {
 		_, err = io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
@@ -99,10 +67,10 @@ func TestServeLetsADrainFinish(t *testing.T) {
 	begun, finish := make(chan struct{}), make(chan struct{})
 	w.step = func(election.StepDown) error { close(begun); <-finish; return nil }
 	ln := listen(t, nil)
-	stop := serve(t, w.site(t), ln)
+	stop := webtest.Serve(t, w.site(t), ln)
 	got := make(chan int, 1)
 	go func() {
-		answer, err := client(t, &http.Transport{}).Post("http://"+ln.Addr().String()+"/v1/scopes/payments/drain", "", nil)
+		answer, err := webtest.Client(t, &http.Transport{}).Post("http://"+ln.Addr().String()+"/v1/scopes/payments/drain", "", nil)
 		if err != nil {
 			t.Error(err)
 			got <- 0
@@ -134,13 +102,13 @@ func TestServeLetsADrainFinish(t *testing.T) {
 // A header that is too large is refused before any handler.
 func TestHeaderLimit(t *testing.T) {
 	ln := listen(t, nil)
-	serve(t, newWorld().site(t), ln)
+	webtest.Serve(t, newWorld().site(t), ln)
 	r, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/healthz", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("X-Much", strings.Repeat("x", 32<<10))
-	answer, err := client(t, &http.Transport{}).Do(r)
+	answer, err := webtest.Client(t, &http.Transport{}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +125,8 @@ func TestServeOnASocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(t, newWorld().site(t), ln)
-	c := client(t, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	webtest.Serve(t, newWorld().site(t), ln)
+	c := webtest.Client(t, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}})
@@ -172,34 +140,6 @@ func TestServeOnASocket(t *testing.T) {
 	}
 }
 
-// pair writes a certificate that names n, with its key.
-func pair(t *testing.T, dir string, n int64) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(n), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"cert": {Type: "CERTIFICATE", Bytes: der}, "key": {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // A certificate follows its files when told to and by itself; one that is broken
 // changes nothing.
 func TestCertificateReload(t *testing.T) {
@@ -208,13 +148,13 @@ func TestCertificateReload(t *testing.T) {
 	if c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); err == nil || c != nil || !strings.Contains(err.Error(), "can not be used") {
 		t.Errorf("no files: %v", err)
 	}
-	pair(t, dir, 1)
+	webtest.Pair(t, dir, 1)
 	c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ln := listen(t, c)
-	serve(t, newWorld().site(t), ln)
+	webtest.Serve(t, newWorld().site(t), ln)
 	serial := func() int64 {
 		var d tls.Dialer
 		d.Config = &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
@@ -232,7 +172,7 @@ func TestCertificateReload(t *testing.T) {
 	if n := serial(); n != 1 {
 		t.Errorf("certificate %d is served", n)
 	}
-	pair(t, dir, 2)
+	webtest.Pair(t, dir, 2)
 	if err := c.Reload(); err != nil || serial() != 2 {
 		t.Errorf("after the reload: %v", err)
 	}
@@ -242,7 +182,7 @@ func TestCertificateReload(t *testing.T) {
 	if err := c.Reload(); err == nil || serial() != 2 {
 		t.Errorf("after a broken file: %v", err)
 	}
-	pair(t, dir, 3)
+	webtest.Pair(t, dir, 3)
 	for deadline := time.Now().Add(20 * time.Second); serial() != 3; {
 		if time.Now().After(deadline) {
 			t.Fatal("the new files are not looked at")

@@ -30,15 +30,15 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 	var after int64
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
-			return failf(http.StatusBadRequest, "Last-Event-ID = %q is no id of an event", last)
+			return Failf(http.StatusBadRequest, "Last-Event-ID = %q is no id of an event", last)
 		}
 	}
 	select {
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:
-		return failf(http.StatusServiceUnavailable, "%d event streams are open, and no more are served", cap(s.streams)).
-			named("too-many-streams", "Too many event streams").retryAfter(5)
+		return Failf(http.StatusServiceUnavailable, "%d event streams are open, and no more are served", cap(s.streams)).
+			Named("too-many-streams", "Too many event streams").RetryAfter(5)
 	}
 	l, missed, gap, err := s.feed.join(r.Context(), scope, after)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgmint
 				out.event(*e)
 			}
 		case <-alive.C:
-			if _, err := s.admit(r, toRead); err != nil {
+			if _, err := s.admit(r, ToRead); err != nil {
 				return // its token was taken away
 			}
 			out.text(": alive\n\n")

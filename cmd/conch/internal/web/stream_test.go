@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -37,7 +38,7 @@ func follow(t testing.TB, ln net.Listener, path string, header ...string) *strea
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	answer, err := client(t, &http.Transport{}).Do(r)
+	answer, err := webtest.Client(t, &http.Transport{}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func (s *stream) line() string {
 // events reads n of them and returns "id:event"; each has to be as documented.
 func (s *stream) events(n int) (got []string) {
 	s.t.Helper()
-	doc := readSpec(s.t)
+	doc := webtest.Read(s.t)
 	for len(got) < n {
 		id := s.line()
 		if strings.HasPrefix(id, ":") {
@@ -76,7 +77,7 @@ func (s *stream) events(n int) (got []string) {
 		if err := json.Unmarshal([]byte(data), &e); err != nil || !ok {
 			s.t.Fatalf("after %v: %q, %q: %v", got, id, data, err)
 		}
-		for _, f := range doc.faults("event", doc.at(doc.root, "components", "schemas", "Event"), e) {
+		for _, f := range doc.Faults("event", doc.At(doc.Root(), "components", "schemas", "Event"), e) {
 			s.t.Error(f)
 		}
 		if id != fmt.Sprintf("id: %v", e["id"]) {
@@ -100,7 +101,7 @@ func TestStreamAndResume(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 
 	first := follow(t, ln, "/v1/events")
 	some := follow(t, ln, "/v1/events?scope=zoo")
@@ -123,7 +124,7 @@ func TestStreamAndResume(t *testing.T) {
 
 	// Another process has none of it in memory.
 	other := listen(t, nil)
-	serve(t, w.site(t), other)
+	webtest.Serve(t, w.site(t), other)
 	follow(t, other, "/v1/events?scope=zoo", "Last-Event-ID: 1").expect("3:acquired", "5:released")
 }
 
@@ -132,7 +133,7 @@ func TestStreamWithoutNotifications(t *testing.T) {
 	w := newWorld()
 	w.deaf = true
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events")
 	w.add(1, "payments", "acquired")
 	s.expect("1:acquired")
@@ -142,14 +143,14 @@ func TestStreamWithoutNotifications(t *testing.T) {
 func TestStreamTellsWhatIsWatched(t *testing.T) {
 	w := newWorld()
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events")
 	pgtest.Eventually(t, 10*time.Second, "the watch to begin", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.watchers) == 1
 	})
-	w.set(func() { w.err = errAway })
+	w.set(func() { w.err = webtest.ErrAway })
 	w.add(2, "payments", "acquired")
 	s.expect("2:acquired")
 	w.add(1, "payments", "lost")
@@ -161,7 +162,7 @@ func TestStreamTellsOnce(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	a := follow(t, ln, "/v1/events")
 	a.close()
 	w.set(func() { w.deaf = true })
@@ -179,7 +180,7 @@ func TestStreamOfABurst(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events?scope=zoo")
 	w.set(func() {
 		for id := int64(2); id < 900; id++ {
@@ -203,7 +204,7 @@ func TestStreamGap(t *testing.T) {
 		w.add(id, "payments", "acquired")
 	}
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events", "Last-Event-ID: 10")
 	if got := []string{s.line(), s.line()}; !slices.Equal(got, []string{"event: gap", "data: {}"}) {
 		t.Errorf("a gap is told of as %q", got)
@@ -217,7 +218,7 @@ func TestStreamGap(t *testing.T) {
 func TestSlowStreamIsDropped(t *testing.T) {
 	w := newWorld()
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	slow, quick := follow(t, ln, "/v1/events"), follow(t, ln, "/v1/events?scope=zoo")
 	w.set(func() {
 		// More than the buffers on the way can take.
@@ -241,7 +242,7 @@ func TestStreamKeepAliveAndEnd(t *testing.T) {
 	w := newWorld()
 	w.cfg.KeepAlive = 5 * time.Millisecond
 	ln := listen(t, nil)
-	stop := serve(t, w.site(t), ln)
+	stop := webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events")
 	for range 3 {
 		if got := s.line(); got != ": alive" {
@@ -263,15 +264,15 @@ func TestStreamKeepAliveAndEnd(t *testing.T) {
 // A client whose token is taken away hears no more.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	w := newWorld()
-	file := tokenFile(t, "read", readSecret)
+	file := webtest.TokenFile(t, "read", webtest.ReadSecret)
 	tokens, err := web.LoadTokens(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.cfg.Tokens, w.cfg.KeepAlive = tokens, 5*time.Millisecond
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
-	s := follow(t, ln, "/v1/events", "Authorization: Bearer "+readSecret)
+	webtest.Serve(t, w.site(t), ln)
+	s := follow(t, ln, "/v1/events", "Authorization: Bearer "+webtest.ReadSecret)
 	if err := os.WriteFile(file, []byte("other-0123456789abcdef-0123"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -291,11 +292,11 @@ func TestStreamLimit(t *testing.T) {
 	w := newWorld()
 	w.cfg.MaxStreams = 2
 	ln := listen(t, nil)
-	serve(t, w.site(t), ln)
+	webtest.Serve(t, w.site(t), ln)
 	a := follow(t, ln, "/v1/events")
 	follow(t, ln, "/v1/events")
 	ask := func() int {
-		answer, err := client(t, &http.Transport{}).Head("http://" + ln.Addr().String() + "/v1/events")
+		answer, err := webtest.Client(t, &http.Transport{}).Head("http://" + ln.Addr().String() + "/v1/events")
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Errorf("HEAD: %v", err)
 		}
@@ -303,7 +304,7 @@ func TestStreamLimit(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ln.Addr().String()+"/v1/events", nil)
-		answer, err = client(t, &http.Transport{}).Do(r)
+		answer, err = webtest.Client(t, &http.Transport{}).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

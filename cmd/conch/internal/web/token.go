@@ -33,7 +33,7 @@ type Tokens struct {
 
 type token struct {
 	name string
-	may  access
+	may  Access
 	sum  [sha256.Size]byte // comparing sums takes the same time whatever was sent
 }
 
@@ -60,11 +60,11 @@ func (t *Tokens) Reload() error {
 // Read reads the files again for whoever has more to look at before anything may
 // change: what they say counts once use is called.
 func (t *Tokens) Read() (use func(), err error) {
-	read, err := readTokens(t.readFile, "read", toRead)
+	read, err := readTokens(t.readFile, "read", ToRead)
 	if err != nil {
 		return nil, err
 	}
-	operate, err := readTokens(t.operateFile, "operate", toOperate)
+	operate, err := readTokens(t.operateFile, "operate", ToOperate)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func FirstToken(file string) (string, error) {
 	return lines[0].secret, nil
 }
 
-func readTokens(file, role string, may access) ([]token, error) {
+func readTokens(file, role string, may Access) ([]token, error) {
 	lines, err := tokenLines(file)
 	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return nil, fmt.Errorf("the %s tokens can not be read: %w", role, err)
@@ -154,7 +154,7 @@ func (t *Tokens) Any() bool {
 }
 
 // find looks at every token, so that the time it takes tells nothing.
-func (t *Tokens) find(secret string) (name string, may access, ok bool) {
+func (t *Tokens) find(secret string) (name string, may Access, ok bool) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, known := range *t.set.Load() {
 		if subtle.ConstantTimeCompare(known.sum[:], sum[:]) == 1 {
@@ -167,20 +167,20 @@ func (t *Tokens) find(secret string) (name string, may access, ok bool) {
 // anybody is the actor where there are no tokens.
 const anybody = "local"
 
-func (s *Site) admit(r *http.Request, needs access) (string, error) {
+func (s *Site) admit(r *http.Request, needs Access) (string, error) {
 	if needs == freely || !s.cfg.Tokens.Any() {
 		return anybody, nil
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
+		return "", Failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer …").with("WWW-Authenticate", `Bearer realm="conch"`)
 	}
 	name, may, ok := s.cfg.Tokens.find(strings.TrimSpace(secret))
 	if !ok {
-		return "", failf(http.StatusUnauthorized, "the token is not known").with("WWW-Authenticate", `Bearer realm="conch", error="invalid_token"`)
+		return "", Failf(http.StatusUnauthorized, "the token is not known").with("WWW-Authenticate", `Bearer realm="conch", error="invalid_token"`)
 	}
 	if may < needs {
-		return "", failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
+		return "", Failf(http.StatusForbidden, "the token %q may read, not operate", name).with("WWW-Authenticate", `Bearer realm="conch", error="insufficient_scope"`)
 	}
 	return name, nil
 }
@@ -191,7 +191,8 @@ func withActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-func actor(ctx context.Context) string {
+// Actor is the name of the token with which a request came.
+func Actor(ctx context.Context) string {
 	name, _ := ctx.Value(actorKey{}).(string)
 	return name
 }

@@ -2,41 +2,31 @@ package web_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
-)
-
-const (
-	readSecret    = "read-0123456789abcdef-0123456789abcdef"
-	operateSecret = "operate-0123456789abcdef-0123456789abcdef"
 )
 
 // world is everything around a site, made up.
 type world struct {
 	*electors
 	*database
-	cfg   web.Config
-	desk  *desk
-	files *cabinet
-	logs  *safeBuffer
+	cfg  web.Config
+	logs *webtest.Log
 }
 
 func newWorld() *world {
-	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &safeBuffer{}, desk: newDesk(), files: newCabinet()}
+	w := &world{electors: newElectors("payments", "a/b"), database: &database{}, logs: &webtest.Log{}}
 	w.cfg = web.Config{
 		ID: "node-1", Version: "v1.2.3", Electors: w.electors, Status: w.Status, Clock: func() fence.Instant { return w.now },
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
@@ -53,7 +43,6 @@ func newWorld() *world {
 		}),
 		Logger: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
-	w.cfg.Transactions, w.cfg.Files = w.desk, w.files
 	return w
 }
 
@@ -67,40 +56,15 @@ func (w *world) site(t testing.TB) *web.Site {
 	return s
 }
 
+func worldAndSite(t *testing.T) (*world, *web.Site) {
+	w := newWorld()
+	return w, w.site(t)
+}
+
 // protect gives the world a token of each kind.
 func (w *world) protect(t testing.TB) {
 	t.Helper()
-	tokens, err := web.LoadTokens(tokenFile(t, "read", readSecret+"\n"), tokenFile(t, "operate", "# of the team\nops "+operateSecret+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.cfg.Tokens = tokens
-}
-
-func tokenFile(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-type safeBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+	w.cfg.Tokens = webtest.Tokens(t)
 }
 
 // electors are real gates on a clock that is moved by hand.
@@ -168,8 +132,6 @@ type database struct {
 	watchers    []chan struct{}
 	deaf        bool // no watch is told of anything
 }
-
-var errAway = errors.New("connection refused")
 
 func (d *database) connect() (web.Observer, error) {
 	d.mu.Lock()

@@ -8,12 +8,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 )
 
 // Config says how long to work and how often to kill.
 type Config struct {
 	Nodes     int
+	Kinds     []node.Kind // of the services, whose tables are made
 	Duration  time.Duration
 	KillEvery time.Duration // 0: nobody is killed
 	Lease     time.Duration

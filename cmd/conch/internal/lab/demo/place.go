@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/conchhq/conch/cmd/conch/internal/assemble"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -48,7 +48,7 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 		return err
 	}
 	say("creating the schema and a ledger …")
-	if err := assemble.SchemaUp(ctx, pgmint.Config{URL: p.url}, func(string) {}); err != nil {
+	if err := node.SchemaUp(ctx, pgmint.Config{URL: p.url}, cfg.Kinds, func(string) {}); err != nil {
 		return err
 	}
 	if err := pgledger.Create(ctx, p.url); err != nil || cfg.Devnode == "" {

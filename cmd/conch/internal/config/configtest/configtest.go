@@ -1,0 +1,49 @@
+// Package configtest reads configurations for tests of sections.
+package configtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// Load reads a configuration that is a text, in a folder of its own.
+func Load(t testing.TB, text string, s config.Source, env map[string]string) (config.Config, error) {
+	t.Helper()
+	s.Path = filepath.Join(t.TempDir(), "conch.toml")
+	if err := os.WriteFile(s.Path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Getenv = func(name string) string { return env[name] }
+	return config.Load(s)
+}
+
+// Beside are sections for a source: [[roles]] whose roles do nothing, and those of a
+// service.
+func Beside(sections ...func() config.Section) []func() config.Section {
+	return append([]func() config.Section{func() config.Section { return new(idle) }}, sections...)
+}
+
+// idle is [[roles]] of which only gates are kept.
+type idle struct{ roles []config.Role }
+
+func (*idle) Table() string                           { return "roles" }
+func (*idle) Settle(*config.Decoder)                  {}
+func (*idle) Validate(*config.Decoder, config.Config) {}
+func (s *idle) Roles() []config.Role                  { return s.roles }
+
+func (s *idle) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{"roles": func(place string, value any) {
+		for i, v := range d.Tables(place, value) {
+			var r config.Role
+			d.Table(fmt.Sprintf("%s[%d]", place, i), v, d.Role(&r))
+			if r.Scope == "" {
+				r.Scope = r.Name
+			}
+			s.roles = append(s.roles, r)
+		}
+	}}
+}

@@ -1,0 +1,198 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// alone is the staff of a node that is the only copy by its own word (S18): every
+// gate is open, nobody is asked, and nothing keeps a second copy from the same.
+type alone struct {
+	node *Node
+	work func(r config.Role) (w Work, beside func(context.Context))
+
+	mu      sync.Mutex
+	posts   map[string]*post
+	leaving map[string]*post // told to end, and not yet over: who comes after it waits
+	calls   sync.WaitGroup
+}
+
+// post is one role at work.
+type post struct {
+	role config.Role
+	gate *fence.Gate
+	stop context.CancelCauseFunc
+	over chan struct{}
+}
+
+// errAlone answers who wants a node alone to give something up.
+var errAlone = errors.New("this node is standalone: there is nobody to hand over to")
+
+func newAlone(n *Node, does func(config.Role) (Work, func(context.Context))) *alone {
+	return &alone{node: n, work: does, posts: map[string]*post{}, leaving: map[string]*post{}}
+}
+
+func (a *alone) assign(base config.Config) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	want := map[string]config.Role{}
+	for _, r := range base.Settled() {
+		want[r.Scope] = r
+	}
+	for scope, p := range a.posts {
+		if r, ok := want[scope]; !ok || !reflect.DeepEqual(r, p.role) {
+			p.stop(election.ErrStepDown)
+			delete(a.posts, scope)
+			a.leaving[scope] = p
+		}
+	}
+	for scope, r := range want {
+		if a.posts[scope] == nil {
+			a.posts[scope] = a.begin(r, a.leaving[scope])
+		}
+	}
+	return nil
+}
+
+// begin starts a role, after what was there before has ended.
+func (a *alone) begin(r config.Role, before *post) *post {
+	p := &post{role: r, gate: fence.Standalone(r.Scope, a.node.id), over: make(chan struct{})}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancelCause(a.node.over)
+	a.calls.Go(func() {
+		defer a.left(p)
+		if before != nil {
+			<-before.over
+		}
+		w, beside := a.work(p.role)
+		if beside != nil {
+			a.calls.Go(func() { beside(ctx) })
+		}
+		if w != nil {
+			a.keep(ctx, p, w)
+		}
+	})
+	return p
+}
+
+// left notes that a role has ended.
+func (a *alone) left(p *post) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(p.over)
+	if a.leaving[p.role.Scope] == p {
+		delete(a.leaving, p.role.Scope)
+	}
+}
+
+// keep runs a role again and again: with nobody to take over there is no other way
+// to go on.
+func (a *alone) keep(ctx context.Context, p *post, w Work) {
+	pause := restFirst
+	for ctx.Err() == nil {
+		token, err := p.gate.Require(fence.Act)
+		if err != nil {
+			return
+		}
+		began := time.Now()
+		err = w(ctx, election.Leadership{Token: token, Gate: p.gate})
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > settled {
+			pause = restFirst
+		}
+		if err != nil {
+			a.node.meters.Failed(p.role.Scope, err)
+		}
+		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		pause = min(2*pause, restMost)
+	}
+}
+
+// end stops all roles and waits for them, each for as long as it may take.
+func (a *alone) end(ctx context.Context) error {
+	a.mu.Lock()
+	longest := time.Duration(0)
+	for _, p := range a.posts {
+		p.stop(election.ErrStepDown)
+		longest = max(longest, p.role.DrainTimeout)
+	}
+	for _, p := range a.leaving {
+		longest = max(longest, p.role.DrainTimeout)
+	}
+	a.mu.Unlock()
+	over := make(chan struct{})
+	go func() { a.calls.Wait(); close(over) }()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return nil
+	case <-timer.C:
+		return election.ErrDrainTimeout
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Scopes lists what the roles are about.
+func (a *alone) Scopes() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.posts))
+}
+
+// Gate is open whenever there is a role.
+func (a *alone) Gate(scope string) *fence.Gate {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.posts[scope]; p != nil {
+		return p.gate
+	}
+	return nil
+}
+
+// Status says that it is led.
+func (a *alone) Status(scope string) (election.Status, bool) {
+	return election.Status{Scope: scope, Leading: true, Entered: true, Holder: a.node.id}, a.Gate(scope) != nil
+}
+
+// StepDown is refused.
+func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
+	if a.Gate(s.Scope) == nil {
+		return fmt.Errorf("%w: %q", election.ErrUnknownScope, s.Scope)
+	}
+	return errAlone
+}
+
+// Snapshot says that everything is led.
+func (a *alone) Snapshot() []election.Status {
+	var all []election.Status
+	for _, scope := range a.Scopes() {
+		if s, ok := a.Status(scope); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Warm has nothing to do.
+func (*alone) Warm(context.Context, string) error { return nil }

@@ -1,0 +1,202 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/datadir"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+)
+
+// Options describe a node. Config and Log are required.
+type Options struct {
+	Config  config.Config
+	Load    func() (config.Config, error) // reads the configuration again
+	Version string
+	Log     *slog.Logger
+	Reload  <-chan struct{} // asks for a reload
+	Hurry   <-chan struct{} // closed when an end that is under way is to be quick
+	Kinds   []Kind          // of the services, in the order of the configuration's sections
+}
+
+// Node is a running node.
+type Node struct {
+	opts     Options
+	cfg      config.Config // that it began with
+	latest   config.Config // that it was told last; of the goroutine of live
+	id       string
+	log      *slog.Logger
+	staff    staff
+	meters   *metric.Collector
+	outage   *outage.Teller
+	tokens   *web.Tokens
+	cert     *web.Certificate
+	dir      *datadir.Dir
+	mint     *pgmint.Mint
+	services *services
+
+	over    context.Context // ends with the node
+	gone    context.Context // ends when all electors have: no role's end is promised to anybody any more
+	allGone context.CancelFunc
+	hurry   context.Context // ends when there is no time left to ask commands to end
+	calls   sync.WaitGroup
+}
+
+// staff is who works on the roles: a roster of electors, or one alone.
+type staff interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
+	web.Electors
+	pgmint.Leader
+	Status(scope string) (election.Status, bool)
+	assign(config.Config) error
+	end(ctx context.Context) error
+}
+
+// ErrNoDatabase says that a node needs a database, or the word that it has none.
+var ErrNoDatabase = errors.New("no database: give --db URL, set CONCH_DB_URL or url in [database]; " +
+	"a node that is the only copy says so by standalone = true in [node]")
+
+// hurried is how long a node still waits when it was told to hurry.
+const hurried = 2 * time.Second
+
+// Run is the life of a node. It returns when ctx has ended and everything that was
+// led is given up, with an error if not all of it could be.
+func Run(ctx context.Context, o Options) error {
+	if err := Check(o.Config, o.Kinds); err != nil {
+		return err
+	}
+	n := &Node{opts: o, cfg: o.Config, id: o.Config.Election.ID, log: o.Log}
+	if n.id == "" {
+		n.id = election.Identity()
+	}
+	n.cfg.Election.ID = n.id
+	n.latest = n.cfg
+	var closeOver, rush context.CancelFunc
+	n.over, closeOver = context.WithCancel(context.WithoutCancel(ctx))
+	defer closeOver()
+	// Not from over: while an elector lives a callback that returns is released.
+	n.gone, n.allGone = context.WithCancel(context.WithoutCancel(ctx))
+	n.hurry, rush = context.WithCancel(n.over)
+	defer rush()
+
+	if n.cfg.Node.DataDir != "" {
+		dir, err := datadir.Take(n.cfg.Node.DataDir)
+		if err != nil {
+			return Unusable("data_dir", n.cfg.Node.DataDir, err)
+		}
+		n.dir = dir
+		defer dir.Release()
+	}
+	if err := n.hire(); err != nil {
+		return err
+	}
+	if n.mint != nil {
+		defer n.mint.Close()
+	}
+	n.services = n.open()
+	defer n.services.close()
+	use, err := n.services.admit(ctx, n.cfg)
+	if err != nil {
+		return err
+	}
+	use()
+	closeSite, failed, err := n.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeSite()
+
+	stopObeying := n.obey()
+	defer stopObeying()
+	err = n.staff.assign(n.cfg)
+	if err == nil {
+		n.log.Info("node started", slog.String("id", n.id), slog.Any("scopes", n.staff.Scopes()), slog.Bool("standalone", n.cfg.Node.Standalone))
+		err = n.live(ctx, failed)
+	}
+	fault := n.goDown(rush)
+	if !errors.Is(fault, errHurried) {
+		n.allGone() // callbacks that never acknowledged need not be asked any more
+	}
+	err = errors.Join(err, fault)
+	closeOver()
+	n.calls.Wait()
+	n.log.Info("node ended", slog.String("id", n.id))
+	return err
+}
+
+// hire makes whoever will work on the roles.
+func (n *Node) hire() error {
+	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.staff.Gate(scope) }, nil)
+	if n.cfg.Node.Standalone {
+		n.staff = newAlone(n, func(r config.Role) (Work, func(context.Context)) { return n.services.work(r, nil) })
+		return nil
+	}
+	mint, err := pgmint.New(n.cfg.Database)
+	if err != nil {
+		return err
+	}
+	n.mint = mint
+	n.staff = &roster{found: n.found, want: map[string]config.Role{}}
+	n.outage = &outage.Teller{Log: n.log, Scopes: n.staff.Scopes}
+	return nil
+}
+
+// live waits for the end, and reads the file again when asked.
+func (n *Node) live(ctx context.Context, failed <-chan error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-n.opts.Reload:
+			n.reload()
+		}
+	}
+}
+
+// goDown gives up everything that is led.
+func (n *Node) goDown(rush func()) error {
+	n.log.Info("draining", slog.String("id", n.id))
+	ctx, cancel := context.WithCancelCause(n.over)
+	defer cancel(nil)
+	over := make(chan struct{})
+	defer close(over)
+	n.calls.Go(func() {
+		select {
+		case <-over:
+			return
+		case <-n.opts.Hurry:
+		}
+		n.log.Warn("told to hurry: commands are killed, callbacks no longer waited for")
+		rush()
+		timer := time.NewTimer(hurried)
+		defer timer.Stop()
+		select {
+		case <-over:
+		case <-timer.C:
+			cancel(errHurried)
+		}
+	})
+	return n.staff.end(ctx)
+}
+
+var errHurried = errors.New("told to hurry: not all roles had ended, and what they led is not released")
+
+// obey carries out what operators ask for in the database.
+func (n *Node) obey() (stop func()) {
+	if n.cfg.Node.Standalone {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(n.over)
+	n.calls.Go(func() { pgmint.Obey(ctx, n.cfg.Database, n.id, n.staff) })
+	return cancel
+}

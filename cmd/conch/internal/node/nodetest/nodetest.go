@@ -1,0 +1,93 @@
+// Package nodetest has what tests of nodes and their services need: a log that is waited
+// for, and a service that is as small as one can be.
+package nodetest
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Patience is how long something is waited for that is bound to come.
+const Patience = 20 * time.Second
+
+// Ends waits until a node has ended in order.
+func Ends(t testing.TB, ended <-chan error) {
+	t.Helper()
+	pgtest.Within(t, 3*Patience, "the node ends", func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Rereads asks a node to read its configuration again.
+func Rereads(t testing.TB, reload chan<- struct{}) {
+	t.Helper()
+	pgtest.Within(t, Patience, "a reload is begun", func() { reload <- struct{}{} })
+}
+
+// Log is a log that can be read while it is written.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// Says waits for a line that has all the parts.
+func (l *Log) Says(t testing.TB, parts ...string) {
+	t.Helper()
+	pgtest.Eventually(t, Patience, "the log says "+strings.Join(parts, ", "), func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for line := range strings.Lines(l.text.String()) {
+			all := true
+			for _, part := range parts {
+				all = all && strings.Contains(line, part)
+			}
+			if all {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Value of a key in the first line that says something.
+func (l *Log) Value(t testing.TB, says, key string) string {
+	t.Helper()
+	l.Says(t, says)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if _, after, ok := strings.Cut(line, " "+key+"="); ok && strings.Contains(line, says) {
+			return strings.Fields(after)[0]
+		}
+	}
+	t.Fatalf("no %s where the log says %q", key, says)
+	return ""
+}
+
+// Find waits for a line and returns a part of it.
+func (l *Log) Find(t testing.TB, pattern string) string {
+	t.Helper()
+	var found []string
+	pgtest.Eventually(t, Patience, "the log has "+pattern, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		found = regexp.MustCompile(pattern).FindStringSubmatch(l.text.String())
+		return found != nil
+	})
+	return found[1]
+}

@@ -1,0 +1,75 @@
+package nodetest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+)
+
+// Bells is a whole service: [[bells]] of which each is a scope whose leader rings, with a
+// route, a metric and a finding. It is in no program.
+func Bells() node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(section) },
+		Examine: func(_ context.Context, c config.Config) []doctor.Finding {
+			return doctor.About("bells", doctor.Well(fmt.Sprint(len(config.Of[*section](c).roles), " to be rung")))
+		},
+		OpenAPI: "# in paths\n  /v1/bells:\n    get: {responses: {\"200\": {description: Rung., content: {application/json: {schema: {type: integer}}}}}}\n",
+		Open: func(f node.Frame) node.Service {
+			return &service{frame: f, rung: prometheus.NewCounter(prometheus.CounterOpts{Name: "conch_bells_rung_total", Help: "Rung by this process."})}
+		},
+	}
+}
+
+// Given are [[bells]] that were read already.
+func Given(roles ...config.Role) config.Section { return &section{roles} }
+
+type section struct{ roles []config.Role }
+
+func (*section) Table() string                           { return "bells" }
+func (*section) Settle(*config.Decoder)                  {}
+func (*section) Validate(*config.Decoder, config.Config) {}
+func (s *section) Roles() []config.Role                  { return s.roles }
+
+func (s *section) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{"bells": func(place string, value any) {
+		for i, v := range d.Tables(place, value) {
+			var r config.Role
+			d.Table(fmt.Sprintf("%s[%d]", place, i), v, d.Role(&r))
+			s.roles = append(s.roles, r)
+		}
+	}}
+}
+
+type service struct {
+	node.Plain
+	frame node.Frame
+	rung  prometheus.Counter
+}
+
+func (s *service) Work(config.Role, func(error)) (node.Work, func(context.Context)) {
+	return func(ctx context.Context, l election.Leadership) error {
+		s.frame.Log.Info("ringing", slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))
+		s.rung.Inc()
+		<-ctx.Done()
+		return nil
+	}, nil
+}
+
+func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{s.rung} }
+
+func (s *service) Routes() []web.Route {
+	return []web.Route{{Method: http.MethodGet, Path: "/v1/bells", Serve: func(w http.ResponseWriter, _ *http.Request) error {
+		return web.Answer(w, http.StatusOK, time.Now().Second())
+	}}}
+}

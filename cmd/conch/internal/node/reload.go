@@ -1,0 +1,177 @@
+package node
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// Outcome is the answer to a reload.
+type Outcome struct {
+	OK           bool           `json:"ok"`
+	Added        []string       `json:"added"`
+	Removed      []string       `json:"removed"`
+	Changed      []string       `json:"changed"` // from their next term on
+	NeedsRestart []string       `json:"needs_restart"`
+	Faults       []config.Fault `json:"faults,omitempty"`
+}
+
+// reload reads everything again. With a fault anywhere, nothing changes.
+func (n *Node) reload() {
+	out := n.reread()
+	if out.OK {
+		n.log.Info("configuration read again", slog.Any("added", out.Added), slog.Any("removed", out.Removed), slog.Any("changed_from_next_term", out.Changed))
+	}
+	for _, f := range out.Faults {
+		n.log.Error("configuration not changed", slog.String("fault", f.String()))
+	}
+	if len(out.NeedsRestart) > 0 {
+		n.log.Warn("changed, and needs a restart to count", slog.Any("keys", out.NeedsRestart))
+	}
+	if n.dir != nil {
+		if err := n.dir.Write(out); err != nil {
+			n.log.Warn("the answer to the reload can not be written", slog.Any("error", err))
+		}
+	}
+}
+
+func (n *Node) reread() Outcome {
+	fresh, err := n.opts.Load()
+	if err == nil {
+		err = Check(fresh, n.opts.Kinds)
+	}
+	if err != nil {
+		return Outcome{Faults: faultsOf(err)}
+	}
+	renew, err := n.rereadFiles()
+	var use func()
+	if err == nil {
+		use, err = n.services.admit(n.over, fresh)
+	}
+	if err != nil {
+		return Outcome{Faults: faultsOf(err)}
+	}
+	out := compare(n.latest, fresh)
+	// What needs a restart stays as it is.
+	fresh.Node, fresh.Database, fresh.Named, fresh.Election.ID = n.cfg.Node, n.cfg.Database, n.cfg.Named, n.id
+	use() // before a role begins that needs it
+	n.meters.Add(fresh.Scopes()...)
+	if err := n.staff.assign(fresh); err != nil {
+		return Outcome{Faults: faultsOf(err)}
+	}
+	renew()
+	n.latest = fresh
+	n.announce()
+	return out
+}
+
+// announced is how long a reload waits until the database knows who campaigns for
+// what; it goes on trying after that.
+const announced = 2 * time.Second
+
+func (n *Node) announce() {
+	r, ok := n.staff.(*roster)
+	if !ok {
+		return
+	}
+	told := make(chan struct{})
+	n.calls.Go(func() {
+		defer close(told)
+		r.announce(n.over)
+	})
+	timer := time.NewTimer(announced)
+	defer timer.Stop()
+	select {
+	case <-told:
+	case <-timer.C:
+		n.log.Warn("the database does not know yet what this node campaigns for no longer")
+	}
+}
+
+// rereadFiles reads the certificate and the tokens again. What they hold counts once
+// use is called, when nothing else can fail any more.
+func (n *Node) rereadFiles() (use func(), err error) {
+	certify := func() {}
+	if n.cert != nil {
+		if certify, err = n.cert.Read(); err != nil {
+			return nil, err
+		}
+	}
+	renew, err := n.tokens.Read()
+	if err != nil {
+		return nil, err
+	}
+	return func() { certify(); renew() }, nil
+}
+
+func faultsOf(err error) []config.Fault {
+	if list, ok := errors.AsType[*config.FaultsError](err); ok {
+		return list.List
+	}
+	return []config.Fault{{Text: err.Error()}}
+}
+
+// compare says what a new configuration changes.
+func compare(old, fresh config.Config) Outcome {
+	out := Outcome{OK: true, Added: []string{}, Removed: []string{}, Changed: []string{}, NeedsRestart: []string{}}
+	was, is := byScope(old), byScope(fresh)
+	for _, scope := range slices.Sorted(maps.Keys(is)) {
+		before, known := was[scope]
+		switch {
+		case !known:
+			out.Added = append(out.Added, scope)
+		case !reflect.DeepEqual(before, is[scope]):
+			out.Changed = append(out.Changed, scope)
+		}
+	}
+	for _, scope := range slices.Sorted(maps.Keys(was)) {
+		if _, left := is[scope]; !left {
+			out.Removed = append(out.Removed, scope)
+		}
+	}
+	out.NeedsRestart = append(out.NeedsRestart, restarts(old, fresh)...)
+	return out
+}
+
+func byScope(c config.Config) map[string]config.Role {
+	all := map[string]config.Role{}
+	for _, r := range c.Settled() {
+		all[r.Scope] = r
+	}
+	return all
+}
+
+// restarts names the keys that differ and that a process has for life.
+func restarts(old, fresh config.Config) (keys []string) {
+	o, f := old.Node, fresh.Node
+	oldBase, freshBase := old.Database, fresh.Database
+	oldBase.Locks, oldBase.LockBudget = freshBase.Locks, freshBase.LockBudget
+	for _, k := range []struct {
+		key     string
+		differs bool
+	}{
+		{"node.listen", o.Listen != f.Listen},
+		{"node.ops_listen", o.OpsListen != f.OpsListen},
+		{"node.token_file", o.TokenFile != f.TokenFile},
+		{"node.read_token_file", o.ReadTokenFile != f.ReadTokenFile},
+		{"node.tls_cert", o.TLSCert != f.TLSCert},
+		{"node.tls_key", o.TLSKey != f.TLSKey},
+		{"node.data_dir", o.DataDir != f.DataDir},
+		{"node.answer_max", old.AnswerMax() != fresh.AnswerMax()},
+		{"node.standalone", o.Standalone != f.Standalone},
+		{"node.instance_id", fresh.Election.ID != "" && fresh.Election.ID != old.Election.ID},
+		{"database", !reflect.DeepEqual(oldBase, freshBase)},
+		{"election.locks", old.Database.Locks != fresh.Database.Locks},
+		{"election.lock_budget", old.Database.LockBudget != fresh.Database.LockBudget},
+	} {
+		if k.differs {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}

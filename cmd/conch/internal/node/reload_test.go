@@ -1,0 +1,114 @@
+//go:build unix
+
+package node_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+)
+
+// counting is a service that counts which configurations count, and refuses a node's second.
+type counting struct {
+	node.Plain
+	refuses *atomic.Bool
+	used    *atomic.Int32
+}
+
+func (c counting) Admit(context.Context, config.Config) (func(), error) {
+	if c.refuses != nil && c.refuses.Load() {
+		return nil, errors.New("only a restart can do that")
+	}
+	return func() { c.used.Add(1) }, nil
+}
+
+func kindOf(table string, s node.Service) node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return named{nodetest.Given(), table} },
+		Open:    func(node.Frame) node.Service { return s },
+	}
+}
+
+type named struct {
+	config.Section
+	table string
+}
+
+func (n named) Table() string { return n.table }
+
+// A reload that one service refuses has changed nothing of another, nor the tokens; one
+// that none refuses changes them all.
+func TestAReloadThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+	was, is := strings.Repeat("a", 32), strings.Repeat("b", 32)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(secret string) {
+		if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(was)
+	cfg := config.Config{Node: config.Node{Listen: "127.0.0.1:0", Standalone: true, TokenFile: file}, Sections: []config.Section{named{nodetest.Given(trial("a")), "first"}}}
+	var refuses atomic.Bool
+	var used atomic.Int32
+	log, reload := &nodetest.Log{}, make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Run(ctx, node.Options{
+			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Reload: reload,
+			Load:  func() (config.Config, error) { return cfg, nil },
+			Kinds: []node.Kind{kindOf("first", counting{used: &used}), kindOf("second", counting{used: &used, refuses: &refuses})},
+		})
+	}()
+	log.Says(t, "msg=\"node started\"")
+	api := "http://" + log.Value(t, "serving the API", "address") + "/v1/scopes"
+	expect := func(when string, before, after int, count int32) {
+		t.Helper()
+		if n := used.Load(); n != count {
+			t.Errorf("%s: %d admissions count, want %d", when, n, count)
+		}
+		if b, a := knocks(t, api, was), knocks(t, api, is); b != before || a != after {
+			t.Errorf("%s: %d for the old token and %d for the new one, want %d and %d", when, b, a, before, after)
+		}
+	}
+
+	write(is)
+	refuses.Store(true)
+	nodetest.Rereads(t, reload)
+	log.Says(t, "configuration not changed", "only a restart can do that")
+	expect("after a reload that failed", http.StatusOK, http.StatusUnauthorized, 2)
+	refuses.Store(false)
+	nodetest.Rereads(t, reload)
+	log.Says(t, "configuration read again")
+	expect("after a good one", http.StatusUnauthorized, http.StatusOK, 4)
+	cancel()
+	nodetest.Ends(t, ended)
+}
+
+// knocks asks a node with a token.
+func knocks(t *testing.T, url, secret string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	r.Close = true // or its connection would be found at the end
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}

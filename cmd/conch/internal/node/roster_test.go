@@ -1,0 +1,239 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+// stage is a bubble with a mint and rosters around it.
+type stage struct {
+	*testing.T
+	mint  election.Mint
+	clock fence.Clock
+
+	mu      sync.Mutex
+	working map[string][]string // by scope: which candidates have a role at work
+	crews   int
+	worst   int      // most at work in one scope at a time
+	gone    []string // what was withdrawn from
+	deaf    int      // so many withdrawals fail
+}
+
+func (s *stage) withdraw(_ context.Context, _ int64, scopes ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf--; s.deaf >= 0 {
+		return errors.New("no connection left")
+	}
+	s.gone = append(s.gone, scopes...)
+	return nil
+}
+
+func bubble(t *testing.T, f func(s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		f(&stage{
+			T: t, mint: electiontest.NewMemory(), working: map[string][]string{},
+			clock: func() fence.Instant { return fence.Instant(time.Since(began)) + 1 },
+		})
+	})
+}
+
+func (s *stage) work(ctx context.Context, l election.Leadership) error {
+	scope, who := l.Token.Scope, l.Token.Holder
+	s.mu.Lock()
+	s.working[scope] = append(s.working[scope], who)
+	s.worst = max(s.worst, len(s.working[scope]))
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.working[scope] = slices.DeleteFunc(s.working[scope], func(w string) bool { return w == who })
+	return nil
+}
+
+func (s *stage) roster(id string) *roster {
+	r := &roster{want: map[string]config.Role{}}
+	r.found = func(base config.Config, roles []config.Role) (*crew, error) {
+		c := &crew{ballot: newBallot(s.mint, s.withdraw), roles: map[string]config.Role{}}
+		cfg := base.Elector(roles...)
+		cfg.ID, cfg.Mint, cfg.Clock, cfg.Logger = id, c.ballot, s.clock, slog.New(slog.DiscardHandler)
+		for i, role := range roles {
+			c.roles[role.Scope] = role
+			cfg.Roles[i].Lead = s.work
+		}
+		cfg.Events.Fact = func(f election.Fact) {
+			if f.Kind == election.Acquired || f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
+				if r.due() {
+					go func() { _ = r.moved() }()
+				}
+			}
+		}
+		e, err := election.New(cfg)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
+		s.mu.Lock()
+		s.crews++
+		s.mu.Unlock()
+		c.elector, c.stop, c.run = e, cancel, func() error { return e.Run(ctx) }
+		return c, nil
+	}
+	return r
+}
+
+func (s *stage) assign(r *roster, roles ...config.Role) {
+	s.Helper()
+	if err := r.assign(config.Config{Sections: given(roles...)}); err != nil {
+		s.Fatal(err)
+	}
+	pass(5 * time.Second)
+}
+
+func pass(d time.Duration) {
+	<-time.NewTimer(d).C
+	synctest.Wait()
+}
+
+func (s *stage) wants(scope string, who ...string) {
+	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.working[scope], who) {
+		s.Errorf("at work in %s: %v, want %v", scope, s.working[scope], who)
+	}
+}
+
+func (s *stage) ends(r *roster) {
+	s.Helper()
+	if err := r.end(s.Context()); err != nil {
+		s.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worst > 1 {
+		s.Errorf("%d were at work in one scope at a time", s.worst)
+	}
+}
+
+func crewsOf(r *roster) []*crew {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.crews)
+}
+
+func TestRolesShareACrewByTheirTerms(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		r := s.roster("n1")
+		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b", Lease: time.Second}, config.Role{Scope: "c", Takeover: election.Keep})
+		for _, scope := range []string{"a", "b", "c"} {
+			s.wants(scope, "n1")
+			if g := r.Gate(scope); g == nil || !g.IsOpen(fence.Act) {
+				s.Errorf("the gate of %s is not open", scope)
+			}
+		}
+		if s.crews != 2 {
+			s.Errorf("%d crews for two sets of terms", s.crews)
+		}
+		if r.Gate("x") != nil || !errors.Is(r.StepDown(s.Context(), election.StepDown{Scope: "x"}), election.ErrUnknownScope) {
+			s.Error("a scope that nobody has")
+		}
+		s.ends(r)
+		s.wants("a")
+	})
+}
+
+func TestAReloadAddsAndRemovesAndDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		r := s.roster("n1")
+		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "goes"})
+		before := r.Snapshot()
+		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "comes"})
+		s.wants("stays", "n1")
+		s.wants("comes", "n1")
+		s.wants("goes")
+		after := r.Snapshot()
+		if len(after) != 2 || !reflect.DeepEqual(after[1], before[1]) {
+			s.Errorf("before %+v, after %+v", before, after)
+		}
+		// Long enough for the session to be taken for dead, were it not used.
+		pass(time.Minute)
+		s.wants("goes")
+		s.wants("stays", "n1")
+		s.assign(r, config.Role{Scope: "goes"}) // and back, and all others away
+		s.wants("goes", "n1")
+		s.wants("stays")
+		s.wants("comes")
+		if left := crewsOf(r); len(left) != 1 {
+			s.Errorf("%d crews left for one role", len(left))
+		}
+		s.ends(r)
+	})
+}
+
+func TestAChangeHoldsFromTheNextTermOn(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		one, two := s.roster("n1"), s.roster("n2")
+		s.assign(one, config.Role{Scope: "a"})
+		s.assign(two, config.Role{Scope: "a"})
+		epoch := one.Snapshot()[0].Token.Epoch
+		s.assign(one, config.Role{Scope: "a", Lease: time.Second, Never: []string{"n1"}})
+		s.wants("a", "n1")
+		if now := one.Snapshot()[0].Token.Epoch; now != epoch {
+			s.Errorf("the term was disturbed: epoch %d, before %d", now, epoch)
+		}
+		if err := one.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
+			s.Error(err)
+		}
+		pass(time.Minute)
+		s.wants("a", "n2")
+		if err := two.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
+			s.Error(err)
+		}
+		pass(time.Minute)
+		s.wants("a", "n2") // n1 leads never again
+		s.assign(one, config.Role{Scope: "a"})
+		if err := two.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
+			s.Error(err)
+		}
+		pass(time.Minute)
+		s.wants("a", "n1")
+		s.ends(one)
+		s.ends(two)
+	})
+}
+
+func TestARoleThatRestsIsNotCampaignedFor(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		r := s.roster("n1")
+		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"})
+		crewsOf(r)[0].ballot.rest("a", time.Minute)
+		if err := r.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
+			s.Error(err)
+		}
+		pass(50 * time.Second)
+		s.wants("a")
+		s.wants("b", "n1")
+		pass(20 * time.Second)
+		s.wants("a", "n1")
+		s.ends(r)
+	})
+}

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// What a roster is to the API and to operators: one elector with all the scopes.
+
+// pick finds the crew that speaks for a scope: who leads it, else who may.
+func (r *roster) pick(scope string) *crew {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var may *crew
+	for _, c := range r.crews {
+		if s, _ := c.elector.Status(scope); s.Leading {
+			return c
+		}
+		if _, ok := c.roles[scope]; ok {
+			may = c
+		}
+	}
+	return may
+}
+
+// Scopes lists what the roles are about.
+func (r *roster) Scopes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.want))
+}
+
+// Gate of a scope; nil if the node has no role for it.
+func (r *roster) Gate(scope string) *fence.Gate {
+	if c := r.pick(scope); c != nil {
+		return c.elector.Gate(scope)
+	}
+	return nil
+}
+
+// Status of a scope; false if the node has no role for it.
+func (r *roster) Status(scope string) (election.Status, bool) {
+	if c := r.pick(scope); c != nil {
+		return c.elector.Status(scope)
+	}
+	return election.Status{}, false
+}
+
+// Snapshot has one line a scope, in their order.
+func (r *roster) Snapshot() []election.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[string]election.Status{}
+	for _, c := range r.crews {
+		for _, scope := range c.scopes {
+			s, _ := c.elector.Status(scope)
+			if _, ok := c.roles[scope]; s.Leading || ok && !all[scope].Leading {
+				all[scope] = s
+			}
+		}
+	}
+	out := make([]election.Status, 0, len(all))
+	for _, scope := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[scope])
+	}
+	return out
+}
+
+// StepDown gives a scope up; see election.Elector.
+func (r *roster) StepDown(ctx context.Context, s election.StepDown) error {
+	c := r.pick(s.Scope)
+	if c == nil {
+		return fmt.Errorf("%w: %q", election.ErrUnknownScope, s.Scope)
+	}
+	if s.Timeout == 0 {
+		s.Timeout = r.patience(s.Scope)
+	}
+	return c.elector.StepDown(ctx, s)
+}
+
+// Warm has nothing to do: no role of a node needs warming.
+func (*roster) Warm(context.Context, string) error { return nil }
+
+func (r *roster) patience(scope string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.want[scope].DrainTimeout
+}

@@ -1,0 +1,153 @@
+package node
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+// Schema is what of the schema conch is installed. Each wing has tables and
+// versions of its own; Current and Latest are the election's, without which there
+// is nothing.
+type Schema struct {
+	Current    int         `json:"current"`
+	Latest     int         `json:"latest"`
+	Wings      []Wing      `json:"wings"`
+	Migrations []Migration `json:"migrations"`
+}
+
+// Wing is how far one wing's tables are.
+type Wing struct {
+	Wing    string `json:"wing"`
+	Current int    `json:"current"`
+	Latest  int    `json:"latest"`
+}
+
+// Migration is one step of a wing's tables.
+type Migration struct {
+	Wing string `json:"wing"`
+	pgmint.Migration
+}
+
+// Tables are those of one wing in the database, beside the election's, whose fence they
+// may call.
+type Tables struct {
+	Wing   string
+	Up     func(ctx context.Context, conn *pgx.Conn, progress func(string)) error
+	Status func(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error)
+	// Removal takes them away, unless guard or they themselves object.
+	Removal func(guard Guard, progress func(string)) migrate.Removal
+}
+
+// Guard objects to the removal of tables by an error.
+type Guard func(ctx context.Context, tx pgx.Tx) error
+
+const wingElection = "election"
+
+func tablesOf(kinds []Kind) (all []*Tables) {
+	for _, k := range kinds {
+		if k.Tables != nil {
+			all = append(all, k.Tables)
+		}
+	}
+	return all
+}
+
+// SchemaUp brings the tables of all wings to their latest version: the election's
+// first, whose fence the others call.
+func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
+	if err := pgmint.Up(ctx, cfg, of(wingElection, progress)); err != nil {
+		return err
+	}
+	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, t := range tablesOf(kinds) {
+		if err := t.Up(ctx, conn, of(t.Wing, progress)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SchemaDown takes the tables away, all of them or none: those of the wings first, which
+// call the election's fence. Nothing goes while anybody leads or a wing objects.
+func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
+	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var all []migrate.Removal
+	for _, t := range slices.Backward(tablesOf(kinds)) {
+		all = append(all, t.Removal(pgmint.RefuseHeld, of(t.Wing, progress)))
+	}
+	return migrate.Down(ctx, conn, append(all, migrate.Removal{
+		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: of(wingElection, progress),
+	})...)
+}
+
+// SchemaStatus reads what is applied.
+func SchemaStatus(ctx context.Context, cfg pgmint.Config, kinds []Kind) (Schema, error) {
+	s := Schema{Wings: []Wing{}, Migrations: []Migration{}}
+	base, err := pgmint.Status(ctx, cfg)
+	if err != nil {
+		return s, err
+	}
+	s.Current, s.Latest = base.Current, base.Latest
+	s.add(wingElection, base.Migrations)
+	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, t := range tablesOf(kinds) {
+		steps, err := t.Status(ctx, conn)
+		if err != nil {
+			return s, err
+		}
+		var list []pgmint.Migration
+		for _, step := range steps {
+			list = append(list, pgmint.Migration{Version: step.Version, Name: step.Name, AppliedAt: step.AppliedAt})
+		}
+		s.add(t.Wing, list)
+	}
+	return s, nil
+}
+
+func (s *Schema) add(wing string, list []pgmint.Migration) {
+	w := Wing{Wing: wing}
+	for _, m := range list {
+		w.Latest = max(w.Latest, m.Version)
+		if m.AppliedAt != nil {
+			w.Current = max(w.Current, m.Version)
+		}
+		s.Migrations = append(s.Migrations, Migration{Wing: wing, Migration: m})
+	}
+	s.Wings = append(s.Wings, w)
+}
+
+// of says which wing a line of progress is about.
+func of(wing string, progress func(string)) func(string) {
+	if progress == nil {
+		return nil
+	}
+	return func(line string) { progress(wing + ": " + line) }
+}
+
+// Connection is how a wing reaches the database of the election. The suffix tells its
+// sessions apart in pg_stat_activity.
+func Connection(cfg pgmint.Config, suffix string) pg.Config {
+	name := cfg.AppName
+	if name == "" {
+		name = "conch"
+	}
+	return pg.Config{URL: cfg.URL, TLSInsecure: cfg.TLSInsecure, TLSCAFile: cfg.TLSCAFile, AppName: name + suffix}
+}

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election/pgmint"
+)
+
+// Check looks, without starting anything, at what a node could not start with:
+// the files of its tokens and certificate, where it listens, what its services need,
+// whether there is a database. Its error is a *config.FaultsError, or
+// [ErrNoDatabase] if that is all.
+func Check(c config.Config, kinds []Kind) error {
+	var faults []config.Fault
+	fault := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, c.Fault(key, err.Error()))
+		}
+	}
+	n := c.Node
+	tokens, err := web.LoadTokens(n.ReadTokenFile, n.TokenFile)
+	if _, reads := web.LoadTokens(n.ReadTokenFile, ""); reads != nil {
+		fault("node.read_token_file", err)
+	} else {
+		fault("node.token_file", err)
+	}
+	if n.TLSCert != "" {
+		_, err := web.LoadCertificate(n.TLSCert, n.TLSKey, slog.New(slog.DiscardHandler))
+		fault("node.tls_cert", err)
+	}
+	if n.Listen != config.Off {
+		named := tokens.Any() || err != nil && n.TokenFile+n.ReadTokenFile != "" // one fault is enough
+		fault("node.listen", web.CheckListen(n.Listen, n.TLSCert != "", named))
+	}
+	if n.OpsListen != "" {
+		fault("node.ops_listen", web.CheckAddress("ops_listen", n.OpsListen))
+	}
+	for _, k := range kinds {
+		if k.Check != nil {
+			k.Check(c, fault)
+		}
+	}
+	if !c.Named && !c.Node.Standalone {
+		if len(faults) == 0 {
+			return ErrNoDatabase
+		}
+		fault("database.url", ErrNoDatabase)
+	}
+	return c.Faults(faults)
+}
+
+// serve opens the listeners and answers on them until stop is called; failed
+// tells that one of them can not go on.
+func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err error) {
+	if n.tokens, err = web.LoadTokens(n.cfg.Node.ReadTokenFile, n.cfg.Node.TokenFile); err != nil {
+		return nil, nil, err
+	}
+	if n.cfg.Node.TLSCert != "" {
+		if n.cert, err = web.LoadCertificate(n.cfg.Node.TLSCert, n.cfg.Node.TLSKey, n.log); err != nil {
+			return nil, nil, err
+		}
+	}
+	var site *web.Site
+	var base *metric.Base // a node alone has no database, and nobody beside it
+	if !n.cfg.Node.Standalone {
+		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
+	}
+	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), n.meters, base)...)
+	site, err = web.New(web.Config{
+		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.staff, Status: n.staff.Status, Observe: n.observe,
+		Ask: n.asker(), Metrics: page, Routes: n.services.routes(), OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	api, ops, err := n.listen(ctx)
+	if err != nil {
+		site.Close()
+		return nil, nil, err
+	}
+	inner, cancel := context.WithCancel(n.over)
+	faults := make(chan error, 2)
+	var serving sync.WaitGroup
+	for ln, handler := range map[net.Listener]http.Handler{api: site.API(), ops: site.Ops()} {
+		if ln == nil {
+			continue
+		}
+		serving.Go(func() {
+			if err := site.Serve(inner, ln, handler); err != nil {
+				faults <- fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+			}
+		})
+	}
+	return func() { cancel(); serving.Wait(); site.Close() }, faults, nil
+}
+
+// documents are the parts of the API's document that the services have.
+func documents(kinds []Kind) (parts []string) {
+	for _, k := range kinds {
+		parts = append(parts, k.OpenAPI)
+	}
+	return parts
+}
+
+// listen opens what is configured; both before anything is led, so that an address
+// that is taken costs nobody a leadership.
+func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
+	if n.cfg.Node.Listen != config.Off {
+		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
+			return nil, nil, unheard("listen", n.cfg.Node.Listen, err)
+		}
+		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
+	}
+	if n.cfg.Node.OpsListen != "" {
+		if ops, err = web.Listen(ctx, n.cfg.Node.OpsListen, nil); err != nil {
+			if api != nil {
+				_ = api.Close()
+			}
+			return nil, nil, unheard("ops_listen", n.cfg.Node.OpsListen, err)
+		}
+		n.log.Info("serving health and metrics", slog.String("address", ops.Addr().String()))
+	}
+	return api, ops, nil
+}
+
+// observe connects an observer for the API.
+func (n *Node) observe(ctx context.Context) (web.Observer, error) {
+	if n.cfg.Node.Standalone {
+		return nobody{}, nil
+	}
+	o, err := pgmint.Observe(ctx, n.cfg.Database)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// asker is how the API reaches whoever leads; nil without a database.
+func (n *Node) asker() func(context.Context, pgmint.Request) error {
+	if n.cfg.Node.Standalone {
+		return nil
+	}
+	return func(ctx context.Context, r pgmint.Request) error {
+		_, err := pgmint.Ask(ctx, n.cfg.Database, r, func(step string) {
+			n.log.Info("drain: "+step, slog.String("scope", r.Scope), slog.String("actor", r.Actor))
+		})
+		return err
+	}
+}
+
+// nobody is the history of a node without a database: there is none, and that is
+// no fault.
+type nobody struct{}
+
+func (nobody) Leaderships(context.Context, string) ([]pgmint.Leadership, error) { return nil, nil }
+func (nobody) History(context.Context, string, int) ([]pgmint.Event, error)     { return nil, nil }
+func (nobody) Watch(ctx context.Context, _ string, _ func(pgmint.Event) error) error {
+	<-ctx.Done()
+	return nil
+}
+func (nobody) Close() {}

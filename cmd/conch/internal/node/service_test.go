@@ -1,0 +1,68 @@
+//go:build unix
+
+package node_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+)
+
+// A service is one folder and one line: its table is read, its role led, its route served
+// and documented, its metric on the page, its finding among those of doctor.
+func TestAServiceIsOneFolderAndOneLine(t *testing.T) {
+	t.Parallel()
+	kinds := []node.Kind{nodetest.Bells()}
+	cfg, err := configtest.Load(t, "[node]\nstandalone = true\nlisten = \"127.0.0.1:0\"\n[[bells]]\nscope = \"big\"\n[[bells]]\nscope = \"small\"\n",
+		config.Source{Sections: node.Sections(kinds)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &nodetest.Log{}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Run(ctx, node.Options{Config: cfg, Kinds: kinds, Log: slog.New(slog.NewTextHandler(log, nil))})
+	}()
+	log.Says(t, "msg=ringing", "scope=big")
+	log.Says(t, "msg=ringing", "scope=small")
+	api := "http://" + log.Value(t, "serving the API", "address")
+	for path, says := range map[string]string{
+		"/v1/bells": "", "/v1/openapi.yaml": "\n  /v1/bells:\n", "/metrics": "\nconch_bells_rung_total 2\n",
+	} {
+		if status, text := read(t, api+path); status != http.StatusOK || !strings.Contains(text, says) {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	cancel()
+	nodetest.Ends(t, ended)
+	if found := kinds[0].Examine(t.Context(), cfg); len(found) != 1 || found[0].Check != "bells" || found[0].Detail != "2 to be rung" {
+		t.Errorf("findings %+v", found)
+	}
+}
+
+func read(t *testing.T, url string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(all)
+}

@@ -1,0 +1,50 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// unheard says why nothing can listen where a key of [node] says, and what to do.
+func unheard(key, addr string, err error) error {
+	op, _ := errors.AsType[*net.OpError](err)
+	dns, _ := errors.AsType[*net.DNSError](err)
+	socket := op != nil && op.Net == "unix"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use: stop what listens there (ss -ltnp) or choose another %s address", addr, key)
+	case socket && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s cannot be made, since its folder is missing: make the folder or choose another %s address", addr, key)
+	case socket && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s cannot be made, since this user may not write to its folder: allow it or choose another %s address", addr, key)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("this user may not listen on %s: choose another %s address, with a port of 1024 or more, or give the program the right cap_net_bind_service", addr, key)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s is no address of this machine (ip addr): choose another %s address", addr, key)
+	case dns != nil:
+		return fmt.Errorf("%s cannot be listened on, since there is no host %q: choose another %s address", addr, dns.Name, key)
+	case op != nil:
+		err = op.Err
+	}
+	return fmt.Errorf("%s cannot be listened on (%w): choose another %s address", addr, plainly(err), key)
+}
+
+// plainly leaves out of an error of the system what was said before it.
+func plainly(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "listen "))
+}
+
+// Unusable says that a folder of a key cannot be used, and what to do.
+func Unusable(key, dir string, err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s = %q cannot be used (%w): name a folder that this user may make or write to", key, dir, path.Err)
+	}
+	return fmt.Errorf("%s = %q cannot be used: %w", key, dir, err)
+}

@@ -1,0 +1,270 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
+)
+
+const toFiles = "/v1/files/"
+
+// made is file data, made up.
+type made struct {
+	catalog Catalog
+	broken  error // of reads, before anything was read
+	half    bool  // they fail after some
+	err     error // of writes
+	copies  []int
+	wrote   string
+	large   *strings.Reader // what is read, if not a few bytes
+	busy    func()          // before each part of a write
+}
+
+func newMade() *made {
+	return &made{catalog: Catalog{
+		Version: Version{Epoch: 7, Seq: 3}, Leading: true, Holder: "node-1", AsOf: time.Unix(9, 0),
+		Files: []Entry{{Name: "b", Size: 2}, {Name: "a/c", Size: 5}}, Peers: map[string]Version{"node-2": {Epoch: 7, Seq: 2}},
+	}}
+}
+
+func (c *made) Scope(scope string) data {
+	if scope != "data" {
+		return nil
+	}
+	return c
+}
+
+func (c *made) Peers(string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "peer "+r.URL.Path) })
+}
+
+func (c *made) Catalog() Catalog { return c.catalog }
+
+func (c *made) Open(name string) (*Content, error) {
+	switch name {
+	case "a/c":
+		if c.large != nil {
+			return &Content{ReadCloser: io.NopCloser(c.large), Size: c.large.Size()}, nil
+		}
+		return &Content{ReadCloser: io.NopCloser(c.reader("hello")), Size: 5, Version: c.catalog.Version, AsOf: c.catalog.AsOf}, nil
+	case "bad\x01name":
+		return nil, &web.FieldError{Field: "name", Text: "has a control character"}
+	}
+	return nil, errUnknown
+}
+
+func (c *made) reader(text string) io.Reader {
+	if c.broken != nil {
+		return failing{c.broken}
+	}
+	if c.half {
+		return io.MultiReader(strings.NewReader(text[:2]), failing{webtest.ErrAway})
+	}
+	return strings.NewReader(text)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func (c *made) Write(_ context.Context, name string, content io.Reader, copies int) (Written, error) {
+	if name == "bad\x01name" {
+		return Written{}, &web.FieldError{Field: "name", Text: "has a control character"}
+	}
+	c.copies = append(c.copies, copies)
+	written := Written{Version: c.catalog.Version, Copies: 1}
+	if content != nil {
+		if c.busy != nil {
+			content = slow{content, c.busy}
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			return written, err
+		}
+		c.wrote, written.Size = string(text), int64(len(text))
+	}
+	return written, c.err
+}
+
+// slow is what is read by somebody who does something else between.
+type slow struct {
+	io.Reader
+	busy func()
+}
+
+func (s slow) Read(to []byte) (int, error) {
+	s.busy()
+	return s.Reader.Read(to)
+}
+
+// world is an API with files that are made up.
+type world struct {
+	files *made
+	logs  *webtest.Log
+	more  func(*web.Config)
+}
+
+func newWorld() *world { return &world{files: newMade(), logs: &webtest.Log{}} }
+
+func (w *world) site(t testing.TB) *web.Site {
+	t.Helper()
+	one := &api{files: w.files, log: slog.New(slog.NewTextHandler(w.logs, nil))}
+	return webtest.Site(t, w.logs, one.routes(), w.more)
+}
+
+func worldAndSite(t *testing.T) (*world, *web.Site) {
+	w := newWorld()
+	return w, w.site(t)
+}
+
+type exchange struct {
+	name   string
+	given  func(w *world)
+	ask    string
+	body   string
+	header string
+	status int
+	want   string
+	sends  string
+}
+
+func (x exchange) plain() webtest.Exchange {
+	return webtest.Exchange{Ask: x.ask, Body: x.body, Header: x.header, Status: x.status, Want: x.want, Sends: x.sends}
+}
+
+func (x exchange) request() *http.Request { return x.plain().Request() }
+
+// Every route and every way in which it can fail; every documented answer was given once,
+// and no answer is undocumented.
+func TestAnswers(t *testing.T) {
+	s := webtest.Read(t, openAPI)
+	for _, x := range fileAnswers {
+		t.Run(x.ask+" "+x.name, func(t *testing.T) {
+			w := newWorld()
+			if x.given != nil {
+				x.given(w)
+			}
+			x.plain().Run(t, s, w.site(t).API())
+		})
+	}
+	ours := func(operation string) bool { return strings.Contains(operation, toFiles) }
+	for _, missing := range s.Unseen(ours) {
+		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
+	}
+}
+
+func refuses(err error) func(*world) { return func(w *world) { w.files.err = err } }
+
+var fileAnswers = []exchange{
+	{name: "all", ask: "GET /v1/files/data", status: 200, want: `{"version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","files":[{"name":"a/c","size":5},{"name":"b","size":2}],"peers":{"node-2":{"epoch":7,"seq":2}}}`},
+	{name: "when", ask: "GET /v1/files/data", status: 200, want: `"as_of":"1970-01-01T00:00:09Z"`},
+	{name: "unknown scope", ask: "GET /v1/files/other", status: 404, want: "no-files"},
+	{name: "content", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-Version: 7.3"},
+	{name: "how old", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-As-Of: 1970-01-01T00:00:09Z"},
+	{name: "unknown file", ask: "GET /v1/files/data/x", status: 404, want: "unknown-file"},
+	{name: "of an unknown scope", ask: "GET /v1/files/other/x", status: 404, want: "no-files"},
+	{name: "no name", ask: "GET /v1/files/data/bad%01name", status: 400, want: `"field":"name"`},
+	{name: "rotten", given: func(w *world) { w.files.broken = webtest.ErrAway }, ask: "GET /v1/files/data/a/c", status: 500, want: webtest.ErrAway.Error()},
+	{name: "put", ask: "PUT /v1/files/data/x/y", body: "text", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":4,"copies":1}`},
+	{name: "no name", ask: "PUT /v1/files/data/bad%01name", body: "x", status: 400, want: `"field":"name"`},
+	{name: "copies", ask: "PUT /v1/files/data/x?copies=some", body: "x", status: 400, want: "copies"},
+	{name: "unknown scope", ask: "PUT /v1/files/other/x", body: "x", status: 404, want: "no-files"},
+	{name: "a follower", given: refuses(&notLeadingError{Holder: "node-2"}), ask: "PUT /v1/files/data/x", body: "x", status: 409, want: `"holder":"node-2"`},
+	{name: "too large", given: refuses(errTooLarge), ask: "PUT /v1/files/data/x", body: "x", status: 413, want: "no room"},
+	{name: "a full disk", given: refuses(errors.New("no space left")), ask: "PUT /v1/files/data/x", body: "x", status: 500, want: "no space left"},
+	{name: "taking over", given: refuses(errTakingOver), ask: "PUT /v1/files/data/x", body: "x", status: 503, want: "taking-over", sends: "Retry-After: 1"},
+	{name: "unconfirmed", given: refuses(errUnconfirmed), ask: "PUT /v1/files/data/x", body: "x", status: 504, want: "may or may not survive"},
+	{name: "remove", ask: "DELETE /v1/files/data/b", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":0,"copies":1}`},
+	{name: "copies", ask: "DELETE /v1/files/data/b?copies=-1", status: 400, want: "copies"},
+	{name: "unknown scope", ask: "DELETE /v1/files/other/x", status: 404, want: "no-files"},
+	{name: "a follower", given: refuses(&notLeadingError{Holder: "node-2"}), ask: "DELETE /v1/files/data/b", status: 409, want: "not-leading"},
+	{name: "taking over", given: refuses(errTakingOver), ask: "DELETE /v1/files/data/b", status: 503, want: "taking-over"},
+	{name: "unconfirmed", given: refuses(errUnconfirmed), ask: "DELETE /v1/files/data/b", status: 504, want: "unconfirmed"},
+}
+
+// S22: who may read may not write, and what nodes ask of each other is writing.
+func TestFilesAndTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.more = func(c *web.Config) { c.Tokens = webtest.Tokens(t) }
+	api := w.site(t).API()
+	for _, c := range []struct {
+		ask, secret string
+		status      int
+		want        string
+	}{
+		{"PUT /v1/files/data/x", webtest.ReadSecret, 403, ""}, {"PUT /v1/files/data/x", "", 401, ""}, {"DELETE /v1/files/data/x", webtest.ReadSecret, 403, ""},
+		{"GET /v1/files/data/a/c", webtest.ReadSecret, 200, "hello"}, {"GET /v1/files/data/a/c", "", 401, ""},
+		{"POST /v1/sync/data/promise", "", 401, ""}, {"POST /v1/sync/data/promise", webtest.ReadSecret, 403, ""}, {"GET /v1/sync/data/catalog", webtest.ReadSecret, 403, ""},
+		{"POST /v1/sync/data/promise", webtest.OperateSecret, 200, "peer /promise"}, {"PUT /v1/sync/data/chunks/ab", webtest.OperateSecret, 200, "peer /chunks/ab"},
+		{"POST /v1/sync/other/promise", webtest.OperateSecret, 404, "no-files"},
+	} {
+		r, out := exchange{ask: c.ask, header: "Authorization: Bearer " + c.secret}.request(), httptest.NewRecorder()
+		api.ServeHTTP(out, r)
+		if out.Code != c.status || !strings.Contains(out.Body.String(), c.want) {
+			t.Errorf("%s with %.4q: %d %s", c.ask, c.secret, out.Code, out.Body)
+		}
+	}
+}
+
+// A file may be larger than any other body, and how many followers are to hold it is passed on.
+func TestALargeFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	server := httptest.NewServer(w.site(t).API())
+	defer server.Close()
+	large := bytes.Repeat([]byte("x"), 3<<20)
+	for _, query := range []string{"", "?copies=0"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/v1/files/data/x"+query, bytes.NewReader(large))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Close = true
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK || w.files.wrote != string(large) {
+			t.Errorf("%d, %d bytes", res.StatusCode, len(w.files.wrote))
+		}
+	}
+	if !slices.Equal(w.files.copies, []int{-1, 0}) {
+		t.Errorf("copies %v", w.files.copies)
+	}
+}
+
+// Content that turns out to be damaged on the way cuts the line: what was sent must not
+// look like a whole answer.
+func TestHalfAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.files.half = true
+	server := httptest.NewServer(w.site(t).API())
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/files/data/a/c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return // cut so early that not even the head came
+	}
+	text, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err == nil {
+		t.Errorf("%d, %q, and nothing is wrong", res.StatusCode, text)
+	}
+}

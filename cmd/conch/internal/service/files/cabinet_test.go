@@ -1,0 +1,158 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chunksync"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// cabinetOf keeps files of a node, whose log can be read.
+func cabinetOf(t *testing.T, id string, log io.Writer, f Files) *cabinet {
+	t.Helper()
+	c := &cabinet{id: id, log: slog.New(slog.NewTextHandler(log, nil)), blocked: func(string) {}, drawers: map[string]*drawer{}}
+	use, err := c.keep([]Files{f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	use()
+	t.Cleanup(c.close)
+	return c
+}
+
+func textFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// S22: nodes push to each other over TLS, to whom the certificate says, with the first
+// token of the file.
+func TestFilesOverTLS(t *testing.T) {
+	t.Parallel()
+	const scope = "data/of x"
+	follower := cabinetOf(t, "n2", io.Discard, Files{Scope: scope, Dir: t.TempDir()})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ours := strings.CutPrefix(r.URL.EscapedPath(), "/base/v1/sync/data%2Fof%20x")
+		if !ours || r.Header.Get("Authorization") != "Bearer the-secret-of-all-the-nodes" {
+			t.Errorf("%s with %q", r.URL.EscapedPath(), r.Header.Get("Authorization"))
+		}
+		r.URL.Path, r.URL.RawPath = path, ""
+		follower.Peers(scope).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	trusted := textFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	token := textFile(t, "# first\nnodes the-secret-of-all-the-nodes\nold another-one-of-before-that\n")
+	for _, c := range []struct {
+		name, ca string
+		works    bool
+		within   time.Duration // whoever can not be reached is tried for that long
+	}{{"its certificate", trusted, true, 30 * time.Second}, {"the system's roots", "", false, 2 * time.Second}} {
+		func() {
+			f := Files{Scope: scope, Dir: t.TempDir(), Nodes: map[string]string{"n1": "http://127.0.0.1:1", "n2": server.URL + "/base/"}, TokenFile: token, CAFile: c.ca}
+			leader := cabinetOf(t, "n1", io.Discard, f)
+			m, err := leader.begin(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gate, latch := fence.New(scope, nil)
+			proof := fence.Token{Scope: scope, Holder: "n1", Epoch: 1}
+			latch.Open(proof, 0, math.MaxInt64)
+			ctx, stop := context.WithTimeout(t.Context(), c.within)
+			defer stop()
+			over := make(chan struct{})
+			go func() { defer close(over); _ = m.Lead(ctx, gate, proof) }()
+			pgtest.Eventually(t, 20*time.Second, "it leads", func() bool { return leader.Scope(scope).Catalog().Leading || !c.works && ctx.Err() != nil })
+			written, err := leader.Scope(scope).Write(ctx, "a/b", strings.NewReader("hello"), -1)
+			if c.works && (err != nil || written.Copies != 1) || !c.works && err == nil {
+				t.Errorf("%s: %+v, %v", c.name, written, err)
+			}
+			if c.works {
+				want := shelf{Scope: scope, Files: 1, Bytes: 5, Behind: map[string]bool{"n2": false}}
+				pgtest.Eventually(t, 20*time.Second, "the leader's shelf has what the follower's has", func() bool {
+					return reflect.DeepEqual(leader.shelves(), []shelf{want})
+				})
+				want.Behind = map[string]bool{} // not for a follower to say
+				if got := follower.shelves(); !reflect.DeepEqual(got, []shelf{want}) {
+					t.Errorf("the follower's shelf: %+v", got)
+				}
+			}
+			if got, err := follower.Scope(scope).Open("a/b"); err == nil {
+				text, _ := io.ReadAll(got)
+				_ = got.Close()
+				if string(text) != "hello" || !c.works && written.Copies > 0 {
+					t.Errorf("%q", text)
+				}
+			} else if c.works {
+				t.Error(err)
+			}
+			stop()
+			pgtest.Within(t, 20*time.Second, "the leadership ends", func() { <-over })
+		}()
+	}
+	_, err := follower.Scope(scope).Write(t.Context(), "x", bytes.NewReader(nil), 0)
+	if other, ok := errors.AsType[*notLeadingError](err); !ok || other.Holder != "n1" {
+		t.Errorf("a follower's write: %v", err)
+	}
+}
+
+// What the wing says in the words of the API.
+func TestTheirWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want error }{
+		{chunksync.ErrNotFound, errUnknown}, {chunksync.ErrTakingOver, errTakingOver},
+		{errors.Join(chunksync.ErrUnconfirmed, &chunksync.StaleError{}), errUnconfirmed},
+		{chunksync.ErrTooLarge, errTooLarge}, {chunksync.ErrFull, errTooLarge}, {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF}, {nil, nil},
+	} {
+		if got := inTheirWords(c.in); !errors.Is(got, c.want) {
+			t.Errorf("%v: %v", c.in, got)
+		}
+	}
+	if other, ok := errors.AsType[*notLeadingError](inTheirWords(fence.ErrStale)); !ok || other.Holder != "" {
+		t.Errorf("deposed by nobody knows whom: %v", inTheirWords(fence.ErrStale))
+	}
+	for _, in := range []error{&fence.ShutError{Holder: "n2"}, &chunksync.StaleError{Holder: "n2"}} {
+		if other, ok := errors.AsType[*notLeadingError](inTheirWords(in)); !ok || other.Holder != "n2" {
+			t.Errorf("%v: %v", in, inTheirWords(in))
+		}
+	}
+	for in, field := range map[error]string{chunksync.ErrCopies: "copies", &chunksync.NameError{Why: "is bad"}: "name"} {
+		if bad, ok := errors.AsType[*web.FieldError](inTheirWords(in)); !ok || bad.Field != field {
+			t.Errorf("%v: %v", in, inTheirWords(in))
+		}
+	}
+}
+
+// Files that are named and can not be read are found before anything starts.
+func TestFilesThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	err := node.Check(config.Config{Named: true, Node: config.Node{Listen: config.Off}, Sections: []config.Section{&Section{[]Files{{
+		Scope: "data", Dir: t.TempDir(), TokenFile: textFile(t, "# none\n"), CAFile: textFile(t, "no certificate"),
+	}}}}}, []node.Kind{Kind()})
+	for _, part := range []string{"files[0].token_file", "holds no token", "files[0].ca_file", "holds no certificate"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v\ndoes not say %q", err, part)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package files
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+)
+
+// Section is [[files]].
+type Section struct{ all []Files }
+
+// Files is one [[files]]: file data that followers hold too. Pushing it is a role of
+// the node.
+type Files struct {
+	Scope     string
+	Dir       string            // of this node alone
+	Nodes     map[string]string // by instance_id, the URL of the node's API; this node may be among them
+	TokenFile string            // its first token is presented to the others
+	CAFile    string            // their certificates are verified against this; empty: the system's roots
+	Copies    *int              // followers that hold a write before it is acknowledged; nil: as the wing says
+	Repair    time.Duration     // between looks whether followers still have everything; 0: as the wing says
+}
+
+// Peers are all nodes but the one of that name.
+func (f Files) Peers(id string) map[string]string {
+	others := maps.Clone(f.Nodes)
+	delete(others, id)
+	return others
+}
+
+// Table implements config.Section.
+func (*Section) Table() string { return "files" }
+
+// Keys implements config.Section.
+func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{s.Table(): func(place string, value any) {
+		for i, v := range d.Tables(place, value) {
+			var one Files
+			d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
+				"scope": d.Text(&one.Scope), "dir": d.Path(&one.Dir), "peers": addresses(d, &one.Nodes),
+				"token_file": d.Path(&one.TokenFile), "ca_file": d.Path(&one.CAFile),
+				"copies": func(place string, v any) {
+					n := 0
+					d.Count(&n)(place, v)
+					one.Copies = &n
+				},
+				"repair_interval": d.Span(&one.Repair),
+			})
+			s.all = append(s.all, one)
+		}
+	}}
+}
+
+// Settle implements config.Section.
+func (*Section) Settle(*config.Decoder) {}
+
+// Roles implements config.Section. Followers have promised to hear no earlier epoch, so a
+// push that is stale is refused where it would do harm: the role needs no clock, and stands
+// behind the fenced door.
+func (s *Section) Roles() (roles []config.Role) {
+	for _, f := range s.all {
+		roles = append(roles, config.Role{Name: f.Scope, Scope: f.Scope, Fenced: true, Does: f})
+	}
+	return roles
+}
+
+// addresses is a table of URLs.
+func addresses(d *config.Decoder, to *map[string]string) config.Setter {
+	return func(place string, value any) {
+		table, ok := value.(map[string]any)
+		if !ok {
+			d.Fault(place, `is no table such as { n1 = "http://127.0.0.1:7070" }`)
+			return
+		}
+		*to = map[string]string{}
+		for _, id := range slices.Sorted(maps.Keys(table)) {
+			var text string
+			d.Text(&text)(config.Under(place, id), table[id])
+			(*to)[id] = text
+		}
+	}
+}
+
+// Validate implements config.Section.
+func (s *Section) Validate(d *config.Decoder, c config.Config) {
+	for i, f := range s.all {
+		place := fmt.Sprintf("files[%d]", i)
+		if f.Scope == "" {
+			d.Fault(place+".scope", "is missing: it names what is led, and stands in the URL of each file")
+		}
+		if f.Dir == "" {
+			d.Fault(place+".dir", "is missing: name a folder of this node alone")
+		}
+		validatePeers(d, place, c, f)
+	}
+	validateDirs(d, s.all)
+}
+
+// validateDirs keeps folders apart: each clears away what it has not written.
+func validateDirs(d *config.Decoder, all []Files) {
+	for i, f := range all {
+		place := fmt.Sprintf("files[%d].dir", i)
+		for first, other := range all {
+			switch {
+			case first == i || f.Dir == "" || other.Dir == "":
+			case filepath.Clean(f.Dir) != filepath.Clean(other.Dir):
+				if inside(f.Dir, other.Dir) {
+					d.Fault(place, "%s is inside %s, the folder of files[%d]: name one beside it", f.Dir, other.Dir, first)
+				}
+			case first < i:
+				d.Fault(place, "%s is the folder of files[%d] already", f.Dir, first)
+			}
+		}
+	}
+}
+
+// inside tells a folder below another. Both are absolute by now.
+func inside(dir, of string) bool {
+	below, err := filepath.Rel(of, dir)
+	return err == nil && filepath.IsLocal(below)
+}
+
+func validatePeers(d *config.Decoder, place string, c config.Config, f Files) {
+	others := f.Peers(c.Election.ID)
+	if len(others) > 0 && c.Election.ID == "" {
+		d.Fault(place+".peers", "needs instance_id in [node], or --id: the other nodes know this one by it")
+	}
+	if len(others) > 0 && c.Node.Standalone {
+		d.Fault(place+".peers", "a standalone node has nobody to push to: take one of the two out")
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.Nodes)) {
+		here := config.Under(place+".peers", id)
+		if err := election.ValidID(id); err != nil {
+			d.Fault(here, "%s", config.Plain(err))
+		}
+		// Not repeated: a password may be in it.
+		if u, err := url.Parse(f.Nodes[id]); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
+			d.Fault(here, "is not the URL of a node's API, such as http://127.0.0.1:7070")
+		}
+	}
+	if f.Copies != nil && *f.Copies > len(others) {
+		d.Fault(place+".copies", "%d is more than the %d other nodes", *f.Copies, len(others))
+	}
+}

@@ -1,0 +1,51 @@
+package files
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+)
+
+// shelf is what a node holds of the files of a scope.
+type shelf struct {
+	Scope string
+	Files int
+	Bytes int64
+	// Behind says of each peer whether it lacks some of what the leader holds. Nobody but
+	// the leader knows: empty on all others.
+	Behind map[string]bool
+}
+
+// collector measures what a node holds, whenever the page is asked for.
+type collector struct{ look func() []shelf }
+
+var _ prometheus.Collector = (*collector)(nil)
+
+var (
+	fileCount = prometheus.NewDesc(metric.Prefix+"files", "Files of the scope that this process holds.", []string{"scope"}, nil)
+	fileBytes = prometheus.NewDesc(metric.Prefix+"files_bytes", "Their sizes, summed.", []string{"scope"}, nil)
+	behind    = prometheus.NewDesc(metric.Prefix+"files_behind",
+		"1 while the peer lacks some of what the leader holds, as the leader says; absent on all others.", []string{"scope", "peer"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) {
+	to <- fileCount
+	to <- fileBytes
+	to <- behind
+}
+
+// Collect implements prometheus.Collector.
+func (f *collector) Collect(to chan<- prometheus.Metric) {
+	for _, s := range f.look() {
+		to <- prometheus.MustNewConstMetric(fileCount, prometheus.GaugeValue, float64(s.Files), s.Scope)
+		to <- prometheus.MustNewConstMetric(fileBytes, prometheus.GaugeValue, float64(s.Bytes), s.Scope)
+		for peer, lacks := range s.Behind {
+			v := 0.0
+			if lacks {
+				v = 1
+			}
+			to <- prometheus.MustNewConstMetric(behind, prometheus.GaugeValue, v, s.Scope, peer)
+		}
+	}
+}

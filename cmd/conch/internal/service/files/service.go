@@ -1,0 +1,86 @@
+package files
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election"
+)
+
+//go:embed openapi.yaml
+var openAPI string
+
+// Kind is the service of [[files]].
+func Kind() node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(Section) },
+		Check:   check,
+		OpenAPI: openAPI,
+		Open: func(f node.Frame) node.Service {
+			return &service{log: f.Log, cabinet: newCabinet(f)}
+		},
+	}
+}
+
+// check reads the files of tokens and certificates.
+func check(c config.Config, fault func(key string, err error)) {
+	for i, f := range config.Of[*Section](c).all {
+		_, err := web.FirstToken(f.TokenFile)
+		fault(fmt.Sprintf("files[%d].token_file", i), err)
+		_, err = rootsOf(f.CAFile)
+		fault(fmt.Sprintf("files[%d].ca_file", i), err)
+	}
+}
+
+type service struct {
+	node.Plain
+	log     *slog.Logger
+	cabinet *cabinet
+}
+
+// Admit implements node.Service.
+func (s *service) Admit(_ context.Context, c config.Config) (use func(), err error) {
+	return s.cabinet.keep(config.Of[*Section](c).all)
+}
+
+// Work implements node.Service.
+func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	f, _ := r.Does.(Files)
+	return s.lead(f), nil
+}
+
+// lead is the work of files: what changes is pushed to followers for as long as this
+// node leads (S19, S22). Behind the fenced door: a follower has promised, durably, to
+// hear nobody of an earlier epoch, so a stale push is refused where it would do harm.
+func (s *service) lead(f Files) node.Work {
+	return func(ctx context.Context, l election.Leadership) error {
+		m, err := s.cabinet.begin(f)
+		if err != nil {
+			s.log.Error("files can not be led", slog.String("scope", f.Scope), slog.Any("error", err))
+			return err
+		}
+		s.log.Info("leading files", slog.String("scope", f.Scope), slog.Int64("epoch", l.Token.Epoch))
+		if err := m.Lead(ctx, l.Gate, l.Token); ctx.Err() == nil {
+			return err
+		}
+		return nil // it was told to end, and whoever told it knows why
+	}
+}
+
+// Routes implements node.Service.
+func (s *service) Routes() []web.Route { return (&api{files: s.cabinet, log: s.log}).routes() }
+
+// Collectors implements node.Service.
+func (s *service) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{&collector{s.cabinet.shelves}}
+}
+
+// Close implements node.Service.
+func (s *service) Close() { s.cabinet.close() }

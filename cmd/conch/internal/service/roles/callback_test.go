@@ -1,0 +1,123 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// A role that only we can stop ends with the last deadline that its gate had, and
+// no sooner.
+func TestACallbackEndsWithItsGate(t *testing.T) {
+	t.Parallel()
+	gate, latch := fence.New("s", nil)
+	began := fence.Boottime()
+	last := began.Add(1200 * time.Millisecond)
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // extended below, before that
+	over := make(chan error, 1)
+	go func() { over <- untilOver(t.Context(), gate, fence.Act) }()
+	latch.Extend(last)
+	pgtest.Within(t, time.Minute, "the role ends", func() {
+		if err := <-over; !errors.Is(err, errLate) {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+	if now := fence.Boottime(); now < last {
+		t.Errorf("it ended %s after its beginning", now.Sub(began))
+	}
+
+	latch.Open(fence.Token{Scope: "s", Epoch: 2}, 0, fence.Boottime().Add(time.Hour))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { over <- untilOver(ctx, gate, fence.Act) }()
+	cancel()
+	pgtest.Within(t, time.Minute, "the role ends when it is asked", func() {
+		if err := <-over; err != nil {
+			t.Errorf("asked to end it ended with %v", err)
+		}
+	})
+	latch.Shut(errLate)
+	if err := untilOver(t.Context(), gate, fence.Act); !errors.Is(err, errLate) {
+		t.Errorf("with a gate that is shut: %v", err)
+	}
+}
+
+func frame(t *testing.T) node.Frame {
+	return node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Gone: t.Context()}
+}
+
+// program is another program that notes down what it is told.
+func program(t *testing.T, answer func(verb string, r *http.Request) int) (url string, told func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var verbs []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		verbs = append(verbs, path.Base(r.URL.Path))
+		mu.Unlock()
+		w.WriteHeader(answer(path.Base(r.URL.Path), r))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(verbs) }
+}
+
+// A program that acts before it has answered its start is told to stop when the gate
+// has shut, and not when it answers.
+func TestAStartEndsWithItsGate(t *testing.T) {
+	t.Parallel()
+	url, told := program(t, func(verb string, r *http.Request) int {
+		if verb == "start" {
+			<-r.Context().Done()
+		}
+		return http.StatusOK
+	})
+	gate, latch := fence.New("s", nil)
+	began := fence.Boottime()
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // by then it has been told to start
+	c := newCallback(frame(t), url, fence.Act, time.Minute, nil)
+	err := c.lead(t.Context(), election.Leadership{Token: fence.Token{Scope: "s", Epoch: 1}, Gate: gate})
+	if took := fence.Boottime().Sub(began); !errors.Is(err, errLate) || took >= startPatience {
+		t.Errorf("after %s it ended with %v", took, err)
+	}
+	if got := told(); !slices.Equal(got, []string{"start", "stop"}) {
+		t.Errorf("told %v", got)
+	}
+}
+
+// What goes wrong is said without the name and the password that are in the URL, a name
+// alone may be a token; both are sent.
+func TestACallbackKeepsItsPassword(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Value
+	url, _ := program(t, func(_ string, r *http.Request) int {
+		sent.Store(r.Header.Get("Authorization"))
+		return http.StatusBadGateway
+	})
+	for userinfo, header := range map[string]string{"u:hunter2@": "Basic dTpodW50ZXIy", "hunter2@": "Basic aHVudGVyMjo="} {
+		for _, to := range []string{url, "http://127.0.0.1:1"} {
+			sent.Store("")
+			c := newCallback(frame(t), strings.Replace(to, "http://", "http://"+userinfo, 1), fence.Act, time.Minute, nil)
+			if err := c.post(t.Context(), "stop", fence.Token{}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/stop") {
+				t.Errorf("it says %v", err)
+			}
+			if got := sent.Load(); to == url && got != header {
+				t.Errorf("with %s it sends %q", userinfo, got)
+			}
+		}
+	}
+}

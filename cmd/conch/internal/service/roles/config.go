@@ -1,0 +1,127 @@
+package roles
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// Section is [[roles]].
+type Section struct{ roles []config.Role }
+
+// Job is what a role does while it leads: at most one of the three. With none, only the
+// gate is kept, for others to ask.
+type Job struct {
+	Command []string // runs while leading
+	HTTP    string   // POST …/start when leading begins, …/stop when it ends; may carry a password
+	Builtin string   // builtinLog
+}
+
+// builtinLog is the role that writes a line now and then: for trials.
+const builtinLog = "log"
+
+// Table implements config.Section.
+func (*Section) Table() string { return "roles" }
+
+// Roles implements config.Section.
+func (s *Section) Roles() []config.Role { return s.roles }
+
+// Settle implements config.Section.
+func (*Section) Settle(*config.Decoder) {}
+
+// Keys implements config.Section.
+func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{s.Table(): func(place string, value any) {
+		for i, v := range d.Tables(place, value) {
+			var r config.Role
+			var job Job
+			keys := d.Role(&r)
+			maps.Copy(keys, map[string]config.Setter{
+				"command": command(d, &job.Command), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
+			})
+			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
+			if r.Scope == "" {
+				r.Scope = r.Name
+			}
+			if r.Name == "" {
+				r.Name = r.Scope
+			}
+			r.Kept, r.Does = job.Command != nil, job
+			s.roles = append(s.roles, r)
+		}
+	}}
+}
+
+// command is a list, or a line to be split.
+func command(d *config.Decoder, to *[]string) config.Setter {
+	return func(place string, value any) {
+		line, ok := value.(string)
+		if !ok {
+			d.Texts(to)(place, value)
+			return
+		}
+		list, err := words(line)
+		if err != nil {
+			d.Fault(place, "%v", err)
+		}
+		*to = append([]string{}, list...) // not nil: a command without a word is a fault, not none
+	}
+}
+
+// Validate implements config.Section.
+func (s *Section) Validate(d *config.Decoder, c config.Config) {
+	names := map[string]int{}
+	for i, r := range s.roles {
+		place := fmt.Sprintf("%s[%d]", s.Table(), i)
+		if r.Scope == "" {
+			d.Fault(place, "has neither name nor scope: give it a name")
+			continue
+		}
+		first, taken := names[r.Name]
+		if taken && r.Scope != s.roles[first].Scope { // or their scope is said to be the same
+			d.Fault(place+".name", "%q is the name of roles[%d] already", r.Name, first)
+		} else if !taken {
+			names[r.Name] = i
+		}
+		if c.Node.Standalone && c.Election.ID != "" && slices.Contains(r.Never, c.Election.ID) {
+			d.Fault(place+".never", "%q is this node, which is standalone, and nobody else is there to lead it: take the name out, or the role", c.Election.ID)
+		}
+		validateJob(d, place, r)
+	}
+}
+
+func validateJob(d *config.Decoder, place string, r config.Role) {
+	job, _ := r.Does.(Job)
+	kinds := 0
+	if job.Command != nil {
+		kinds++
+		if len(job.Command) == 0 || job.Command[0] == "" {
+			d.Fault(place+".command", "is empty: name a program")
+		}
+	}
+	if job.HTTP != "" {
+		kinds++
+		// Faults do not repeat it: a password may be in it.
+		if u, err := url.Parse(job.HTTP); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			d.Fault(place+".http", "is not a URL such as http://127.0.0.1:9000/lead")
+		} else if strings.ContainsAny(job.HTTP, "?#") {
+			d.Fault(place+".http", "has a ? or #: /start and /stop are put at its end, so end it with a path")
+		}
+	}
+	if job.Builtin != "" {
+		kinds++
+		if job.Builtin != builtinLog {
+			d.Fault(place+".builtin", "%q is not built in: there is %q", job.Builtin, builtinLog)
+		}
+	}
+	if kinds > 1 {
+		d.Fault(place, "does more than one of command, http, builtin: make it two roles")
+	}
+	if r.StallAfter > 0 && job.Builtin == "" {
+		d.Fault(place+".stall_after", "needs a role that reports its progress, and a command or a callback has no way to: take it out")
+	}
+}

@@ -1,0 +1,269 @@
+package transactions
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+)
+
+// maxCall is the largest body of a wish: a call of 128 KiB, more than common nodes
+// take, in hexadecimal digits.
+const maxCall = 300 << 10
+
+const (
+	maxKey           = 200 // bytes of an idempotency key
+	pathTransactions = "/v1/transactions"
+)
+
+// How many lists of transactions, and single ones that are looked up, are answered at a
+// time, and how long a request may wait for the database.
+const (
+	mostLists   = 8
+	mostLooks   = 64
+	webPatience = 5 * time.Second
+)
+
+// api is what callers ask over HTTP.
+type api struct {
+	intents  intents // nil: the node has no accounts
+	log      *slog.Logger
+	lists    chan struct{} // one slot a list of transactions,
+	looks    chan struct{} // and one that is looked up
+	patience time.Duration // with the database, for one request
+}
+
+func newAPI(all intents, log *slog.Logger) *api {
+	return &api{intents: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
+}
+
+func (a *api) routes() []web.Route {
+	const one = pathTransactions + "/{id}"
+	return []web.Route{
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Serve: a.postTransaction},
+		{Method: http.MethodGet, Path: pathTransactions, Serve: a.getTransactions},
+		{Method: http.MethodGet, Path: one, Serve: a.getTransaction},
+		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
+	}
+}
+
+// wish is the body of a POST.
+type wish struct {
+	Account string  `json:"account"`
+	To      string  `json:"to"`
+	Value   *string `json:"value"`
+	Data    string  `json:"data"`
+	Gas     uint64  `json:"gas"`
+	Key     string  `json:"idempotency_key"`
+}
+
+type accepted struct {
+	ID string `json:"id"`
+}
+
+func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
+	desk, err := a.accounts()
+	if err != nil {
+		return err
+	}
+	var body wish
+	if err := web.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	wanted, err := body.parse()
+	if err != nil {
+		return notAccepted(err)
+	}
+	ctx, cancel := a.patient(r)
+	defer cancel()
+	id, err := desk.Accept(ctx, wanted)
+	if err != nil {
+		return notAccepted(err)
+	}
+	a.log.InfoContext(r.Context(), "transaction accepted", slog.String("id", id),
+		slog.String("account", wanted.Account), slog.String("actor", web.Actor(r.Context())))
+	w.Header().Set("Location", pathTransactions+"/"+id)
+	return web.Answer(w, http.StatusAccepted, accepted{id})
+}
+
+func (b wish) parse() (Wish, error) {
+	out := Wish{Account: b.Account, Gas: b.Gas, Key: b.Key, Value: new(big.Int)}
+	if b.Account == "" {
+		return out, &web.FieldError{Field: "account", Text: "is missing"}
+	}
+	var err error
+	if out.To, err = chain.ParseHex(b.To); err != nil {
+		return out, &web.FieldError{Field: "to", Text: err.Error()}
+	}
+	if out.Data, err = chain.ParseHex(b.Data); err != nil {
+		return out, &web.FieldError{Field: "data", Text: err.Error()}
+	}
+	if b.Value != nil {
+		if !decimal.MatchString(*b.Value) {
+			return out, &web.FieldError{Field: "value", Text: "is not a text of decimal digits: the chain's smallest unit, 0 or above"}
+		}
+		if out.Value.SetString(*b.Value, 10); out.Value.BitLen() > 256 {
+			return out, &web.FieldError{Field: "value", Text: "does not fit 256 bits"}
+		}
+	}
+	if len(b.Key) > maxKey || slices.Contains([]byte(b.Key), 0) {
+		return out, &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
+	}
+	if strings.ContainsRune(b.Key, utf8.RuneError) { // another key may have become this one
+		return out, &web.FieldError{Field: "idempotency_key", Text: "has U+FFFD in it, which stands for what is no character"}
+	}
+	if b.Gas > 1<<62 {
+		return out, &web.FieldError{Field: "gas", Text: "is more than any chain has"}
+	}
+	return out, nil
+}
+
+var decimal = regexp.MustCompile(`^[0-9]{1,78}$`)
+
+func notAccepted(err error) error {
+	if field, ok := errors.AsType[*web.FieldError](err); ok {
+		return field.Problem(http.StatusUnprocessableEntity)
+	}
+	switch {
+	case errors.Is(err, errUnknownAccount):
+		return web.Failf(http.StatusUnprocessableEntity, "account: %v", errUnknownAccount).Named("unknown-account", "Unknown account").About("account")
+	case errors.Is(err, errKeyTaken):
+		return web.Failf(http.StatusConflict, "%v", errKeyTaken).Named("key-taken", "Key taken").About("idempotency_key")
+	case errors.Is(err, errBusy):
+		return web.Failf(http.StatusServiceUnavailable, "%v", errBusy).Named("busy", "Busy").RetryAfter(1)
+	case errors.Is(err, errUnknown):
+		return web.Failf(http.StatusNotFound, "%v", errUnknown).Named("unknown-transaction", "Unknown transaction")
+	}
+	return err
+}
+
+type datedTransaction struct {
+	AsOf time.Time `json:"as_of"`
+	Transaction
+}
+
+func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
+	desk, err := a.accounts()
+	if err != nil {
+		return err
+	}
+	at := time.Now()
+	t, err := a.look(r, desk)
+	if err != nil {
+		return err
+	}
+	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
+}
+
+func (a *api) look(r *http.Request, desk intents) (t Transaction, err error) {
+	leave, err := place(a.looks)
+	if err != nil {
+		return t, err
+	}
+	defer leave()
+	ctx, cancel := a.patient(r)
+	defer cancel()
+	if t, err = desk.Transaction(ctx, r.PathValue("id")); err != nil {
+		err = notAccepted(err)
+	}
+	return t, err
+}
+
+// place takes one of the places of those who may do something at once. Who finds none is
+// told to come later. A list may be large: its client keeps the place until it has it all.
+func place(places chan struct{}) (leave func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
+		return nil, notAccepted(errBusy)
+	}
+}
+
+func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
+	desk, err := a.accounts()
+	if err != nil {
+		return err
+	}
+	wanted, err := selection(r)
+	if err != nil {
+		return err
+	}
+	leave, err := place(a.lists)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := a.patient(r)
+	defer cancel()
+	at := time.Now()
+	found, err := desk.Transactions(ctx, wanted)
+	if err != nil {
+		return notAccepted(err)
+	}
+	return web.Answer(w, http.StatusOK, struct {
+		AsOf         time.Time     `json:"as_of"`
+		Transactions []Transaction `json:"transactions"`
+	}{at.UTC(), append([]Transaction{}, found...)})
+}
+
+func selection(r *http.Request) (wanted Selection, err error) {
+	q := r.URL.Query()
+	wanted = Selection{Account: q.Get("account"), State: q.Get("state"), Fate: q.Get("fate")}
+	if wanted.Most, err = web.Limit(r); err != nil {
+		return wanted, err
+	}
+	if q.Has("state") && !slices.Contains(States, wanted.State) {
+		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, States)
+	}
+	if q.Has("fate") && !slices.Contains(Fates, wanted.Fate) {
+		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, Fates)
+	}
+	return wanted, nil
+}
+
+// cancelTransaction answers with what is known after the request was stored: that it
+// is cancelled is true once its fate says so.
+func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
+	desk, err := a.accounts()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.patient(r)
+	defer cancel()
+	id := r.PathValue("id")
+	if err := desk.Cancel(ctx, id); err != nil {
+		return notAccepted(err)
+	}
+	at := time.Now()
+	t, err := desk.Transaction(ctx, id)
+	if err != nil {
+		return notAccepted(err)
+	}
+	if t.Fate == "done" || t.Fate == "rejected" {
+		return web.Failf(http.StatusConflict, "it is too late: the transaction is %s", t.Fate).Named("too-late", "Too late")
+	}
+	a.log.InfoContext(r.Context(), "transaction to be cancelled", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
+	return web.Answer(w, http.StatusAccepted, datedTransaction{at.UTC(), t})
+}
+
+// patient bounds how long a request may wait for the database.
+func (a *api) patient(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), a.patience)
+}
+
+func (a *api) accounts() (intents, error) {
+	if a.intents == nil {
+		return nil, web.Failf(http.StatusNotFound, "this node has no accounts: it needs an [[accounts]] in its configuration").Named("no-accounts", "No accounts")
+	}
+	return a.intents, nil
+}

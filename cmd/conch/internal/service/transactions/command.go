@@ -1,0 +1,237 @@
+package transactions
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+)
+
+const lookEvery = 300 * time.Millisecond
+
+// shown is what of an answer is shown to people.
+type shown struct {
+	ID        string    `json:"id"`
+	Account   string    `json:"account"`
+	To        string    `json:"to"`
+	Value     string    `json:"value"`
+	State     *string   `json:"state"`
+	Fate      string    `json:"fate"`
+	Why       string    `json:"why"`
+	Nonce     *uint64   `json:"nonce"`
+	Hash      *string   `json:"hash"`
+	Failed    bool      `json:"failed"`
+	CreatedAt time.Time `json:"created_at"`
+	Block     *struct {
+		Number uint64 `json:"number"`
+	} `json:"block"`
+}
+
+// Commands are those of the service.
+func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).tx()} }
+
+// shell is where the commands run.
+type shell struct{ *cli.Shell }
+
+// client asks a node about transactions.
+type client struct{ cli.Client }
+
+func (a *shell) tx() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tx",
+		Short: "send transactions through a node, and see what became of them",
+		Long: `tx asks a node over its API. Any node accepts a transaction; the one that leads its
+account gives it a nonce, signs, stores and sends it, and whoever follows goes on.
+No database is asked: --db does not matter here.`,
+		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
+  conch tx list --fate queued`,
+		Args: cli.UnknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Usagef("tx needs one of send, show, list, cancel: see %q", cmd.CommandPath()+" --help")
+		},
+	}
+	cmd.AddCommand(a.txSend(), a.txShow(), a.txList(), a.txCancel())
+	return cmd
+}
+
+// intent is what a node is asked to accept: one, however often it is sent, by its key.
+type intent struct {
+	Account string `json:"account"`
+	To      string `json:"to,omitempty"`
+	Value   string `json:"value"`
+	Data    string `json:"data,omitempty"`
+	Gas     uint64 `json:"gas,omitempty"`
+	Key     string `json:"idempotency_key"`
+}
+
+func (a *shell) txSend() *cobra.Command {
+	var c client
+	var wish intent
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
+		Short: "have a transaction sent, once",
+		Long: `send hands a transaction to a node and prints its ID. The same --key again is the same
+transaction, whatever happened to the first answer; without one a key is made up, and
+named if no answer came. Whoever may be killed before it can say so brings a --key.
+With --wait it returns when the transaction is final: 0 if it is done, 1 if it was
+rejected, cancelled, or had no effect. While no node can tell, it goes on asking. A wait
+that is interrupted ends with 1 as well, and nothing is decided then.`,
+		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
+  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
+  id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
+		Args: cli.NoArguments,
+	}
+	c.Flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&wish.Account, "account", "", "`name` or address of the account that sends")
+	flags.StringVar(&wish.To, "to", "", "`address` that is called; none creates a contract of --data")
+	flags.StringVar(&wish.Value, "value", "0", "`amount` in the chain's smallest unit")
+	flags.StringVar(&wish.Data, "data", "", "the call, as `hex` digits after 0x")
+	flags.Uint64Var(&wish.Gas, "gas", 0, "the most that it may spend; else it is estimated")
+	flags.StringVar(&wish.Key, "key", "", "your own name for it: it is done once, however often it is sent")
+	flags.BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if wish.Account == "" {
+			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
+		}
+		if err := c.Prepare(a.Getenv); err != nil {
+			return err
+		}
+		if wish.Key == "" {
+			wish.Key = "cli-" + rand.Text()
+		}
+		var accepted struct {
+			ID string `json:"id"`
+		}
+		err := c.Ask(ctx, http.MethodPost, "/v1/transactions", wish, &accepted)
+		if err == nil && accepted.ID == "" {
+			err = c.Stranger()
+		}
+		if cli.Unanswered(err) {
+			return fmt.Errorf("%w; it may have been accepted: the same command with --key %s finds out and does it once", err, wish.Key)
+		}
+		switch {
+		case err != nil:
+			return err
+		case wait:
+			return a.await(ctx, &c, accepted.ID)
+		case a.JSON:
+			return a.Document(accepted)
+		}
+		return a.Line("%s", accepted.ID)
+	})
+	return cmd
+}
+
+func (a *shell) txShow() *cobra.Command {
+	var c client
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "what became of a transaction",
+		Example: `  conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11
+  conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait --json`,
+		Args: oneID,
+	}
+	c.Flags(cmd)
+	cmd.Flags().BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.Does(func(ctx context.Context) error {
+			if err := c.Prepare(a.Getenv); err != nil {
+				return err
+			}
+			if wait {
+				return a.await(ctx, &c, args[0])
+			}
+			raw, t, err := c.transaction(ctx, http.MethodGet, url.PathEscape(args[0]))
+			if err != nil {
+				return err
+			}
+			return a.show(raw, t)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func (a *shell) txList() *cobra.Command {
+	var c client
+	var account, state, fate string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "the newest transactions",
+		Example: `  conch tx list --account payments --limit 20
+  conch tx list --state in_block --json | jq -r .id`,
+		Args: cli.NoArguments,
+	}
+	c.Flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&account, "account", "", "only of this `name` or address")
+	flags.StringVar(&state, "state", "", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …")
+	flags.StringVar(&fate, "fate", "", "only of this `fate`: queued, open, done, cancelled or rejected")
+	flags.IntVar(&limit, "limit", 50, "at most so `many`")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if err := c.Prepare(a.Getenv); err != nil {
+			return err
+		}
+		query := url.Values{"limit": {strconv.Itoa(limit)}}
+		for name, value := range map[string]string{"account": account, "state": state, "fate": fate} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		var answer struct{ Transactions []json.RawMessage }
+		if err := c.Ask(ctx, http.MethodGet, "/v1/transactions?"+query.Encode(), nil, &answer); err != nil {
+			return err
+		}
+		if answer.Transactions == nil {
+			return c.Stranger()
+		}
+		return a.list(answer.Transactions)
+	})
+	return cmd
+}
+
+func (a *shell) txCancel() *cobra.Command {
+	var c client
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "ask that a transaction not be made any more, which may be too late",
+		Long: `cancel takes back what has no nonce yet. For the rest the leader sends a transaction
+that does nothing under the same nonce and pays more: one of the two gets into the
+chain. It is cancelled once "conch tx show" says so.`,
+		Example: `  conch tx cancel 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11
+  conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait`,
+		Args: oneID,
+	}
+	c.Flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.Does(func(ctx context.Context) error {
+			if err := c.Prepare(a.Getenv); err != nil {
+				return err
+			}
+			raw, t, err := c.transaction(ctx, http.MethodPost, url.PathEscape(args[0])+"/cancel")
+			if err != nil {
+				return err
+			}
+			return a.show(raw, t)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func oneID(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return cli.Usagef("%q takes one ID: see %q", cmd.CommandPath(), cmd.CommandPath()+" --help")
+}

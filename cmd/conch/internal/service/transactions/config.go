@@ -1,0 +1,284 @@
+package transactions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// Section is [[chains]] and [[accounts]].
+type Section struct {
+	chains   []Chain
+	accounts []Account
+}
+
+// Chain is one [[chains]].
+type Chain struct {
+	Name     string
+	Kind     string // KindEVM
+	URL      string // may carry a secret
+	ChainID  int    // the endpoint must serve this one
+	Finality int    // how deep a block is final; 0: as the chain says itself
+}
+
+// KindEVM is Ethereum and everything that talks like it.
+const KindEVM = "evm"
+
+// ID tells chains apart, as chain.Description.ID does.
+func (c Chain) ID() string { return fmt.Sprintf("%s:%d", c.Kind, c.ChainID) }
+
+// String leaves out what may be secret.
+func (c Chain) String() string { return fmt.Sprintf("chain %q (%s)", c.Name, c.ID()) }
+
+// Account is one [[accounts]]: sending what it has is a role of the node.
+type Account struct {
+	Name         string
+	Chain        Chain
+	Scope        string // by default made of the chain's ID and the address
+	Address      chain.Account
+	Keystore     string // a file of web3 secret storage
+	PasswordFile string
+	Signer       string        // instead: the URL of a process that signs; may carry a secret
+	SignerMethod string        // of a signer; DefaultSignerMethod if it was not said
+	MaxInFlight  int           // 0: as the wing says
+	ArchiveAfter time.Duration // finished ones are moved to the archive after that; 0: never
+	MaxFee       *big.Int      // the highest price of a unit of gas, in the smallest unit; nil: any
+	MaxTip       *big.Int
+	GapFill      int           // blocks after which a gap that nothing of ours belongs into is filled; 0: as the wing says
+	Repair       time.Duration // between looks for what a lost notification would have said; 0: as the wing says
+}
+
+// DefaultSignerMethod is how web3signer and clef's relatives are asked.
+const DefaultSignerMethod = "eth_signTransaction"
+
+// mostFinality is less than the number of blocks that a driver remembers.
+const mostFinality = 4095
+
+// addressBytes is how long an address of an EVM chain is.
+const addressBytes = 20
+
+// Table implements config.Section.
+func (*Section) Table() string { return "accounts" }
+
+// Keys implements config.Section.
+func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{
+		"chains":   func(place string, value any) { s.readChains(d, place, value) },
+		"accounts": func(place string, value any) { s.readAccounts(d, place, value) },
+	}
+}
+
+// Roles implements config.Section. What a leader that is stale sends is refused by the
+// chain and the database: the role needs no clock, and stands behind the fenced door.
+func (s *Section) Roles() (roles []config.Role) {
+	for _, a := range s.accounts {
+		roles = append(roles, config.Role{Name: a.Name, Scope: a.Scope, Fenced: true, Does: a})
+	}
+	return roles
+}
+
+func (s *Section) readChains(d *config.Decoder, place string, value any) {
+	for i, v := range d.Tables(place, value) {
+		var one Chain
+		d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
+			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": d.Text(&one.URL),
+			"chain_id": d.Count(&one.ChainID), "finality": d.Count(&one.Finality),
+		})
+		s.chains = append(s.chains, one)
+	}
+}
+
+func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
+	for i, v := range d.Tables(place, value) {
+		var one Account
+		address := ""
+		here := fmt.Sprintf("%s[%d]", place, i)
+		d.Table(here, v, map[string]config.Setter{
+			"name": d.Text(&one.Name), "chain": d.Text(&one.Chain.Name), "scope": d.Text(&one.Scope),
+			"address": d.Text(&address), "keystore": d.Path(&one.Keystore), "password_file": d.Path(&one.PasswordFile),
+			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
+			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
+			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair),
+			"archive_after": d.Span(&one.ArchiveAfter),
+		})
+		if address != "" {
+			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {
+				d.Fault(here+".address", "%q is no address: write 0x and 40 hexadecimal digits", address)
+			} else {
+				one.Address = chain.Account(raw)
+			}
+		}
+		s.accounts = append(s.accounts, one)
+	}
+}
+
+// wei takes a whole number, or a text of one with its unit.
+func wei(d *config.Decoder, to **big.Int) config.Setter {
+	return func(place string, value any) {
+		number, unit, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(value)), " ")
+		factor := map[string]int64{"": 1, "wei": 1, "gwei": 1e9}[strings.TrimSpace(unit)]
+		n, ok := new(big.Int).SetString(number, 10)
+		if !ok || n.Sign() <= 0 || factor == 0 {
+			d.Fault(place, `%v is no price above 0: write "30 gwei", or a whole number of wei`, value)
+			return
+		}
+		*to = n.Mul(n, big.NewInt(factor))
+	}
+}
+
+// Settle implements config.Section: it gives every account its chain, address and scope.
+func (s *Section) Settle(d *config.Decoder) {
+	for i := range s.accounts {
+		a, place := &s.accounts[i], fmt.Sprintf("accounts[%d]", i)
+		at := slices.IndexFunc(s.chains, func(one Chain) bool { return one.Name == a.Chain.Name })
+		if at < 0 {
+			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
+		} else {
+			a.Chain = s.chains[at]
+		}
+		settleAddress(d, place, a)
+		if a.Signer != "" && a.SignerMethod == "" {
+			a.SignerMethod = DefaultSignerMethod
+		}
+		if a.Name == "" {
+			a.Name = a.Address.String()
+		}
+		if a.Scope == "" && a.Address != "" {
+			a.Scope = "pending:" + a.Chain.ID() + ":" + a.Address.String()
+		}
+	}
+}
+
+// settleAddress reads the address from the keystore, which has it beside the key.
+func settleAddress(d *config.Decoder, place string, a *Account) {
+	if a.Keystore == "" {
+		return
+	}
+	kept, err := keystoreAddress(a.Keystore)
+	switch {
+	case err != nil:
+		d.Fault(place+".keystore", "%v", err)
+	case kept == "" && a.Address == "":
+		d.Fault(place+".address", "is missing, and the keystore does not say it either: write it down")
+	case kept != "" && a.Address != "" && kept != a.Address:
+		d.Fault(place+".address", "%v is not the keystore's, which is %v: correct one of them", a.Address, kept)
+	case a.Address == "":
+		a.Address = kept
+	}
+}
+
+// keystoreAddress looks into a file of web3 secret storage. Nothing that stands in
+// it is ever repeated but the address.
+func keystoreAddress(file string) (chain.Account, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("can not be read: %w", err)
+	}
+	var kept struct {
+		Version int
+		Address string
+		Crypto  map[string]any
+	}
+	if json.Unmarshal(text, &kept) != nil || kept.Version != 3 || len(kept.Crypto) == 0 {
+		return "", errors.New("is no keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it")
+	}
+	raw, err := chain.ParseHex(kept.Address)
+	if err != nil || len(raw) != addressBytes && len(raw) != 0 {
+		return "", errors.New("has an address that is none")
+	}
+	return chain.Account(raw), nil
+}
+
+// Validate implements config.Section.
+func (s *Section) Validate(d *config.Decoder, c config.Config) {
+	s.validateChains(d)
+	s.validateAccounts(d, c)
+}
+
+func (s *Section) validateChains(d *config.Decoder) {
+	names := map[string]int{}
+	for i, one := range s.chains {
+		place := fmt.Sprintf("chains[%d]", i)
+		if one.Name == "" {
+			d.Fault(place, "has no name: accounts name their chain by it")
+		} else if first, taken := names[one.Name]; taken {
+			d.Fault(place+".name", "%q is the name of chains[%d] already", one.Name, first)
+		} else {
+			names[one.Name] = i
+		}
+		switch one.Kind {
+		case KindEVM:
+		case "memory":
+			d.Fault(place+".kind", "a chain in memory is for the tests of conch and forgets everything: conch-devnode is a chain to try things on, of kind %q", KindEVM)
+		case "substrate":
+			d.Fault(place+".kind", "substrate is not in this version: there is %q", KindEVM)
+		default:
+			d.Fault(place+".kind", "%q is no kind of chain: there is %q", one.Kind, KindEVM)
+		}
+		// A URL may hold a secret and is never repeated.
+		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+			d.Fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
+		}
+		if one.Finality > mostFinality {
+			d.Fault(place+".finality", "%d blocks are more than are remembered: write %d at most", one.Finality, mostFinality)
+		}
+		if one.ChainID == 0 {
+			d.Fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")
+		}
+	}
+}
+
+func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {
+	names, seats := map[string]int{}, map[seat]int{}
+	for i, a := range s.accounts {
+		place := fmt.Sprintf("accounts[%d]", i)
+		if a.Chain.Name == "" {
+			continue // said already
+		}
+		at := seatOf(a)
+		if first, taken := names[a.Name]; taken && a.Name != "" {
+			d.Fault(place+".name", "%q is the name of accounts[%d] already", a.Name, first)
+		} else if first, taken := seats[at]; taken && a.Address != "" {
+			d.Fault(place, "%v on %s is accounts[%d] already: two that send from one account would both give its nonces away", a.Address, at.chain, first)
+		} else {
+			names[a.Name], seats[at] = i, i
+		}
+		if c.Node.Standalone && a.ArchiveAfter > 0 {
+			d.Fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive to move them to: take it out")
+		}
+		validateSigner(d, place, a)
+	}
+}
+
+func validateSigner(d *config.Decoder, place string, a Account) {
+	switch {
+	case a.Keystore == "" && a.Signer == "":
+		d.Fault(place, "has nothing to sign with: name a keystore and its password_file, or a signer")
+	case a.Keystore != "" && a.Signer != "":
+		d.Fault(place+".signer", "there is a keystore too: take one of the two out")
+	case a.Keystore != "" && a.PasswordFile == "":
+		d.Fault(place+".password_file", "is missing: name a file whose first line opens the keystore")
+	case a.Signer != "" && a.Address == "":
+		d.Fault(place+".address", "is missing: a signer has to be told for whom to sign")
+	}
+	if a.Signer != "" && a.Keystore == "" && a.PasswordFile != "" {
+		d.Fault(place+".password_file", "opens a keystore, and a signer opens its keys itself: take it out")
+	}
+	if a.Signer == "" && a.SignerMethod != "" {
+		d.Fault(place+".signer_method", "says how a signer is asked, and there is none: take it out, or name a signer instead of the keystore")
+	}
+	if a.Signer != "" {
+		if u, err := url.Parse(a.Signer); err != nil || u.Host == "" {
+			d.Fault(place+".signer", "is not a URL such as http://127.0.0.1:9000")
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package transactions
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+)
+
+const (
+	db      = "[database]\nurl = \"postgres://conch@db/app\"\n"
+	mainnet = "[[chains]]\nname = \"main\"\nkind = \"evm\"\nurl = \"https://node.example/SECRET\"\nchain_id = 1\n"
+	address = "0x6d2d50b5d17b86bf964d636751ed84b7b9fc8971"
+	// payer starts at line 8 of a file that begins with db and mainnet.
+	payer = "[[accounts]]\nname = \"payer\"\nchain = \"main\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n"
+	hot   = "[[accounts]]\nname = \"hot\"\nchain = \"main\"\nsigner = \"http://127.0.0.1:9000/SECRET\"\naddress = \"0x00000000000000000000000000000000000000AA\"\n"
+)
+
+// loadAccounts reads a configuration beside a keystore.
+func loadAccounts(t *testing.T, text, kept string) (config.Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"conch.toml": text, "key.json": kept} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return config.Load(config.Source{Path: filepath.Join(dir, "conch.toml"), Getenv: func(string) string { return "" }, Sections: configtest.Beside(Kind().Section)})
+}
+
+const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"SECRET"}}`
+
+// S2: the scope of an account is made of the chain's ID and the address, so it is the
+// same whatever the node calls them, and another on every other network.
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\n"+hot+"scope = \"mine\"\n", kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, roles := config.Of[*Section](c).accounts, c.Settled()
+	a := all[0]
+	switch {
+	case a.Address.String() != address || a.Chain.Finality != 12 || a.MaxInFlight != 7 || !filepath.IsAbs(a.Keystore):
+		t.Errorf("%+v", a)
+	case a.GapFill != 20 || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
+		t.Errorf("%+v", a)
+	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
+		t.Errorf("fees %v, %v", a.MaxFee, a.MaxTip)
+	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Section != "accounts" || roles[1].Scope != "mine":
+		t.Errorf("%+v", roles)
+	case a.SignerMethod != "" || all[1].SignerMethod != DefaultSignerMethod:
+		t.Errorf("%+v", all[1])
+	}
+	if roles[0].Terms() != roles[1].Terms() {
+		t.Error("two accounts need two electors")
+	}
+	again, err := loadAccounts(t, db+strings.Replace(mainnet, "chain_id = 1", "chain_id = 5", 1)+payer, kept)
+	if err != nil || again.Scopes()[0] != "pending:evm:5:"+address {
+		t.Errorf("%v, %v", again.Scopes(), err)
+	}
+}
+
+func TestFaultsOfAccounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text, kept string
+		says             []string
+	}{
+		{"one table", db + "[accounts]\nname = \"x\"\n", kept, []string{"accounts", "[[accounts]]"}},
+		{"no such chain", db + mainnet + strings.Replace(payer, `"main"`, `"test"`, 1), kept, []string{`line 10, accounts[0].chain: "test" is the name of no [[chains]]`}},
+		{"memory", db + strings.Replace(mainnet, `"evm"`, `"memory"`, 1) + payer, kept, []string{"line 5, chains[0].kind", "conch-devnode"}},
+		{"substrate", db + strings.Replace(mainnet, `"evm"`, `"substrate"`, 1) + payer, kept, []string{"chains[0].kind: substrate is not in this version"}},
+		{"another kind", db + strings.Replace(mainnet, `"evm"`, `"evn"`, 1) + payer, kept, []string{`"evn" is no kind of chain`}},
+		{"no chain ID", db + strings.Replace(mainnet, "chain_id = 1\n", "", 1) + payer, kept, []string{"chains[0].chain_id: is missing"}},
+		{"a chain twice", db + mainnet + mainnet + payer, kept, []string{`chains[1].name: "main" is the name of chains[0]`}},
+		{"a chain without a name", db + strings.Replace(mainnet, "name = \"main\"\n", "", 1) + payer, kept, []string{"chains[0]: has no name"}},
+		{"no URL", db + strings.Replace(mainnet, "https://", "htps://", 1) + payer, kept, []string{"chains[0].url: is not a URL"}},
+		{"finality", db + mainnet + "finality = 4096\n" + payer, kept, []string{"chains[0].finality: 4096", "4095 at most"}},
+		{"finality", db + mainnet + "finality = -1\n" + payer, kept, []string{"chains[0].finality: -1"}},
+		{"unknown key", db + mainnet + payer + "key_store = \"x\"\n", kept, []string{"line 13, accounts[0].key_store", `"keystore"`}},
+		{"nothing to sign with", db + mainnet + "[[accounts]]\nname = \"x\"\nchain = \"main\"\n", kept, []string{"line 8, accounts[0]: has nothing to sign with"}},
+		{"two to sign with", db + mainnet + payer + "signer = \"http://x\"\n", kept, []string{"accounts[0].signer: there is a keystore too"}},
+		{"no password", db + mainnet + strings.Replace(payer, "password_file = \"password\"\n", "", 1), kept, []string{"accounts[0].password_file: is missing"}},
+		{"a signer without an address", db + mainnet + strings.Split(hot, "address =")[0], kept, []string{"accounts[0].address: is missing"}},
+		{"a password for a signer", db + mainnet + hot + "password_file = \"password\"\n", kept, []string{"line 13, accounts[0].password_file: opens a keystore", "signer"}},
+		{"a signer's method for a keystore", db + mainnet + payer + "signer_method = \"account_signTransaction\"\n", kept, []string{"line 13, accounts[0].signer_method", "keystore"}},
+		{"archived alone", "[node]\nstandalone = true\n" + mainnet + payer + "archive_after = \"720h\"\n", kept, []string{"line 13, accounts[0].archive_after", "standalone"}},
+		{"a bad address", db + mainnet + payer + "address = \"0x12\"\n", kept, []string{"accounts[0].address", "40 hexadecimal digits"}},
+		{"another's address", db + mainnet + payer + "address = \"0x00000000000000000000000000000000000000aa\"\n", kept, []string{"accounts[0].address", "is not the keystore's"}},
+		{"a keystore without an address", db + mainnet + payer, strings.Replace(kept, address, "", 1), []string{"accounts[0].address: is missing"}},
+		{"no keystore", db + mainnet + payer, "SECRET", []string{"accounts[0].keystore: is no keystore", "web3 secret storage"}},
+		{"a keystore that is not there", db + mainnet + strings.Replace(payer, "key.json", "none.json", 1), kept, []string{"accounts[0].keystore: can not be read"}},
+		{"one account twice", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1), kept, []string{"accounts[1]: 0x6d2d", "is accounts[0] already"}},
+		{"one account twice under two scopes", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1) + "scope = \"x\"\n", kept, []string{"is accounts[0] already"}},
+		{"one account over two endpoints", db + mainnet + strings.Replace(mainnet, `"main"`, `"two"`, 1) + payer + strings.NewReplacer(`"payer"`, `"other"`, `"main"`, `"two"`).Replace(payer), kept, []string{"is accounts[0] already"}},
+		{"one name twice", db + mainnet + payer + strings.Replace(hot, `"hot"`, `"payer"`, 1), kept, []string{`accounts[1].name: "payer" is the name of accounts[0]`}},
+		{"a role's scope", db + mainnet + "[[roles]]\nname = \"a\"\n" + payer + "scope = \"a\"\n", kept, []string{`accounts[0].scope: "a" is the scope of roles[0]`}},
+		{"in flight", db + mainnet + payer + "max_in_flight = -3\n", kept, []string{"max_in_flight: -3"}},
+		{"archived at once", db + mainnet + payer + "archive_after = \"0s\"\n", kept, []string{"accounts[0].archive_after", "not above 0"}},
+		{"a fee", db + mainnet + payer + "max_fee = \"30 ether\"\n", kept, []string{"accounts[0].max_fee", "gwei"}},
+		{"no fee", db + mainnet + payer + "max_tip = 0\n", kept, []string{"accounts[0].max_tip"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := loadAccounts(t, c.text, c.kept)
+			if err == nil {
+				t.Fatal("it passed")
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%v\ndoes not say %q", err, part)
+				}
+			}
+			if strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("it repeats a secret: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,303 @@
+//go:build unix
+
+package transactions
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+// cast are the roles of deploy/grants.sql in a database of their own.
+type cast struct {
+	db                    *pgtest.DB
+	node, fence, observer string
+}
+
+func granted(t *testing.T) cast {
+	t.Helper()
+	db := pgtest.New(t)
+	c := cast{db: db, node: db.Name + "_node", fence: db.Name + "_fence", observer: db.Name + "_observer"}
+	bin, err := postmaster.Binaries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	psql := filepath.Join(bin, "psql")
+	if _, err := os.Stat(psql); err != nil {
+		if psql, err = exec.LookPath("psql"); err != nil {
+			t.Skip("deploy/grants.sql is a script for psql, which is not beside the server's programs")
+		}
+	}
+	cmd := exec.Command(psql, "-X", "-q", db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
+		"-v", "observer="+c.observer, "-f", filepath.FromSlash("../../../../../deploy/grants.sql"))
+	if out, err := proctest.Output(t, cmd, time.Minute); err != nil || len(out) > 0 {
+		t.Fatalf("deploy/grants.sql: %v\n%s", err, out)
+	}
+	admin := db.Connect(t)
+	for _, role := range []string{c.node, c.fence, c.observer} {
+		run(t, admin, fmt.Sprintf(`ALTER ROLE %q LOGIN`, role))
+	}
+	return c
+}
+
+func run(t *testing.T, conn *pgx.Conn, sql string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (c cast) as(t *testing.T, role string) string {
+	t.Helper()
+	u, err := url.Parse(c.db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	return u.String()
+}
+
+// grants reads every privilege on the tables and functions of pending transactions.
+func (c cast) grants(t *testing.T, admin *pgx.Conn) []string {
+	t.Helper()
+	rows, err := admin.Query(t.Context(), `
+	WITH object AS (
+		SELECT 'conch.' || relname AS name, relacl AS acl, '' AS col FROM pg_class
+		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
+		UNION ALL SELECT 'conch.' || relname, attacl, ' (' || attname || ')' FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
+		 WHERE relnamespace = 'conch'::regnamespace AND (relname LIKE 'pending%' OR relname LIKE 'archived%' OR relname = 'intents')
+		UNION ALL SELECT format('function conch.%s(%s)', proname, pg_get_function_identity_arguments(oid)), proacl, '' FROM pg_proc
+		 WHERE pronamespace = 'conch'::regnamespace AND proname LIKE 'pending%'
+	)
+	SELECT CASE r.rolname WHEN $1 THEN 'node' WHEN $2 THEN 'fence' ELSE 'observer' END || ': ' || a.privilege_type || o.col || ' ON ' || o.name
+	  FROM object o, aclexplode(o.acl) a JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = ANY (ARRAY[$1, $2, $3]) ORDER BY 1`,
+		c.node, c.fence, c.observer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 byt")
+
+// stage is what the operations need and do not test: a leader's token.
+func (c cast) stage(t *testing.T, scope string) fence.Token {
+	t.Helper()
+	mint, err := pgmint.New(pgmint.Config{URL: c.db.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mint.Close)
+	session, err := mint.Open(t.Context(), election.Candidate{ID: "a", Lease: time.Minute, Longest: time.Minute, Takeover: election.Strict, Scopes: []string{scope}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: time.Minute}})
+	if err != nil || won[0].Outcome != election.Won {
+		t.Fatalf("%+v, %v", won, err)
+	}
+	return won[0].Token
+}
+
+// operations does with the store what nodes do, as the role node, and says what failed.
+func (c cast) operations(t *testing.T, token fence.Token, account chain.Account) map[string]error {
+	t.Helper()
+	failed := map[string]error{}
+	try := func(name string, err error) {
+		if err != nil {
+			failed[name] = err
+		}
+	}
+	ctx := t.Context()
+	db, err := pgstore.Open(ctx, pg.Config{URL: c.as(t, c.node)}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store := db.Store(grantedChain, "test")
+	try("check", db.Check(ctx))
+	wish := pending.Intent{Account: account, Key: "k", Call: chain.Call{Value: big.NewInt(1)}}
+	in, err := store.Accept(ctx, wish)
+	try("accept", err)
+	wish.Key = "l"
+	other, err := store.Accept(ctx, wish)
+	try("accept", err)
+	_, _, err = store.Queue(ctx, account, 1)
+	try("queue", err)
+	try("cancel", store.Cancel(ctx, other.ID))
+	_, err = store.Load(ctx, account, 0)
+	try("load", err)
+	attempt := func(n byte) pending.Attempt {
+		return pending.Attempt{Signed: chain.Signed{Account: account, Hash: chain.Hash(string(account[:4]) + string(n)), Bytes: []byte{n}}}
+	}
+	try("settle", store.Settle(ctx, token, account, 0))
+	try("claim", store.Write(ctx, token, pending.Batch{Account: account}))
+	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt(1)}}}}))
+	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []pending.Attempt{attempt(2)}}}}))
+	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
+	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
+	_, err = store.Get(ctx, in.ID)
+	try("get", err)
+	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.observer)})
+	_, err = store.Archive(ctx, token, account, 0, 1)
+	try("archive", err)
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_schema_version", "archived_intents", "archived_transactions"} {
+		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
+		try("observe "+table, err)
+	}
+	_ = conn.Close(ctx)
+	return failed
+}
+
+// needs names, for every grant on pending transactions, an operation that fails without it. The
+// columns that a change writes come on top.
+var needs = map[string]string{
+	"node: SELECT ON conch.pending_schema_version":                                               "check",
+	"node: SELECT ON conch.intents":                                                              "get",
+	"node: INSERT ON conch.intents":                                                              "accept",
+	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
+	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
+	"node: UPDATE (why) ON conch.intents":                                                        "reject",
+	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
+	"node: SELECT ON conch.pending_accounts":                                                     "claim",
+	"node: INSERT ON conch.pending_accounts":                                                     "claim",
+	"node: UPDATE (system_id) ON conch.pending_accounts":                                         "assign",
+	"node: UPDATE (timeline) ON conch.pending_accounts":                                          "assign",
+	"node: UPDATE (epoch) ON conch.pending_accounts":                                             "settle",
+	"node: UPDATE (write) ON conch.pending_accounts":                                             "settle",
+	"node: SELECT ON conch.pending_transactions":                                                 "load",
+	"node: INSERT ON conch.pending_transactions":                                                 "assign",
+	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
+	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
+	"node: SELECT ON conch.pending_attempts":                                                     "load",
+	"node: INSERT ON conch.pending_attempts":                                                     "assign",
+	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
+	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
+	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
+	"node: SELECT ON conch.archived_intents":                                                                           "accept",
+	"node: SELECT ON conch.archived_transactions":                                                                      "get",
+	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)":         "archive",
+	"observer: SELECT ON conch.archived_intents":                                                                       "observe archived_intents",
+	"observer: SELECT ON conch.archived_transactions":                                                                  "observe archived_transactions",
+	"observer: SELECT ON conch.intents":                                                                                "observe intents",
+	"observer: SELECT ON conch.pending_transactions":                                                                   "observe pending_transactions",
+	"observer: SELECT ON conch.pending_accounts":                                                                       "observe pending_accounts",
+	"observer: SELECT ON conch.pending_schema_version":                                                                 "observe pending_schema_version",
+}
+
+// S29: what deploy/grants.sql grants on pending transactions is enough, and none of
+// it is too much.
+func TestGrantsOnPendingTransactions(t *testing.T) {
+	t.Parallel()
+	c := granted(t)
+	admin := c.db.Connect(t)
+	token := c.stage(t, "pending:test")
+	if failed := c.operations(t, token, grantedAccount); len(failed) > 0 {
+		t.Fatalf("with all grants: %v", failed)
+	}
+	roles := map[string]string{"node": c.node, "fence": c.fence, "observer": c.observer}
+	needs := maps.Clone(needs)
+	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write"} {
+		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
+	}
+	open := maps.Clone(needs)
+	for i, name := range c.grants(t, admin) {
+		who, what, _ := strings.Cut(name, ": ")
+		delete(open, name)
+		operation, known := needs[name]
+		if !known {
+			t.Errorf("%s: no operation is named that needs it", name)
+			continue
+		}
+		run(t, admin, fmt.Sprintf(`REVOKE %s FROM %q`, what, roles[who]))
+		failed := c.operations(t, token, chain.Account(fmt.Sprintf("%04d account 20 byt", i)))
+		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, what, roles[who]))
+		if pg.Code(failed[operation]) != "42501" {
+			t.Errorf("%s: without it %q gives %v; what fails is %v", name, operation, failed[operation], failed)
+		}
+	}
+	for name := range open {
+		t.Errorf("%s is not granted, and something needs it", name)
+	}
+}
+
+// What the roles must not, and nothing in the schema that grants.sql has not thought of.
+func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
+	t.Parallel()
+	c := granted(t)
+	for role, statements := range map[string][]string{
+		c.observer: {
+			`SELECT signed FROM conch.pending_attempts`, `UPDATE conch.intents SET cancel = true`,
+			`SELECT conch.pending_claim('a', 'b', 'c', 1, 1)`, `INSERT INTO conch.pending_attempts DEFAULT VALUES`,
+		},
+		c.fence: {`SELECT FROM conch.intents`, `SELECT FROM conch.pending_transactions`, `SELECT FROM conch.pending_attempts`},
+		c.node: {
+			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
+			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
+			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `TRUNCATE conch.intents CASCADE`,
+			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
+		},
+	} {
+		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
+		for _, sql := range statements {
+			if _, err := conn.Exec(t.Context(), sql); pg.Code(err) != "42501" {
+				t.Errorf("%s may %s: %v", role, sql, err)
+			}
+		}
+	}
+	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
+		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(left) > 0 {
+		t.Errorf("deploy/grants.sql says nothing about %v, %v", left, err)
+	}
+}
+
+// Which functions have their owner's rights is said where one looks for it.
+func TestDefinersAreNamed(t *testing.T) {
+	t.Parallel()
+	var definers string
+	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), `SELECT string_agg('conch.' || proname, ' and ' ORDER BY proname)
+		FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND prosecdef`).Scan(&definers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"docs/security.md", "deploy/grants.sql"} {
+		text, err := os.ReadFile(filepath.FromSlash("../../../../../" + file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(strings.NewReplacer("`", "", "--", "").Replace(string(text))), " ")
+		if !strings.Contains(words, "all but "+definers) {
+			t.Errorf("%s does not name %s", file, definers)
+		}
+	}
+}

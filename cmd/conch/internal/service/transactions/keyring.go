@@ -1,0 +1,163 @@
+package transactions
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+const (
+	checkPatience  = 3 * time.Second
+	signerPatience = time.Minute // somebody may have to confirm
+)
+
+// keyring holds the keys that were opened. Opening one takes a second on purpose,
+// and a term must not begin with it.
+type keyring struct {
+	mu   sync.Mutex
+	keys map[[sha256.Size]byte]*evm.Keystore // by what was in the files
+}
+
+func newKeyring() *keyring { return &keyring{keys: map[[sha256.Size]byte]*evm.Keystore{}} }
+
+// open makes an account's signer, or says why not; never what is in the files.
+func (k *keyring) open(a Account) (evm.Signer, error) {
+	if a.Signer != "" {
+		return evm.NewExternal(a.Address, a.Signer, a.SignerMethod, signerPatience), nil
+	}
+	sum, err := sumOf(a.Keystore, a.PasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := k.keys[sum]
+	if key == nil {
+		if key, err = evm.OpenKeystore(a.Keystore, a.PasswordFile); err != nil {
+			return nil, err
+		}
+		k.keys[sum] = key
+	}
+	if key.Account() != a.Address {
+		return nil, fmt.Errorf("%w: the keystore holds the key of %v, the configuration says %v: correct one of them", chain.ErrKey, key.Account(), a.Address)
+	}
+	return key, nil
+}
+
+func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return sum, err
+		}
+		part := sha256.Sum256(text)
+		h.Write(part[:])
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// openAll opens the keys of all accounts, before anything is led.
+func (k *keyring) openAll(c config.Config, accounts []Account) error {
+	var faults []config.Fault
+	for i, a := range accounts {
+		signer, err := k.open(a)
+		if err != nil {
+			faults = append(faults, c.Fault(fmt.Sprintf("accounts[%d]", i), err.Error()))
+			continue
+		}
+		hangUp(signer)
+	}
+	return c.Faults(faults)
+}
+
+// driver is an account's chain. The caller closes it.
+func (s *service) driver(a Account) (chain.Chain, func(), error) {
+	if s.dial != nil {
+		c, err := s.dial(a)
+		return c, func() { hangUp(c) }, err
+	}
+	signer, err := s.desk.keyring.open(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := evm.New(evmConfig(a.Chain, signer))
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() { c.Close(); hangUp(signer) }, nil
+}
+
+func evmConfig(c Chain, signers ...evm.Signer) evm.Config {
+	return evm.Config{URL: c.URL, ChainID: uint64(c.ChainID), Depth: uint64(c.Finality), Signers: signers}
+}
+
+// hangUp drops the connections of whom has some.
+func hangUp(whom any) {
+	if line, ok := whom.(interface{ Close() }); ok {
+		line.Close()
+	}
+}
+
+// compareChains asks every endpoint which chain it serves. Another than the
+// configured one is a fault; one that does not answer is not: intents are accepted,
+// and sent once it does.
+func (s *service) compareChains(ctx context.Context, accounts []Account) error {
+	if s.dial != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	var chains []Chain
+	for _, a := range accounts {
+		if !slices.Contains(chains, a.Chain) {
+			chains = append(chains, a.Chain)
+		}
+	}
+	faults := make([]error, len(chains))
+	var asking sync.WaitGroup
+	for i, c := range chains {
+		asking.Go(func() {
+			driver, err := evm.New(evmConfig(c))
+			if err != nil {
+				faults[i] = err
+				return
+			}
+			defer driver.Close()
+			_, err = driver.Describe(ctx)
+			if errors.Is(err, chain.ErrForeign) {
+				faults[i] = err
+			} else if err != nil {
+				s.frame.Log.Error("CHAIN UNREACHABLE: transactions are accepted, and none is sent", slog.String("chain", c.Name), slog.Any("error", err))
+			}
+		})
+	}
+	asking.Wait()
+	return errors.Join(faults...)
+}
+
+// checkPassword looks who else may read a password.
+func checkPassword(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return fmt.Errorf("can not be read: %w", err)
+	case info.Mode().Perm()&0o007 != 0:
+		return fmt.Errorf("every user of this machine may read it: chmod 600 %s", file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("can not be read: %w", err)
+	}
+	return f.Close()
+}

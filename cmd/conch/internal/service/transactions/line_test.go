@@ -1,0 +1,101 @@
+//go:build unix
+
+package transactions
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// telephone counts the lines to a chain.
+type telephone struct {
+	ledger         *chaintest.Node
+	opened, closed atomic.Int32
+}
+
+type call struct {
+	chain.Chain
+	of *telephone
+}
+
+func (t *telephone) dial(Account) (chain.Chain, error) {
+	t.opened.Add(1)
+	return call{t.ledger.Line(), t}, nil
+}
+
+func (c call) Close() { c.of.closed.Add(1) }
+
+// household is a configuration with one account.
+func household(t *testing.T, ledger *chaintest.Node) config.Config {
+	c := Chain{Name: "test", Kind: KindEVM, ChainID: 1}
+	return config.Config{
+		Node:     config.Node{Listen: "127.0.0.1:0"},
+		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
+		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: election.Strict},
+		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: ledger.Account("one", 0)}}}},
+	}
+}
+
+// Whoever is told that an account is not its any more lets go of the line to the chain
+// that it kept, and not with the end of the process or of its elector.
+func TestARetiredAccountHangsUp(t *testing.T) {
+	t.Parallel()
+	phone := &telephone{ledger: chaintest.New(chaintest.Config{})}
+	cfg := household(t, phone.ledger)
+	fewer := cfg
+	stays := nodetest.Given(config.Role{Name: "stays", Scope: "stays", Lease: time.Second}) // in the same crew
+	cfg.Sections = append(cfg.Sections, stays)
+	fewer.Sections = []config.Section{&Section{}, stays}
+	log, reload := &nodetest.Log{}, make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Run(ctx, node.Options{
+			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(phone.dial), nodetest.Bells()}, Reload: reload,
+			Load: func() (config.Config, error) { return fewer, nil },
+		})
+	}()
+	log.Says(t, "msg=sending", "account=one")
+	if opened, closed := phone.opened.Load(), phone.closed.Load(); opened != 1 || closed != 0 {
+		t.Errorf("%d lines opened and %d closed by who leads", opened, closed)
+	}
+	nodetest.Rereads(t, reload)
+	pgtest.Eventually(t, nodetest.Patience, "the line is let go of", func() bool { return phone.closed.Load() == 1 })
+	cancel()
+	nodetest.Ends(t, ended)
+	if n := phone.opened.Load(); n != 1 {
+		t.Errorf("%d lines were opened", n)
+	}
+}
+
+// Who never leads keeps no line to the chain.
+func TestAFollowerForEverHasNoLine(t *testing.T) {
+	t.Parallel()
+	phone := &telephone{ledger: chaintest.New(chaintest.Config{})}
+	cfg := household(t, phone.ledger)
+	cfg.Election.Follower = true
+	log := &nodetest.Log{}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Run(ctx, node.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(phone.dial)}})
+	}()
+	log.Says(t, `msg="serving the API"`)
+	cancel()
+	nodetest.Ends(t, ended)
+	if n := phone.opened.Load(); n != 0 {
+		t.Errorf("it opened %d lines", n)
+	}
+}

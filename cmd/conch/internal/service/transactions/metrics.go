@@ -1,0 +1,60 @@
+package transactions
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+)
+
+// backlog is how many transactions of an account are in a state.
+type backlog struct {
+	Account, State string
+	N              int
+}
+
+// raised is how many alarms with a cause hold about an account.
+type raised struct {
+	Account, Cause string
+	N              int
+}
+
+// collector counts transactions that are under way. It asks for them when the page is
+// asked for, so that what it says is as old as the page; the answer is the same on
+// every process, since it is the database's: take the largest, not the sum.
+type collector struct {
+	ask    func(ctx context.Context) []backlog
+	raised func() []raised
+}
+
+var _ prometheus.Collector = (*collector)(nil)
+
+// askFor is how long a page may wait for the database.
+const askFor = time.Second
+
+var (
+	backlogOf = prometheus.NewDesc(metric.Prefix+"pending_transactions",
+		"Transactions of the account that are not final, by state; queued ones have no nonce yet.", []string{"account", "state"}, nil)
+	alarmsOf = prometheus.NewDesc(metric.Prefix+"account_alarms",
+		"Alarms about the account that hold, by cause, as its leader says; 0 on all others.", []string{"account", "cause"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) {
+	to <- backlogOf
+	to <- alarmsOf
+}
+
+// Collect implements prometheus.Collector.
+func (p *collector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), askFor)
+	defer cancel()
+	for _, b := range p.ask(ctx) {
+		to <- prometheus.MustNewConstMetric(backlogOf, prometheus.GaugeValue, float64(b.N), b.Account, b.State)
+	}
+	for _, r := range p.raised() {
+		to <- prometheus.MustNewConstMetric(alarmsOf, prometheus.GaugeValue, float64(r.N), r.Account, r.Cause)
+	}
+}

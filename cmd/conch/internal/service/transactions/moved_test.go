@@ -1,0 +1,59 @@
+package transactions
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// A reload gives an account's name to the same address on another chain, and a bid for
+// the old one, which was on its way, wins: what is for the new chain is not signed for
+// the old one.
+func TestANameThatMovesToAnotherChain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		ledger := chaintest.New(chaintest.Config{Depth: 2})
+		was := Account{Name: "main", Scope: "pending:was", Address: ledger.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
+		is := was
+		is.Scope, is.Chain.ChainID = "pending:is", 2
+		var beside sync.WaitGroup
+		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
+		s := &service{frame: frame, desk: newDesk(frame), dial: func(Account) (chain.Chain, error) { return ledger.Line(), nil }}
+		for _, a := range []Account{was, is} {
+			use, err := s.desk.prepare([]Account{a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			use()
+		}
+		book := s.desk.book(is.Chain)
+		in, err := book.Accept(ctx, pending.Intent{Account: is.Address, Call: chain.Call{To: []byte("somebody")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, release, err := (&sender{service: s, account: was}).hold()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var running sync.WaitGroup
+		running.Go(func() { ledger.Run(ctx, time.Second) })
+		running.Go(func() { _ = m.Lead(ctx, fence.Standalone(was.Scope, "n1"), fence.Token{Scope: was.Scope}) })
+		time.Sleep(time.Minute)
+		if r, err := book.Get(ctx, in.ID); err != nil || r.Index != nil {
+			t.Errorf("it has a slot on the old chain: %+v, %v", r, err)
+		}
+		end()
+		running.Wait()
+		release()
+	})
+}

@@ -1,0 +1,107 @@
+package transactions
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/outage"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// S17: a send that the gate refused is warned of and counted.
+func TestRefusedSendsAreCounted(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	a := Account{Name: "payer", Scope: "pending:s"}
+	var blocked []string
+	s := &service{frame: node.Frame{
+		Log:     slog.New(slog.NewTextHandler(&text, nil)),
+		Blocked: func(scope string) { blocked = append(blocked, scope) },
+	}}
+	s.reports(a).Refused(&fence.ShutError{Scope: a.Scope, Holder: "somebody"})
+	if !slices.Equal(blocked, []string{a.Scope}) {
+		t.Errorf("counted for %q", blocked)
+	}
+	if !strings.Contains(text.String(), "level=WARN") || !strings.Contains(text.String(), "holder=somebody") {
+		t.Error(text.String())
+	}
+}
+
+// Whose trouble it is, in the words for it: a line to the chain that breaks is not the
+// database's.
+func TestComplaintsNameTheCulprit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err        error
+		says, also string
+	}{
+		{fmt.Errorf("%w: %w", chain.ErrUnreachable, io.EOF), "CHAIN UNREACHABLE", "EOF"},
+		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
+		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
+		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "everything is looked up", "block 7"},
+		{&pg.LineError{Err: io.EOF}, "CAN NOT BE KEPT", "database"},
+		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CAN NOT BE KEPT", "database"},
+	} {
+		var text bytes.Buffer
+		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
+		if got := text.String(); !strings.Contains(got, c.says) || !strings.Contains(got, c.also) || c.also != "database" && strings.Contains(got, "database") {
+			t.Errorf("%v: %s", c.err, got)
+		}
+	}
+}
+
+// S21: what fails at every try is said loudly, and each thing once in a while.
+func TestComplaintsAreLoudAndRare(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	now := time.Unix(0, 0)
+	c := &complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: func() time.Time { return now }, said: map[string]time.Time{}}
+	for range 3 {
+		for range 100 {
+			c.about(fmt.Errorf("dial: %w", chain.ErrUnreachable))
+			c.about(os.ErrDeadlineExceeded)
+			c.about(context.Canceled)
+		}
+		now = now.Add(outage.Every)
+	}
+	got := text.String()
+	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CAN NOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {
+		t.Error(got)
+	}
+	if strings.Count(got, "level=ERROR") != 6 {
+		t.Error("not loud")
+	}
+}
+
+// A password that everybody may read is refused, and never repeated.
+func TestPasswordFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := checkPassword(file); err == nil {
+		t.Error("there is none")
+	}
+	if err := os.WriteFile(file, []byte("SECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o440: true, 0o644: false, 0o604: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		err := checkPassword(file)
+		if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
+			t.Errorf("%o: %v", mode, err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package transactions
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// sender is the work of an account: what waits is given a nonce, signed, stored and sent,
+// for as long as this node leads (S15, S19, S20). It keeps its line to the chain over all
+// terms and between them.
+type sender struct {
+	service *service
+	account Account
+
+	mu      sync.Mutex
+	users   int // of what follows, which is there while somebody uses it
+	manager *pending.Manager
+	hangUp  func()
+}
+
+// hold gives the manager, made now if nobody else holds it, until release.
+func (s *sender) hold() (m *pending.Manager, release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		if s.manager, s.hangUp, err = s.open(); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.users++
+	return s.manager, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.users--; s.users == 0 {
+			s.hangUp()
+		}
+	}, nil
+}
+
+func (s *sender) open() (*pending.Manager, func(), error) {
+	a, service := s.account, s.service
+	driver, hangUp, err := service.driver(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	book := service.desk.book(a.Chain) // and not by its name, which a reload may have given to another
+	if book == nil {
+		hangUp()
+		return nil, nil, node.ErrGone
+	}
+	m, err := pending.New(pending.Config{
+		Account: a.Address, Chain: driver, Store: book, Events: service.reports(a),
+		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
+		Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
+	})
+	if err != nil {
+		hangUp()
+	}
+	return m, hangUp, err
+}
+
+func (s *sender) lead(ctx context.Context, l election.Leadership) error {
+	a, log := s.account, s.service.frame.Log
+	m, release, err := s.hold()
+	if err != nil {
+		log.Error("an account can not be sent from", slog.String("account", a.Name), slog.Any("error", err))
+		return err
+	}
+	defer release()
+	leave := s.service.desk.take(seatOf(a), m)
+	defer leave()
+	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
+		slog.Int64("epoch", l.Token.Epoch))
+	err = m.Lead(ctx, l.Gate, l.Token)
+	if ctx.Err() != nil {
+		return nil // it was told to end, and whoever told it knows why
+	}
+	return err
+}
+
+// attend holds the line to the chain while the role waits to lead.
+func (s *sender) attend(ctx context.Context) {
+	m, release, err := s.hold()
+	if err != nil {
+		return // a term tries again, and says why
+	}
+	defer release()
+	m.Attend(ctx)
+}
+
+// longest bounds one exchange: where somebody may have to confirm, what is signed for
+// would else be given up before they have.
+func longest(a Account) time.Duration {
+	if a.Signer == "" {
+		return 0
+	}
+	return signerPatience + checkPatience
+}
+
+// reports says what happens to an account's transactions.
+func (s *service) reports(a Account) pending.Events {
+	complaints := &complaints{log: s.frame.Log.With(slog.String("account", a.Name)), now: time.Now, said: map[string]time.Time{}}
+	return pending.Events{
+		Alarm: func(alarm pending.Alarm) { s.alarm(a, alarm) },
+		Refused: func(err error) {
+			var shut *fence.ShutError
+			if !errors.As(err, &shut) {
+				shut = &fence.ShutError{}
+			}
+			s.frame.Blocked(a.Scope)
+			s.frame.Log.Warn("refused: not the leader", slog.String("scope", a.Scope), slog.String("account", a.Name), slog.String("holder", shut.Holder), slog.Any("error", err))
+		},
+		Trouble: complaints.about,
+	}
+}
+
+// alarm is loud when it begins, and says when it has ended.
+func (s *service) alarm(a Account, alarm pending.Alarm) {
+	s.desk.heed(seatOf(a), alarm)
+	attrs := []any{
+		slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
+		slog.String("cause", alarm.Cause.String()),
+	}
+	if !alarm.Whole {
+		attrs = append(attrs, slog.Uint64("nonce", alarm.Index))
+	}
+	if alarm.Intent != (pending.ID{}) {
+		attrs = append(attrs, slog.String("id", idText(alarm.Intent)))
+	}
+	if alarm.Why != "" {
+		attrs = append(attrs, slog.String("error", alarm.Why))
+	}
+	if alarm.Raised {
+		s.frame.Log.Error("ALARM: "+meaning[alarm.Cause], attrs...)
+		return
+	}
+	s.frame.Log.Warn("alarm ended", attrs...)
+}
+
+// meaning tells a person what holds, in the words of docs/operations.md.
+var meaning = map[pending.Cause]string{
+	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
+	pending.Rewound:    "the chain has taken back what was final",
+	pending.Funds:      "the account can not pay: nothing more is sent until it can",
+	pending.Fees:       "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
+	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
+	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is to be filled by one that does nothing",
+	pending.Unsignable: "the chain would not take what has to be signed anew for a nonce: it waits with the bytes that it has",
+	pending.Unfilled:   "the chain does not take what should fill a nonce: it is signed anew with each block, and all that comes after it waits",
+	pending.Unclear:    "the node refuses a transaction in words that are not known: it is asked again, and the transaction rejected in the end; all that was accepted since waits",
+}

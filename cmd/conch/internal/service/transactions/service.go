@@ -1,0 +1,88 @@
+package transactions
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+//go:embed openapi.yaml
+var openAPI string
+
+// Kind is the service of [[chains]] and [[accounts]].
+func Kind() node.Kind { return kindOf(nil) }
+
+// kindOf has the chains of accounts reached by dial; nil: as the configuration says.
+func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(Section) },
+		Check:   check,
+		Examine: examine,
+		Tables: &node.Tables{
+			Wing: "pending", Up: pgstore.Up, Status: pgstore.Status,
+			Removal: func(guard node.Guard, progress func(string)) migrate.Removal {
+				return pgstore.Removal(pgstore.Guard(guard), progress)
+			},
+		},
+		OpenAPI: openAPI,
+		Open: func(f node.Frame) node.Service {
+			return &service{frame: f, desk: newDesk(f), dial: dial}
+		},
+	}
+}
+
+// check looks whether others can read the passwords of keys.
+func check(c config.Config, fault func(key string, err error)) {
+	for i, a := range config.Of[*Section](c).accounts {
+		if a.PasswordFile != "" {
+			fault(fmt.Sprintf("accounts[%d].password_file", i), checkPassword(a.PasswordFile))
+		}
+	}
+}
+
+type service struct {
+	frame node.Frame
+	desk  *desk
+	dial  func(a Account) (chain.Chain, error)
+}
+
+// Admit implements node.Service.
+func (s *service) Admit(ctx context.Context, c config.Config) (use func(), err error) {
+	accounts := config.Of[*Section](c).accounts
+	if s.dial == nil {
+		if err := s.desk.keyring.openAll(c, accounts); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.compareChains(ctx, accounts); err != nil {
+		return nil, err
+	}
+	return s.desk.prepare(accounts)
+}
+
+// Work implements node.Service.
+func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	a, _ := r.Does.(Account)
+	one := &sender{service: s, account: a}
+	return one.lead, one.attend
+}
+
+// Routes implements node.Service.
+func (s *service) Routes() []web.Route { return newAPI(s.desk, s.frame.Log).routes() }
+
+// Collectors implements node.Service.
+func (s *service) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{&collector{s.desk.backlogs, s.desk.alarms}}
+}
+
+// Close implements node.Service.
+func (s *service) Close() { s.desk.close() }

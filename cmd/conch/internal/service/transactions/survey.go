@@ -1,0 +1,124 @@
+package transactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/pending/pgstore"
+)
+
+// surveyPatience is how long an endpoint or a signer has to say something.
+const surveyPatience = 5 * time.Second
+
+// examine finds out what a node would meet at the chains and accounts of a configuration.
+// It signs nothing and sends nothing; it opens keys.
+func examine(ctx context.Context, c config.Config) []doctor.Finding {
+	section := config.Of[*Section](c)
+	if section == nil {
+		section = &Section{} // no configuration is named
+	}
+	chains, accounts := make([]endpoint, len(section.chains)), make([]paying, len(section.accounts))
+	ctx, cancel := context.WithTimeout(ctx, 2*surveyPatience)
+	defer cancel()
+	var asking sync.WaitGroup
+	for i, one := range section.chains {
+		asking.Go(func() {
+			chains[i].Chain = one
+			if _, err := describe(ctx, one); err != nil {
+				chains[i].fault, chains[i].other = err.Error(), errors.Is(err, chain.ErrForeign)
+			}
+		})
+	}
+	keys, claimed := newKeyring(), map[seat]string{}
+	if len(accounts) > 0 {
+		claimed = claims(ctx, c)
+	}
+	for i, a := range section.accounts {
+		asking.Go(func() {
+			accounts[i].Account, accounts[i].claimed = a, claimed[seatOf(a)]
+			if err := signs(ctx, keys, a); err != nil {
+				accounts[i].fault = err.Error()
+			}
+			accounts[i].balance, _ = balance(ctx, a) // its silence is the chain's, which is told there
+		})
+	}
+	asking.Wait()
+	return judge(chains, accounts, c.Node.Standalone)
+}
+
+func describe(ctx context.Context, c Chain) (chain.Description, error) {
+	driver, err := evm.New(evmConfig(c))
+	if err != nil {
+		return chain.Description{}, err
+	}
+	defer driver.Close()
+	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	defer cancel()
+	return driver.Describe(ctx)
+}
+
+func balance(ctx context.Context, a Account) (*big.Int, error) {
+	driver, err := evm.New(evmConfig(a.Chain))
+	if err != nil {
+		return nil, err
+	}
+	defer driver.Close()
+	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	defer cancel()
+	return driver.Balance(ctx, a.Address)
+}
+
+// signs opens an account's key. A signer is only looked for: to ask it could be to ask
+// a person.
+func signs(ctx context.Context, keys *keyring, a Account) error {
+	signer, err := keys.open(a)
+	if err != nil {
+		return err
+	}
+	hangUp(signer)
+	if a.Signer == "" {
+		return nil
+	}
+	at, err := url.Parse(a.Signer)
+	if err != nil {
+		return errors.New("the signer's URL can not be read")
+	}
+	port := at.Port()
+	if port == "" {
+		port = map[bool]string{true: "443", false: "80"}[at.Scheme == "https"]
+	}
+	line, err := (&net.Dialer{Timeout: surveyPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	if err != nil {
+		return fmt.Errorf("its external signer does not answer: %w", err)
+	}
+	return line.Close()
+}
+
+// claims are the scopes under which the database has accounts, as far as it can be
+// asked: what is wrong with it is told elsewhere.
+func claims(ctx context.Context, cfg config.Config) map[seat]string {
+	found := map[seat]string{}
+	if cfg.Node.Standalone {
+		return found
+	}
+	db, err := pgstore.Open(ctx, node.Connection(cfg.Database, " doctor"), 1)
+	if err != nil {
+		return found
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	defer cancel()
+	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { found[seat{id, account}] = scope })
+	return found
+}

@@ -1,0 +1,145 @@
+package transactions
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/pending"
+)
+
+// What a desk is to the API: transactions, whatever chain they are for.
+
+// Accept implements intents.
+func (d *desk) Accept(ctx context.Context, w Wish) (string, error) {
+	a, book, known := d.find(w.Account)
+	if !known {
+		return "", errUnknownAccount
+	}
+	switch {
+	case len(w.To) == 0 && len(w.Data) == 0:
+		return "", &web.FieldError{Field: "to", Text: "is missing, which is for creating a contract, and there is no data to create one of"}
+	case len(w.To) != 0 && len(w.To) != len(a.Address):
+		return "", &web.FieldError{Field: "to", Text: "is no address: 0x and 40 hexadecimal digits"}
+	}
+	call := chain.Call{To: w.To, Value: w.Value, Data: w.Data, Gas: w.Gas}
+	if least := evm.LeastGas(call); w.Gas > 0 && w.Gas < least {
+		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call takes: allow it that or more, or leave it out to have it estimated", least)}
+	}
+	in, err := book.Accept(ctx, pending.Intent{Account: a.Address, Key: w.Key, Creator: d.id, Call: call})
+	switch {
+	case errors.Is(err, pending.ErrConflict):
+		return "", errKeyTaken
+	case errors.Is(err, pending.ErrBusy):
+		return "", errBusy
+	case err != nil:
+		return "", err
+	}
+	d.wake(a.Chain.ID(), a.Address)
+	return idText(in.ID), nil
+}
+
+// Transaction implements intents.
+func (d *desk) Transaction(ctx context.Context, text string) (Transaction, error) {
+	id, err := parseID(text)
+	if err != nil {
+		return Transaction{}, err
+	}
+	for _, b := range d.books() {
+		r, err := b.Get(ctx, id)
+		if errors.Is(err, pending.ErrNotFound) {
+			continue
+		}
+		return d.show(b.id, r), err
+	}
+	return Transaction{}, errUnknown
+}
+
+// listed is how many bytes the calls of one list may have: what answers with them holds
+// several times as much.
+const listed = 4 << 20
+
+// Transactions implements intents.
+func (d *desk) Transactions(ctx context.Context, s Selection) (all []Transaction, err error) {
+	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
+	books := d.books()
+	if s.Account != "" {
+		a, b, known := d.find(s.Account)
+		if !known {
+			return nil, errUnknownAccount
+		}
+		f.Account, books = a.Address, []book{{a.Chain.ID(), b}}
+	}
+	for _, b := range books {
+		found, err := b.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			all = append(all, d.show(b.id, r))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Transaction) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return all[:min(len(all), s.Most)], nil
+}
+
+// Cancel implements intents.
+func (d *desk) Cancel(ctx context.Context, text string) error {
+	id, err := parseID(text)
+	if err != nil {
+		return err
+	}
+	for _, b := range d.books() {
+		if err := b.Cancel(ctx, id); !errors.Is(err, pending.ErrNotFound) {
+			d.wakeAll()
+			return err
+		}
+	}
+	return errUnknown
+}
+
+func (d *desk) show(id string, r pending.Record) Transaction {
+	t := Transaction{
+		ID: idText(r.ID), Account: d.nameOf(seat{id, r.Account}), Chain: id, Address: r.Account.String(),
+		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
+		Cancelling: r.Cancel && r.Fate == pending.Open, Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
+	}
+	if len(r.Call.To) > 0 {
+		t.To = "0x" + hex.EncodeToString(r.Call.To)
+	}
+	if r.Call.Value != nil {
+		t.Value = r.Call.Value.String()
+	}
+	if r.Index != nil {
+		state := r.Last.Status.String()
+		t.Nonce, t.State = r.Index, &state
+	}
+	if r.Last.Hash != "" {
+		hash := r.Last.Hash.String()
+		t.Hash = &hash
+	}
+	if r.Last.Block.Hash != "" {
+		t.Block = &BlockName{Number: r.Last.Block.Number, Hash: r.Last.Block.Hash.String()}
+	}
+	return t
+}
+
+func idText(id pending.ID) string {
+	h := hex.EncodeToString(id[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
+
+// parseID reads a UUID; whatever is none is no transaction's.
+func parseID(text string) (id pending.ID, err error) {
+	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(raw) != len(id) || idText(pending.ID(raw)) != strings.ToLower(text) {
+		return id, errUnknown
+	}
+	return pending.ID(raw), nil
+}

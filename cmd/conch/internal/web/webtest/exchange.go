@@ -1,0 +1,70 @@
+// Package webtest has what tests of routes need: requests with the answers that have to
+// come back, held against the document of the API, and sites without sockets.
+package webtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Exchange is one request and what has to come back.
+type Exchange struct {
+	Ask    string // "GET /v1/scopes"
+	Body   string // JSON
+	Header string // "Name: value"
+	Status int
+	Want   string // the body without as_of; or, if it is no object, a part of it
+	Sends  string // "Name: value" of the answer
+}
+
+// Request is the request.
+func (x Exchange) Request() *http.Request {
+	method, path, _ := strings.Cut(x.Ask, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(x.Body))
+	r.Host = "127.0.0.1:7070"
+	if x.Body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if name, value, ok := strings.Cut(x.Header, ": "); ok {
+		r.Header.Set(name, value)
+		if name == "Host" {
+			r.Host = value
+		}
+	}
+	return r
+}
+
+func sameJSON(t *testing.T, got []byte, want string) bool {
+	t.Helper()
+	var g, w map[string]any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("%s: %v", want, err)
+	}
+	if err := json.Unmarshal(got, &g); err != nil {
+		return false
+	}
+	delete(g, "as_of")
+	return reflect.DeepEqual(g, w)
+}
+
+// Run makes the request and holds the answer against what is wanted and documented.
+func (x Exchange) Run(t *testing.T, s *Spec, api http.Handler) {
+	t.Helper()
+	r, out := x.Request(), httptest.NewRecorder()
+	api.ServeHTTP(out, r)
+	s.Verify(t, r, out)
+	right := strings.Contains(out.Body.String(), x.Want)
+	if strings.HasPrefix(x.Want, "{") {
+		right = sameJSON(t, out.Body.Bytes(), x.Want)
+	}
+	if out.Code != x.Status || !right {
+		t.Errorf("answered %d: %s\nwant %d: %s", out.Code, out.Body, x.Status, x.Want)
+	}
+	if name, value, ok := strings.Cut(x.Sends, ": "); ok && out.Header().Get(name) != value {
+		t.Errorf("%s: %q, want %q", name, out.Header().Get(name), value)
+	}
+}

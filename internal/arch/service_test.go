@@ -1,0 +1,39 @@
+package arch
+
+import "strings"
+
+func serviceWalls() []wall {
+	return []wall{
+		{
+			name: "1 only the list of the binary knows services", check: checkServices,
+			why: "adding a wing to the node is one folder and one line, and so is leaving one out",
+			breaches: []breach{
+				{"a frame", rooms(room("./cmd/conch/internal/web", services+"/files")), "./cmd/conch/internal/web must not import " + services + "/files"},
+				{"the node", rooms(room("./cmd/conch/internal/node", services+"/roles")), "./cmd/conch/internal/node must not import"},
+				{"a service", rooms(room(services+"/files", services+"/roles")), services + "/files must not import"},
+				{"a test of a service", rooms(room(services+"/files").tested(services+"/roles")), "the tests of " + services + "/files must not import"},
+				{"the laboratory", rooms(room(lab+"/worker", services+"/roles")), lab + "/worker must not import"},
+			},
+		},
+	}
+}
+
+func checkServices(h house) (complaints []string) {
+	own := func(path string) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, services+"/"), "/")
+		return services + "/" + name
+	}
+	for _, p := range h.packages {
+		for _, to := range p.imports {
+			if inside(to, services) && p.path != binary && !inside(p.path, own(to)) {
+				complaints = append(complaints, p.path+" must not import "+to)
+			}
+		}
+		for _, to := range p.testImports {
+			if inside(to, services) && inside(p.path, services) && !inside(p.path, own(to)) {
+				complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
+			}
+		}
+	}
+	return complaints
+}
