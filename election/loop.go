@@ -129,12 +129,6 @@ func visible(a Action) bool {
 	return true
 }
 
-// leads tells whether there is a term to step down from: that of the epoch, if one is named.
-func (m *Machine) leads(scope string, epoch int64) bool {
-	s := m.seat(scope)
-	return s != nil && s.state == leading && (epoch == 0 || epoch == s.token.Epoch)
-}
-
 func (e *Elector) perform(a Action) (done bool) {
 	switch a := a.(type) {
 	case Open:

@@ -228,3 +228,9 @@ func (m *Machine) between(lo, hi time.Duration) time.Duration {
 	z ^= z >> 31
 	return lo + time.Duration(z%uint64(hi-lo))
 }
+
+// leads tells whether there is a term to step down from: that of the epoch, if one is named.
+func (m *Machine) leads(scope string, epoch int64) bool {
+	s := m.seat(scope)
+	return s != nil && s.state == leading && (epoch == 0 || epoch == s.token.Epoch)
+}

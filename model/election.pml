@@ -73,7 +73,7 @@
 #define MARGIN 0
 #endif
 
-/* phases of a seat: election/seat.go */
+/* phases of a seat: election/machine_seat.go */
 #define WAITING 0
 #define LEADING 1
 #define CLOSING 2
@@ -556,7 +556,7 @@ active [NODES] proctype backend() {
 	od
 }
 
-/* ---- a node: machine.go, seat.go, pump.go, and the gate of package fence ----- */
+/* ---- a node: machine.go, machine_seat.go, machine_pump.go, and the gate of package fence ----- */
 
 #define FROM_REPLY(i) (LEASE(i) - MARGIN)
 #define FROM_SEND(i)  (LEASE(i) - MARGIN > n[i].age -> LEASE(i) - MARGIN - n[i].age : 0)

@@ -52,19 +52,3 @@ func (l *loop) hopeless(intent ID, why error) bool {
 	l.doubtful.times++
 	return l.doubtful.times >= bearable && now.Sub(l.doubtful.since) >= bearableFor
 }
-
-// unclear says which intent is refused like that, for as long as the others wait for it.
-func (m *Machine) unclear(why error) {
-	var of ID
-	if at, is := errors.AsType[*heldError](why); is && errors.Is(why, chain.ErrUnclear) {
-		of = at.intent
-	}
-	for a, raised := range m.alarms { // one at most: the last one's
-		if raised && a.Cause == Unclear && a.Intent != of {
-			m.alarm(a, false)
-		}
-	}
-	if of != (ID{}) {
-		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: of, Why: why.Error()}, true)
-	}
-}

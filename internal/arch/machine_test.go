@@ -40,6 +40,8 @@ func machineWalls() []wall {
 			{"clock without a name", machine("import . \"time\"\n\nvar c = Now()\n"), "hides time behind a dot"},
 			{"goroutine", machine("func f() { go f() }\n"), "election/machine.go:3 starts a goroutine"},
 			{"select", machine("func f(c chan int) {\n\tselect {\n\tcase <-c:\n\t}\n}\n"), "election/machine.go:4 waits"},
+			{"a method elsewhere", sources(file{"election/loop.go", "package election\n\ntype Machine struct{}\n\nfunc (m *Machine) leads() {}\n"}), "election/loop.go:5 has a method of the machine"},
+			{"a method of an unexported one", sources(file{"txlog/vote.go", "package txlog\n\nfunc (machine) f() {}\n"}), "txlog/vote.go:3 has a method of the machine"},
 			{"a second file", sources(file{"txlog/machine_vote.go", "package txlog\n\nfunc f() { go f() }\n"}), "txlog/machine_vote.go:3 starts"},
 		},
 	}}
@@ -58,6 +60,30 @@ func checkMachines(h house) (complaints []string) {
 	for _, f := range h.files {
 		if isMachine(f.path) {
 			complaints = append(complaints, checkMachine(f)...)
+		} else if strings.HasSuffix(f.path, ".go") && !strings.HasSuffix(f.path, "_test.go") {
+			complaints = append(complaints, checkMethods(f)...)
+		}
+	}
+	return complaints
+}
+
+// checkMethods finds methods of a machine in a file that is not known to be pure.
+func checkMethods(f file) (complaints []string) {
+	fset, parsed, err := f.parse()
+	if err != nil {
+		return nil // no compiler takes it
+	}
+	for _, decl := range parsed.Decls {
+		method, ok := decl.(*ast.FuncDecl)
+		if !ok || method.Recv == nil {
+			continue
+		}
+		of := method.Recv.List[0].Type
+		if star, ok := of.(*ast.StarExpr); ok {
+			of = star.X
+		}
+		if isIdent(of, "Machine") || isIdent(of, "machine") {
+			complaints = append(complaints, fmt.Sprintf("%s:%d has a method of the machine: its file is machine.go, or machine_….go", f.path, fset.Position(method.Pos()).Line))
 		}
 	}
 	return complaints

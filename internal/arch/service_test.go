@@ -11,7 +11,7 @@ func serviceWalls() []wall {
 				{"a frame", rooms(room("./cmd/conch/internal/web", services+"/files")), "./cmd/conch/internal/web must not import " + services + "/files"},
 				{"the node", rooms(room("./cmd/conch/internal/node", services+"/roles")), "./cmd/conch/internal/node must not import"},
 				{"a service", rooms(room(services+"/files", services+"/roles")), services + "/files must not import"},
-				{"a test of a service", rooms(room(services+"/files").tested(services+"/roles")), "the tests of " + services + "/files must not import"},
+				{"a test of a service", rooms(room(services + "/files").tested(services + "/roles")), "the tests of " + services + "/files must not import"},
 				{"the laboratory", rooms(room(lab+"/worker", services+"/roles")), lab + "/worker must not import"},
 			},
 		},

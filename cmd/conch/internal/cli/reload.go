@@ -64,9 +64,9 @@ func ask(ctx context.Context, dir string) (out node.Outcome, err error) {
 		return out, fmt.Errorf("%w: is the node running, and is this its configuration file?", err)
 	}
 	before, _ := datadir.Read(dir)
-	node, err := os.FindProcess(pid)
+	process, err := os.FindProcess(pid)
 	if err == nil {
-		err = node.Signal(syscall.SIGHUP)
+		err = process.Signal(syscall.SIGHUP)
 	}
 	if err != nil {
 		return out, fmt.Errorf("signalling the node, process %d: %w", pid, err)

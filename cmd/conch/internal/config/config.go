@@ -26,7 +26,7 @@ type Config struct {
 
 // Section is what one service has in the file. It is made anew for each reading, and
 // not changed any more once the file has been read.
-type Section interface {
+type Section interface { //nolint:interfacebloat // the steps of one reading
 	// Table names the table of the file each of whose elements is a role: roles for [[roles]].
 	Table() string
 	// Keys are the tables of the file that are the service's, and how each is read.

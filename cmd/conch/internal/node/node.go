@@ -103,11 +103,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	n.services = n.open()
 	defer n.services.close()
-	use, err := n.services.admit(ctx, n.cfg)
-	if err != nil {
+	if err := n.services.begin(ctx, n.cfg); err != nil {
 		return err
 	}
-	use()
 	closeSite, failed, err := n.serve(ctx)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func Sections(kinds []Kind) (all []func() config.Section) {
 
 // Service is what one wing does in a running node. Work, the functions that it gives,
 // and the routes and collectors are used concurrently; the rest by one goroutine.
-type Service interface {
+type Service interface { //nolint:interfacebloat // what each frame takes; Plain has all of it
 	// Admit prepares what a configuration has of the service, when the node begins and at
 	// each reload. What is prepared counts once use is called, when nothing can fail any
 	// more; without that call, and after an error, nothing has changed that counts.
@@ -136,6 +136,15 @@ func (s *services) admit(ctx context.Context, c config.Config) (use func(), err 
 			use()
 		}
 	}, nil
+}
+
+// begin has every service use what it prepared for the configuration of the start.
+func (s *services) begin(ctx context.Context, c config.Config) error {
+	use, err := s.admit(ctx, c)
+	if err == nil {
+		use()
+	}
+	return err
 }
 
 func (s *services) work(r config.Role, resign func(error)) (Work, func(context.Context)) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Problem is an RFC 9457 problem document, and the error that handlers return.
-type Problem struct {
+type Problem struct { //nolint:errname // the word of RFC 9457
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`

@@ -108,13 +108,13 @@ type api struct {
 
 // routes are all of any size: what a file may have is said by the folder that takes it.
 func (a *api) routes() []web.Route {
-	const any = -1
+	const unbounded = -1
 	return []web.Route{
 		{Method: http.MethodGet, Path: pathFiles, Serve: a.getCatalog},
 		{Method: http.MethodGet, Path: pathFile, Serve: a.getFile},
-		{Method: http.MethodPut, Path: pathFile, Needs: web.ToOperate, Body: any, Serve: a.putFile},
-		{Method: http.MethodDelete, Path: pathFile, Needs: web.ToOperate, Body: any, Serve: a.deleteFile},
-		{Path: pathPeers, Needs: web.ToOperate, Body: any, Serve: a.servePeers},
+		{Method: http.MethodPut, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Serve: a.putFile},
+		{Method: http.MethodDelete, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Serve: a.deleteFile},
+		{Path: pathPeers, Needs: web.ToOperate, Body: unbounded, Serve: a.servePeers},
 	}
 }
 

@@ -3,6 +3,7 @@
 package webtest
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +25,7 @@ type Exchange struct {
 // Request is the request.
 func (x Exchange) Request() *http.Request {
 	method, path, _ := strings.Cut(x.Ask, " ")
-	r := httptest.NewRequest(method, path, strings.NewReader(x.Body))
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(x.Body))
 	r.Host = "127.0.0.1:7070"
 	if x.Body != "" {
 		r.Header.Set("Content-Type", "application/json")

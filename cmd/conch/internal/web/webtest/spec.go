@@ -71,7 +71,8 @@ var methods = []string{"get", "head", "post", "put", "patch", "delete", "options
 func (s *Spec) Operations() (all []string) {
 	paths, _ := s.At(s.root, "paths").(object)
 	for path, item := range paths {
-		for method := range item.(object) {
+		methodsOf, _ := item.(object)
+		for method := range methodsOf {
 			if slices.Contains(methods, method) {
 				// Go has a word for a parameter with slashes in it, and OpenAPI has none.
 				all = append(all, strings.ToUpper(method)+" "+strings.ReplaceAll(path, "{name}", "{name...}"))
@@ -126,7 +127,7 @@ func (s *Spec) Check(operation string, status int, contentType string, body any)
 // Faults holds a value against a schema: the part of JSON Schema that openapi.yaml
 // uses. A keyword that is not known here is a fault, so that none is believed in
 // that nobody checks.
-func (s *Spec) Faults(at string, schema, v any) (faults []string) {
+func (s *Spec) Faults(at string, schema, v any) (faults []string) { //nolint:funlen // a case for each keyword
 	rules, _ := s.follow(schema).(object)
 	fault := func(format string, args ...any) { faults = append(faults, at+": "+fmt.Sprintf(format, args...)) }
 	number, _ := v.(float64)
@@ -148,15 +149,15 @@ func (s *Spec) Faults(at string, schema, v any) (faults []string) {
 				fault("%v is none of %v", v, rule)
 			}
 		case "minimum":
-			if number < float64(rule.(int)) {
+			if number < numberOf(rule) {
 				fault("%v is below %v", v, rule)
 			}
 		case "maximum":
-			if number > float64(rule.(int)) {
+			if number > numberOf(rule) {
 				fault("%v is above %v", v, rule)
 			}
 		case "minLength", "maxLength":
-			if isText && (len(text) < rule.(int)) == (keyword == "minLength") && len(text) != rule.(int) {
+			if length := float64(len(text)); isText && (length < numberOf(rule)) == (keyword == "minLength") && length != numberOf(rule) {
 				fault("%q breaks %s %v", text, keyword, rule)
 			}
 		case "format":
@@ -193,7 +194,7 @@ func (s *Spec) members(at string, rules object, v any) (faults []string) {
 		return nil
 	}
 	for _, name := range list(rules["required"]) {
-		if _, there := o[name.(string)]; !there {
+		if _, there := o[fmt.Sprint(name)]; !there {
 			faults = append(faults, fmt.Sprintf("%s: %v is missing", at, name))
 		}
 	}
@@ -207,6 +208,11 @@ func (s *Spec) members(at string, rules object, v any) (faults []string) {
 		}
 	}
 	return faults
+}
+
+func numberOf(rule any) float64 {
+	n, _ := rule.(int)
+	return float64(n)
 }
 
 // list takes one for a list of one.

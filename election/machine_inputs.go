@@ -63,7 +63,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			m.heard(s, now, r)
 			s.try(now.Add(drawn(&m.draws.refused, func() time.Duration { return m.jitter(m.set.RetryMax) })))
 			m.report(Fact{Kind: Barred, Scope: s.Scope, Err: r.Why})
-		case Full, Said, Over:
+		case Full, Said, Over, Renewed:
 		}
 	}
 	if !before && m.renews() { // the mint is as good as a heartbeat

@@ -1,6 +1,11 @@
 package pending
 
-import "slices"
+import (
+	"errors"
+	"slices"
+
+	"github.com/conchhq/conch/chain"
+)
 
 // Cause is why an alarm is raised.
 type Cause uint8
@@ -74,4 +79,20 @@ func (m *Machine) calmGone() {
 // does not mean that the next can be paid for.
 func (m *Machine) funds(why string) {
 	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.unpaid || m.unsigned)
+}
+
+// unclear says which intent is refused like that, for as long as the others wait for it.
+func (m *Machine) unclear(why error) {
+	var of ID
+	if at, is := errors.AsType[*heldError](why); is && errors.Is(why, chain.ErrUnclear) {
+		of = at.intent
+	}
+	for a, raised := range m.alarms { // one at most: the last one's
+		if raised && a.Cause == Unclear && a.Intent != of {
+			m.alarm(a, false)
+		}
+	}
+	if of != (ID{}) {
+		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: of, Why: why.Error()}, true)
+	}
 }
