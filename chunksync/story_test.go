@@ -1,17 +1,15 @@
 package chunksync
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/storytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
@@ -20,69 +18,33 @@ var update = flag.Bool("update", false, "rewrite the stories with what the machi
 // after it is an action. Chunks are named by a letter, versions by epoch.number.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := tell(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
+	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
+		set := Settings{Grace: time.Second, Repair: 10 * time.Second, RetryMin: time.Second, RetryMax: 4 * time.Second, Parallel: 2}
+		var m *Machine
+		now := fence.Instant(time.Hour)
+		return func(line string) (done []string) {
+			words := strings.Fields(line)
+			switch words[0] {
+			case "peers": // peers a b copies 1
+				set.Peers, set.Copies = words[1:len(words)-2], whole(t, words[len(words)-1])
+				m = NewMachine(set)
+				return nil
+			case "wait":
+				d, err := time.ParseDuration(words[1])
+				if err != nil {
 					t.Fatal(err)
 				}
-				return
+				now = now.Add(d)
+				words = []string{"tick"}
+			case "holders":
+				return []string{fmt.Sprint(m.Holders(versionNamed(t, words[1])))}
 			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("told:\n%s\nwritten:\n%s", got, want)
+			for _, a := range m.Step(now, parseInput(t, words)) {
+				done = append(done, say(a))
 			}
-		})
-	}
-}
-
-// tell runs the inputs of a story and writes what the machine does after each.
-func tell(t *testing.T, text string) []byte {
-	t.Helper()
-	set := Settings{Grace: time.Second, Repair: 10 * time.Second, RetryMin: time.Second, RetryMax: 4 * time.Second, Parallel: 2}
-	var m *Machine
-	now := fence.Instant(time.Hour)
-	var out bytes.Buffer
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "    ") {
-			continue
+			return done
 		}
-		fmt.Fprintln(&out, line)
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
-		}
-		switch words[0] {
-		case "peers": // peers a b copies 1
-			set.Peers, set.Copies = words[1:len(words)-2], whole(t, words[len(words)-1])
-			m = NewMachine(set)
-			continue
-		case "wait":
-			d, err := time.ParseDuration(words[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			now = now.Add(d)
-			words = []string{"tick"}
-		case "holders":
-			fmt.Fprintf(&out, "    %d\n", m.Holders(versionNamed(t, words[1])))
-			continue
-		}
-		for _, a := range m.Step(now, parseInput(t, words)) {
-			fmt.Fprintln(&out, "    "+say(a))
-		}
-	}
-	return out.Bytes()
+	})
 }
 
 func whole(t *testing.T, text string) int {

@@ -108,7 +108,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		case closing:
 			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {
-				s.forget() // it would only have unlocked
+				s.untold = untold{} // it would only have unlocked
 			}
 		case waiting:
 		}

@@ -58,7 +58,7 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 // said: there is nothing left to say of a term.
 func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 	f, unheard, tried, unsaid := s.farewell, s.unheard, s.sayings > 0, s.unsaid
-	s.forget()
+	s.untold = untold{}
 	switch {
 	case over && s.asked && unheard:
 		s.asked = false
@@ -78,11 +78,6 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 		return
 	}
 	m.rest(s, now)
-}
-
-// forget drops the farewell, said or not.
-func (s *seat) forget() {
-	s.farewell, s.saying, s.sayAt, s.sayings, s.company, s.unheard, s.unsaid = nil, nil, 0, 0, 0, false, false
 }
 
 // rest lets others bid first for a scope that was just given up.
@@ -152,7 +147,7 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 // says the rest.
 func (m *Machine) giveUpSaying(now fence.Instant, s *seat) {
 	if m.stop && now >= m.stopBy && s.sayings > 0 && m.asking != parting {
-		s.forget()
+		s.untold = untold{}
 	}
 }
 
@@ -163,13 +158,11 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	if s == nil || s.state != closing {
 		return
 	}
-	s.state, s.draining, s.drainBy = waiting, false, 0
-	s.firstBid, s.ledAt = 0, now
 	// If it was given up without the promise, making it now is still true, and
 	// lets the next one act at once unless somebody was minted since.
-	s.abandoned = false
 	f := s.parting
 	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
+	s.state, s.ledAt, s.ending = waiting, now, ending{}
 	s.farewell, s.sayings = &f, 0
 	s.try(now)
 }

@@ -15,32 +15,48 @@ const (
 	closing              // the gate is shut, the role is ending
 )
 
-// seat is the machine's view of one scope.
+// seat is the machine's view of one scope. What belongs to a phase is replaced whole when
+// the phase begins.
 type seat struct {
 	SeatSettings
-	place int // among the seats
-	state phase
+	place   int // among the seats
+	state   phase
+	asked   bool // somebody asked for the scope and is told when it is given up
+	resting bool // others go first once it is given up
+	news
+	bidding
+	tenure
+	ending
+	untold
+}
 
-	// waiting
+// news is what is known of others; it outlives terms.
+type news struct {
+	holder   string
+	gone     int64         // the process key whose end was seen last
+	ledAt    fence.Instant // when somebody was last known to lead, or might have unseen
+	unledAt  fence.Instant // when it was last reported that nobody does; 0: it was not
+	unledWhy string        // what was reported as the reason
+}
+
+// bidding is when to bid next, and what was found so far. It begins anew with each term.
+type bidding struct {
 	tryAt     fence.Instant
 	polled    bool  // bid for with the next poll instead
 	failures  int   // tries in a row that ended in an error and were not split
 	crowd     int   // since an error, how many may be in one bid with it; 0: any number
 	nudges    int   // quick tries left after a wake
 	before    int64 // the holder's process at that wake, 0 if it was not known
-	holder    string
 	process   int64 // the holder's process key, while it may be alive
-	gone      int64 // the process key whose end was seen last
 	stale     bool  // the holder's heartbeats have stopped, and that was reported
 	busySince fence.Instant
 	stuck     bool // something holds it that cannot be ended, and that was reported
 	firstBid  fence.Instant
 	restTill  fence.Instant // others go first until then, unless one has
-	ledAt     fence.Instant // when somebody was last known to lead, or might have unseen
-	unledAt   fence.Instant // when it was last reported that nobody does; 0: it was not
-	unledWhy  string        // what was reported as the reason
+}
 
-	// leading and closing
+// tenure is the present term, or the last.
+type tenure struct {
 	token    fence.Token
 	actFrom  fence.Instant
 	holdEnds fence.Instant // every predecessor's gate is shut by then
@@ -51,23 +67,27 @@ type seat struct {
 	late     bool
 	lateFrom fence.Instant
 	unsure   error // why the last heartbeat did not say whether the term is current
+}
 
-	// closing
+// ending is how the term ends, while its role does.
+type ending struct {
 	why       error
-	draining  bool // on request, and no heartbeat has said that the term is over
+	parting   Farewell // what the farewell will be once acts have ended
+	draining  bool     // on request, and no heartbeat has said that the term is over
 	drainBy   fence.Instant
-	farewell  *Farewell     // to be said to the mint
-	saying    *Farewell     // the one under way
-	sayAt     fence.Instant // not before this
-	sayFrom   fence.Instant // when it was first tried in vain
-	sayings   int           // tries in vain
-	company   int           // since an error, how many may be said with it; 0: any number
-	unheard   bool          // a try ended in an error: it may have been heard
-	unsaid    bool          // that it cannot be said was reported
-	parting   Farewell      // what the farewell will be once acts have ended
-	abandoned bool          // it was said, or cannot be said, though acts had not ended
-	asked     bool          // somebody asked for it and is told when it is done
-	resting   bool          // let others go first
+	abandoned bool // it was said, or cannot be said, though acts had not ended
+}
+
+// untold is a farewell that the mint has not confirmed; it outlives the term.
+type untold struct {
+	farewell *Farewell
+	saying   *Farewell     // the one under way
+	sayAt    fence.Instant // not before this
+	sayFrom  fence.Instant // when it was first tried in vain
+	sayings  int           // tries in vain
+	company  int           // since an error, how many may be said with it; 0: any number
+	unheard  bool          // a try ended in an error: it may have been heard
+	unsaid   bool          // that it cannot be said was reported
 }
 
 // window is how long after its sending a heartbeat keeps the gate open.
@@ -131,23 +151,16 @@ func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
 
 // open begins a term.
 func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
-	s.state = leading
-	s.token = r.Token
-	s.holdEnds = now.Add(r.Hold)
+	took := now.Sub(s.firstBid)
+	s.state, s.bidding, s.ending, s.untold = leading, bidding{}, ending{}, untold{}
+	// The mint stored the longer of hold and lease; there is something to lower
+	// only if that was the hold.
+	s.tenure = tenure{token: r.Token, holdEnds: now.Add(r.Hold), deadline: sent.Add(s.window()), settled: r.Hold <= s.Lease}
 	s.actFrom = s.holdEnds
 	if m.set.Takeover == Fast {
 		s.actFrom = now
 	}
-	s.deadline = sent.Add(s.window())
-	s.entered, s.late, s.why, s.abandoned, s.unsure = false, false, nil, false, nil
-	s.forget()
 	m.led(s, now)
-	// The mint stored the longer of hold and lease; there is something to lower
-	// only if that was the hold.
-	s.settled = r.Hold <= s.Lease
-	s.busySince, s.process, s.failures, s.nudges, s.restTill = 0, 0, 0, 0, 0
-	took := now.Sub(s.firstBid)
-	s.firstBid = 0
 	m.do(Open{Token: s.token, ActFrom: s.actFrom, Deadline: s.deadline})
 	m.report(Fact{Kind: Acquired, Scope: s.Scope, Token: s.token, Hold: r.Hold, Handoff: r.Handoff, Took: took})
 }
@@ -155,16 +168,14 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 // shut ends a term: first the gate, then the role; what is said to the mint
 // waits for the acts to end. Nobody waits for that, but one that does not end is told.
 func (m *Machine) shut(now fence.Instant, s *seat, why error, p Farewell) {
-	s.state = closing
-	s.why, s.parting, s.draining, s.drainBy = why, p, false, now.Add(m.set.DrainTimeout)
+	s.state, s.ending = closing, ending{why: why, parting: p, drainBy: now.Add(m.set.DrainTimeout)}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
 }
 
 // drain ends a term on request. Until then, or until the time is up, its heartbeats
 // go on: what was begun may take longer to end than the last one allowed.
 func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
-	s.state = closing
-	s.why, s.parting, s.draining, s.drainBy = why, p, true, by
+	s.state, s.ending = closing, ending{why: why, parting: p, draining: true, drainBy: by}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}, By: by})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/storytest"
 )
 
 // A script tells a machine what happens and shows what it does about it. A line
@@ -62,24 +63,13 @@ func newScript(t *testing.T) *script {
 }
 
 // play returns the text with the actions under each input as they are now.
-func (s *script) play(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \n")
-		if strings.HasPrefix(line, "    ") {
-			continue
-		}
-		b.WriteString(line + "\n")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		s.out = nil
-		s.line(line)
-		for _, o := range s.out {
-			b.WriteString("    " + o + "\n")
-		}
-	}
-	return b.String()
+func (s *script) play(text string) string { return storytest.Play(text, s.turn) }
+
+// turn is one input, and what is done.
+func (s *script) turn(line string) []string {
+	s.out = nil
+	s.line(line)
+	return s.out
 }
 
 func (s *script) line(line string) {
@@ -122,6 +112,8 @@ func (s *script) settings(a map[string]string) {
 			s.set.Heartbeat = s.duration(v)
 		case "lock_timeout":
 			s.set.LockTimeout = s.duration(v)
+		case "stale_after":
+			s.set.StaleAfter = s.duration(v)
 		case "linger":
 			s.set.Linger = s.duration(v)
 		case "seed":

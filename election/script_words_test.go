@@ -96,6 +96,8 @@ func (s *script) tried(words []string) election.Input {
 			r.Handoff = true
 		case "by":
 			r.Holder = v
+		case "age":
+			r.Age = s.duration(v)
 		case "own": // the row has the term that this process led last
 			r.Term = s.tokens[r.Scope].Term
 		case "process":

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/internal/storytest"
 )
 
 // How to get a machine with one seat into each of its states.
@@ -68,6 +70,6 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.String() != string(want) {
-		t.Errorf("%s is told differently now (-update, then read the diff):\n%s", file, firstDifference(string(want), b.String()))
+		t.Errorf("%s is told differently now (-update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), b.String()))
 	}
 }

@@ -1,12 +1,9 @@
 package pending
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/storytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
@@ -22,68 +20,33 @@ var update = flag.Bool("update", false, "rewrite the stories with what the machi
 // after it is an action.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := tell(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
+	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
+		m := NewMachine(Settings{
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20,
+			Retry: time.Second, Patience: time.Hour,
+		})
+		now := fence.Instant(time.Hour)
+		m.glance = now.Add(time.Hour)
+		return func(line string) (done []string) {
+			words := strings.Fields(line)
+			if words[0] == "wait" || words[0] == "pace" {
+				d, err := time.ParseDuration(words[1])
+				if err != nil {
 					t.Fatal(err)
 				}
-				return
+				if words[0] == "pace" {
+					m.set.Pace = d
+					return nil
+				}
+				now = now.Add(d)
+				words = []string{"tick"}
 			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("told:\n%s\nwritten:\n%s", got, want)
+			for _, a := range m.Step(now, parse(t, words)) {
+				done = append(done, say(a))
 			}
-		})
-	}
-}
-
-// tell runs the inputs of a story and writes what the machine does after each.
-func tell(t *testing.T, text string) []byte {
-	t.Helper()
-	m := NewMachine(Settings{
-		MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20,
-		Retry: time.Second, Patience: time.Hour,
+			return done
+		}
 	})
-	now := fence.Instant(time.Hour)
-	m.glance = now.Add(time.Hour)
-	var out bytes.Buffer
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "    ") {
-			continue
-		}
-		fmt.Fprintln(&out, line)
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
-		}
-		if words[0] == "wait" || words[0] == "pace" {
-			d, err := time.ParseDuration(words[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if words[0] == "pace" {
-				m.set.Pace = d
-				continue
-			}
-			now = now.Add(d)
-			words = []string{"tick"}
-		}
-		for _, a := range m.Step(now, parse(t, words)) {
-			fmt.Fprintln(&out, "    "+say(a))
-		}
-	}
-	return out.Bytes()
 }
 
 // parse reads one input. Attempts are named by their slot and a letter: 5a is the
