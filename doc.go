@@ -32,8 +32,10 @@
 //     imports it, and it imports nobody.
 //   - [github.com/conchhq/conch/election]: the elector, a pure machine under a
 //     thin loop, for one or many scopes; drain and transfer.
-//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and the
-//     SQL function conch.fence for your own transactions.
+//   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own transactions of
+//     Postgres, by pgx or database/sql.
+//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and what
+//     operators ask of it.
 //   - [github.com/conchhq/conch/pending]: transactions of one account, kept until
 //     they are final.
 //   - [github.com/conchhq/conch/pending/pgstore]: the store of these transactions
@@ -52,6 +54,10 @@
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
 //     to be broken on purpose.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
+//
+// For those who deploy conch:
+//
+//   - [github.com/conchhq/conch/deploy]: the grants of the three roles, as a script.
 //
 // Planned, and not there yet: do not look for them in this version.
 //

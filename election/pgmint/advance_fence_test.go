@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -22,7 +23,7 @@ func TestAdvanceWaitsForFences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
 	advanced := make(chan error, 1)
@@ -48,7 +49,7 @@ func TestAdvanceWaitsForFences(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("it waits although no fence is open")
 	}
-	if err := pgmint.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
+	if err := pgfence.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the fence with a token that was made stale: %v", err)
 	}
 }

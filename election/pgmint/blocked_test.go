@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -26,7 +27,7 @@ func working(t *testing.T) (db *pgtest.DB, a election.Session, token fence.Token
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), act, token); err != nil {
+	if err := pgfence.Fence(t.Context(), act, token); err != nil {
 		t.Fatal(err)
 	}
 	return db, a, token, act, app.PgConn().PID()
@@ -56,7 +57,7 @@ func TestDownStopsNobody(t *testing.T) {
 	}
 	_ = a.Close()
 	names(t, pgmint.Down(ctx, cfg, nil), pid)
-	if err := pgmint.Fence(ctx, db.Connect(t), token); err != nil {
+	if err := pgfence.Fence(ctx, db.Connect(t), token); err != nil {
 		t.Error(err)
 	}
 	if err := act.Commit(ctx); err != nil {
@@ -75,7 +76,7 @@ func TestAdvanceNamesWhoIsInTheWay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), unhurried)
 	defer cancel()
 	names(t, pgmint.Advance(ctx, cfg, "s", 100, "ops"), pid)
-	if err := pgmint.Fence(ctx, db.Connect(t), token); err != nil {
+	if err := pgfence.Fence(ctx, db.Connect(t), token); err != nil {
 		t.Error(err)
 	}
 	if err := act.Commit(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -59,7 +60,7 @@ func TestTheSystemSortsAnew(t *testing.T) {
 	}
 	app := pgtest.Connect(t, pg.Config{URL: cfg.URL})
 	for _, token := range old {
-		if err := pgmint.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
+		if err := pgfence.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
 			t.Errorf("fence with the old token of %s: %v", token.Scope, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/election/electiontest"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -55,7 +56,7 @@ func harness(locks, others pgmint.Locks, address func(*pgtest.DB) string) electi
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+			if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 				return nil, err
 			}
 			return func() error { return tx.Commit(t.Context()) }, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -46,8 +47,8 @@ func comesAndGoes(t *testing.T, share float64) {
 		work := fmt.Sprintf(`SELECT pg_sleep(%f)`, lease.Seconds()*(share+0.005*float64(i)))
 		clients.Go(func() {
 			for ctx.Err() == nil {
-				err := pgmint.Transact(ctx, conn, old, func(tx pgmint.Tx) error {
-					if err := pgmint.Fence(ctx, tx, old); err != nil {
+				err := pgfence.Transact(ctx, conn, old, func(tx pgfence.Tx) error {
+					if err := pgfence.Fence(ctx, tx, old); err != nil {
 						return err
 					}
 					passed.Add(1)
@@ -90,7 +91,7 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 	a := candidate(t, m, "a", unhurried, election.Strict)
 	token := lead(t, a, "s", unhurried)
 	run(t, c, `BEGIN`)
-	if err := pgmint.Fence(t.Context(), c, token); err != nil {
+	if err := pgfence.Fence(t.Context(), c, token); err != nil {
 		t.Fatal(err)
 	}
 	run(t, c, `PREPARE TRANSACTION 'half done'`)

@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -44,26 +42,20 @@ func Example() {
 	}
 }
 
-// A transaction that is committed only if the token is the current one.
-func ExampleTransact() {
-	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
-		return pgmint.Transact(ctx, conn, token, func(tx pgmint.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE accounts SET balance = balance - 1 WHERE id = 7`)
-			return err
-		})
+// A report that is made by one process at a time, whichever asks for it.
+func ExampleDo() {
+	mint, err := pgmint.New(pgmint.Config{URL: os.Getenv("CONCH_DB_URL")})
+	if err != nil {
+		log.Fatal(err)
 	}
-	_ = pay
-}
-
-// The same in a transaction that somebody else begins and ends.
-func ExampleFence() {
-	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, `UPDATE accounts SET balance = balance - 1 WHERE id = 7`); err != nil {
-				return err
-			}
-			return pgmint.Fence(ctx, tx, token) // last, right before the commit
+	defer mint.Close()
+	err = pgmint.Do(context.Background(), mint, "monthly-report", func(ctx context.Context, l election.Leadership) error {
+		return l.Gate.Do(ctx, fence.Act, time.Second, func(context.Context, fence.Token) error {
+			fmt.Println("the report is made")
+			return nil
 		})
+	})
+	if err != nil {
+		log.Fatal(err)
 	}
-	_ = pay
 }

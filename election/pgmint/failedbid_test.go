@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -37,7 +38,7 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {

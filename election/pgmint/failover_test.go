@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -100,7 +101,7 @@ func growing(t *testing.T, tokens []fence.Token) {
 
 func passes(t *testing.T, s *postmaster.Server, token fence.Token) error {
 	t.Helper()
-	return pgmint.Fence(t.Context(), database(s).Connect(t), token)
+	return pgfence.Fence(t.Context(), database(s).Connect(t), token)
 }
 
 // refusesAll demands that the fence of a server knows none of the tokens.

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -57,7 +57,7 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 		}
 		for scope, level := range map[string]pgx.TxIsoLevel{"s": pgx.Serializable, "rr": pgx.RepeatableRead, "rc": pgx.ReadCommitted} {
 			token := lead(t, a, scope, unhurried)
-			if err := pgmint.Fence(t.Context(), begin(level), token); err != nil { // and works on, without end
+			if err := pgfence.Fence(t.Context(), begin(level), token); err != nil { // and works on, without end
 				t.Fatal(err)
 			}
 			farewells = append(farewells, election.Farewell{Token: token, Released: true, Reason: "bye"})

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -21,9 +21,9 @@ func TestFenceInsideAStatement(t *testing.T) {
 	db, m, a, old := setup(t)
 	app := db.Connect(t)
 	run(t, app, `CREATE TABLE work (n int)`)
-	write := func(tx pgmint.Querier, n int, token fence.Token) error {
+	write := func(tx pgfence.Querier, n int, token fence.Token) error {
 		_, err := tx.Exec(t.Context(), insideSQL, n, token.Scope, token.Epoch, [16]byte(token.Term))
-		return pgmint.Stale(err)
+		return pgfence.Stale(err)
 	}
 	if err := write(app, 1, old); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestFenceInsideAStatementThatWaited(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(pgmint.Stale(err), fence.ErrStale) {
+	if err := <-ended; !errors.Is(pgfence.Stale(err), fence.ErrStale) {
 		t.Errorf("a statement that waited for a mint: %v", err)
 	}
 	var n int

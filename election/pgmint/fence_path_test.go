@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -73,11 +73,11 @@ func TestFenceUnderAHostilePath(t *testing.T) {
 				t.Fatalf("no trap is set: %v", err)
 			}
 			for range 8 { // from the sixth on a plan is kept
-				if err := pgmint.Fence(t.Context(), app, token); err != nil {
+				if err := pgfence.Fence(t.Context(), app, token); err != nil {
 					t.Errorf("idle %s, %s: %v", idle, level, err)
 				}
 			}
-			if err := pgmint.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
+			if err := pgfence.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
 				t.Errorf("idle %s, %s: %v", idle, level, err)
 			}
 		}
@@ -96,7 +96,7 @@ func TestFenceBoundsTheIdling(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+			if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 				t.Fatal(err)
 			}
 			var got string
@@ -119,21 +119,21 @@ func TestFenceOfASessionThatSawThePromotion(t *testing.T) {
 
 	app := database(standby.Server).Connect(t)
 	for range 8 { // as often as it takes to keep a plan
-		if err := pgmint.Fence(t.Context(), app, old); pg.Code(err) != "55000" {
+		if err := pgfence.Fence(t.Context(), app, old); pg.Code(err) != "55000" {
 			t.Fatalf("on a standby: %v", err)
 		}
 	}
 	primary.Kill9()
 	standby.promote(t)
 	for range 8 {
-		if err := pgmint.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
+		if err := pgfence.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
 			t.Fatalf("a token of before: %v", err)
 		}
 	}
 	m := newMint(t, database(standby.Server).URL)
 	current := lead(t, candidate(t, m, "next", 20*time.Second, election.Strict), "s", 20*time.Second)
 	for range 8 {
-		if err := pgmint.Fence(t.Context(), app, current); err != nil {
+		if err := pgfence.Fence(t.Context(), app, current); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -36,13 +36,13 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 			}
 			want := func(what string, err error, code string) {
 				t.Helper()
-				if pg.Code(err) != code || errors.Is(err, fence.ErrStale) != (code == pgmint.CodeStale) {
+				if pg.Code(err) != code || errors.Is(err, fence.ErrStale) != (code == pgfence.CodeStale) {
 					t.Errorf("%s: %v, want %q", what, err, code)
 				}
 			}
 			fenced := func(tx pgx.Tx, token fence.Token) error {
 				t.Helper()
-				if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+				if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 					return err
 				}
 				return tx.Commit(t.Context())
@@ -55,17 +55,17 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 			want("minted since", fenced(before, second), "40001")
 			want("over since", fenced(again, first), "40001")
 			want("begun again", fenced(old(), second), "")
-			want("over before", fenced(old(), first), pgmint.CodeStale)
+			want("over before", fenced(old(), first), pgfence.CodeStale)
 			forged := second
 			forged.Epoch++
-			want("an epoch yet to come", fenced(old(), forged), pgmint.CodeStale)
+			want("an epoch yet to come", fenced(old(), forged), pgfence.CodeStale)
 
 			unseen := old()
 			recent := lead(t, a, "new", unhurried)
 			want("led for the first time since", fenced(unseen, recent), "40001")
 			want("and begun again", fenced(old(), recent), "")
 			for _, scope := range []string{"never led", ""} {
-				want("never led", fenced(old(), fence.Token{Scope: scope, Epoch: 1}), pgmint.CodeStale)
+				want("never led", fenced(old(), fence.Token{Scope: scope, Epoch: 1}), pgfence.CodeStale)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestFenceSharesForAnInstant(t *testing.T) {
 	db, m, a, token := setup(t)
 	tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable})
 	if err == nil {
-		err = pgmint.Fence(t.Context(), tx, token)
+		err = pgfence.Fence(t.Context(), tx, token)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestFenceOfAnUnknownScopeLeavesNoRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, fence.Token{Scope: "x", Epoch: 1}); !errors.Is(err, fence.ErrStale) {
+	if err := pgfence.Fence(t.Context(), tx, fence.Token{Scope: "x", Epoch: 1}); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("a scope that nobody ever led: %v", err)
 	}
 	_ = tx.Rollback(t.Context())

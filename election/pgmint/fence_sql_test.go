@@ -1,7 +1,6 @@
 package pgmint_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,29 +10,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 )
-
-// Of database/sql: what is written commits while its token is the current one.
-func ExampleStale() { //nolint:testableexamples // it shows how, and has no database
-	pay := func(ctx context.Context, db *sql.DB, token fence.Token, amount int) error {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = tx.Rollback() }() // nothing after the commit
-		if _, err := tx.ExecContext(ctx, `INSERT INTO payments (amount) VALUES ($1)`, amount); err != nil {
-			return err
-		}
-		// The fence is the last statement before the commit.
-		if _, err := tx.ExecContext(ctx, pgmint.FenceSQL, token.Scope, token.Epoch, token.Term); err != nil {
-			return pgmint.Stale(err) // fence.ErrStale: somebody else leads, so do not try again
-		}
-		return pgmint.Stale(tx.Commit())
-	}
-	_ = pay
-}
 
 // database/sql knows nothing of pgx's types: a term is an argument and a column of it as it is.
 func TestFenceThroughDatabaseSQL(t *testing.T) {
@@ -51,7 +30,7 @@ func TestFenceThroughDatabaseSQL(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = tx.Rollback() }()
-		if _, err := tx.ExecContext(ctx, pgmint.FenceSQL, token.Scope, token.Epoch, token.Term); err != nil {
+		if _, err := tx.ExecContext(ctx, pgfence.SQL, token.Scope, token.Epoch, token.Term); err != nil {
 			return err
 		}
 		return tx.Commit()
@@ -72,7 +51,7 @@ func TestFenceThroughDatabaseSQL(t *testing.T) {
 	forged := current
 	forged.Term[0] ^= 1
 	for name, token := range map[string]fence.Token{"old": old, "forged": forged} {
-		if err := fenced(token); errors.Is(err, fence.ErrStale) || !errors.Is(pgmint.Stale(err), fence.ErrStale) {
+		if err := fenced(token); errors.Is(err, fence.ErrStale) || !errors.Is(pgfence.Stale(err), fence.ErrStale) {
 			t.Errorf("with the %s token: %v", name, err)
 		}
 	}
@@ -86,7 +65,7 @@ func TestATermThroughPgx(t *testing.T) {
 	for _, mode := range []pgx.QueryExecMode{
 		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
 	} {
-		if _, err := app.Exec(t.Context(), pgmint.FenceSQL, mode, token.Scope, token.Epoch, token.Term); err != nil {
+		if _, err := app.Exec(t.Context(), pgfence.SQL, mode, token.Scope, token.Epoch, token.Term); err != nil {
 			t.Errorf("%s: %v", mode, err)
 		}
 		var term, bare fence.Term
@@ -106,18 +85,64 @@ func (s state) SQLState() string { return string(s) }
 // The fence's refusal is known by its SQLSTATE, from any driver and inside any other error.
 func TestStaleKnowsEveryDriver(t *testing.T) {
 	t.Parallel()
-	const stale, aborted = state(pgmint.CodeStale), state("25P02")
+	const stale, aborted = state(pgfence.CodeStale), state("25P02")
 	for name, err := range map[string]error{
 		"bare": stale, "wrapped": fmt.Errorf("paying: %w", stale), "beside another": errors.Join(aborted, fmt.Errorf("paying: %w", stale)),
 		"behind another": fmt.Errorf("%w: %w", aborted, stale),
 	} {
-		if got := pgmint.Stale(err); !errors.Is(got, fence.ErrStale) || !errors.Is(got, stale) {
+		if got := pgfence.Stale(err); !errors.Is(got, fence.ErrStale) || !errors.Is(got, stale) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	for _, err := range []error{nil, aborted, errors.New("SQLSTATE CN001"), fmt.Errorf("paying: %w", aborted)} {
-		if got := pgmint.Stale(err); got != err { //nolint:errorlint // the very same
+		if got := pgfence.Stale(err); got != err { //nolint:errorlint // the very same
 			t.Errorf("%v became %v", err, got)
 		}
+	}
+}
+
+// What f wrote commits under the current token only, and not when f fails or panics; the
+// connection goes back to the pool without a transaction.
+func TestTransactSQL(t *testing.T) {
+	t.Parallel()
+	db, m, a, old := setup(t)
+	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
+	run(t, db.Connect(t), `CREATE TABLE public.written (what text)`)
+	pool, err := sql.Open("pgx", db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	pool.SetMaxOpenConns(1)
+	broken := errors.New("broken")
+	transact := func(token fence.Token, what string, then func() error) (err error) {
+		defer func() {
+			if recover() != nil {
+				err = errors.Join(err, broken)
+			}
+		}()
+		return pgfence.TransactSQL(t.Context(), pool, nil, token, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(t.Context(), `INSERT INTO public.written VALUES ($1)`, what); err != nil {
+				return err
+			}
+			return then()
+		})
+	}
+	fine := func() error { return nil }
+	if err := transact(old, "by the old token", fine); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("the old token: %v", err)
+	}
+	if err := transact(current, "and failed", func() error { return broken }); err != broken { //nolint:errorlint // the very same
+		t.Errorf("f failed: %v", err)
+	}
+	if err := transact(current, "and panicked", func() error { panic(broken) }); !errors.Is(err, broken) {
+		t.Errorf("f panicked: %v", err)
+	}
+	if err := transact(current, "by the current token", fine); err != nil {
+		t.Errorf("the current token: %v", err)
+	}
+	var written string
+	if err := pool.QueryRowContext(t.Context(), `SELECT string_agg(what, ', ') FROM public.written`).Scan(&written); err != nil || written != "by the current token" {
+		t.Errorf("written %q, %v", written, err)
 	}
 }

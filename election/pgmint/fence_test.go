@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -50,7 +50,7 @@ func TestFenceRefusesStale(t *testing.T) {
 	for _, level := range []struct {
 		name pgx.TxIsoLevel
 		code string
-	}{{pgx.ReadCommitted, pgmint.CodeStale}, {pgx.RepeatableRead, "40001"}, {pgx.Serializable, "40001"}} {
+	}{{pgx.ReadCommitted, pgfence.CodeStale}, {pgx.RepeatableRead, "40001"}, {pgx.Serializable, "40001"}} {
 		t.Run(string(level.name), func(t *testing.T) {
 			t.Parallel()
 			db, m, a, old := setup(t)
@@ -63,11 +63,11 @@ func TestFenceRefusesStale(t *testing.T) {
 				t.Fatal(err)
 			}
 			current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
-			err = pgmint.Fence(t.Context(), tx, old)
+			err = pgfence.Fence(t.Context(), tx, old)
 			if pg.Code(err) != level.code {
 				t.Errorf("fence with the old token: %v, want SQLSTATE %s", err, level.code)
 			}
-			if level.code == pgmint.CodeStale && !errors.Is(err, fence.ErrStale) {
+			if level.code == pgfence.CodeStale && !errors.Is(err, fence.ErrStale) {
 				t.Errorf("%v is no fence.ErrStale", err)
 			}
 			_ = tx.Rollback(t.Context())
@@ -76,7 +76,7 @@ func TestFenceRefusesStale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := pgmint.Fence(t.Context(), tx, current); err != nil {
+			if err := pgfence.Fence(t.Context(), tx, current); err != nil {
 				t.Errorf("fence with the current token: %v", err)
 			}
 			if err := tx.Commit(t.Context()); err != nil {
@@ -84,7 +84,7 @@ func TestFenceRefusesStale(t *testing.T) {
 			}
 			wrong := current
 			wrong.Term[0] ^= 1
-			if err := pgmint.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
+			if err := pgfence.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
 				t.Errorf("fence with a foreign term: %v", err)
 			}
 			// psql and other languages may leave the term out.
@@ -109,7 +109,7 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `INSERT INTO work VALUES (1)`); err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, old); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, old); err != nil {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
@@ -125,7 +125,7 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
 		t.Fatalf("bid after the commit: %+v", r)
 	}
-	if err := pgmint.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
+	if err := pgfence.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
 		t.Fatalf("old fence after the mint: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestFrozenFenceEndsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = tx.Exec(t.Context(), `INSERT INTO work VALUES (1)`)
-	if err := pgmint.Fence(t.Context(), tx, old); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, old); err != nil {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
@@ -168,7 +168,7 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, old); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, old); err != nil {
 		t.Fatal(err)
 	}
 	const busy = `SELECT 'still at it'`
@@ -219,7 +219,7 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := pgmint.Fence(t.Context(), tx, old); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, old); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec(t.Context(), `ROLLBACK TO x`); err != nil {
@@ -250,7 +250,7 @@ func TestFenceAsDeferredTrigger(t *testing.T) {
 		t.Fatal(err)
 	}
 	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict)) // the insert alone holds nothing
-	if err := pgmint.Stale(tx.Commit(t.Context())); !errors.Is(err, fence.ErrStale) {
+	if err := pgfence.Stale(tx.Commit(t.Context())); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("commit of a stale insert: %v", err)
 	}
 }
@@ -268,13 +268,13 @@ func TestFenceNeedsExecuteAlone(t *testing.T) {
 	})
 	run(t, app, `GRANT USAGE ON SCHEMA conch TO `+role)
 	run(t, app, `SET ROLE `+role)
-	if err := pgmint.Fence(t.Context(), app, token); pg.Code(err) != "42501" {
+	if err := pgfence.Fence(t.Context(), app, token); pg.Code(err) != "42501" {
 		t.Errorf("without EXECUTE: %v", err)
 	}
 	run(t, app, `RESET ROLE`)
 	run(t, app, `GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO `+role)
 	run(t, app, `SET ROLE `+role)
-	if err := pgmint.Fence(t.Context(), app, token); err != nil {
+	if err := pgfence.Fence(t.Context(), app, token); err != nil {
 		t.Error(err)
 	}
 	if _, err := app.Exec(t.Context(), `SELECT * FROM conch.leadership`); pg.Code(err) != "42501" {
@@ -299,10 +299,10 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 				b := &pgx.Batch{}
 				b.Queue(`BEGIN`)
 				b.Queue(`INSERT INTO work (epoch) VALUES ($1)`, old.Epoch)
-				b.Queue(pgmint.FenceSQL, old.Scope, old.Epoch, [16]byte(old.Term))
+				b.Queue(pgfence.SQL, old.Scope, old.Epoch, [16]byte(old.Term))
 				b.Queue(`COMMIT`)
 				if err := app.SendBatch(t.Context(), b).Close(); err != nil {
-					if !errors.Is(pgmint.Stale(err), fence.ErrStale) {
+					if !errors.Is(pgfence.Stale(err), fence.ErrStale) {
 						t.Error(err)
 					}
 					return

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -176,7 +177,7 @@ func (c cast) command(t *testing.T, scope string, try func(string, error) bool) 
 func (c cast) fenced(t *testing.T, token fence.Token, try func(string, error) bool) {
 	t.Helper()
 	for who, role := range map[string]string{"node: fence": c.node, "fence: fence": c.fence} {
-		err := pgmint.Fence(t.Context(), pgtest.Connect(t, pg.Config{URL: c.as(t, role)}), token)
+		err := pgfence.Fence(t.Context(), pgtest.Connect(t, pg.Config{URL: c.as(t, role)}), token)
 		if !errors.Is(err, fence.ErrStale) || token.Term != (fence.Token{}).Term {
 			try(who, err)
 		}
@@ -192,7 +193,7 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pgmint.Fence(t.Context(), tx, token) != nil {
+	if pgfence.Fence(t.Context(), tx, token) != nil {
 		return // has been counted
 	}
 	_, err = a.Release(t.Context(), []election.Farewell{{Token: token, Reason: "test"}})

@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -53,7 +54,7 @@ func TestAnElectionUnderTheGrants(t *testing.T) {
 			return err
 		}
 		if _, err = tx.Exec(t.Context(), `INSERT INTO public.work VALUES (1)`); err == nil {
-			err = pgmint.Fence(t.Context(), tx, token)
+			err = pgfence.Fence(t.Context(), tx, token)
 		}
 		if err != nil {
 			return errors.Join(err, tx.Rollback(t.Context()))

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
@@ -105,7 +106,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)
 	app, neighbour := unnamed(t, address), unnamed(t, address)
 	fenced := func(token fence.Token) error {
-		return pgx.BeginFunc(t.Context(), app, func(tx pgx.Tx) error { return pgmint.Fence(t.Context(), tx, token) })
+		return pgx.BeginFunc(t.Context(), app, func(tx pgx.Tx) error { return pgfence.Fence(t.Context(), tx, token) })
 	}
 	if err := fenced(token); err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
 	unlockAll(t, db, a)
@@ -150,7 +151,7 @@ func TestFrozenFenceBehindPgBouncer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pgmint.Fence(t.Context(), tx, token); err != nil {
+	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
 	// The only backend is taken: the neighbour's question waits until it is freed.

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -211,7 +212,7 @@ func TestTheRemedyForAFenceOfAnotherRole(t *testing.T) {
 	token := wait(t, a, fence.Act)
 	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, app)})
 	run(t, conn, `BEGIN`)
-	if err := pgmint.Fence(t.Context(), conn, token); err != nil {
+	if err := pgfence.Fence(t.Context(), conn, token); err != nil {
 		t.Fatal(err)
 	}
 	works := make(chan error, 1)

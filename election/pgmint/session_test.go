@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -133,11 +133,11 @@ func foreignHistory(t *testing.T) {
 	// A failover to a standby that lagged brings an older term back. The fence refuses
 	// it although it is the current one, since its successor may have been minted.
 	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
-	if err := pgmint.Fence(t.Context(), c, token); !errors.Is(err, fence.ErrStale) {
+	if err := pgfence.Fence(t.Context(), c, token); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("fence with a term of another history: %v", err)
 	}
 	run(t, c, `UPDATE conch.leadership SET timeline = 1`)
-	if err := pgmint.Fence(t.Context(), c, token); err != nil {
+	if err := pgfence.Fence(t.Context(), c, token); err != nil {
 		t.Error(err)
 	}
 	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true}}); err != nil {

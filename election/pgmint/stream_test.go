@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -109,7 +109,7 @@ func streamOne(ctx context.Context, t *testing.T, conn *pgx.Conn, level pgx.TxIs
 		_, err = tx.Exec(ctx, `INSERT INTO work VALUES (1)`)
 	}
 	if err == nil {
-		err = pgmint.Fence(ctx, tx, token)
+		err = pgfence.Fence(ctx, tx, token)
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, `SELECT pg_sleep(0.03)`)

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -53,7 +53,7 @@ func TestTransact(t *testing.T) {
 	run(t, db.Connect(t), `CREATE TABLE deed (n int PRIMARY KEY)`)
 	app, sent := dialCounted(t, db)
 	write := func(token fence.Token, n int, after func() error) error {
-		return pgmint.Transact(t.Context(), app, token, func(tx pgmint.Tx) error {
+		return pgfence.Transact(t.Context(), app, token, func(tx pgfence.Tx) error {
 			if _, err := tx.Exec(t.Context(), `INSERT INTO deed VALUES ($1)`, n); err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func TestTransact(t *testing.T) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err := pgmint.Transact(ctx, app, current, func(tx pgmint.Tx) error {
+	err := pgfence.Transact(ctx, app, current, func(tx pgfence.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO deed VALUES (22)`)
 		cancel()
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 )
 
 func main() {
@@ -84,7 +85,7 @@ func pay(ctx context.Context, url string, l election.Leadership) error {
 func payOnce(ctx context.Context, conn *pgx.Conn, l election.Leadership) error {
 	return l.Gate.Do(ctx, fence.Fenced, time.Second, func(ctx context.Context, token fence.Token) error {
 		var id int64
-		err := pgmint.Transact(ctx, conn, token, func(tx pgmint.Tx) error { // the fence goes with the commit
+		err := pgfence.Transact(ctx, conn, token, func(tx pgfence.Tx) error { // the fence goes with the commit
 			return tx.QueryRow(ctx, `INSERT INTO payments (epoch) VALUES ($1) RETURNING id`, token.Epoch).Scan(&id)
 		})
 		if err == nil {

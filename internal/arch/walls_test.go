@@ -24,7 +24,7 @@ type breach struct {
 
 // walls lists every rule of the house, in the order of the design document.
 func walls() []wall {
-	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules())
+	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules(), sqlstateRules())
 }
 
 // TestHouse holds the real tree against every wall.

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
@@ -28,6 +28,12 @@ var _ pending.Store = (*Store)(nil)
 // ErrTaken says that the account is sent from under another scope.
 var ErrTaken = errors.New("the account belongs to another scope")
 
+// SQLSTATEs of the tables of pending transactions; docs/operations.md has all of conch's.
+const (
+	codeTaken     = "CN011" // the account is sent from under another scope
+	codeOvertaken = "CN013" // an intent that was to get a slot is in the archive
+)
+
 // stale gives the refusals of the database their names.
 func (c config) stale(err error) error {
 	var refused *pgconn.PgError
@@ -35,15 +41,15 @@ func (c config) stale(err error) error {
 		return err
 	}
 	switch refused.Code {
-	case "CN001":
-		return fmt.Errorf("%w: %w", fence.ErrStale, err)
+	case pgfence.CodeStale:
+		return pgfence.Stale(err)
 	case "23514":
 		if refused.ConstraintName == "intents_fate_check" {
 			return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 		}
-	case "CN002":
+	case codeTaken:
 		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
-	case "CN004":
+	case codeOvertaken:
 		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
@@ -34,7 +35,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 
 // queueFence ends a batch: what stands before it is undone if the token is stale.
 func queueFence(batch *pgx.Batch, t fence.Token) {
-	batch.Queue(`SELECT conch.fence($1, $2, $3)`, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
+	batch.Queue(pgfence.SQL, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
 }
 
 // byIndex has the planner fetch the rows of a batch one by one, by their keys, rather

@@ -58,7 +58,7 @@ BEGIN
          WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account;
     END IF;
     IF owner <> pending_claim.scope THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN002',
+        RAISE EXCEPTION USING ERRCODE = 'CN011',
             MESSAGE = format('account 0x%s on %s is sent from under the scope %L, not %L: two scopes would both sign its nonces',
                              encode(account, 'hex'), chain, owner, pending_claim.scope),
             HINT = 'Name the same scope, or, once nothing of it is pending, delete its row of conch.pending_accounts.';

@@ -65,7 +65,7 @@ CREATE FUNCTION conch.pending_given(given bigint, wanted bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF given <> wanted THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN004',
+        RAISE EXCEPTION USING ERRCODE = 'CN013',
             MESSAGE = format('%s of %s intents that were to get a slot are in the archive, or nowhere', wanted - given, wanted);
     END IF;
 END $$;

@@ -38,13 +38,13 @@ BEGIN
          WHERE a.chain = pending_claim.chain AND a.account = pending_claim.account FOR SHARE;
     END IF;
     IF held.scope <> pending_claim.scope THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN002',
+        RAISE EXCEPTION USING ERRCODE = 'CN011',
             MESSAGE = format('account 0x%s on %s is sent from under the scope %L, not %L: two scopes would both sign its nonces',
                              encode(account, 'hex'), chain, held.scope, pending_claim.scope),
             HINT = 'Name the same scope, or, once nothing of it is pending, delete its row of conch.pending_accounts.';
     END IF;
     IF (held.epoch, held.write) > (pending_claim.epoch, pending_claim.write) THEN
-        RAISE EXCEPTION USING ERRCODE = 'CN003',
+        RAISE EXCEPTION USING ERRCODE = 'CN012',
             MESSAGE = format('write %s of epoch %s comes too late: its leader has given it up and looked at the rows since',
                              pending_claim.write, pending_claim.epoch);
     END IF;

@@ -78,6 +78,7 @@ func (l lab) both(ctx context.Context, cfg worker.Config, src config.Source) err
 		return worker.Run(ctx, cfg)
 	}
 	// Of the environment it sees the demo's database, and nothing of the caller's.
+	src.Sections = node.Sections(l.Kinds)
 	src.Named, src.Getenv = true, func(name string) string {
 		if name != pg.EnvURL {
 			return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 )
 
 // xid is 64 bits wide and never wraps; it orders rows by when their transaction
@@ -61,7 +61,7 @@ func Open(ctx context.Context, url string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, sql := range []string{insertRow, pgmint.FenceSQL, lastRow} {
+	for _, sql := range []string{insertRow, pgfence.SQL, lastRow} {
 		if _, err := conn.Prepare(ctx, sql, sql); err != nil {
 			_ = conn.Close(context.WithoutCancel(ctx))
 			return nil, err
@@ -93,8 +93,8 @@ func (w *Writer) Last(ctx context.Context) (seq int64, err error) {
 func (w *Writer) Append(ctx context.Context, seq int64, t fence.Token, node string) error {
 	var batch pgx.Batch
 	batch.Queue(insertRow, seq, t.Epoch, t.Term.String(), node)
-	batch.Queue(pgmint.FenceSQL, t.Scope, t.Epoch, t.Term.String())
-	err := pgmint.Stale(w.conn.SendBatch(ctx, &batch).Close())
+	batch.Queue(pgfence.SQL, t.Scope, t.Epoch, t.Term.String())
+	err := pgfence.Stale(w.conn.SendBatch(ctx, &batch).Close())
 	refusal, refused := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil, errors.Is(err, fence.ErrStale):

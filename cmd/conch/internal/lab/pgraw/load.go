@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 )
 
 const (
@@ -66,7 +66,7 @@ func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 			return nil, err
 		}
 		l.sessions = append(l.sessions, conn)
-		for _, sql := range []string{loadInsert, loadInside, loadMove, pgmint.FenceSQL} {
+		for _, sql := range []string{loadInsert, loadInside, loadMove, pgfence.SQL} {
 			if _, err := conn.Prepare(ctx, sql, sql); err != nil {
 				l.Close()
 				return nil, err
@@ -154,17 +154,17 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 			sql, args = loadInside, append(args, t.Scope, t.Epoch, [16]byte(t.Term))
 		}
 		_, err := conn.Exec(ctx, sql, args...)
-		return pgmint.Stale(err)
+		return pgfence.Stale(err)
 	}
 	if style.Pipelined {
 		var batch pgx.Batch
 		batch.Queue(loadInsert, session, seq, loadNote)
 		if style.Fenced {
-			batch.Queue(pgmint.FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+			batch.Queue(pgfence.SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 		}
-		return pgmint.Stale(conn.SendBatch(ctx, &batch).Close())
+		return pgfence.Stale(conn.SendBatch(ctx, &batch).Close())
 	}
-	write := func(tx pgmint.Tx) error {
+	write := func(tx pgfence.Tx) error {
 		if style.Transfer {
 			if err := move(ctx, tx, seq); err != nil {
 				return err
@@ -174,14 +174,14 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 		return err
 	}
 	if style.Fenced {
-		return pgmint.Transact(ctx, conn, *t, write)
+		return pgfence.Transact(ctx, conn, *t, write)
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return write(tx) })
 }
 
 // move takes money from one account and gives it to another, the lower number first,
 // so that no two wait for each other.
-func move(ctx context.Context, tx pgmint.Tx, seq int64) error {
+func move(ctx context.Context, tx pgfence.Tx, seq int64) error {
 	a, b := seq*7919%accounts+1, seq*104729%accounts+1
 	for _, one := range []struct{ id, amount int64 }{{min(a, b), -1}, {max(a, b), 1}} {
 		var balance int64

@@ -1,4 +1,4 @@
-package pgmint
+package pgfence
 
 import (
 	"context"
@@ -35,7 +35,7 @@ const undoing = 5 * time.Second
 // exchange nobody knows (pgconn.SafeToRetry tells those that never were sent).
 func Transact(ctx context.Context, conn *pgx.Conn, t fence.Token, f func(tx Tx) error) (err error) {
 	if status := conn.PgConn().TxStatus(); status != idle {
-		return fmt.Errorf("pgmint: a transaction is under way on this connection (status %q): fence that one with pgmint.Fence", status)
+		return fmt.Errorf("pgfence: a transaction is under way on this connection (status %q): fence that one with pgfence.Fence", status)
 	}
 	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
 		return err
@@ -49,7 +49,7 @@ func Transact(ctx context.Context, conn *pgx.Conn, t fence.Token, f func(tx Tx) 
 		return err
 	}
 	var last pgx.Batch
-	last.Queue(FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+	last.Queue(SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 	last.Queue(`COMMIT`)
 	return Stale(conn.SendBatch(ctx, &last).Close())
 }

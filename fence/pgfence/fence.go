@@ -1,4 +1,4 @@
-package pgmint
+package pgfence
 
 import (
 	"context"
@@ -15,14 +15,14 @@ type Querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// FenceSQL is the statement that Fence sends, for clients that pipeline it with
+// SQL is the statement that Fence sends, for clients that pipeline it with
 // COMMIT; its arguments are the scope, the epoch and the term of the token. A plain
 // INSERT that is all of a transaction may have the function as the one thing in its FROM
 // instead: INSERT … SELECT … FROM conch.fence($1, $2, $3). Then no row goes in without it.
 // Beside another table, or with a WHERE, it may never be called: no row is written then by
 // this statement, but by a WITH of it that writes, or by its triggers. And an INSERT that
 // waits for another's key holds the fence meanwhile, for which a successor waits too.
-const FenceSQL = `SELECT conch.fence($1, $2, $3)`
+const SQL = `SELECT conch.fence($1, $2, $3)`
 
 // CodeStale is the SQLSTATE with which the fence refuses a token.
 const CodeStale = "CN001"
@@ -34,7 +34,7 @@ const CodeStale = "CN001"
 // before the commit, never inside a savepoint. Transact does that, and without a round
 // trip of its own.
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
-	_, err := tx.Exec(ctx, FenceSQL, t.Scope, t.Epoch, [16]byte(t.Term))
+	_, err := tx.Exec(ctx, SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 	return Stale(err)
 }
 
