@@ -40,3 +40,38 @@ func Advance(ctx context.Context, cfg Config, scope string, epoch int64, actor s
 	}
 	return err
 }
+
+// Below lists the scopes whose epoch is below one, in their order, forgotten ones too.
+func Below(ctx context.Context, cfg Config, epoch int64) (scopes []string, err error) {
+	err = with(ctx, cfg, func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT scope FROM conch.leadership WHERE epoch < $1 ORDER BY scope`, epoch)
+		if err == nil {
+			scopes, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return scopes, err
+}
+
+// LedError says that a scope is not forgotten, and why.
+type LedError struct{ Scope, Why string }
+
+func (e *LedError) Error() string {
+	return fmt.Sprintf("scope %q is not forgotten: %s", e.Scope, e.Why)
+}
+
+// Forget hides a scope from lists until it is led again. Its epoch stays: if the scope comes
+// back, its tokens go on from there. The error is a *[LedError] if somebody leads the scope or
+// campaigns for it, or if there is no such scope.
+func Forget(ctx context.Context, cfg Config, scope string) error {
+	s, err := pg.Open(ctx, cfg.pg(" admin"), pg.Settings{LockTimeout: advancePatience})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
+	why, err := ask(ctx, s, pgx.RowTo[string], `SELECT conch.forget($1)`, scope)
+	if err == nil && why[0] != "" {
+		return &LedError{Scope: scope, Why: why[0]}
+	}
+	return err
+}

@@ -185,7 +185,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		c.node: {
 			`DELETE FROM conch.leadership`, `TRUNCATE conch.leadership`, `DELETE FROM conch.leadership_history`,
 			`UPDATE conch.leadership_history SET actor = 'x'`, `ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
-			`SELECT conch.advance('s', 9, 'me')`, `UPDATE conch.command SET actor = 'x'`, `CREATE TABLE conch.mine ()`,
+			`SELECT conch.advance('s', 9, 'me')`, `SELECT conch.forget('s')`, `UPDATE conch.command SET actor = 'x'`, `CREATE TABLE conch.mine ()`,
 		},
 	} {
 		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
@@ -199,7 +199,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 	var left []string
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT proname::text FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND proname <> ALL ($1)
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
-		slices.Concat([]string{"advance", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
+		slices.Concat([]string{"advance", "forget", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
 				"register", "withdraw", "bid", "refused", "bury", "settle", "seen", "beat", "beat_process", "part", "evict_fences", "obstacle", "holders", "row_holders", "culprit", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",

@@ -92,10 +92,10 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        LEFT JOIN (SELECT h.scope, count(*) AS failures, max(h.at) AS at, (pg_catalog.array_agg(h.reason ORDER BY h.id DESC))[1] AS reason
                     FROM conch.leadership_history h
                    WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope
- WHERE $1 = '' OR l.scope = $1
+ WHERE CASE WHEN $1 = '' THEN l.forgotten IS DISTINCT FROM l.term ELSE l.scope = $1 END
  ORDER BY l.scope`
 
-// Leaderships reads one scope, or all with an empty name, in scope order.
+// Leaderships reads one scope, or all that are not forgotten with an empty name, in scope order.
 func (o *Observer) Leaderships(ctx context.Context, scope string) ([]Leadership, error) {
 	rows, err := o.conn.Query(ctx, leadershipSQL, scope)
 	if err != nil {

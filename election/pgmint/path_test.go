@@ -144,7 +144,7 @@ func (c cast) tryOthers(t *testing.T) {
 	conn := c.db.Connect(t)
 	for _, sql := range []string{
 		`SELECT conch.lock_key('s')`, `SELECT conch.fence_key('s')`,
-		`SELECT conch.advance('others', 7, 'ops')`, `SELECT conch.advance('others', 8, 'ops')`,
+		`SELECT conch.advance('others', 7, 'ops')`, `SELECT conch.advance('others', 8, 'ops')`, `SELECT conch.forget('others')`,
 		`SELECT conch.withdraw(1, '{s}')`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.obstacle('s', 1)`,
 		`UPDATE conch.leadership SET parted_at = NULL`, `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp()`,
 		`INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms) VALUES ('s', 1, 'drain', 'ops', 1)`,

@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS conch.leadership (
     transfer_to text NOT NULL DEFAULT '',     -- a hint: others hold back for a moment
     acquired_at timestamptz NOT NULL,         -- times are for people; no decision reads them (S12)
     parted_at   timestamptz,                  -- given up, with or without the promise `released`
-    lost        boolean NOT NULL DEFAULT false -- the term had ended before it was given up; for people
+    lost        boolean NOT NULL DEFAULT false, -- the term had ended before it was given up; for people
+    forgotten   uuid                          -- the term with which it was taken off the lists, until there is another
 );
 
 CREATE TABLE IF NOT EXISTS conch.leadership_history (

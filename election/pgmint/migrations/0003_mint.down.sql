@@ -1,3 +1,4 @@
+DROP FUNCTION conch.forget(text);
 DROP FUNCTION conch.advance(text, bigint, text);
 DROP FUNCTION conch.withdraw(bigint, text[]);
 DROP FUNCTION conch.register(bigint, text, text[], bigint, text, text);

@@ -624,12 +624,41 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'lock_not_available', MESSAGE = format('somebody has locked the row of process %s in conch.process', l.process_key);
         END IF;
     END IF;
-    UPDATE conch.leadership SET epoch = to_epoch, term = gen_random_uuid(), parted_at = clock_timestamp(),
-           released = l.released AND l.parted_at IS NOT NULL
-     WHERE scope = the_scope;
+    UPDATE conch.leadership o SET epoch = to_epoch, term = n.term, parted_at = clock_timestamp(),
+           released = l.released AND l.parted_at IS NOT NULL,
+           forgotten = CASE WHEN l.forgotten = l.term THEN n.term END
+      FROM (SELECT gen_random_uuid() AS term) n
+     WHERE o.scope = the_scope;
     UPDATE conch.heartbeat h SET term = n.term, epoch = n.epoch
       FROM conch.leadership n WHERE n.scope = the_scope AND h.scope = n.scope;
     INSERT INTO conch.leadership_history (scope, epoch, holder, event, reason, actor)
     VALUES (the_scope, l.epoch, l.holder, 'evicted', format('epoch advanced to %s by hand', to_epoch), who);
     RETURN l.epoch;
+END $$;
+
+-- forget takes a scope off the lists until it is led again, and says why not; empty: it did.
+-- The row stays, and with it the epoch: a scope that began again at 1 would make old tokens
+-- look current.
+CREATE FUNCTION conch.forget(the_scope text) RETURNS text LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    l conch.leadership;
+    who text;
+BEGIN
+    SELECT * INTO l FROM conch.leadership WHERE scope = the_scope FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'there is none of that name';
+    ELSIF l.parted_at IS NULL THEN
+        RETURN format('%s leads it, or has not given it up; drain it first', l.holder);
+    END IF;
+    SELECT string_agg(p.id, ', ' ORDER BY p.id) INTO who FROM conch.process p
+     WHERE the_scope = ANY (p.scopes) AND the_scope <> ALL (p.withdrawn)
+       AND EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
+                      AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                      AND ((k.classid::bigint << 32) | k.objid::bigint) = p.process_key);
+    IF who IS NOT NULL THEN
+        RETURN format('%s campaign for it; take it out of their configuration first', who);
+    END IF;
+    UPDATE conch.leadership SET forgotten = term WHERE scope = the_scope;
+    RETURN '';
 END $$;

@@ -1,0 +1,104 @@
+package pgmint_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Each runs once, one at a time, each under an epoch of its own; what fails says so.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	var inside, ran atomic.Int32
+	epochs := make(chan int64, 4)
+	var all sync.WaitGroup
+	for range cap(epochs) {
+		all.Go(func() {
+			err := pgmint.Do(t.Context(), m, "s", func(_ context.Context, l election.Leadership) error {
+				if inside.Add(1) > 1 {
+					t.Error("two at once")
+				}
+				defer inside.Add(-1)
+				ran.Add(1)
+				epochs <- l.Token.Epoch
+				return l.Gate.Do(t.Context(), fence.Act, time.Second, func(context.Context, fence.Token) error { return nil })
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	pgtest.Within(t, 2*time.Minute, "all have run", all.Wait)
+	close(epochs)
+	seen := map[int64]bool{}
+	for e := range epochs {
+		seen[e] = true
+	}
+	if ran.Load() != 4 || len(seen) != 4 {
+		t.Errorf("%d runs under the epochs %v", ran.Load(), seen)
+	}
+	broken := errors.New("broken")
+	if err := pgmint.Do(t.Context(), m, "s", func(context.Context, election.Leadership) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("f fails: %v", err)
+	}
+}
+
+// TryDo does not wait for a leader, and names it; Do waits until it is told not to. Neither
+// runs anything then.
+func TestTryDo(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	m := newMint(t, db.URL)
+	never := func(context.Context, election.Leadership) error { t.Error("it ran"); return nil }
+	leads, over := make(chan struct{}), make(chan error, 1)
+	ctx, end := context.WithCancel(t.Context())
+	go func() {
+		over <- pgmint.TryDo(ctx, m, "s", func(ctx context.Context, _ election.Leadership) error {
+			close(leads)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}()
+	pgtest.Within(t, time.Minute, "the first leads", func() { <-leads })
+	if err := pgmint.TryDo(t.Context(), m, "s", never); !errors.Is(err, pgmint.ErrHeld) || !strings.Contains(err.Error(), `"s" is led by `) {
+		t.Errorf("another leads: %v", err)
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := pgmint.Do(brief, m, "s", never); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("told not to wait any longer: %v", err)
+	}
+	end()
+	pgtest.Within(t, time.Minute, "the first ends", func() {
+		if err := <-over; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+	})
+}
+
+// Leadership that ends before f returns is an error, though f saw none.
+func TestDoThatIsDeposed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	err := pgmint.Do(t.Context(), newMint(t, db.URL), "s", func(ctx context.Context, _ election.Leadership) error {
+		if err := pgmint.Advance(ctx, pgmint.Config{URL: db.URL}, "s", 500, "ops"); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		return nil
+	})
+	if !errors.Is(err, election.ErrDeposed) {
+		t.Errorf("deposed: %v", err)
+	}
+}
