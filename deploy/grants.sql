@@ -14,7 +14,7 @@
 --   observer  status, history, watch and doctor: reads and changes nothing
 --
 -- LISTEN and advisory locks need no privilege. `migrate up`, `down` and `advance`
--- are for the owner alone.
+-- and `scope forget` are for the owner alone.
 --
 -- The functions run with the rights of whoever calls them, all but conch.fence and
 -- conch.pending_archive. To let the others run with the owner's would not make a node

@@ -257,6 +257,15 @@ func TestAdvance(t *testing.T) {
 	advance("5000").refused(t, 1, "payments", "never goes down")
 	advance("7").refused(t, 1, "payments")
 	advance("9223372036854775807").refused(t, 2, "4611686018427387904")
+	all := func() string {
+		return conch(t, "--db", db.URL, "migrate", "advance", "--all", "--epoch", "6000").done(t)
+	}
+	if text := all(); text != "the epoch of \"payments\" is 6000 now\n" {
+		t.Errorf("advance --all prints %q", text)
+	}
+	if text := all(); !strings.Contains(text, "above already") {
+		t.Errorf("a second time: %q", text)
+	}
 	pgtest.Eventually(t, patience, "the next epoch is above", func() bool {
 		s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 		return s[0]["epoch"].(float64) > 5000

@@ -24,7 +24,7 @@ func TestWrongUsage(t *testing.T) {
 		{"bogus", []string{`unknown command "bogus"`, "conch --help"}},
 		{"migrate bogus", []string{`unknown command "bogus"`, "conch migrate --help"}},
 		{"help bogus", []string{`unknown command "bogus"`}},
-		{"migrate", []string{"up, down, status, advance"}},
+		{"migrate", []string{"up, down, grants, status, advance"}},
 		{"status --bogus", []string{"unknown flag --bogus", "conch status --help"}},
 		{"status -x", []string{"unknown flag -x"}},
 		{"status extra", []string{`"conch status" takes no argument`, "did you mean --scope extra?"}},
@@ -37,6 +37,13 @@ func TestWrongUsage(t *testing.T) {
 		{"history --limit -3", []string{"--limit -3"}},
 		{"migrate advance", []string{"--scope", "--epoch"}},
 		{"migrate advance --scope s", []string{"--epoch"}},
+		{"migrate advance --all", []string{"--epoch"}},
+		{"migrate advance --all --scope s --epoch 7", []string{"--scope", "--all"}},
+		{"migrate grants --node=", []string{"no name of a role"}},
+		{"migrate grants --fence a'b", []string{"no name of a role"}},
+		{"migrate up --print --json", []string{"leave --json out"}},
+		{"scope", []string{"forget"}},
+		{"scope forget", []string{"takes one scope"}},
 		{"migrate advance --scope s --epoch 1.5", []string{`--epoch "1.5" is not a whole number`}},
 		{"migrate advance --scope s --epoch 0", []string{"--epoch 0"}},
 		{"migrate advance --scope s --epoch 9223372036854775808", []string{"is not a whole number"}},
@@ -96,7 +103,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q", bare)
 	}
 	for _, command := range []string{
-		"chaos", "demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate status", "migrate advance", "status", "version", "watch",
+		"chaos", "demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {

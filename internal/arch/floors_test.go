@@ -10,7 +10,7 @@ import (
 // not named here is a leaf: it stands on the ground and imports nobody.
 var floors = [][]string{
 	{"fence"},
-	{"internal/pg", "chain", "transport"},
+	{"internal/pg", "chain", "transport", "deploy"},
 	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "chunksync"},
 	{"internal/sim"},
 	{"cmd"},

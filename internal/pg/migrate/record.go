@@ -48,12 +48,17 @@ func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	if table {
 		return nil
 	}
-	_, err = tx.Exec(ctx, `CREATE TABLE `+set.table()+` (
-		version    int PRIMARY KEY CHECK (version > 0),
-		name       text NOT NULL,
-		checksum   text NOT NULL,
-		applied_at timestamptz NOT NULL DEFAULT now())`)
+	_, err = tx.Exec(ctx, set.createTable())
 	return err
+}
+
+// createTable makes the set's table, which is missing.
+func (s Set) createTable() string {
+	return `CREATE TABLE ` + s.table() + ` (
+    version    int PRIMARY KEY CHECK (version > 0),
+    name       text NOT NULL,
+    checksum   text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now())`
 }
 
 // querier is a connection or a transaction.

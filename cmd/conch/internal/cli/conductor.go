@@ -123,7 +123,11 @@ func (c *conductor) once(ctx context.Context, l election.Leadership) (again bool
 	stopping := c.stopping
 	c.mu.Unlock()
 	c.tty.restore()
-	return c.judge(&out, stopping)
+	v := judge(&out, stopping, c.flags.restart)
+	if v.over {
+		c.finish(v.outcome, v.why)
+	}
+	return v.again, v.err
 }
 
 // start starts the keeper, unless conch was asked to end meanwhile.
@@ -150,28 +154,4 @@ func (c *conductor) start(l election.Leadership, out *keeper.Outcome) (*keeper.K
 	}
 	c.keeper = k
 	return k, nil
-}
-
-// judge decides what an end of the command means.
-func (c *conductor) judge(out *keeper.Outcome, stopping bool) (again bool, err error) {
-	cause := keeper.Cause("")
-	if out.Gone != nil {
-		cause = out.Gone.Cause
-	}
-	switch {
-	case out.Unstarted != nil:
-		c.finish(usage{out.Unstarted}, out.Err())
-		return false, out.Unstarted
-	case stopping: // or killed together with its keeper, or never begun
-		c.finish(exitError(out.Code()), nil)
-		return false, nil
-	case out.Abandoned, out.Gone == nil, cause == keeper.Late:
-		return false, out.Err()
-	case cause == keeper.Ended:
-		return false, nil // told to by the end of the leadership
-	case cause == keeper.Itself && c.flags.restart:
-		return true, nil
-	}
-	c.finish(exitError(out.Code()), out.End())
-	return false, nil
 }

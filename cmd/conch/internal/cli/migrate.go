@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/deploy"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -19,26 +21,86 @@ func (a *app) migrate() *cobra.Command {
 		Use:   "migrate",
 		Short: "install, upgrade or remove the database schema",
 		Example: `  conch migrate up
+  conch migrate grants | psql "$OWNER_URL"
   conch migrate status --json
   conch migrate advance --scope payments --epoch 5000000`,
 		Args: UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("migrate needs one of up, down, status, advance: see %q", cmd.CommandPath()+" --help")
+			return Usagef("migrate needs one of up, down, grants, status, advance: see %q", cmd.CommandPath()+" --help")
 		},
 	}
-	cmd.AddCommand(a.migrateUp(), a.migrateDown(), a.migrateStatus(), a.migrateAdvance())
+	cmd.AddCommand(a.migrateUp(), a.migrateDown(), a.migrateGrants(), a.migrateStatus(), a.migrateAdvance())
 	return cmd
 }
 
 func (a *app) migrateUp() *cobra.Command {
-	return &cobra.Command{
+	var show bool
+	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "bring the schema to the newest version; may run on several machines at once",
+		Long: `up brings the schema to the newest version. With --print it changes nothing and
+prints the SQL that it would run: what the database named lacks, or all of it where no
+database is named. Whoever may not give conch the owner's role reads that and runs it:
+psql -v ON_ERROR_STOP=1 -f FILE, or any client that stops at an error.`,
 		Example: `  conch migrate up
+  conch migrate up --print > conch.sql
   conch --db postgres://owner@db.example/app migrate up --json`,
 		Args: NoArguments,
-		RunE: Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, node.SchemaUp)) }),
 	}
+	cmd.Flags().BoolVar(&show, "print", false, "print the SQL instead of running it")
+	cmd.RunE = Does(func(ctx context.Context) error {
+		if show {
+			return a.printSchema(ctx)
+		}
+		return pg.ForOwners(a.move(ctx, node.SchemaUp))
+	})
+	return cmd
+}
+
+// printSchema prints what a database lacks.
+func (a *app) printSchema(ctx context.Context) error {
+	if a.JSON {
+		return Usagef("--print prints SQL: leave --json out")
+	}
+	var have node.Schema
+	if a.names() {
+		cfg, err := a.reach(ctx)
+		if err == nil {
+			have, err = node.SchemaStatus(ctx, cfg, a.Kinds)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return node.SchemaScript(a.Stdout, have, a.Kinds)
+}
+
+func (a *app) migrateGrants() *cobra.Command {
+	var roles deploy.Roles
+	cmd := &cobra.Command{
+		Use:   "grants",
+		Short: "print the SQL that gives roles the rights that they need and no others",
+		Long: `grants prints a script for psql, to be run as the owner of the schema after each
+"migrate up". It makes three roles where they are missing: one for nodes, one for those
+who only call conch.fence, one for those who only look.`,
+		Example: `  conch migrate grants | psql "$OWNER_URL"
+  conch migrate grants --node app_node --fence app_fence --observer app_observer > grants.sql`,
+		Args: NoArguments,
+	}
+	cmd.Flags().StringVar(&roles.Node, "node", "conch_node", "the `role` of conch's processes")
+	cmd.Flags().StringVar(&roles.Fence, "fence", "conch_fence", "the `role` of those who only call conch.fence")
+	cmd.Flags().StringVar(&roles.Observer, "observer", "conch_observer", "the `role` of status, history, watch and doctor")
+	cmd.RunE = Does(func(context.Context) error {
+		if a.JSON {
+			return Usagef("grants prints SQL: leave --json out")
+		}
+		text, err := roles.Grants()
+		if err != nil {
+			return usage{err}
+		}
+		return a.Line("%s", text)
+	})
+	return cmd
 }
 
 func (a *app) migrateDown() *cobra.Command {
@@ -114,22 +176,29 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 func (a *app) migrateAdvance() *cobra.Command {
 	var scope string
 	var epoch int64
+	var all bool
 	cmd := &cobra.Command{
-		Use:   "advance --scope S --epoch N",
-		Short: "raise a scope's epoch after a restore from a backup",
+		Use:   "advance --scope S|--all --epoch N",
+		Short: "raise the epoch of a scope, or of all, after a restore from a backup",
 		Long: `advance raises the epoch of a scope. After a restore from a backup the database
 may be older than tokens that are still about; an epoch above all of them makes
-every one stale. Whoever leads the scope is deposed and campaigns again.`,
-		Example: `  conch migrate advance --scope payments --epoch 5000000`,
-		Args:    NoArguments,
+every one stale. The process that leads the scope is deposed and campaigns again.
+With --all every scope that is below the epoch is raised to it, forgotten ones too.`,
+		Example: `  conch migrate advance --scope payments --epoch 5000000
+  conch migrate advance --all --epoch 5000000`,
+		Args: NoArguments,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "whose epoch")
+	cmd.Flags().BoolVar(&all, "all", false, "raise every scope that is below the epoch")
 	cmd.Flags().Int64Var(&epoch, "epoch", 0, "the new epoch, above the present one")
 	cmd.RunE = Does(func(ctx context.Context) error {
-		if !cmd.Flags().Changed("scope") || !cmd.Flags().Changed("epoch") {
-			return Usagef("advance needs --scope and --epoch: see %q", cmd.CommandPath()+" --help")
+		if !all && !cmd.Flags().Changed("scope") || !cmd.Flags().Changed("epoch") {
+			return Usagef("advance needs --scope or --all, and --epoch: see %q", cmd.CommandPath()+" --help")
 		}
-		if err := validScope(scope); err != nil {
+		if all && cmd.Flags().Changed("scope") {
+			return Usagef("--scope raises one and --all every scope: leave one of the two out")
+		}
+		if err := validScope(scope); err != nil && !all {
 			return err
 		}
 		if epoch < 1 {
@@ -139,18 +208,42 @@ every one stale. Whoever leads the scope is deposed and campaigns again.`,
 			return Usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
 		}
 		cfg, err := a.ready(ctx)
-		if err == nil {
-			err = pgmint.Advance(ctx, cfg, scope, epoch, operator())
-		}
 		if err != nil {
 			return pg.ForOwners(err)
 		}
-		if a.JSON {
-			return a.Document(map[string]any{"scope": scope, "epoch": epoch})
+		scopes := []string{scope}
+		if all {
+			if scopes, err = pgmint.Below(ctx, cfg, epoch); err != nil {
+				return pg.ForOwners(err)
+			}
 		}
-		return a.Line("the epoch of %q is %d now", scope, epoch)
+		return a.advance(ctx, cfg, epoch, scopes)
 	})
 	return cmd
+}
+
+// advance raises one scope after the other. One that cannot be raised keeps no other from it.
+func (a *app) advance(ctx context.Context, cfg pgmint.Config, epoch int64, scopes []string) error {
+	var faults []error
+	for _, scope := range scopes {
+		if err := pgmint.Advance(ctx, cfg, scope, epoch, operator()); err != nil {
+			faults = append(faults, pg.ForOwners(err))
+			continue
+		}
+		var err error
+		if a.JSON {
+			err = a.Document(map[string]any{"scope": scope, "epoch": epoch})
+		} else {
+			err = a.Line("the epoch of %q is %d now", scope, epoch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(scopes) == 0 && !a.JSON {
+		return a.Line("every scope is at epoch %d or above already", epoch)
+	}
+	return errors.Join(faults...)
 }
 
 // operator names who gives an instruction, for the history.

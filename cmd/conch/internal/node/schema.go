@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -37,9 +38,8 @@ type Migration struct {
 // Tables are those of one wing in the database, beside the election's, whose fence they
 // may call.
 type Tables struct {
-	Wing   string
-	Up     func(ctx context.Context, conn *pgx.Conn, progress func(string)) error
-	Status func(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error)
+	Wing string
+	Set  migrate.Set
 	// Removal takes them away, unless guard or they themselves object.
 	Removal func(guard Guard, progress func(string)) migrate.Removal
 }
@@ -70,7 +70,25 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress fun
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for _, t := range tablesOf(kinds) {
-		if err := t.Up(ctx, conn, of(t.Wing, progress)); err != nil {
+		if err := migrate.Up(ctx, conn, t.Set, of(t.Wing, progress)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SchemaScript writes what SchemaUp would do to a database of that schema, as plain SQL:
+// an empty one for the zero value.
+func SchemaScript(w io.Writer, have Schema, kinds []Kind) error {
+	if err := migrate.Script(w, migrate.Set{Files: pgmint.Migrations()}, have.Current); err != nil {
+		return err
+	}
+	for _, t := range tablesOf(kinds) {
+		applied := 0
+		if i := slices.IndexFunc(have.Wings, func(w Wing) bool { return w.Wing == t.Wing }); i >= 0 {
+			applied = have.Wings[i].Current
+		}
+		if err := migrate.Script(w, t.Set, applied); err != nil {
 			return err
 		}
 	}
@@ -109,7 +127,7 @@ func SchemaStatus(ctx context.Context, cfg pgmint.Config, kinds []Kind) (Schema,
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for _, t := range tablesOf(kinds) {
-		steps, err := t.Status(ctx, conn)
+		steps, err := migrate.Status(ctx, conn, t.Set)
 		if err != nil {
 			return s, err
 		}

@@ -103,7 +103,8 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
        LEFT JOIN (SELECT w.scope, row_number() OVER (ORDER BY w.scope) AS n FROM conch.leadership w
                    WHERE w.parted_at IS NOT NULL OR w.process_key NOT IN (SELECT process_key FROM alive)) v ON v.scope = l.scope
        LEFT JOIN (SELECT h.scope, count(*) AS failures, (array_agg(h.reason ORDER BY h.id DESC))[1] AS reason FROM conch.leadership_history h
-                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope`
+                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope
+ WHERE l.forgotten IS DISTINCT FROM l.term`
 
 const processesSQL = alive + `
 SELECT coalesce(jsonb_agg(jsonb_build_object('key', process_key, 'id', id, 'locks', locks, 'takeover', takeover,

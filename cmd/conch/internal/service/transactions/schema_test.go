@@ -3,13 +3,17 @@
 package transactions
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/deploy"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
@@ -109,5 +113,43 @@ func TestNoIndexIsSortedByALocale(t *testing.T) {
 		AND EXISTS (SELECT FROM unnest(indcollation::oid[]) AS by WHERE by <> 0 AND by <> '"C"'::regcollation)`).Scan(&sorted)
 	if err != nil || len(sorted) > 0 {
 		t.Errorf("sorted by a locale: %v, %v", sorted, err)
+	}
+}
+
+// What is printed for a database is what it lacks: run by hand it is the same as migrate up,
+// which then finds nothing to do.
+func TestThePrintedSchemaIsTheSchema(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Empty(t, "UTF8")
+	cfg := pgmint.Config{URL: db.URL}
+	var script bytes.Buffer
+	if err := node.SchemaScript(&script, node.Schema{}, kinds); err != nil {
+		t.Fatal(err)
+	}
+	conn := db.Connect(t)
+	if _, err := conn.PgConn().Exec(t.Context(), script.String()).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	done, err := node.SchemaStatus(t.Context(), cfg, kinds)
+	if err != nil || done.Current != done.Latest || done.Wings[1].Current != done.Wings[1].Latest {
+		t.Fatalf("by hand: %+v, %v", done, err)
+	}
+	said := ""
+	if err := node.SchemaUp(t.Context(), cfg, kinds, func(line string) { said += line + "\n" }); err != nil || said != "" {
+		t.Errorf("migrate up after it: %q, %v", said, err)
+	}
+	script.Reset()
+	if err := node.SchemaScript(&script, done, kinds); err != nil || script.Len() > 0 {
+		t.Errorf("for a database that lacks nothing: %q, %v", script.String(), err)
+	}
+}
+
+// S29: the grants that the binary prints are those of the file, for the roles that are named.
+func TestThePrintedGrantsAreTheGrants(t *testing.T) {
+	t.Parallel()
+	text, err := deploy.Roles{Node: "n", Fence: "f", Observer: "o o"}.Grants()
+	file, fault := os.ReadFile(filepath.FromSlash("../../../../../deploy/grants.sql"))
+	if err != nil || fault != nil || text != "\\set node 'n'\n\\set fence 'f'\n\\set observer 'o o'\n"+string(file) {
+		t.Errorf("%v, %v, %.200q", err, fault, text)
 	}
 }

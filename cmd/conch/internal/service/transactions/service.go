@@ -28,7 +28,7 @@ func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
 		Check:   check,
 		Examine: examine,
 		Tables: &node.Tables{
-			Wing: "pending", Up: pgstore.Up, Status: pgstore.Status,
+			Wing: "pending", Set: pgstore.Migrations(),
 			Removal: func(guard node.Guard, progress func(string)) migrate.Removal {
 				return pgstore.Removal(pgstore.Guard(guard), progress)
 			},

@@ -1,0 +1,31 @@
+package migrate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Script writes what Up would do to a database that has the first applied versions, as
+// plain SQL: for somebody who reads it first, or who may run it where a program may not.
+// Each migration is a transaction; run it with a client that stops at an error.
+func Script(w io.Writer, set Set, applied int) error {
+	steps, err := load(set.Files)
+	if err != nil {
+		return err
+	}
+	for _, one := range steps[min(applied, len(steps)):] {
+		before := ""
+		if one.version == 1 {
+			before = createSchema + ";\n" + strings.Replace(set.createTable(), "CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1) + ";\n"
+		}
+		_, err := fmt.Fprintf(w, "-- %s %s\nBEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSELECT pg_advisory_xact_lock(%d);\n%s\n%s\nINSERT INTO %s (version, name, checksum) VALUES (%d, '%s', '%s');\nCOMMIT;\n\n",
+			set.table(), one, lockKey, before, strings.TrimSpace(one.up), set.table(), one.version, one.name, one.checksum)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const createSchema = "CREATE SCHEMA IF NOT EXISTS conch"
