@@ -46,10 +46,10 @@ func at(v any, path ...any) any {
 	return v
 }
 
-func manifests(t *testing.T) map[string]any {
+func manifests(t *testing.T, file string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
-	for d := yaml.NewDecoder(strings.NewReader(deployed(t, "kubernetes.yaml"))); ; {
+	for d := yaml.NewDecoder(strings.NewReader(deployed(t, file))); ; {
 		var one map[string]any
 		switch err := d.Decode(&one); {
 		case errors.Is(err, io.EOF):
@@ -68,7 +68,7 @@ func manifests(t *testing.T) map[string]any {
 // The facts of the manifests that a change must not lose.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
-	all := manifests(t)
+	all := manifests(t, "kubernetes.yaml")
 	deployment := all["Deployment conch"]
 	pod := at(deployment, "spec", "template", "spec")
 	container := at(pod, "containers", 0)
@@ -86,6 +86,10 @@ func TestKubernetes(t *testing.T) {
 		{at(container, "ports", 0, "containerPort"), 9090},
 		{at(container, "env", 0, "name"), "CONCH_DB_URL"},
 		{at(container, "env", 0, "valueFrom", "secretKeyRef", "name"), "conch-db"},
+		{at(container, "env", 1, "name"), "CONCH_INSTANCE_ID"},
+		{at(container, "env", 1, "valueFrom", "fieldRef", "fieldPath"), "metadata.name"},
+		{at(pod, "containers", 1, "name"), "payments"}, // somebody asks the gate
+		{at(pod, "containers", 1, "securityContext", "allowPrivilegeEscalation"), false},
 		{at(container, "securityContext", "readOnlyRootFilesystem"), true},
 		{at(container, "securityContext", "allowPrivilegeEscalation"), false},
 		{at(container, "securityContext", "capabilities", "drop", 0), "ALL"},
@@ -101,9 +105,25 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("%s selects %v, the pods have %v", name, m, label)
 		}
 	}
-	script := at(all["ConfigMap conch-example-label"], "data", "label.sh").(string)
-	if out, err := shellCheck(t, script); err != nil {
-		t.Errorf("label.sh: %v\n%s", err, out)
+	for _, script := range []any{at(all["ConfigMap conch-example-label"], "data", "label.sh"), at(all["ConfigMap conch"], "data", "payments.sh")} {
+		if out, err := shellCheck(t, script.(string)); err != nil {
+			t.Errorf("%v\n%s\n%s", err, out, script)
+		}
+	}
+}
+
+// What `conch run` is given where it is an entry point is what it takes.
+func TestKubernetesRun(t *testing.T) {
+	t.Parallel()
+	container := at(manifests(t, "kubernetes-run.yaml")["Deployment mailer"], "spec", "template", "spec", "containers", 0)
+	list, _ := at(container, "args").([]any)
+	var args []string
+	for _, a := range list {
+		args = append(args, strings.Replace(a.(string), "/usr/local/bin/mailer", "/no/such/mailer", 1))
+	}
+	conch(t, append([]string{"--db", "postgres://conch:x@127.0.0.1:1/app"}, args...)...).refused(t, 2, "/no/such/mailer cannot be run")
+	if at(container, "env", 1, "name") != "CONCH_INSTANCE_ID" || at(container, "resources", "limits", "cpu") != nil {
+		t.Errorf("%v", container)
 	}
 }
 
@@ -120,7 +140,7 @@ func TestDeployedConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"conch.toml":      deployed(t, "conch.toml"),
-		"kubernetes.yaml": at(manifests(t)["ConfigMap conch"], "data", "conch.toml").(string),
+		"kubernetes.yaml": at(manifests(t, "kubernetes.yaml")["ConfigMap conch"], "data", "conch.toml").(string),
 	} {
 		file := filepath.Join(t.TempDir(), "conch.toml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -171,25 +191,33 @@ func TestContainerfile(t *testing.T) {
 // systemd's own opinion, where there is one; the facts in any case.
 func TestUnit(t *testing.T) {
 	t.Parallel()
-	text := deployed(t, "conch.service")
-	for _, line := range []string{
+	both := []string{
 		"User=conch", "Delegate=yes", "ProtectControlGroups=no", "KillMode=mixed", "Restart=always", "NoNewPrivileges=yes",
-		"ProtectSystem=strict", "RestartPreventExitStatus=2", "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s",
-	} {
+		"ProtectSystem=strict", "RestartPreventExitStatus=2",
+	}
+	verify(t, "conch.service", append(both, "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s"))
+	verify(t, "conch-run@.service", append(both, "ExecStart=/usr/local/bin/conch run --scope %i --restart --log-level info -- $COMMAND", "TimeoutStopSec=30s"))
+}
+
+func verify(t *testing.T, name string, lines []string) {
+	t.Helper()
+	text := deployed(t, name)
+	for _, line := range lines {
 		if !strings.Contains(text, "\n"+line+"\n") {
-			t.Errorf("the unit has lost %s", line)
+			t.Errorf("%s has lost %s", name, line)
 		}
 	}
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("systemd-analyze is not here: the unit was only read, not verified")
+		t.Logf("systemd-analyze is not here: %s was only read, not verified", name)
+		return
 	}
-	file := filepath.Join(t.TempDir(), "conch.service")
+	file := filepath.Join(t.TempDir(), name)
 	text = strings.ReplaceAll(text, "/usr/local/bin/conch", program)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := proctest.Output(t, exec.Command(tool, "verify", file), patience); err != nil || strings.Contains(out, "conch.service") {
+	if out, err := proctest.Output(t, exec.Command(tool, "verify", file), patience); err != nil || strings.Contains(out, name) {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
@@ -241,7 +269,7 @@ func judgeAbsence(t *testing.T, rules []any) {
 			t.Errorf("%v asks for a label that nothing here gives: %s", at(rule, "alert"), expr)
 		}
 		if strings.Contains(expr, "app_kubernetes_io_name") {
-			labels := at(manifests(t)["Deployment conch"], "spec", "template", "metadata", "labels")
+			labels := at(manifests(t, "kubernetes.yaml")["Deployment conch"], "spec", "template", "metadata", "labels")
 			if at(labels, "app.kubernetes.io/name") == nil {
 				t.Errorf("%v asks for a label that the pods lack", at(rule, "alert"))
 			}
