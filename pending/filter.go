@@ -24,6 +24,12 @@ func (r Record) Standing() string {
 	return r.Fate.String()
 }
 
+// Standings are the words of Record.Standing. [Again] is none of them: an intent that gets
+// another slot is queued until then.
+func Standings() []string {
+	return []string{Queued, Open.String(), Done.String(), Cancelled.String(), Rejected.String()}
+}
+
 func (f Filter) takes(r *Record) bool {
 	return (f.Account == "" || f.Account == r.Account) &&
 		(f.State == "" || r.Index != nil && f.State == r.Last.Status.String()) &&

@@ -1,6 +1,9 @@
 package pending
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Status is what is known of a slot's transaction, in the words of requirement
 // S26. It is derived from what was seen and never stored as a truth of its own.
@@ -10,9 +13,9 @@ const (
 	// Future: stored, and not yet handed to a node. A transaction whose node waits
 	// for a lower index is future too.
 	Future Status = iota
-	// Ready: a node has it and it is the next one that can be included.
+	// Ready: a node has said that it took it.
 	Ready
-	// Broadcast: a node has it and others of the account come first.
+	// Broadcast: it was seen in a node's pool.
 	Broadcast
 	// InBlock: it is in a block of the best chain.
 	InBlock
@@ -22,10 +25,11 @@ const (
 	Finalized
 	// Usurped: another transaction took its slot for good.
 	Usurped
-	// Dropped is said of an attempt that a node has lost; its slot is sent again.
+	// Dropped is reserved, a word of S26: a slot whose attempt a node has lost is sent
+	// again, and is Future until then.
 	Dropped
-	// Invalid is said of an attempt that the chain will never take, and of an intent
-	// whose call it does not take.
+	// Invalid is reserved, a word of S26: a slot whose attempt the chain will never take is
+	// filled, and Usurped; its intent is rejected, and says why.
 	Invalid
 	// FinalityTimeout: in a block for long without being finalized. It is still watched.
 	FinalityTimeout
@@ -36,10 +40,10 @@ var statuses = [...]string{
 	"finalized", "usurped", "dropped", "invalid", "finality_timeout",
 }
 
-func (s Status) String() string { return statuses[s] }
+// Statuses are the words of all, in the order of S26.
+func Statuses() []string { return slices.Clone(statuses[:]) }
 
-// Terminal tells the statuses after which nothing more is expected (S26).
-func (s Status) Terminal() bool { return s >= Finalized }
+func (s Status) String() string { return statuses[s] }
 
 // closes tells those that end a slot: what timed out may still become final, and is
 // watched until it does.

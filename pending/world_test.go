@@ -29,6 +29,9 @@ func TestWorlds(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		worlds = 1500
 	}
+	if testing.Short() {
+		worlds = 6
+	}
 	if *seed != 0 {
 		runWorld(t, *seed)
 		return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/pending"
 )
 
 // maxCall is the largest body of a wish: a call of 128 KiB, more than common nodes
@@ -222,11 +223,11 @@ func selection(r *http.Request) (wanted Selection, err error) {
 	if wanted.Most, err = web.Limit(r); err != nil {
 		return wanted, err
 	}
-	if q.Has("state") && !slices.Contains(States, wanted.State) {
-		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, States)
+	if q.Has("state") && !slices.Contains(pending.Statuses(), wanted.State) {
+		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, pending.Statuses())
 	}
-	if q.Has("fate") && !slices.Contains(Fates, wanted.Fate) {
-		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, Fates)
+	if q.Has("fate") && !slices.Contains(pending.Standings(), wanted.Fate) {
+		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, pending.Standings())
 	}
 	return wanted, nil
 }

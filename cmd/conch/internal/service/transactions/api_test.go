@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/pending"
 )
 
 const (
@@ -303,7 +304,7 @@ func TestWishesAndSelectionsArriveWhole(t *testing.T) {
 // The words of the document are those that the code takes.
 func TestDocumentedWordsOfTransactions(t *testing.T) {
 	s := webtest.Read(t, openAPI)
-	for name, words := range map[string][]string{"TransactionState": States, "Fate": Fates} {
+	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings()} {
 		if got := fmt.Sprint(s.At(s.Root(), "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
 			t.Errorf("%s: %s, the code has %v", name, got, words)
 		}

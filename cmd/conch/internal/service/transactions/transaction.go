@@ -71,12 +71,3 @@ type BlockName struct {
 	Number uint64 `json:"number"`
 	Hash   string `json:"hash"`
 }
-
-// States are the words of S26, Fates where an intent can be.
-var (
-	States = []string{
-		"future", "ready", "broadcast", "in_block", "retracted",
-		"finalized", "usurped", "dropped", "invalid", "finality_timeout",
-	}
-	Fates = []string{"queued", "open", "done", "cancelled", "rejected"}
-)
