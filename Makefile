@@ -25,7 +25,7 @@ NIGHTLY_FAULTS ?= 1000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
-.PHONY: build build-noevm help demo chaos test model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help demo chaos test test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -56,6 +56,10 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 	@scripts/modules.sh
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh
+
+# Whatever starts no process and no server, with few seeds.
+test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds
+	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint)
 
 model: ## the model of the election, every state of it; and each rule removed, to see it fail
 	@scripts/model.sh

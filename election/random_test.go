@@ -23,6 +23,9 @@ func seeds(n uint64) []uint64 {
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		n *= 20
 	}
+	if testing.Short() {
+		n /= 10
+	}
 	all := make([]uint64, n)
 	for i := range all {
 		all[i] = uint64(i) + 1

@@ -17,6 +17,9 @@ const enough = 2000
 // same seed is clean with the rule in place.
 func TestRules(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it looks for one seed among thousands")
+	}
 	for _, rule := range sim.Rules() {
 		if rule.Invariant == "" {
 			continue

@@ -14,8 +14,11 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// nightly multiplies the number of seeds.
+// nightly multiplies the number of seeds; -short takes a few.
 func nightly(seeds int) int {
+	if testing.Short() {
+		return max(40, seeds/10)
+	}
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
 		return 20 * seeds
 	}

@@ -32,6 +32,7 @@ func Empty(t testing.TB, encoding string) *DB {
 
 func create(t testing.TB, how string) *DB {
 	t.Helper()
+	slow(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shared.Lock()
@@ -96,10 +97,19 @@ func connect(ctx context.Context, cfg pg.Config) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, parsed)
 }
 
+// slow skips what needs a server in the inner loop of development (make test-fast).
+func slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it needs a real Postgres, and -short leaves these out")
+	}
+}
+
 // Own starts a server for this test alone: to be killed, restarted or set up in
 // an unusual way. It stops when the test ends. It has no template.
 func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
 	t.Helper()
+	slow(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	server, err := postmaster.Start(ctx, cfg)
