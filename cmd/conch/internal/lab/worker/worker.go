@@ -67,7 +67,9 @@ func Run(ctx context.Context, cfg Config) error {
 	defer n.cool(ctx)
 
 	over := make(chan struct{})
-	obey, cease := context.WithCancel(ctx)
+	// Not from ctx: as in a node, it ends after everything was given up. To end a connection
+	// costs the server more than a mint, and would come when the successor needs it.
+	obey, cease := context.WithCancel(context.WithoutCancel(ctx))
 	defer cease()
 	var beside sync.WaitGroup
 	beside.Go(func() { n.relay(over, elector.Gate(n.cfg.Scope)) })
