@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 2000, "how many seeds TestWorlds goes through")
+	worlds = flag.Int("worlds", 700, "how many seeds TestWorlds goes through")
 	seed   = flag.Uint64("seed", 0, "go through this seed alone")
 )
 
@@ -28,7 +28,7 @@ func TestWorlds(t *testing.T) {
 	var sum world
 	first, last := uint64(1), uint64(*worlds)
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		last *= 10
+		last *= 30
 	}
 	if testing.Short() {
 		last /= 10

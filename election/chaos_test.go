@@ -25,7 +25,7 @@ import (
 // of their epochs, and when the faults end somebody leads (S4, S9, S11, S12, F4).
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	all := seeds(1000)
+	all := seeds(400)
 	const workers = 2
 	for w := range workers {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {

@@ -21,7 +21,7 @@ func seeds(n uint64) []uint64 {
 		return []uint64{*seed}
 	}
 	if os.Getenv("CONCH_NIGHTLY") != "" {
-		n *= 20
+		n *= 50
 	}
 	if testing.Short() {
 		n /= 10
@@ -40,7 +40,7 @@ func replay(t *testing.T, seed uint64) {
 
 // Whatever happens outside, in whatever order, the machine keeps its rules.
 func TestMachineKeepsItsRules(t *testing.T) {
-	for _, n := range seeds(3000) {
+	for _, n := range seeds(1200) {
 		if err := fuzzMachine(rand.New(rand.NewPCG(n, 0))); err != nil {
 			t.Errorf("seed %d: %v", n, err)
 			replay(t, n)

@@ -20,7 +20,7 @@ func nightly(seeds int) int {
 		return max(40, seeds/10)
 	}
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		return 20 * seeds
+		return 40 * seeds
 	}
 	return seeds
 }
@@ -64,10 +64,10 @@ func TestElection(t *testing.T) {
 		locks string
 		seeds int
 	}{
-		{election.Strict, sim.LocksSession, 700}, {election.Strict, sim.LocksProcess, 700}, {election.Strict, sim.LocksMixed, 700},
-		{election.Keep, sim.LocksSession, 250}, {election.Keep, sim.LocksProcess, 250}, {election.Keep, sim.LocksMixed, 250},
-		{election.Fast, sim.LocksSession, 250}, {election.Fast, sim.LocksProcess, 250},
-		{sim.TakeoverMixed, sim.LocksSession, 400}, {sim.TakeoverMixed, sim.LocksProcess, 400},
+		{election.Strict, sim.LocksSession, 350}, {election.Strict, sim.LocksProcess, 350}, {election.Strict, sim.LocksMixed, 350},
+		{election.Keep, sim.LocksSession, 125}, {election.Keep, sim.LocksProcess, 125}, {election.Keep, sim.LocksMixed, 125},
+		{election.Fast, sim.LocksSession, 125}, {election.Fast, sim.LocksProcess, 125},
+		{sim.TakeoverMixed, sim.LocksSession, 200}, {sim.TakeoverMixed, sim.LocksProcess, 200},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
