@@ -31,7 +31,7 @@ func TestWorlds(t *testing.T) {
 		last *= 30
 	}
 	if testing.Short() {
-		last /= 10
+		last /= 3
 	}
 	if *seed != 0 {
 		first, last = *seed, *seed
