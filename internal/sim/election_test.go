@@ -120,8 +120,11 @@ func eventful(t *testing.T, total map[string]int64) {
 // Equal configurations give equal reports and, byte for byte, equal traces.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
-	for seed := range 40 {
+	seen, seeds := map[string]bool{}, 40
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
 			cfg := config(seed, mode)
 			cfg.Locks = lockings[seed%len(lockings)]
