@@ -69,25 +69,10 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("%d transactions are not final and %d intents wait: signed bytes may be on their way, and nobody would know of them any more: let a node finish them", e.Open, e.Waiting)
 }
 
-// Guard looks at the database within the transaction that takes the tables away,
-// and may refuse.
-type Guard func(context.Context, pgx.Tx) error
-
-// Removal takes the tables away, and with them the idempotency keys, unless something
-// is under way: a key that is used again after it means a new intent. The guard,
-// which may be nil, has to agree too.
-func Removal(guard Guard, progress func(string)) migrate.Removal {
-	return migrate.Removal{Set: Migrations(), Progress: progress, Guard: func(ctx context.Context, tx pgx.Tx) error {
-		if guard != nil {
-			if err := guard(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return refuseOpen(ctx, tx)
-	}}
-}
-
-func refuseOpen(ctx context.Context, tx pgx.Tx) error {
+// RefuseOpen objects, within the transaction that takes the tables away, while something is
+// under way. With the tables go the idempotency keys: a key that is used again after that
+// means a new intent.
+func RefuseOpen(ctx context.Context, tx pgx.Tx) error {
 	// Before the locks too: whoever sends or accepts waits behind whoever waits for those.
 	if err := countOpen(ctx, tx); err != nil {
 		return err

@@ -40,12 +40,9 @@ type Migration struct {
 type Tables struct {
 	Wing string
 	Set  migrate.Set
-	// Removal takes them away, unless guard or they themselves object.
-	Removal func(guard Guard, progress func(string)) migrate.Removal
+	// Guard objects to their removal by an error. While somebody leads nothing goes anyway.
+	Guard func(ctx context.Context, tx pgx.Tx) error
 }
-
-// Guard objects to the removal of tables by an error.
-type Guard func(ctx context.Context, tx pgx.Tx) error
 
 const wingElection = "election"
 
@@ -105,7 +102,12 @@ func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress f
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var all []migrate.Removal
 	for _, t := range slices.Backward(tablesOf(kinds)) {
-		all = append(all, t.Removal(pgmint.RefuseHeld, of(t.Wing, progress)))
+		all = append(all, migrate.Removal{Set: t.Set, Progress: of(t.Wing, progress), Guard: func(ctx context.Context, tx pgx.Tx) error {
+			if err := pgmint.RefuseHeld(ctx, tx); err != nil {
+				return err
+			}
+			return t.Guard(ctx, tx)
+		}})
 	}
 	return migrate.Down(ctx, conn, append(all, migrate.Removal{
 		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: of(wingElection, progress),

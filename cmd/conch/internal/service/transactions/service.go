@@ -11,7 +11,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
-	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -27,12 +26,7 @@ func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
 		Examine: examine,
-		Tables: &node.Tables{
-			Wing: "pending", Set: pgstore.Migrations(),
-			Removal: func(guard node.Guard, progress func(string)) migrate.Removal {
-				return pgstore.Removal(pgstore.Guard(guard), progress)
-			},
-		},
+		Tables:  &node.Tables{Wing: "pending", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
 		Open: func(f node.Frame) node.Service {
 			return &service{frame: f, desk: newDesk(f), dial: dial}
