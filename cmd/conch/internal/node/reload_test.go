@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 )
@@ -34,17 +35,10 @@ func (c counting) Admit(context.Context, config.Config) (func(), error) {
 
 func kindOf(table string, s node.Service) node.Kind {
 	return node.Kind{
-		Section: func() config.Section { return named{nodetest.Given(), table} },
+		Section: func() config.Section { return configtest.Plain(table) },
 		Open:    func(node.Frame) node.Service { return s },
 	}
 }
-
-type named struct {
-	config.Section
-	table string
-}
-
-func (n named) Table() string { return n.table }
 
 // A reload that one service refuses has changed nothing of another, nor the tokens; one
 // that none refuses changes them all.
@@ -58,7 +52,7 @@ func TestAReloadThatFailsChangesNothing(t *testing.T) {
 		}
 	}
 	write(was)
-	cfg := config.Config{Node: config.Node{Listen: "127.0.0.1:0", Standalone: true, TokenFile: file}, Sections: []config.Section{named{nodetest.Given(trial("a")), "first"}}}
+	cfg := config.Config{Node: config.Node{Listen: "127.0.0.1:0", Standalone: true, TokenFile: file}, Sections: []config.Section{configtest.Plain("first", trial("a"))}}
 	var refuses atomic.Bool
 	var used atomic.Int32
 	log, reload := &nodetest.Log{}, make(chan struct{})

@@ -24,19 +24,25 @@ func Load(t testing.TB, text string, s config.Source, env map[string]string) (co
 // Beside are sections for a source: [[roles]] whose roles do nothing, and those of a
 // service.
 func Beside(sections ...func() config.Section) []func() config.Section {
-	return append([]func() config.Section{func() config.Section { return new(idle) }}, sections...)
+	return append([]func() config.Section{func() config.Section { return Plain("roles") }}, sections...)
 }
 
-// idle is [[roles]] of which only gates are kept.
-type idle struct{ roles []config.Role }
+// Plain is a section of whose roles only gates are kept: those given, as if they had been
+// read, and those of its table.
+func Plain(table string, roles ...config.Role) config.Section { return &plain{table, roles} }
 
-func (*idle) Table() string                           { return "roles" }
-func (*idle) Settle(*config.Decoder)                  {}
-func (*idle) Validate(*config.Decoder, config.Config) {}
-func (s *idle) Roles() []config.Role                  { return s.roles }
+type plain struct {
+	table string
+	roles []config.Role
+}
 
-func (s *idle) Keys(d *config.Decoder) map[string]config.Setter {
-	return map[string]config.Setter{"roles": func(place string, value any) {
+func (s *plain) Table() string                         { return s.table }
+func (*plain) Settle(*config.Decoder)                  {}
+func (*plain) Validate(*config.Decoder, config.Config) {}
+func (s *plain) Roles() []config.Role                  { return s.roles }
+
+func (s *plain) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{s.table: func(place string, value any) {
 		for i, v := range d.Tables(place, value) {
 			var r config.Role
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, d.Role(&r))

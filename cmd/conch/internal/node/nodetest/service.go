@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -20,9 +21,9 @@ import (
 // route, a metric and a finding. It is in no program.
 func Bells() node.Kind {
 	return node.Kind{
-		Section: func() config.Section { return new(section) },
+		Section: func() config.Section { return Given() },
 		Examine: func(_ context.Context, c config.Config) []doctor.Finding {
-			return doctor.About("bells", doctor.Well(fmt.Sprint(len(config.Of[*section](c).roles), " to be rung")))
+			return doctor.About("bells", doctor.Well(fmt.Sprint(len(c.Scopes()), " to be rung")))
 		},
 		OpenAPI: "# in paths\n  /v1/bells:\n    get: {responses: {\"200\": {description: Rung., content: {application/json: {schema: {type: integer}}}}}}\n",
 		Open: func(f node.Frame) node.Service {
@@ -32,24 +33,7 @@ func Bells() node.Kind {
 }
 
 // Given are [[bells]] that were read already.
-func Given(roles ...config.Role) config.Section { return &section{roles} }
-
-type section struct{ roles []config.Role }
-
-func (*section) Table() string                           { return "bells" }
-func (*section) Settle(*config.Decoder)                  {}
-func (*section) Validate(*config.Decoder, config.Config) {}
-func (s *section) Roles() []config.Role                  { return s.roles }
-
-func (s *section) Keys(d *config.Decoder) map[string]config.Setter {
-	return map[string]config.Setter{"bells": func(place string, value any) {
-		for i, v := range d.Tables(place, value) {
-			var r config.Role
-			d.Table(fmt.Sprintf("%s[%d]", place, i), v, d.Role(&r))
-			s.roles = append(s.roles, r)
-		}
-	}}
-}
+func Given(roles ...config.Role) config.Section { return configtest.Plain("bells", roles...) }
 
 type service struct {
 	node.Plain
