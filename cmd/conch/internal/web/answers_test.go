@@ -12,17 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// exchange is one request and what has to come back.
-type exchange struct {
-	name   string
-	given  func(w *world)
-	ask    string // "GET /v1/scopes"
-	body   string
-	header string // "Name: value"
-	status int
-	want   string // the body without as_of; or, if it is no object, a part of it
-	sends  string // "Name: value" of the answer
-}
+type exchange = webtest.Exchange[*world]
 
 func fail(err error) func(*world) {
 	return func(w *world) { w.step = func(election.StepDown) error { return err } }
@@ -60,17 +50,17 @@ const (
 )
 
 var scopeAnswers = []exchange{
-	{name: "all, in order", given: led, ask: "GET /v1/scopes", status: 200, want: `{"scopes":[{"scope":"a/b",` + never + `},{` + paymentsLed + `},{` + zooLed + `}]}`, sends: "Cache-Control: no-store"},
-	{name: "all, no database", given: away, ask: "GET /v1/scopes", status: 503, want: "urn:conch:problem:database-unavailable", sends: "Retry-After: 5"},
-	{name: "all, it hangs", given: hangs, ask: "GET /v1/scopes", status: 504, want: "urn:conch:problem:database-timeout"},
-	{name: "one", given: led, ask: "GET /v1/scopes/payments", status: 200, want: `{` + paymentsLed + `}`},
-	{name: "one that nobody leads", given: unled, ask: "GET /v1/scopes/payments", status: 200, want: paymentsUnled},
-	{name: "one of others", given: led, ask: "GET /v1/scopes/zoo", status: 200, want: `{` + zooLed + `}`},
-	{name: "a name with a slash", given: led, ask: "GET /v1/scopes/a%2Fb", status: 200, want: `{"scope":"a/b",` + never + `}`},
-	{name: "one that is not", given: led, ask: "GET /v1/scopes/nope", status: 404, want: "urn:conch:problem:unknown-scope"},
-	{name: "one that can not be", ask: "GET /v1/scopes/a%00b", status: 400, want: "not valid text"},
-	{name: "one, no database", given: away, ask: "GET /v1/scopes/payments", status: 503, want: "database-unavailable"},
-	{name: "one, it hangs", given: hangs, ask: "GET /v1/scopes/payments", status: 504, want: "did not answer in time"},
+	{Name: "all, in order", Given: led, Ask: "GET /v1/scopes", Status: 200, Want: `{"scopes":[{"scope":"a/b",` + never + `},{` + paymentsLed + `},{` + zooLed + `}]}`, Sends: "Cache-Control: no-store"},
+	{Name: "all, no database", Given: away, Ask: "GET /v1/scopes", Status: 503, Want: "urn:conch:problem:database-unavailable", Sends: "Retry-After: 5"},
+	{Name: "all, it hangs", Given: hangs, Ask: "GET /v1/scopes", Status: 504, Want: "urn:conch:problem:database-timeout"},
+	{Name: "one", Given: led, Ask: "GET /v1/scopes/payments", Status: 200, Want: `{` + paymentsLed + `}`},
+	{Name: "one that nobody leads", Given: unled, Ask: "GET /v1/scopes/payments", Status: 200, Want: paymentsUnled},
+	{Name: "one of others", Given: led, Ask: "GET /v1/scopes/zoo", Status: 200, Want: `{` + zooLed + `}`},
+	{Name: "a name with a slash", Given: led, Ask: "GET /v1/scopes/a%2Fb", Status: 200, Want: `{"scope":"a/b",` + never + `}`},
+	{Name: "one that is not", Given: led, Ask: "GET /v1/scopes/nope", Status: 404, Want: "urn:conch:problem:unknown-scope"},
+	{Name: "one that can not be", Ask: "GET /v1/scopes/a%00b", Status: 400, Want: "not valid text"},
+	{Name: "one, no database", Given: away, Ask: "GET /v1/scopes/payments", Status: 503, Want: "database-unavailable"},
+	{Name: "one, it hangs", Given: hangs, Ask: "GET /v1/scopes/payments", Status: 504, Want: "did not answer in time"},
 }
 
 // unled is a scope whose role failed, that nobody leads.
@@ -108,42 +98,42 @@ const (
 )
 
 var gateAnswers = []exchange{
-	{name: "open, cut downwards", given: leads(0, 400*time.Millisecond+999*time.Microsecond), ask: gatePath, status: 200, want: mayAct + `400}`, sends: "Cache-Control: no-store"},
-	{name: "open, for half a second", given: leads(0, 2100*time.Millisecond), ask: gatePath, status: 200, want: mayAct + `500}`},
-	{name: "open, and the node promises less", given: upTo(200*time.Millisecond, time.Second), ask: gatePath, status: 200, want: mayAct + `200}`},
-	{name: "open, and the node would promise more", given: upTo(2*time.Second, time.Minute), ask: gatePath, status: 200, want: mayAct + `500}`},
-	{name: "for longer", given: upTo(2*time.Second, time.Minute), ask: gatePath + "?for=2s", status: 200, want: mayAct + `2000}`},
-	{name: "for longer than there is", given: upTo(2*time.Second, time.Second), ask: gatePath + "?for=2s", status: 200, want: mayAct + `1000}`},
-	{name: "for less", given: leads(0, time.Second), ask: gatePath + "?for=20ms", status: 200, want: mayAct + `20}`},
-	{name: "for longer than the node promises", given: leads(0, time.Minute), ask: gatePath + "?for=501ms", status: 400, want: "answer_max of this node, which is 500ms"},
-	{name: "for a word", given: leads(0, time.Minute), ask: gatePath + "?for=ever", status: 400, want: "is not a time"},
-	{name: "for nothing", given: leads(0, time.Minute), ask: gatePath + "?for=", status: 400, want: "is not a time"},
-	{name: "for less than a millisecond", given: leads(0, time.Minute), ask: gatePath + "?for=999us", status: 400, want: "is not a time"},
-	{name: "for a while without a promise", given: leads(0, time.Minute), ask: gatePath + "?promise=no&for=20ms", status: 400, want: "take it out"},
-	{name: "for a while behind the fenced door", given: leads(0, time.Minute), ask: gatePath + "?door=fenced&for=20ms", status: 400, want: "take it out"},
-	{name: "for routing", given: leads(0, time.Second), ask: gatePath + "?promise=no", status: 200, want: routed},
-	{name: "for routing, the act door holds", given: leads(time.Second, 2*time.Second), ask: gatePath + "?promise=no", status: 503, want: `{"leader":false,"holder":"node-1","reason":"holding"}`},
-	{name: "for routing, the fenced door does not", given: leads(time.Second, 2*time.Second), ask: gatePath + "?promise=no&door=fenced", status: 200, want: routed},
-	{name: "for routing, another leads", given: heard, ask: gatePath + "?promise=no", status: 503, want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`},
-	{name: "a promise that is none", ask: gatePath + "?promise=maybe", status: 400, want: "neither yes nor no"},
-	{name: "another leads", given: heard, ask: gatePath, status: 503, want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`, sends: "Content-Type: application/json"},
-	{name: "nobody is known to lead", ask: gatePath, status: 503, want: `{"leader":false,"holder":"","reason":"not_leader"}`},
-	{name: "the act door holds", given: leads(time.Second, 2*time.Second), ask: gatePath + "?door=act", status: 503, want: `{"leader":false,"holder":"","reason":"holding"}`},
-	{name: "the fenced door does not", given: leads(time.Second, 2*time.Second), ask: gatePath + "?door=fenced", status: 200, want: mayAct + `2000}`},
-	{name: "late", given: func(w *world) { w.lead(0, time.Second); w.now = w.now.Add(time.Second) }, ask: gatePath, status: 503, want: `{"leader":false,"holder":"","reason":"late"}`},
-	{name: "less than a millisecond", given: leads(0, 999*time.Microsecond), ask: gatePath, status: 503, want: `{"leader":false,"holder":"node-1","reason":"late"}`},
-	{name: "a door that is none", ask: gatePath + "?door=back", status: 400, want: "neither act nor fenced"},
-	{name: "a scope that is none", ask: "GET /v1/scopes/nope/gate", status: 404, want: "unknown-scope"},
-	{name: "no database is needed", given: func(w *world) { away(w); w.lead(0, 100*time.Millisecond) }, ask: gatePath, status: 200, want: mayAct + `100}`},
-	{name: "it leads", given: leads(0, time.Second), ask: leaderPath, status: 200, want: "OK", sends: "Cache-Control: no-store"},
-	{name: "it leads, asked without a body", given: leads(0, time.Second), ask: "HEAD /leader/payments", status: 200},
-	{name: "it leads, asked by a balancer", given: leads(0, time.Second), ask: "OPTIONS /leader/payments", status: 200},
-	{name: "the act door holds", given: leads(time.Second, 2*time.Second), ask: leaderPath, status: 503},
-	{name: "another leads", given: heard, ask: leaderPath, status: 503},
-	{name: "another leads, asked by a balancer", given: heard, ask: "OPTIONS /leader/payments", status: 503},
-	{name: "a scope that is none", ask: "GET /leader/nope", status: 503},
-	{name: "a name with a slash", given: leads(0, time.Second), ask: "GET /leader/a%2Fb", status: 503},
-	{name: "a leader is not made", ask: "POST /leader/payments", status: 405, sends: "Allow: GET, OPTIONS, HEAD"},
+	{Name: "open, cut downwards", Given: leads(0, 400*time.Millisecond+999*time.Microsecond), Ask: gatePath, Status: 200, Want: mayAct + `400}`, Sends: "Cache-Control: no-store"},
+	{Name: "open, for half a second", Given: leads(0, 2100*time.Millisecond), Ask: gatePath, Status: 200, Want: mayAct + `500}`},
+	{Name: "open, and the node promises less", Given: upTo(200*time.Millisecond, time.Second), Ask: gatePath, Status: 200, Want: mayAct + `200}`},
+	{Name: "open, and the node would promise more", Given: upTo(2*time.Second, time.Minute), Ask: gatePath, Status: 200, Want: mayAct + `500}`},
+	{Name: "for longer", Given: upTo(2*time.Second, time.Minute), Ask: gatePath + "?for=2s", Status: 200, Want: mayAct + `2000}`},
+	{Name: "for longer than there is", Given: upTo(2*time.Second, time.Second), Ask: gatePath + "?for=2s", Status: 200, Want: mayAct + `1000}`},
+	{Name: "for less", Given: leads(0, time.Second), Ask: gatePath + "?for=20ms", Status: 200, Want: mayAct + `20}`},
+	{Name: "for longer than the node promises", Given: leads(0, time.Minute), Ask: gatePath + "?for=501ms", Status: 400, Want: "answer_max of this node, which is 500ms"},
+	{Name: "for a word", Given: leads(0, time.Minute), Ask: gatePath + "?for=ever", Status: 400, Want: "is not a time"},
+	{Name: "for nothing", Given: leads(0, time.Minute), Ask: gatePath + "?for=", Status: 400, Want: "is not a time"},
+	{Name: "for less than a millisecond", Given: leads(0, time.Minute), Ask: gatePath + "?for=999us", Status: 400, Want: "is not a time"},
+	{Name: "for a while without a promise", Given: leads(0, time.Minute), Ask: gatePath + "?promise=no&for=20ms", Status: 400, Want: "take it out"},
+	{Name: "for a while behind the fenced door", Given: leads(0, time.Minute), Ask: gatePath + "?door=fenced&for=20ms", Status: 400, Want: "take it out"},
+	{Name: "for routing", Given: leads(0, time.Second), Ask: gatePath + "?promise=no", Status: 200, Want: routed},
+	{Name: "for routing, the act door holds", Given: leads(time.Second, 2*time.Second), Ask: gatePath + "?promise=no", Status: 503, Want: `{"leader":false,"holder":"node-1","reason":"holding"}`},
+	{Name: "for routing, the fenced door does not", Given: leads(time.Second, 2*time.Second), Ask: gatePath + "?promise=no&door=fenced", Status: 200, Want: routed},
+	{Name: "for routing, another leads", Given: heard, Ask: gatePath + "?promise=no", Status: 503, Want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`},
+	{Name: "a promise that is none", Ask: gatePath + "?promise=maybe", Status: 400, Want: "neither yes nor no"},
+	{Name: "another leads", Given: heard, Ask: gatePath, Status: 503, Want: `{"leader":false,"holder":"node-2","reason":"not_leader"}`, Sends: "Content-Type: application/json"},
+	{Name: "nobody is known to lead", Ask: gatePath, Status: 503, Want: `{"leader":false,"holder":"","reason":"not_leader"}`},
+	{Name: "the act door holds", Given: leads(time.Second, 2*time.Second), Ask: gatePath + "?door=act", Status: 503, Want: `{"leader":false,"holder":"","reason":"holding"}`},
+	{Name: "the fenced door does not", Given: leads(time.Second, 2*time.Second), Ask: gatePath + "?door=fenced", Status: 200, Want: mayAct + `2000}`},
+	{Name: "late", Given: func(w *world) { w.lead(0, time.Second); w.now = w.now.Add(time.Second) }, Ask: gatePath, Status: 503, Want: `{"leader":false,"holder":"","reason":"late"}`},
+	{Name: "less than a millisecond", Given: leads(0, 999*time.Microsecond), Ask: gatePath, Status: 503, Want: `{"leader":false,"holder":"node-1","reason":"late"}`},
+	{Name: "a door that is none", Ask: gatePath + "?door=back", Status: 400, Want: "neither act nor fenced"},
+	{Name: "a scope that is none", Ask: "GET /v1/scopes/nope/gate", Status: 404, Want: "unknown-scope"},
+	{Name: "no database is needed", Given: func(w *world) { away(w); w.lead(0, 100*time.Millisecond) }, Ask: gatePath, Status: 200, Want: mayAct + `100}`},
+	{Name: "it leads", Given: leads(0, time.Second), Ask: leaderPath, Status: 200, Want: "OK", Sends: "Cache-Control: no-store"},
+	{Name: "it leads, asked without a body", Given: leads(0, time.Second), Ask: "HEAD /leader/payments", Status: 200},
+	{Name: "it leads, asked by a balancer", Given: leads(0, time.Second), Ask: "OPTIONS /leader/payments", Status: 200},
+	{Name: "the act door holds", Given: leads(time.Second, 2*time.Second), Ask: leaderPath, Status: 503},
+	{Name: "another leads", Given: heard, Ask: leaderPath, Status: 503},
+	{Name: "another leads, asked by a balancer", Given: heard, Ask: "OPTIONS /leader/payments", Status: 503},
+	{Name: "a scope that is none", Ask: "GET /leader/nope", Status: 503},
+	{Name: "a name with a slash", Given: leads(0, time.Second), Ask: "GET /leader/a%2Fb", Status: 503},
+	{Name: "a leader is not made", Ask: "POST /leader/payments", Status: 405, Sends: "Allow: GET, OPTIONS, HEAD"},
 }
 
 // elsewhere makes another process the leader, which answers what it is asked.
@@ -168,35 +158,35 @@ var (
 )
 
 var drainAnswers = []exchange{
-	{name: "drained", ask: drainPath, status: 200, want: `{"scope":"payments","actor":"local"}`},
-	{name: "in favour of one", given: led, ask: drainPath, body: `{"timeout_ms":1500,"to":"node-2"}`, status: 200, want: `{"scope":"payments","actor":"local","to":"node-2"}`},
-	{name: "another leads", given: elsewhere(nil), ask: drainPath, status: 200, want: `{"scope":"payments","actor":"local"}`},
-	{name: "of no role here", ask: "POST /v1/scopes/zoo/drain", status: 200, want: `{"scope":"zoo","actor":"local"}`},
-	{name: "of no candidate", given: elsewhere(errNoCandidate), ask: drainPath, body: `{"to":"node-9"}`, status: 422, want: "these are: node-1, node-2"},
-	{name: "of a bad name", given: led, ask: drainPath, body: `{"to":"a:b"}`, status: 400, want: "contains ':'"},
-	{name: "the leader can not be asked", given: elsewhere(webtest.ErrAway), ask: drainPath, status: 503, want: "database-unavailable"},
-	{name: "the database hangs", given: elsewhere(context.DeadlineExceeded), ask: drainPath, status: 504, want: "database-timeout"},
-	{name: "the leader does not answer", given: elsewhere(errUntaken), ask: drainPath, status: 504, want: "it was withdrawn"},
-	{name: "it has just lost it", given: elsewhere(errTooLate), ask: drainPath, status: 409, want: `"holder":"node-2"`},
-	{name: "nobody leads", given: elsewhere(pgmint.ErrNobodyLeads), ask: drainPath, status: 409, want: "nobody-leads"},
-	{name: "nobody leads what others do", given: func(w *world) { led(w); elsewhere(pgmint.ErrNobodyLeads)(w) }, ask: "POST /v1/scopes/zoo/drain", status: 409, want: "nobody-leads"},
-	{name: "a negative time", ask: drainPath, body: `{"timeout_ms":-1}`, status: 400, want: "timeout_ms"},
-	{name: "too long a time", ask: drainPath, body: `{"timeout_ms":600001}`, status: 400, want: "timeout_ms"},
-	{name: "no JSON", ask: drainPath, body: `{`, status: 400, want: "not what is documented"},
-	{name: "a misspelt member", ask: drainPath, body: `{"timeout":1}`, status: 400, want: "timeout"},
-	{name: "two documents", ask: drainPath, body: `{}{}`, status: 400, want: "follows its end"},
-	{name: "another type", ask: drainPath, body: `to=b`, header: "Content-Type: text/plain", status: 415, want: "application/json"},
-	{name: "too much", ask: drainPath, body: `{"to":"` + strings.Repeat("x", 64<<10) + `"}`, status: 413, want: "65536"},
-	{name: "a page of another site", ask: drainPath, header: "Sec-Fetch-Site: cross-site", status: 403, want: "another site"},
-	{name: "acts do not end", given: fail(election.ErrDrainTimeout), ask: drainPath, status: 504, want: "drain-timeout"},
-	{name: "gone meanwhile", given: func(w *world) {
+	{Name: "drained", Ask: drainPath, Status: 200, Want: `{"scope":"payments","actor":"local"}`},
+	{Name: "in favour of one", Given: led, Ask: drainPath, Body: `{"timeout_ms":1500,"to":"node-2"}`, Status: 200, Want: `{"scope":"payments","actor":"local","to":"node-2"}`},
+	{Name: "another leads", Given: elsewhere(nil), Ask: drainPath, Status: 200, Want: `{"scope":"payments","actor":"local"}`},
+	{Name: "of no role here", Ask: "POST /v1/scopes/zoo/drain", Status: 200, Want: `{"scope":"zoo","actor":"local"}`},
+	{Name: "of no candidate", Given: elsewhere(errNoCandidate), Ask: drainPath, Body: `{"to":"node-9"}`, Status: 422, Want: "these are: node-1, node-2"},
+	{Name: "of a bad name", Given: led, Ask: drainPath, Body: `{"to":"a:b"}`, Status: 400, Want: "contains ':'"},
+	{Name: "the leader can not be asked", Given: elsewhere(webtest.ErrAway), Ask: drainPath, Status: 503, Want: "database-unavailable"},
+	{Name: "the database hangs", Given: elsewhere(context.DeadlineExceeded), Ask: drainPath, Status: 504, Want: "database-timeout"},
+	{Name: "the leader does not answer", Given: elsewhere(errUntaken), Ask: drainPath, Status: 504, Want: "it was withdrawn"},
+	{Name: "it has just lost it", Given: elsewhere(errTooLate), Ask: drainPath, Status: 409, Want: `"holder":"node-2"`},
+	{Name: "nobody leads", Given: elsewhere(pgmint.ErrNobodyLeads), Ask: drainPath, Status: 409, Want: "nobody-leads"},
+	{Name: "nobody leads what others do", Given: func(w *world) { led(w); elsewhere(pgmint.ErrNobodyLeads)(w) }, Ask: "POST /v1/scopes/zoo/drain", Status: 409, Want: "nobody-leads"},
+	{Name: "a negative time", Ask: drainPath, Body: `{"timeout_ms":-1}`, Status: 400, Want: "timeout_ms"},
+	{Name: "too long a time", Ask: drainPath, Body: `{"timeout_ms":600001}`, Status: 400, Want: "timeout_ms"},
+	{Name: "no JSON", Ask: drainPath, Body: `{`, Status: 400, Want: "not what is documented"},
+	{Name: "a misspelt member", Ask: drainPath, Body: `{"timeout":1}`, Status: 400, Want: "timeout"},
+	{Name: "two documents", Ask: drainPath, Body: `{}{}`, Status: 400, Want: "follows its end"},
+	{Name: "another type", Ask: drainPath, Body: `to=b`, Header: "Content-Type: text/plain", Status: 415, Want: "application/json"},
+	{Name: "too much", Ask: drainPath, Body: `{"to":"` + strings.Repeat("x", 64<<10) + `"}`, Status: 413, Want: "65536"},
+	{Name: "a page of another site", Ask: drainPath, Header: "Sec-Fetch-Site: cross-site", Status: 403, Want: "another site"},
+	{Name: "acts do not end", Given: fail(election.ErrDrainTimeout), Ask: drainPath, Status: 504, Want: "drain-timeout"},
+	{Name: "gone meanwhile", Given: func(w *world) {
 		fail(election.ErrUnknownScope)(w)
 		w.ask = func(pgmint.Request) error { return pgmint.ErrNobodyLeads }
-	}, ask: drainPath, status: 409, want: "nobody-leads"},
-	{name: "a scope that is none", given: elsewhere(pgmint.ErrNobodyLeads), ask: "POST /v1/scopes/nope/drain", status: 404, want: "unknown-scope"},
-	{name: "a scope that can not be", ask: "POST /v1/scopes/a%00b/drain", status: 400, want: "not valid text"},
-	{name: "standalone", given: alone, ask: drainPath, status: 409, want: "urn:conch:problem:standalone"},
-	{name: "standalone, of no role", given: alone, ask: "POST /v1/scopes/zoo/drain", status: 404, want: "unknown-scope"},
+	}, Ask: drainPath, Status: 409, Want: "nobody-leads"},
+	{Name: "a scope that is none", Given: elsewhere(pgmint.ErrNobodyLeads), Ask: "POST /v1/scopes/nope/drain", Status: 404, Want: "unknown-scope"},
+	{Name: "a scope that can not be", Ask: "POST /v1/scopes/a%00b/drain", Status: 400, Want: "not valid text"},
+	{Name: "standalone", Given: alone, Ask: drainPath, Status: 409, Want: "urn:conch:problem:standalone"},
+	{Name: "standalone, of no role", Given: alone, Ask: "POST /v1/scopes/zoo/drain", Status: 404, Want: "unknown-scope"},
 }
 
 func drainedOnce(w *world) {
@@ -209,26 +199,26 @@ func lostOnce(w *world) {
 }
 
 var otherAnswers = []exchange{
-	{name: "history", given: drainedOnce, ask: "GET /v1/history", status: 200, want: `{"events":[{"id":3,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":7,"holder":"node-1","event":"drained","reason":"maintenance","actor":"ops"}]}`},
-	{name: "history with a gap", given: lostOnce, ask: "GET /v1/history", status: 200, want: `{"events":[{"id":4,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":8,"holder":"node-2","event":"acquired","reason":"takeover","actor":"","gap_ms":77000}]}`},
-	{name: "no history", ask: "GET /v1/history?scope=payments&limit=1000", status: 200, want: `{"events":[]}`},
-	{name: "too much history", ask: "GET /v1/history?limit=1001", status: 400, want: "limit"},
-	{name: "none at all", ask: "GET /v1/history?limit=0", status: 400, want: "limit"},
-	{name: "of no scope", ask: "GET /v1/history?scope=", status: 400, want: "empty"},
-	{name: "no database", given: away, ask: "GET /v1/history", status: 503, want: "database-unavailable"},
-	{name: "it hangs", given: hangs, ask: "GET /v1/history", status: 504, want: "database-timeout"},
-	{name: "a bad id to resume from", ask: "GET /v1/events", header: "Last-Event-ID: x", status: 400, want: "no id of an event"},
-	{name: "events of no scope", ask: "GET /v1/events?scope=%FF", status: 400, want: "not valid text"},
-	{name: "no database to stream from", given: away, ask: "GET /v1/events", status: 503, want: "database-unavailable"},
-	{name: "it hangs before the stream", given: hangs, ask: "GET /v1/events", status: 504, want: "database-timeout"},
-	{name: "healthy", given: func(w *world) { led(w); away(w) }, ask: "GET /healthz", status: 200, want: `{"status":"ok","id":"node-1","version":"v1.2.3","scopes":[{"scope":"a/b","role":"follower","epoch":0,"fenced":false,"act":false},{"scope":"payments","role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}]}`},
-	{name: "ready", ask: "GET /readyz", status: 200, want: `{"status":"ready"}`},
-	{name: "not ready", given: away, ask: "GET /readyz", status: 503, want: "database-unavailable"},
-	{name: "metrics", ask: "GET /metrics", status: 200, want: "conch_is_leader 1\n"},
-	{name: "the document", ask: "GET /v1/openapi.yaml", status: 200, want: "openapi: 3.1.0"},
-	{name: "a method that is not", ask: "DELETE /v1/scopes", status: 405, want: "DELETE is not for /v1/scopes", sends: "Allow: GET, HEAD"},
-	{name: "reading a drain", ask: "GET /v1/scopes/payments/drain", status: 405, sends: "Allow: POST"},
-	{name: "nothing", ask: "GET /v2/scopes", status: 404, want: "openapi.yaml"},
-	{name: "no dashboard yet", ask: "GET /", status: 404},
-	{name: "a strange name", ask: "GET /v1/scopes", header: "Host: conch.attacker.example", status: http.StatusMisdirectedRequest, want: "not to"},
+	{Name: "history", Given: drainedOnce, Ask: "GET /v1/history", Status: 200, Want: `{"events":[{"id":3,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":7,"holder":"node-1","event":"drained","reason":"maintenance","actor":"ops"}]}`},
+	{Name: "history with a gap", Given: lostOnce, Ask: "GET /v1/history", Status: 200, Want: `{"events":[{"id":4,"at":"2026-03-01T11:00:00Z","scope":"payments","epoch":8,"holder":"node-2","event":"acquired","reason":"takeover","actor":"","gap_ms":77000}]}`},
+	{Name: "no history", Ask: "GET /v1/history?scope=payments&limit=1000", Status: 200, Want: `{"events":[]}`},
+	{Name: "too much history", Ask: "GET /v1/history?limit=1001", Status: 400, Want: "limit"},
+	{Name: "none at all", Ask: "GET /v1/history?limit=0", Status: 400, Want: "limit"},
+	{Name: "of no scope", Ask: "GET /v1/history?scope=", Status: 400, Want: "empty"},
+	{Name: "no database", Given: away, Ask: "GET /v1/history", Status: 503, Want: "database-unavailable"},
+	{Name: "it hangs", Given: hangs, Ask: "GET /v1/history", Status: 504, Want: "database-timeout"},
+	{Name: "a bad id to resume from", Ask: "GET /v1/events", Header: "Last-Event-ID: x", Status: 400, Want: "no id of an event"},
+	{Name: "events of no scope", Ask: "GET /v1/events?scope=%FF", Status: 400, Want: "not valid text"},
+	{Name: "no database to stream from", Given: away, Ask: "GET /v1/events", Status: 503, Want: "database-unavailable"},
+	{Name: "it hangs before the stream", Given: hangs, Ask: "GET /v1/events", Status: 504, Want: "database-timeout"},
+	{Name: "healthy", Given: func(w *world) { led(w); away(w) }, Ask: "GET /healthz", Status: 200, Want: `{"status":"ok","id":"node-1","version":"v1.2.3","scopes":[{"scope":"a/b","role":"follower","epoch":0,"fenced":false,"act":false},{"scope":"payments","role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}]}`},
+	{Name: "ready", Ask: "GET /readyz", Status: 200, Want: `{"status":"ready"}`},
+	{Name: "not ready", Given: away, Ask: "GET /readyz", Status: 503, Want: "database-unavailable"},
+	{Name: "metrics", Ask: "GET /metrics", Status: 200, Want: "conch_is_leader 1\n"},
+	{Name: "the document", Ask: "GET /v1/openapi.yaml", Status: 200, Want: "openapi: 3.1.0"},
+	{Name: "a method that is not", Ask: "DELETE /v1/scopes", Status: 405, Want: "DELETE is not for /v1/scopes", Sends: "Allow: GET, HEAD"},
+	{Name: "reading a drain", Ask: "GET /v1/scopes/payments/drain", Status: 405, Sends: "Allow: POST"},
+	{Name: "nothing", Ask: "GET /v2/scopes", Status: 404, Want: "openapi.yaml"},
+	{Name: "no dashboard yet", Ask: "GET /", Status: 404},
+	{Name: "a strange name", Ask: "GET /v1/scopes", Header: "Host: conch.attacker.example", Status: http.StatusMisdirectedRequest, Want: "not to"},
 }

@@ -17,32 +17,13 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-func (x exchange) plain() webtest.Exchange {
-	return webtest.Exchange{Ask: x.ask, Body: x.body, Header: x.header, Status: x.status, Want: x.want, Sends: x.sends}
-}
-
-func (x exchange) request() *http.Request { return x.plain().Request() }
-
-func (x exchange) run(t *testing.T, s *webtest.Spec) {
-	t.Helper()
-	w := newWorld()
-	if x.given != nil {
-		x.given(w)
-	}
-	x.plain().Run(t, s, w.site(t).API())
-}
-
 // Every route and every way in which it can fail; every documented answer was
 // given once, and no answer is undocumented.
 func TestAnswers(t *testing.T) {
 	s := webtest.Read(t)
-	for _, x := range slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers) {
-		t.Run(x.ask+" "+x.name, func(t *testing.T) { x.run(t, s) })
-	}
 	s.Seen("GET /v1/events 200") // the tests of streams give it, and verify it
-	for _, missing := range s.Unseen(func(string) bool { return true }) {
-		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
-	}
+	webtest.Answers(t, s, slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers), func(string) bool { return true },
+		newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
 }
 
 // Where other machines may ask, as on the ops listener, they may call this one by any
@@ -58,7 +39,7 @@ func TestNamesOfThisMachine(t *testing.T) {
 		&net.TCPAddr{IP: net.IPv6loopback, Port: 7071}:       http.StatusMisdirectedRequest,
 		&net.TCPAddr{IP: net.ParseIP("::ffff:127.0.0.1")}:    http.StatusMisdirectedRequest,
 	} {
-		r, out := exchange{ask: "GET /metrics", header: "Host: node-1.example:9090"}.request(), httptest.NewRecorder()
+		r, out := exchange{Ask: "GET /metrics", Header: "Host: node-1.example:9090"}.Request(), httptest.NewRecorder()
 		site.Ops().ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, at)))
 		if out.Code != want {
 			t.Errorf("at %s it answers %d", at, out.Code)
@@ -84,7 +65,7 @@ func TestDrainIsToldWhole(t *testing.T) {
 	api := w.site(t).API()
 	for _, body := range []string{`{"timeout_ms":1500}`, `{"timeout_ms":1500,"to":"node-2"}`} {
 		out := httptest.NewRecorder()
-		api.ServeHTTP(out, exchange{ask: drainPath, body: body, header: "Authorization: Bearer " + webtest.OperateSecret}.request())
+		api.ServeHTTP(out, exchange{Ask: drainPath, Body: body, Header: "Authorization: Bearer " + webtest.OperateSecret}.Request())
 		if out.Code != 200 {
 			t.Fatalf("%s: %d %s", body, out.Code, out.Body)
 		}
@@ -115,7 +96,7 @@ func TestReadsGoOnStale(t *testing.T) {
 	api := w.site(t).API()
 	s := webtest.Read(t)
 	get := func(path string) (int, map[string]any) {
-		r, out := exchange{ask: "GET " + path}.request(), httptest.NewRecorder()
+		r, out := exchange{Ask: "GET " + path}.Request(), httptest.NewRecorder()
 		api.ServeHTTP(out, r)
 		s.Verify(t, r, out)
 		var body map[string]any

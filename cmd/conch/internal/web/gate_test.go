@@ -21,7 +21,7 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 	site := w.site(t)
 	ask := func(what string) {
 		out := httptest.NewRecorder()
-		site.API().ServeHTTP(out, exchange{ask: what}.request())
+		site.API().ServeHTTP(out, exchange{Ask: what}.Request())
 		if out.Code >= 400 && out.Code != 404 {
 			t.Fatalf("%s: %d %s", what, out.Code, out.Body)
 		}

@@ -39,7 +39,7 @@ func TestPanics(t *testing.T) {
 		panic("in the middle")
 	})
 	site := w.site(t)
-	r, out := exchange{ask: drainPath}.request(), httptest.NewRecorder()
+	r, out := exchange{Ask: drainPath}.Request(), httptest.NewRecorder()
 	site.API().ServeHTTP(out, r)
 	webtest.Read(t).Verify(t, r, out)
 	if out.Code != 500 || strings.Contains(out.Body.String(), "disco") {

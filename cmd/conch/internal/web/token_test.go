@@ -33,7 +33,7 @@ func TestTokens(t *testing.T) {
 		{"bearer  " + webtest.OperateSecret, 200, 200, ""},
 	} {
 		for _, route := range site.Routes() {
-			x := exchange{ask: strings.ReplaceAll(route, "{scope}", "payments"), header: "Authorization: " + c.authorization}
+			x := exchange{Ask: strings.ReplaceAll(route, "{scope}", "payments"), Header: "Authorization: " + c.authorization}
 			want := c.read
 			switch {
 			case strings.HasSuffix(route, "/leader/{scope}"):
@@ -44,7 +44,7 @@ func TestTokens(t *testing.T) {
 			if want == 200 && (strings.HasSuffix(route, "/gate") || strings.HasSuffix(route, "/events")) {
 				continue // 503: nobody leads; and a stream does not end
 			}
-			r, out := x.request(), httptest.NewRecorder()
+			r, out := x.Request(), httptest.NewRecorder()
 			site.API().ServeHTTP(out, r)
 			s.Verify(t, r, out)
 			if out.Code != want || want == 401 && out.Header().Get("WWW-Authenticate") != c.challenge {
@@ -58,7 +58,7 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	out := httptest.NewRecorder()
-	site.API().ServeHTTP(out, exchange{ask: "GET /v2/secret"}.request())
+	site.API().ServeHTTP(out, exchange{Ask: "GET /v2/secret"}.Request())
 	if out.Code != 401 {
 		t.Errorf("a path that does not exist tells so to anybody: %d", out.Code)
 	}
@@ -81,7 +81,7 @@ func TestOpsHandler(t *testing.T) {
 			want = 200
 		}
 		out := httptest.NewRecorder()
-		r := exchange{ask: strings.ReplaceAll(route, "{scope}", "payments")}.request()
+		r := exchange{Ask: strings.ReplaceAll(route, "{scope}", "payments")}.Request()
 		r.Host = "node-1.internal" // it is asked by its name from everywhere
 		site.Ops().ServeHTTP(out, r)
 		if out.Code != want {
@@ -102,7 +102,7 @@ func TestTokensReload(t *testing.T) {
 	api := w.site(t).API()
 	ask := func(secret string) int {
 		out := httptest.NewRecorder()
-		api.ServeHTTP(out, exchange{ask: drainPath, header: "Authorization: Bearer " + secret}.request())
+		api.ServeHTTP(out, exchange{Ask: drainPath, Header: "Authorization: Bearer " + secret}.Request())
 		return out.Code
 	}
 	rewrite := func(text string) error {

@@ -128,69 +128,42 @@ func worldAndSite(t *testing.T) (*world, *web.Site) {
 	return w, w.site(t)
 }
 
-type exchange struct {
-	name   string
-	given  func(w *world)
-	ask    string
-	body   string
-	header string
-	status int
-	want   string
-	sends  string
-}
-
-func (x exchange) plain() webtest.Exchange {
-	return webtest.Exchange{Ask: x.ask, Body: x.body, Header: x.header, Status: x.status, Want: x.want, Sends: x.sends}
-}
-
-func (x exchange) request() *http.Request { return x.plain().Request() }
+type exchange = webtest.Exchange[*world]
 
 // Every route and every way in which it can fail; every documented answer was given once,
 // and no answer is undocumented.
 func TestAnswers(t *testing.T) {
-	s := webtest.Read(t, openAPI)
-	for _, x := range fileAnswers {
-		t.Run(x.ask+" "+x.name, func(t *testing.T) {
-			w := newWorld()
-			if x.given != nil {
-				x.given(w)
-			}
-			x.plain().Run(t, s, w.site(t).API())
-		})
-	}
 	ours := func(operation string) bool { return strings.Contains(operation, toFiles) }
-	for _, missing := range s.Unseen(ours) {
-		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
-	}
+	webtest.Answers(t, webtest.Read(t, openAPI), fileAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
 }
 
 func refuses(err error) func(*world) { return func(w *world) { w.files.err = err } }
 
 var fileAnswers = []exchange{
-	{name: "all", ask: "GET /v1/files/data", status: 200, want: `{"version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","files":[{"name":"a/c","size":5},{"name":"b","size":2}],"peers":{"node-2":{"epoch":7,"seq":2}}}`},
-	{name: "when", ask: "GET /v1/files/data", status: 200, want: `"as_of":"1970-01-01T00:00:09Z"`},
-	{name: "unknown scope", ask: "GET /v1/files/other", status: 404, want: "no-files"},
-	{name: "content", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-Version: 7.3"},
-	{name: "how old", ask: "GET /v1/files/data/a/c", status: 200, want: "hello", sends: "Conch-As-Of: 1970-01-01T00:00:09Z"},
-	{name: "unknown file", ask: "GET /v1/files/data/x", status: 404, want: "unknown-file"},
-	{name: "of an unknown scope", ask: "GET /v1/files/other/x", status: 404, want: "no-files"},
-	{name: "no name", ask: "GET /v1/files/data/bad%01name", status: 400, want: `"field":"name"`},
-	{name: "rotten", given: func(w *world) { w.files.broken = webtest.ErrAway }, ask: "GET /v1/files/data/a/c", status: 500, want: webtest.ErrAway.Error()},
-	{name: "put", ask: "PUT /v1/files/data/x/y", body: "text", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":4,"copies":1}`},
-	{name: "no name", ask: "PUT /v1/files/data/bad%01name", body: "x", status: 400, want: `"field":"name"`},
-	{name: "copies", ask: "PUT /v1/files/data/x?copies=some", body: "x", status: 400, want: "copies"},
-	{name: "unknown scope", ask: "PUT /v1/files/other/x", body: "x", status: 404, want: "no-files"},
-	{name: "a follower", given: refuses(&notLeadingError{Holder: "node-2"}), ask: "PUT /v1/files/data/x", body: "x", status: 409, want: `"holder":"node-2"`},
-	{name: "too large", given: refuses(errTooLarge), ask: "PUT /v1/files/data/x", body: "x", status: 413, want: "no room"},
-	{name: "a full disk", given: refuses(errors.New("no space left")), ask: "PUT /v1/files/data/x", body: "x", status: 500, want: "no space left"},
-	{name: "taking over", given: refuses(errTakingOver), ask: "PUT /v1/files/data/x", body: "x", status: 503, want: "taking-over", sends: "Retry-After: 1"},
-	{name: "unconfirmed", given: refuses(errUnconfirmed), ask: "PUT /v1/files/data/x", body: "x", status: 504, want: "may or may not survive"},
-	{name: "remove", ask: "DELETE /v1/files/data/b", status: 200, want: `{"version":{"epoch":7,"seq":3},"size":0,"copies":1}`},
-	{name: "copies", ask: "DELETE /v1/files/data/b?copies=-1", status: 400, want: "copies"},
-	{name: "unknown scope", ask: "DELETE /v1/files/other/x", status: 404, want: "no-files"},
-	{name: "a follower", given: refuses(&notLeadingError{Holder: "node-2"}), ask: "DELETE /v1/files/data/b", status: 409, want: "not-leading"},
-	{name: "taking over", given: refuses(errTakingOver), ask: "DELETE /v1/files/data/b", status: 503, want: "taking-over"},
-	{name: "unconfirmed", given: refuses(errUnconfirmed), ask: "DELETE /v1/files/data/b", status: 504, want: "unconfirmed"},
+	{Name: "all", Ask: "GET /v1/files/data", Status: 200, Want: `{"version":{"epoch":7,"seq":3},"leading":true,"holder":"node-1","files":[{"name":"a/c","size":5},{"name":"b","size":2}],"peers":{"node-2":{"epoch":7,"seq":2}}}`},
+	{Name: "when", Ask: "GET /v1/files/data", Status: 200, Want: `"as_of":"1970-01-01T00:00:09Z"`},
+	{Name: "unknown scope", Ask: "GET /v1/files/other", Status: 404, Want: "no-files"},
+	{Name: "content", Ask: "GET /v1/files/data/a/c", Status: 200, Want: "hello", Sends: "Conch-Version: 7.3"},
+	{Name: "how old", Ask: "GET /v1/files/data/a/c", Status: 200, Want: "hello", Sends: "Conch-As-Of: 1970-01-01T00:00:09Z"},
+	{Name: "unknown file", Ask: "GET /v1/files/data/x", Status: 404, Want: "unknown-file"},
+	{Name: "of an unknown scope", Ask: "GET /v1/files/other/x", Status: 404, Want: "no-files"},
+	{Name: "no name", Ask: "GET /v1/files/data/bad%01name", Status: 400, Want: `"field":"name"`},
+	{Name: "rotten", Given: func(w *world) { w.files.broken = webtest.ErrAway }, Ask: "GET /v1/files/data/a/c", Status: 500, Want: webtest.ErrAway.Error()},
+	{Name: "put", Ask: "PUT /v1/files/data/x/y", Body: "text", Status: 200, Want: `{"version":{"epoch":7,"seq":3},"size":4,"copies":1}`},
+	{Name: "no name", Ask: "PUT /v1/files/data/bad%01name", Body: "x", Status: 400, Want: `"field":"name"`},
+	{Name: "copies", Ask: "PUT /v1/files/data/x?copies=some", Body: "x", Status: 400, Want: "copies"},
+	{Name: "unknown scope", Ask: "PUT /v1/files/other/x", Body: "x", Status: 404, Want: "no-files"},
+	{Name: "a follower", Given: refuses(&notLeadingError{Holder: "node-2"}), Ask: "PUT /v1/files/data/x", Body: "x", Status: 409, Want: `"holder":"node-2"`},
+	{Name: "too large", Given: refuses(errTooLarge), Ask: "PUT /v1/files/data/x", Body: "x", Status: 413, Want: "no room"},
+	{Name: "a full disk", Given: refuses(errors.New("no space left")), Ask: "PUT /v1/files/data/x", Body: "x", Status: 500, Want: "no space left"},
+	{Name: "taking over", Given: refuses(errTakingOver), Ask: "PUT /v1/files/data/x", Body: "x", Status: 503, Want: "taking-over", Sends: "Retry-After: 1"},
+	{Name: "unconfirmed", Given: refuses(errUnconfirmed), Ask: "PUT /v1/files/data/x", Body: "x", Status: 504, Want: "may or may not survive"},
+	{Name: "remove", Ask: "DELETE /v1/files/data/b", Status: 200, Want: `{"version":{"epoch":7,"seq":3},"size":0,"copies":1}`},
+	{Name: "copies", Ask: "DELETE /v1/files/data/b?copies=-1", Status: 400, Want: "copies"},
+	{Name: "unknown scope", Ask: "DELETE /v1/files/other/x", Status: 404, Want: "no-files"},
+	{Name: "a follower", Given: refuses(&notLeadingError{Holder: "node-2"}), Ask: "DELETE /v1/files/data/b", Status: 409, Want: "not-leading"},
+	{Name: "taking over", Given: refuses(errTakingOver), Ask: "DELETE /v1/files/data/b", Status: 503, Want: "taking-over"},
+	{Name: "unconfirmed", Given: refuses(errUnconfirmed), Ask: "DELETE /v1/files/data/b", Status: 504, Want: "unconfirmed"},
 }
 
 // S22: who may read may not write, and what nodes ask of each other is writing.
@@ -210,7 +183,7 @@ func TestFilesAndTokens(t *testing.T) {
 		{"POST /v1/sync/data/promise", webtest.OperateSecret, 200, "peer /promise"}, {"PUT /v1/sync/data/chunks/ab", webtest.OperateSecret, 200, "peer /chunks/ab"},
 		{"POST /v1/sync/other/promise", webtest.OperateSecret, 404, "no-files"},
 	} {
-		r, out := exchange{ask: c.ask, header: "Authorization: Bearer " + c.secret}.request(), httptest.NewRecorder()
+		r, out := exchange{Ask: c.ask, Header: "Authorization: Bearer " + c.secret}.Request(), httptest.NewRecorder()
 		api.ServeHTTP(out, r)
 		if out.Code != c.status || !strings.Contains(out.Body.String(), c.want) {
 			t.Errorf("%s with %.4q: %d %s", c.ask, c.secret, out.Code, out.Body)

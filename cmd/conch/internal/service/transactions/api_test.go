@@ -112,40 +112,13 @@ func (w *world) handler(t testing.TB) http.Handler {
 	return webtest.Site(t, w.logs, w.api.routes(), w.more).API()
 }
 
-type exchange struct {
-	name   string
-	given  func(w *world)
-	ask    string
-	body   string
-	header string
-	status int
-	want   string
-	sends  string
-}
-
-func (x exchange) plain() webtest.Exchange {
-	return webtest.Exchange{Ask: x.ask, Body: x.body, Header: x.header, Status: x.status, Want: x.want, Sends: x.sends}
-}
-
-func (x exchange) request() *http.Request { return x.plain().Request() }
+type exchange = webtest.Exchange[*world]
 
 // Every route and every way in which it can fail; every documented answer was given once,
 // and no answer is undocumented.
 func TestAnswers(t *testing.T) {
-	s := webtest.Read(t, openAPI)
-	for _, x := range transactionAnswers {
-		t.Run(x.ask+" "+x.name, func(t *testing.T) {
-			w := newWorld()
-			if x.given != nil {
-				x.given(w)
-			}
-			x.plain().Run(t, s, w.handler(t))
-		})
-	}
 	ours := func(operation string) bool { return strings.Contains(operation, pathTransactions) }
-	for _, missing := range s.Unseen(ours) {
-		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
-	}
+	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
 func noAccounts(w *world)     { w.api.intents = nil }
@@ -155,56 +128,56 @@ func deskHangs(w *world)      { w.desk.hangs, w.api.patience = true, 50*time.Mil
 func body(more string) string { return `{"account":"payer",` + to20 + more + `}` }
 
 var transactionAnswers = []exchange{
-	{name: "accepted", ask: "POST " + toTX, body: body(`,"value":"5","data":"0x01","idempotency_key":"k","gas":21000`), status: 202, want: `{"id":"` + firstID + `"}`, sends: "Location: " + toTX + "/" + firstID},
-	{name: "without a value", ask: "POST " + toTX, body: body(""), status: 202, want: firstID},
-	{name: "a call of 64 kB", ask: "POST " + toTX, body: body(`,"data":"0x` + strings.Repeat("ab", 64<<10) + `"`), status: 202, want: firstID},
-	{name: "too large", ask: "POST " + toTX, body: body(`,"data":"0x` + strings.Repeat("ab", 200<<10) + `"`), status: 413, want: "is not read"},
-	{name: "no JSON", ask: "POST " + toTX, body: `{"account":`, status: 400, want: "not what is documented"},
-	{name: "a number for a value", ask: "POST " + toTX, body: body(`,"value":5`), status: 400, want: "value"},
-	{name: "a misspelt key", ask: "POST " + toTX, body: body(`,"idempotency-key":"k"`), status: 400, want: "idempotency-key"},
-	{name: "text", ask: "POST " + toTX, body: "x", header: "Content-Type: text/plain", status: 415},
-	{name: "nothing", ask: "POST " + toTX, status: 422, want: `"field":"account"`},
-	{name: "an unknown account", ask: "POST " + toTX, body: `{"account":"x",` + to20 + `}`, status: 422, want: "unknown-account"},
-	{name: "bad hex", ask: "POST " + toTX, body: `{"account":"payer","to":"0xzz"}`, status: 422, want: `"field":"to"`},
-	{name: "odd hex", ask: "POST " + toTX, body: body(`,"data":"0x1"`), status: 422, want: `"field":"data"`},
-	{name: "no address", ask: "POST " + toTX, body: `{"account":"payer","to":"0x01"}`, status: 422, want: `"field":"to"`},
-	{name: "a negative value", ask: "POST " + toTX, body: body(`,"value":"-1"`), status: 422, want: `"field":"value"`},
-	{name: "a value with a point", ask: "POST " + toTX, body: body(`,"value":"1.5"`), status: 422, want: `"field":"value"`},
-	{name: "no value at all", ask: "POST " + toTX, body: body(`,"value":""`), status: 422, want: `"field":"value"`},
-	{name: "a value of 257 bits", ask: "POST " + toTX, body: body(`,"value":"` + new(big.Int).Lsh(big.NewInt(1), 256).String() + `"`), status: 422, want: "256 bits"},
-	{name: "a long key", ask: "POST " + toTX, body: body(`,"idempotency_key":"` + strings.Repeat("k", 201) + `"`), status: 422, want: `"field":"idempotency_key"`},
-	{name: "a key with a NUL", ask: "POST " + toTX, body: body(`,"idempotency_key":"a\u0000b"`), status: 422, want: `"field":"idempotency_key"`},
-	{name: "a key that is no text", ask: "POST " + toTX, body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), status: 400, want: "UTF-8"},
-	{name: "a key with half a character", ask: "POST " + toTX, body: body(`,"idempotency_key":"M\ud800ller-1"`), status: 422, want: `"field":"idempotency_key"`},
-	{name: "a key with what stands for none", ask: "POST " + toTX, body: body(`,"idempotency_key":"M\ufffdller-1"`), status: 422, want: `"field":"idempotency_key"`},
-	{name: "a key in any script", ask: "POST " + toTX, body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), status: 202},
-	{name: "a key twice", ask: "POST " + toTX, body: body(`,"value":"6","idempotency_key":"k"`), status: 409, want: "key-taken"},
-	{name: "no database", given: deskAway, ask: "POST " + toTX, body: body(""), status: 503, want: "database-unavailable"},
-	{name: "too many wait", given: deskBusy, ask: "POST " + toTX, body: body(""), status: 503, want: "problem:busy", sends: "Retry-After: 1"},
-	{name: "it hangs", given: deskHangs, ask: "POST " + toTX, body: body(""), status: 504, want: "database-timeout"},
-	{name: "no accounts", given: noAccounts, ask: "POST " + toTX, body: body(""), status: 404, want: "no-accounts"},
+	{Name: "accepted", Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x01","idempotency_key":"k","gas":21000`), Status: 202, Want: `{"id":"` + firstID + `"}`, Sends: "Location: " + toTX + "/" + firstID},
+	{Name: "without a value", Ask: "POST " + toTX, Body: body(""), Status: 202, Want: firstID},
+	{Name: "a call of 64 kB", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 64<<10) + `"`), Status: 202, Want: firstID},
+	{Name: "too large", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 200<<10) + `"`), Status: 413, Want: "is not read"},
+	{Name: "no JSON", Ask: "POST " + toTX, Body: `{"account":`, Status: 400, Want: "not what is documented"},
+	{Name: "a number for a value", Ask: "POST " + toTX, Body: body(`,"value":5`), Status: 400, Want: "value"},
+	{Name: "a misspelt key", Ask: "POST " + toTX, Body: body(`,"idempotency-key":"k"`), Status: 400, Want: "idempotency-key"},
+	{Name: "text", Ask: "POST " + toTX, Body: "x", Header: "Content-Type: text/plain", Status: 415},
+	{Name: "nothing", Ask: "POST " + toTX, Status: 422, Want: `"field":"account"`},
+	{Name: "an unknown account", Ask: "POST " + toTX, Body: `{"account":"x",` + to20 + `}`, Status: 422, Want: "unknown-account"},
+	{Name: "bad hex", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0xzz"}`, Status: 422, Want: `"field":"to"`},
+	{Name: "odd hex", Ask: "POST " + toTX, Body: body(`,"data":"0x1"`), Status: 422, Want: `"field":"data"`},
+	{Name: "no address", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x01"}`, Status: 422, Want: `"field":"to"`},
+	{Name: "a negative value", Ask: "POST " + toTX, Body: body(`,"value":"-1"`), Status: 422, Want: `"field":"value"`},
+	{Name: "a value with a point", Ask: "POST " + toTX, Body: body(`,"value":"1.5"`), Status: 422, Want: `"field":"value"`},
+	{Name: "no value at all", Ask: "POST " + toTX, Body: body(`,"value":""`), Status: 422, Want: `"field":"value"`},
+	{Name: "a value of 257 bits", Ask: "POST " + toTX, Body: body(`,"value":"` + new(big.Int).Lsh(big.NewInt(1), 256).String() + `"`), Status: 422, Want: "256 bits"},
+	{Name: "a long key", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"` + strings.Repeat("k", 201) + `"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key with a NUL", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"a\u0000b"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key that is no text", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), Status: 400, Want: "UTF-8"},
+	{Name: "a key with half a character", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ud800ller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key with what stands for none", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ufffdller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key in any script", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), Status: 202},
+	{Name: "a key twice", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
+	{Name: "no database", Given: deskAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
+	{Name: "too many wait", Given: deskBusy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
+	{Name: "it hangs", Given: deskHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
+	{Name: "no accounts", Given: noAccounts, Ask: "POST " + toTX, Body: body(""), Status: 404, Want: "no-accounts"},
 
-	{name: "one", ask: "GET " + toTX + "/" + firstID, status: 200, want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
-	{name: "one that waits", ask: "GET " + toTX + "/" + secondID, status: 200, want: `"state":null`},
-	{name: "of no id", ask: "GET " + toTX + "/x", status: 404, want: "unknown-transaction"},
-	{name: "one, no database", given: deskAway, ask: "GET " + toTX + "/" + firstID, status: 503, want: "database-unavailable"},
-	{name: "one, it hangs", given: deskHangs, ask: "GET " + toTX + "/" + firstID, status: 504},
-	{name: "all", ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", status: 200, want: `"transactions":[{`},
-	{name: "too many", ask: "GET " + toTX + "?limit=1001", status: 400, want: "limit"},
-	{name: "no state", ask: "GET " + toTX + "?state=lost", status: 400, want: "state"},
-	{name: "no fate", ask: "GET " + toTX + "?fate=", status: 400, want: "fate"},
-	{name: "nobody's", ask: "GET " + toTX + "?account=nobody", status: 422, want: "unknown-account"},
-	{name: "all, no accounts", given: noAccounts, ask: "GET " + toTX, status: 404, want: "no-accounts"},
-	{name: "all, no database", given: deskAway, ask: "GET " + toTX, status: 503},
-	{name: "all, it hangs", given: deskHangs, ask: "GET " + toTX, status: 504},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
+	{Name: "of no id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
+	{Name: "one, no database", Given: deskAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
+	{Name: "one, it hangs", Given: deskHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
+	{Name: "all", Ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", Status: 200, Want: `"transactions":[{`},
+	{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
+	{Name: "no state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
+	{Name: "no fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
+	{Name: "nobody's", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
+	{Name: "all, no accounts", Given: noAccounts, Ask: "GET " + toTX, Status: 404, Want: "no-accounts"},
+	{Name: "all, no database", Given: deskAway, Ask: "GET " + toTX, Status: 503},
+	{Name: "all, it hangs", Given: deskHangs, Ask: "GET " + toTX, Status: 504},
 
-	{name: "cancelled", ask: "POST " + toTX + "/" + secondID + "/cancel", status: 202, want: `"fate":"queued"`},
-	{name: "too late", ask: "POST " + toTX + "/" + firstID + "/cancel", status: 409, want: "too-late"},
-	{name: "cancelling nothing", ask: "POST " + toTX + "/x/cancel", status: 404, want: "unknown-transaction"},
-	{name: "cancelling, no database", given: deskAway, ask: "POST " + toTX + "/" + secondID + "/cancel", status: 503},
-	{name: "cancelling, it hangs", given: deskHangs, ask: "POST " + toTX + "/" + secondID + "/cancel", status: 504},
-	{name: "reading a cancel", ask: "GET " + toTX + "/" + secondID + "/cancel", status: 405, sends: "Allow: POST"},
-	{name: "deleting", ask: "DELETE " + toTX + "/" + secondID, status: 405, sends: "Allow: GET, HEAD"},
+	{Name: "cancelled", Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 202, Want: `"fate":"queued"`},
+	{Name: "too late", Ask: "POST " + toTX + "/" + firstID + "/cancel", Status: 409, Want: "too-late"},
+	{Name: "cancelling nothing", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
+	{Name: "cancelling, no database", Given: deskAway, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 503},
+	{Name: "cancelling, it hangs", Given: deskHangs, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 504},
+	{Name: "reading a cancel", Ask: "GET " + toTX + "/" + secondID + "/cancel", Status: 405, Sends: "Allow: POST"},
+	{Name: "deleting", Ask: "DELETE " + toTX + "/" + secondID, Status: 405, Sends: "Allow: GET, HEAD"},
 }
 
 // Sending and cancelling need a token that operates; looking needs one that reads.
@@ -226,7 +199,7 @@ func TestTransactionsNeedTokens(t *testing.T) {
 		{"GET " + toTX + "/" + firstID, webtest.ReadSecret, 200},
 	} {
 		out := httptest.NewRecorder()
-		api.ServeHTTP(out, exchange{ask: c.ask, body: body(""), header: "Authorization: Bearer " + c.secret}.request())
+		api.ServeHTTP(out, exchange{Ask: c.ask, Body: body(""), Header: "Authorization: Bearer " + c.secret}.Request())
 		if out.Code != c.status {
 			t.Errorf("%s with %q: %d %s", c.ask, c.secret, out.Code, out.Body)
 		}
@@ -253,29 +226,29 @@ func TestLookingIsBounded(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				api.ServeHTTP(httptest.NewRecorder(), exchange{ask: "GET " + path}.request().WithContext(ctx))
+				api.ServeHTTP(httptest.NewRecorder(), exchange{Ask: "GET " + path}.Request().WithContext(ctx))
 			}()
 			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.desk.hung })
 			ask := func(x exchange) *httptest.ResponseRecorder {
 				out := httptest.NewRecorder()
 				brief, cancel := context.WithCancel(t.Context())
 				cancel() // or one that finds a place would hang as well
-				api.ServeHTTP(out, x.request().WithContext(brief))
+				api.ServeHTTP(out, x.Request().WithContext(brief))
 				return out
 			}
-			if out := ask(exchange{ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
+			if out := ask(exchange{Ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
 				t.Errorf("a second one: %d %s", out.Code, out.Body)
 			}
 			w.desk.hung = nil
-			for _, x := range []exchange{{ask: "POST " + toTX, body: body("")}, {ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
+			for _, x := range []exchange{{Ask: "POST " + toTX, Body: body("")}, {Ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
 				if out := ask(x); strings.Contains(out.Body.String(), "problem:busy") {
-					t.Errorf("%s waits for those who look: %d %s", x.ask, out.Code, out.Body)
+					t.Errorf("%s waits for those who look: %d %s", x.Ask, out.Code, out.Body)
 				}
 			}
 			giveUp()
 			pgtest.Within(t, time.Minute, "the first goes", func() { <-ended })
 			w.desk.hangs = false
-			if out := ask(exchange{ask: "GET " + path}); out.Code != 200 {
+			if out := ask(exchange{Ask: "GET " + path}); out.Code != 200 {
 				t.Errorf("when the first has gone: %d %s", out.Code, out.Body)
 			}
 		})
@@ -287,10 +260,10 @@ func TestWishesAndSelectionsArriveWhole(t *testing.T) {
 	w := newWorld()
 	api := w.handler(t)
 	for _, x := range []exchange{
-		{ask: "POST " + toTX, body: body(`,"value":"5","data":"0x0102","gas":7,"idempotency_key":"k"`)},
-		{ask: "GET " + toTX + "?account=payer&state=in_block&fate=open&limit=7"},
+		{Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x0102","gas":7,"idempotency_key":"k"`)},
+		{Ask: "GET " + toTX + "?account=payer&state=in_block&fate=open&limit=7"},
 	} {
-		api.ServeHTTP(httptest.NewRecorder(), x.request())
+		api.ServeHTTP(httptest.NewRecorder(), x.Request())
 	}
 	got := w.desk.asked[0]
 	if fmt.Sprintf("%d %d %v %d %s", got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7 k" {

@@ -12,18 +12,20 @@ import (
 	"testing"
 )
 
-// Exchange is one request and what has to come back.
-type Exchange struct {
-	Ask    string // "GET /v1/scopes"
-	Body   string // JSON
-	Header string // "Name: value"
+// Exchange is one request, what has to come back, and the world that it is made in, of type W.
+type Exchange[W any] struct {
+	Name   string
+	Given  func(w W) // what differs in the world; nil: nothing
+	Ask    string    // "GET /v1/scopes"
+	Body   string    // JSON
+	Header string    // "Name: value"
 	Status int
 	Want   string // the body without as_of; or, if it is no object, a part of it
 	Sends  string // "Name: value" of the answer
 }
 
 // Request is the request.
-func (x Exchange) Request() *http.Request {
+func (x Exchange[W]) Request() *http.Request {
 	method, path, _ := strings.Cut(x.Ask, " ")
 	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(x.Body))
 	r.Host = "127.0.0.1:7070"
@@ -52,8 +54,8 @@ func sameJSON(t *testing.T, got []byte, want string) bool {
 	return reflect.DeepEqual(g, w)
 }
 
-// Run makes the request and holds the answer against what is wanted and documented.
-func (x Exchange) Run(t *testing.T, s *Spec, api http.Handler) {
+// run makes the request and holds the answer against what is wanted and documented.
+func (x Exchange[W]) run(t *testing.T, s *Spec, api http.Handler) {
 	t.Helper()
 	r, out := x.Request(), httptest.NewRecorder()
 	api.ServeHTTP(out, r)
@@ -67,5 +69,23 @@ func (x Exchange) Run(t *testing.T, s *Spec, api http.Handler) {
 	}
 	if name, value, ok := strings.Cut(x.Sends, ": "); ok && out.Header().Get(name) != value {
 		t.Errorf("%s: %q, want %q", name, out.Header().Get(name), value)
+	}
+}
+
+// Answers goes through exchanges: every route of the operations that are ours, and every way
+// in which it can fail. Every documented answer has to be given once, and no other.
+func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operation string) bool, world func() W, api func(t *testing.T, w W) http.Handler) {
+	t.Helper()
+	for _, x := range all {
+		t.Run(x.Ask+" "+x.Name, func(t *testing.T) {
+			w := world()
+			if x.Given != nil {
+				x.Given(w)
+			}
+			x.run(t, s, api(t, w))
+		})
+	}
+	for _, missing := range s.Unseen(ours) {
+		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
 	}
 }
