@@ -23,8 +23,8 @@ var (
 	// at the same moment says of another what it costs: it may be the call, or the moment.
 	// Ask again, a bounded number of times; what is given up then is this call and no other.
 	ErrUnclear = errors.New("the chain's node refuses the call, for a reason of its own")
-	// ErrFunds says that the account can not pay for the call.
-	ErrFunds = errors.New("the account can not pay")
+	// ErrFunds says that the account cannot pay for the call.
+	ErrFunds = errors.New("the account cannot pay")
 	// ErrFee says that what has to be paid is more than is allowed.
 	ErrFee = errors.New("the fee is above the highest allowed")
 )

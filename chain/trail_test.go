@@ -47,7 +47,7 @@ func TestTrail(t *testing.T) {
 		known string // the ways of blocks known at the start
 		keep  int
 		heads string // in order; "=0a" names a final block
-		lost  string // blocks that can not be looked up
+		lost  string // blocks that cannot be looked up
 		want  string // turns of all heads
 		err   error  // of the last head
 	}{

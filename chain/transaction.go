@@ -84,7 +84,7 @@ const (
 	Underpriced
 	// FeeTooLow: it pays less than the node asks for at all.
 	FeeTooLow
-	// NoFunds: the account can not pay for it now.
+	// NoFunds: the account cannot pay for it now.
 	NoFunds
 	// Full: the pool has no room, now or for this account.
 	Full

@@ -42,7 +42,7 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 		return err
 	}
 	if err := json.Unmarshal(answered, out); err != nil {
-		return fmt.Errorf("the answer can not be understood: %w", err)
+		return fmt.Errorf("the answer cannot be understood: %w", err)
 	}
 	// Else one node could count as two that hold a file, the leader itself among them.
 	if out.ID != peer {

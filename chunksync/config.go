@@ -107,8 +107,8 @@ func (c Config) Validate() error {
 		fault(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "peer %q: its URL is none such as http://127.0.0.1:7070", id)
 	}
 	fault(c.copies() < 0 || c.copies() > len(c.Peers), "%d copies are not between 0 and the %d peers", c.copies(), len(c.Peers))
-	fault(c.MaxFile < 0 || c.Parallel < 0, "MaxFile and Parallel can not be negative")
-	fault(c.Longest < 0 || c.Grace < 0 || c.Repair < 0 || c.RetryMin < 0 || c.RetryMax < 0, "durations can not be negative")
+	fault(c.MaxFile < 0 || c.Parallel < 0, "MaxFile and Parallel cannot be negative")
+	fault(c.Longest < 0 || c.Grace < 0 || c.Repair < 0 || c.RetryMin < 0 || c.RetryMax < 0, "durations cannot be negative")
 	return errors.Join(faults...)
 }
 

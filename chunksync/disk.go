@@ -123,7 +123,7 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	return all, nil
 }
 
-// chunk reads and verifies. ErrDamaged: it is gone, can not be read or has other bytes.
+// chunk reads and verifies. ErrDamaged: it is gone, cannot be read or has other bytes.
 // Another error says nothing of the chunk: too many files are open, say.
 func (d disk) chunk(h Hash) ([]byte, error) {
 	damaged := func(why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }

@@ -142,7 +142,7 @@ func (c *scene) check(t *testing.T, when, dir string, promised Reign, done bool)
 		t.Errorf("%s: %d drafts are left, %v", when, len(drafts), err)
 	}
 	if err := c.push(s, c.after, c.old, c.shared, c.fresh); err != nil || s.Keeper().Held != c.after.Version() {
-		t.Errorf("%s: it can not go on: %v", when, err)
+		t.Errorf("%s: it cannot go on: %v", when, err)
 	}
 	if err := c.push(s, c.after.with("none", nil)); err != nil || len(s.have) != 2 {
 		t.Errorf("%s: %d chunks are left after the next commit, %v", when, len(s.have), err)
@@ -204,7 +204,7 @@ func TestADoubtIsNotBuiltOn(t *testing.T) {
 	t.Parallel()
 	c := newScene()
 	dir := t.TempDir()
-	k := &killer{left: 4} // the folder can not be settled
+	k := &killer{left: 4} // the folder cannot be settled
 	s := openWith(t, dir, k)
 	if _, err := s.hear(Reign{Epoch: 5}, "a"); !errors.Is(err, errKilled) {
 		t.Fatal(err)

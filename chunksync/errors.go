@@ -17,7 +17,7 @@ var (
 	// ErrFull: the catalog would be larger than MaxCatalog.
 	ErrFull = fmt.Errorf("the catalog would have more than %d bytes: there is no room for another file", MaxCatalog)
 	// ErrCopies: a write asks for more copies than there are followers, or fewer than none.
-	ErrCopies = errors.New("so many copies can not be had")
+	ErrCopies = errors.New("so many copies cannot be had")
 	// ErrUnconfirmed: the write is stored here, and not yet on as many followers as it
 	// has to be. Nobody knows whether it survives this leader; to ask again is harmless.
 	ErrUnconfirmed = errors.New("stored by the leader, and not confirmed by enough followers: it may or may not survive")

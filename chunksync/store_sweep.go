@@ -11,7 +11,7 @@ import (
 // What the store keeps, and what goes: a chunk stays while the catalog names it, or the
 // one that is on its way, or while somebody reads, writes or sends it.
 
-// sweep removes all else. The caller holds mu. What can not be removed is met again by
+// sweep removes all else. The caller holds mu. What cannot be removed is met again by
 // the next sweep.
 func (s *Store) sweep() {
 	for h := range s.have {

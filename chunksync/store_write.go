@@ -9,7 +9,7 @@ import (
 const missingAtOnce = 4096
 
 // hear promises to refuse all leaders before this one. It has been promised durably
-// when this returns nil; a *[StaleError] says that it can not be.
+// when this returns nil; a *[StaleError] says that it cannot be.
 func (s *Store) hear(r Reign, holder string) (Keeper, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

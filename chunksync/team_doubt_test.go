@@ -62,7 +62,7 @@ func TestALeaderInDoubtOfAPromiseResigns(t *testing.T) {
 	}
 }
 
-// A disk that can not take what a peer has is this node's, and not the peer's: another
+// A disk that cannot take what a peer has is this node's, and not the peer's: another
 // node may have a better one.
 func TestWhoseFaultAnAdoptionIs(t *testing.T) {
 	t.Parallel()

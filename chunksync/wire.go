@@ -76,5 +76,5 @@ func unread(err error) error {
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return err
 	}
-	return badRequest("the body can not be read: %v", err)
+	return badRequest("the body cannot be read: %v", err)
 }

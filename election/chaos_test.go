@@ -323,7 +323,7 @@ func (c *chaos) leave(scope string) {
 	c.acts[scope] = ""
 }
 
-// look sees whether two act doors are open. A stopped process can not be asked;
+// look sees whether two act doors are open. A stopped process cannot be asked;
 // it finds its door shut when it reads its clock.
 func (c *chaos) look() {
 	for _, scope := range chaosScopes {

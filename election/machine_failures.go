@@ -127,5 +127,5 @@ func (m *Machine) backoff(failures int) time.Duration {
 }
 
 // leftAlone is for how long nobody asks about a leader that has just been minted: what others
-// have to look up about it can wait, its first act can not.
+// have to look up about it can wait, its first act cannot.
 const leftAlone = 50 * time.Millisecond

@@ -47,7 +47,7 @@ func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]e
 	return nil, errors.Join(errDenied, err)
 }
 
-// S11: a leader that can not act, since its heartbeats come too late or with errors, and does
+// S11: a leader that cannot act, since its heartbeats come too late or with errors, and does
 // not lose its session by that either, gives way. Under keep it does not.
 func TestWhoCanNotActGivesWay(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestWhoCanNotActGivesWay(t *testing.T) {
 		within   time.Duration
 	}{
 		// Two leases until it is given up; then it is released at once, or the session is let go after
-		// a lease in which that can not be said, and the hold is waited for.
+		// a lease in which that cannot be said, and the hold is waited for.
 		{"late", election.Strict, false, 10 * time.Second},
 		{"late, fast", election.Fast, false, 10 * time.Second},
 		{"denied", election.Strict, true, 17 * time.Second},

@@ -205,7 +205,7 @@ func TestDrainAnswers(t *testing.T) {
 			t.Errorf("drain of a scope without a role: %v", err)
 		}
 		if err := a.Transfer(t.Context(), "s", "a:b"); err == nil {
-			t.Error("transferred to what can not be an id")
+			t.Error("transferred to what cannot be an id")
 		}
 		if err := a.StepDown(t.Context(), election.StepDown{Scope: "s", Epoch: 2}); !errors.Is(err, election.ErrNotLeading) {
 			t.Errorf("drain of another epoch: %v", err)

@@ -4,7 +4,7 @@ import "time"
 
 // Instant is a reading of a clock that never steps and that also counts while
 // the machine is suspended, in nanoseconds since an arbitrary origin. Instants
-// of two machines, or of one machine across a reboot, can not be compared.
+// of two machines, or of one machine across a reboot, cannot be compared.
 type Instant int64
 
 // Add returns the instant d after i.

@@ -16,7 +16,7 @@ func led() (*fence.Gate, *fence.Latch) {
 	return gate, latch
 }
 
-// An act behind the act door: a mail can not be refused by anybody else.
+// An act behind the act door: a mail cannot be refused by anybody else.
 func ExampleGate_Do() {
 	gate, latch := led()
 	send := func(ctx context.Context, t fence.Token) error {

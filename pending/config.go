@@ -88,7 +88,7 @@ func (c Config) Validate() error {
 	}
 	set := c.Settings
 	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || set.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
-		faults = append(faults, errors.New("counts and durations can not be negative"))
+		faults = append(faults, errors.New("counts and durations cannot be negative"))
 	}
 	return errors.Join(faults...)
 }

@@ -32,7 +32,7 @@
 //   - When the database has another history than before, rows may be missing: no index
 //     is given away until the chain has finalized all that was ever seen in it.
 //
-// # What it can not do
+// # What it cannot do
 //
 // After a database lost committed rows (asynchronous replication, a restore), an
 // intent whose slot was lost is done again. "Nothing twice" then needs synchronous

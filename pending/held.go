@@ -40,7 +40,7 @@ type doubtful struct {
 }
 
 // hopeless counts that. No answer, and one about the node or about who asks, does not
-// count: of these the intent can not be to blame.
+// count: of these the intent cannot be to blame.
 func (l *loop) hopeless(intent ID, why error) bool {
 	if !errors.Is(why, chain.ErrUnclear) {
 		return false

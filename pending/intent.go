@@ -38,7 +38,7 @@ type Slot struct {
 	Attempts []Attempt // in the order in which they were signed, fees rising
 	// Before is how many attempts are stored before these, of a slot that is written.
 	Before int
-	Since  uint64 // the chain's height when it was stored: it can not be in an earlier block
+	Since  uint64 // the chain's height when it was stored: it cannot be in an earlier block
 	// Final says that it was final once: the chain has taken that back.
 	Final bool
 	// Cancel says that its intent shall not be done any more, if that is still possible.

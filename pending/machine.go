@@ -46,7 +46,7 @@ type Machine struct {
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
 	wished                                       []Wish // what is signed for at present, if that is further attempts
-	unpaid, unsigned                             bool   // the node, or who signs, says that the account can not pay
+	unpaid, unsigned                             bool   // the node, or who signs, says that the account cannot pay
 	out                                          []Action
 }
 

@@ -16,7 +16,7 @@ const (
 	Strange Cause = iota
 	// Rewound: the chain has gone back below what was final.
 	Rewound
-	// Funds: the account can not pay.
+	// Funds: the account cannot pay.
 	Funds
 	// Fees: what has to be paid is above the highest fee allowed.
 	Fees

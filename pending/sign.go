@@ -9,7 +9,7 @@ import (
 )
 
 // assign signs for the oldest intents and stores what it signed. The indices must
-// follow one another, so it ends at the first that can not be signed.
+// follow one another, so it ends at the first that cannot be signed.
 func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
@@ -110,7 +110,7 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// since is the height that what is signed now can not be below. It is waited for: with
+// since is the height that what is signed now cannot be below. It is waited for: with
 // the first look at the chain it is there.
 func (l *loop) since(ctx context.Context) (uint64, error) {
 	select {

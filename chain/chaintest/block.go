@@ -52,7 +52,7 @@ func (n *Node) extend(txs []chain.Signed) chain.Block {
 func (n *Node) execute(b *block, signed chain.Signed) {
 	tx, ok := decode(signed.Bytes)
 	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
-		panic("chaintest: a block can not hold " + string(signed.Bytes))
+		panic("chaintest: a block cannot hold " + string(signed.Bytes))
 	}
 	price := new(big.Int).Add(n.baseFee, tx.Tip)
 	if price.Cmp(tx.Max) > 0 {

@@ -25,6 +25,6 @@
 // # The suite
 //
 // [Exercise] holds a driver against the contract, with a [Fixture] that can do to the
-// chain behind it what nobody does to a public one. What a fixture can not do is
+// chain behind it what nobody does to a public one. What a fixture cannot do is
 // skipped by name.
 package chaintest

@@ -10,7 +10,7 @@ import (
 )
 
 // Fixture is a driver and the power over the chain behind it. A function that is nil
-// is something that this chain can not be made to do: its tests are skipped by name.
+// is something that this chain cannot be made to do: its tests are skipped by name.
 type Fixture struct {
 	Chain chain.Chain
 	// Down is the same driver at an endpoint that nobody answers.
@@ -38,7 +38,7 @@ type Fixture struct {
 	Foreign func(index uint64) chain.Signed
 	// Elsewhere signs one for another chain.
 	Elsewhere func(index uint64) chain.Signed
-	// Broke signs one for Poor, who can not pay for it.
+	// Broke signs one for Poor, who cannot pay for it.
 	Broke func() chain.Signed
 }
 
@@ -100,7 +100,7 @@ type trial struct {
 func (t *trial) need(able bool, what string) {
 	t.Helper()
 	if !able {
-		t.Skipf("this chain can not be made to %s", what)
+		t.Skipf("this chain cannot be made to %s", what)
 	}
 }
 

@@ -131,7 +131,7 @@ func (n *Node) Mine() chain.Block {
 }
 
 // Seal makes a block of exactly these transactions, whether the pool has them or
-// not; one that can not be executed is a mistake of the test.
+// not; one that cannot be executed is a mistake of the test.
 func (n *Node) Seal(txs ...chain.Signed) chain.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()

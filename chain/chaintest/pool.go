@@ -44,7 +44,7 @@ func (p *pool) has(h chain.Hash) bool {
 func (p *pool) add(raw []byte) chain.Outcome {
 	tx, ok := decode(raw)
 	if !ok {
-		return chain.Outcome{Verdict: chain.Invalid, Text: "can not be decoded"}
+		return chain.Outcome{Verdict: chain.Invalid, Text: "cannot be decoded"}
 	}
 	signed := tx.signed()
 	next := p.node.head().states[tx.account()].next

@@ -22,7 +22,7 @@ func nobody(t testing.TB, like string) string {
 	return u.String()
 }
 
-// keptAddress is one that stays free for whoever can not be given port 0: its port is
+// keptAddress is one that stays free for a program that cannot be given port 0: its port is
 // below those that the kernel gives to everybody else who asks for any.
 func keptAddress(t testing.TB) string {
 	t.Helper()

@@ -53,7 +53,7 @@ type Config struct {
 func (c Config) Validate() error {
 	var faults []error
 	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
-		faults = append(faults, errors.New("the URL can not be read: write it like http://127.0.0.1:8545"))
+		faults = append(faults, errors.New("the URL cannot be read: write it like http://127.0.0.1:8545"))
 	} else if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ws" && u.Scheme != "wss" {
 		faults = append(faults, fmt.Errorf("the URL's scheme is %q: use http, https, ws or wss", u.Scheme))
 	}

@@ -128,7 +128,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	if latest.GasLimit == 0 {
-		return facts{}, fmt.Errorf("%w: %s says that a block has no gas, which can not be", chain.ErrAnswer, c.cfg.URL)
+		return facts{}, fmt.Errorf("%w: %s says that a block has no gas, which cannot be", chain.ErrAnswer, c.cfg.URL)
 	}
 	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, lean: calls[4].Error == nil && lean.whole()}
 	if f.depth == 0 {

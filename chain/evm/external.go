@@ -56,7 +56,7 @@ func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Tran
 	}
 	raw, err := signedBytes(answer)
 	if err != nil {
-		return nil, fmt.Errorf("%w %v: the external signer's answer can not be read", chain.ErrKey, x.account)
+		return nil, fmt.Errorf("%w %v: the external signer's answer cannot be read", chain.ErrKey, x.account)
 	}
 	signed := new(types.Transaction)
 	if err := signed.UnmarshalBinary(raw); err != nil {

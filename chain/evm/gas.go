@@ -48,7 +48,7 @@ func (c *Chain) estimated(call rpc.BatchElem) estimate {
 	got, _ := call.Result.(*hexutil.Uint64)
 	e := estimate{gas: uint64(*got), err: c.refused(call), said: call.Error}
 	if e.err == nil && e.gas == 0 {
-		e.err = fmt.Errorf("%w: %s says that a call spends no gas, which can not be", chain.ErrAnswer, c.cfg.URL)
+		e.err = fmt.Errorf("%w: %s says that a call spends no gas, which cannot be", chain.ErrAnswer, c.cfg.URL)
 	}
 	return e
 }

@@ -40,7 +40,7 @@ func (n *picky) say(method string, params []json.RawMessage) any {
 }
 
 // A filler may spend what it spends, whatever the call that it stands for was given; that
-// the node can not say what it spends is no matter, as long as it says something.
+// the node cannot say what it spends is no matter, as long as it says something.
 func TestAFillerHasItsOwnGas(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))

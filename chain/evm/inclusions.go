@@ -14,7 +14,7 @@ import (
 )
 
 // transaction is what is needed of one in a block. Some kinds, of chains with ideas
-// of their own, can not be decoded; none of ours is of these.
+// of their own, cannot be decoded; none of ours is of these.
 type transaction struct {
 	Hash  common.Hash     `json:"hash"`
 	From  *common.Address `json:"from"`

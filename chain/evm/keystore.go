@@ -31,7 +31,7 @@ var _ Signer = (*Keystore)(nil)
 func OpenKeystore(file, passwordFile string) (*Keystore, error) {
 	sealed, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the keystore can not be read: %w: name a file of web3 secret storage that this user may read", chain.ErrKey, err)
+		return nil, fmt.Errorf("%w: the keystore cannot be read: %w: name a file of web3 secret storage that this user may read", chain.ErrKey, err)
 	}
 	password, err := readPassword(passwordFile)
 	if err != nil {
@@ -87,11 +87,11 @@ func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account,
 	}
 	sealed, err := keystore.EncryptKey(key, password, int(cost), lanes)
 	if err != nil {
-		return "", fmt.Errorf("%w: the key can not be encrypted", chain.ErrKey)
+		return "", fmt.Errorf("%w: the key cannot be encrypted", chain.ErrKey)
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("%w: the keystore can not be written: %w: name a new file in a folder that this user may write", chain.ErrKey, err)
+		return "", fmt.Errorf("%w: the keystore cannot be written: %w: name a new file in a folder that this user may write", chain.ErrKey, err)
 	}
 	_, err = f.Write(sealed)
 	return chain.Account(address[:]), errors.Join(err, f.Close())
@@ -100,7 +100,7 @@ func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account,
 func readPassword(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("%w: the keystore's password can not be read: %w: name a file that holds it on one line", chain.ErrKey, err)
+		return "", fmt.Errorf("%w: the keystore's password cannot be read: %w: name a file that holds it on one line", chain.ErrKey, err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {

@@ -54,7 +54,7 @@ func faulty(err error) bool {
 	if !spoken {
 		return err != nil
 	}
-	// What it can not do, and what it has done too often, it will say again.
+	// What it cannot do, and what it has done too often, it will say again.
 	return !slices.Contains([]int{-32601, -32602, -32005, 429}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 

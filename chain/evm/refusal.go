@@ -67,7 +67,7 @@ func reverted(err error) bool {
 	return ok && (code == codeReverted || has(strings.ToLower(text), "revert"))
 }
 
-// poor says that an account can not pay, in what clients say of a call or of a transaction.
+// poor says that an account cannot pay, in what clients say of a call or of a transaction.
 func poor(text string) bool {
 	v, _ := find(text, sayings)
 	return v == chain.NoFunds

@@ -12,7 +12,7 @@ import (
 type Signer interface {
 	Account() chain.Account
 	// Sign returns the transaction with a signature of the account; its chain ID is
-	// set. An error wraps chain.ErrKey if the account can not sign, and never names a
+	// set. An error wraps chain.ErrKey if the account cannot sign, and never names a
 	// secret.
 	Sign(ctx context.Context, tx *types.Transaction) (*types.Transaction, error)
 }

@@ -52,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 		{"erigon", "INTERNAL_ERROR: fee too low", -32000, chain.FeeTooLow},
 		{"nethermind", "AlreadyKnown", -32010, chain.Known},
 		{"nethermind", "OldNonce, Current nonce: 5, nonce of rejected tx: 3", -32010, chain.IndexTooLow},
-		{"nethermind", "ReplacementNotAllowed, existing transaction can not be replaced", -32010, chain.Underpriced},
+		{"nethermind", "ReplacementNotAllowed, existing transaction cannot be replaced", -32010, chain.Underpriced},
 		{"nethermind", "FeeTooLow, EffectiveGasPrice too low", -32010, chain.FeeTooLow},
 		{"nethermind", "InsufficientFunds, Account balance: 0, cumulative cost: 21000", -32010, chain.NoFunds},
 		{"nethermind", "InvalidTxChainId: Expected 1338, got 1337.", -32010, chain.Refused},

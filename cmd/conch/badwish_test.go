@@ -15,7 +15,7 @@ import (
 const blake2f = "0x0000000000000000000000000000000000000009"
 
 // What nobody should wish for: refused at the door where that can be known, rejected by
-// the chain's word where it can not; and what comes after is done.
+// the chain's word where it cannot; and what comes after is done.
 func TestBadWishes(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")

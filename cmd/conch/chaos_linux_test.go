@@ -41,7 +41,7 @@ func TestChaos(t *testing.T) {
 	}
 	for _, spread := range report.Unavailable {
 		if spread["max"] <= 0 || spread["p50"] > spread["max"] {
-			t.Errorf("times that can not be: %s", out)
+			t.Errorf("times that cannot be: %s", out)
 		}
 	}
 	if !strings.Contains(r.err, "[3/3]") || strings.Contains(r.err, "\x1b") {

@@ -145,7 +145,7 @@ func (c *customs) declared(carried []string) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			c.t.Errorf("whether bytes are stored can not be asked: %v", err)
+			c.t.Errorf("whether bytes are stored cannot be asked: %v", err)
 			return
 		}
 	}

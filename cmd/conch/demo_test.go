@@ -80,7 +80,7 @@ func TestDemo(t *testing.T) {
 	case v.Kills < 2 || v.Leaders < 3 || v.Acts < 100 || c.Intents < 5: // of the work and of the account one each, on a busy machine
 		t.Errorf("too little happened: %s", out)
 	case v.Failover.Max <= 0 || v.ActDoor.P50 < 900: // no door opens before the lease of who was killed is over
-		t.Errorf("times that can not be: %s", out)
+		t.Errorf("times that cannot be: %s", out)
 	}
 	for _, part := range []string{"kill -9 node-", "its first transaction was stored"} {
 		if !strings.Contains(r.err, part) {

@@ -49,7 +49,7 @@ func TestUnderpricedSpike(t *testing.T) {
 		}
 	}
 	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 2 {
-		t.Errorf("%d slots: a nonce was given to what can not be paid", slots)
+		t.Errorf("%d slots: a nonce was given to what cannot be paid", slots)
 	}
 	chain.call("dev_drop", []string{}) // as pools do with what pays too little
 	for chain.baseFee() > signed/2 {
@@ -100,7 +100,7 @@ func TestOutOfFunds(t *testing.T) {
 	}
 	dear := fmt.Sprint(body["id"])
 	maps.Copy(asked, wished(t, n, 3, 5))
-	n.says("ALARM: the account can not pay: nothing more is sent until it can", "cause", "funds")
+	n.says("ALARM: the account cannot pay: nothing more is sent until it can", "cause", "funds")
 	books := openBooks(t, db.URL)
 	books.become(each("finalized", 3))
 	if is := shown(t, api, dear); is["fate"] != "queued" || is["nonce"] != nil {

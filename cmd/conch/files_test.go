@@ -349,7 +349,7 @@ func TestFilesOfANodeAlone(t *testing.T) {
 		t.Errorf("a scope that was taken out: %d", code)
 	}
 	f.write(alone + strings.Replace(some, "\"files\"", "\"elsewhere\"", 1))
-	conch(t, "reload", "--config", f.file).refused(t, 1, "can not move")
+	conch(t, "reload", "--config", f.file).refused(t, 1, "cannot move")
 	f.comesToHave("/f", []byte("second"))
 	if code := f.ask(http.MethodDelete, filesAPI+"/f", nil, nil); code != http.StatusOK || f.content("/f") != nil {
 		t.Errorf("removing: %d", code)

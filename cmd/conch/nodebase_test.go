@@ -111,7 +111,7 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	}
 }
 
-// A node that can not reach its database at the start follows, loudly, and leads
+// A node that cannot reach its database at the start follows, loudly, and leads
 // nothing. (F5)
 func TestADatabaseThatIsDownAtTheStart(t *testing.T) {
 	t.Parallel()

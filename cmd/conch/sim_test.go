@@ -59,7 +59,7 @@ func TestSimShowsWhatARuleIsFor(t *testing.T) {
 }
 
 // The rule alone is enough: takeover, nodes, locks and leases are then those in which it
-// shows. And what can not show is not said to have held.
+// shows. And what cannot show is not said to have held.
 func TestSimBreakAlone(t *testing.T) {
 	t.Parallel()
 	for rule, world := range map[string]string{

@@ -268,7 +268,7 @@ func TestTxUsage(t *testing.T) {
 		{"tx list --node ftp://x", 2, []string{"--node"}},
 		{"tx list --node http://127.0.0.1:1", 1, []string{"no node answers", "--node"}},
 		{"tx list --node http://conch.example:7070 --token-file " + token, 2, []string{"in the clear", "https"}},
-		{"tx list --node http://127.0.0.1:1 --token-file nowhere", 2, []string{"token can not be read"}},
+		{"tx list --node http://127.0.0.1:1 --token-file nowhere", 2, []string{"token cannot be read"}},
 	} {
 		conch(t, strings.Fields(c.args)...).refused(t, c.code, c.says...)
 	}

@@ -89,7 +89,7 @@ func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	if conn, err := pgx.Connect(t.Context(), ""); err == nil {
 		_ = conn.Close(t.Context())
-		t.Skip("a database answers where one usually is: its absence can not be shown here")
+		t.Skip("a database answers where one usually is: its absence cannot be shown here")
 	}
 	for _, args := range []string{"status", "history", "watch", "migrate up", "migrate status", "migrate down"} {
 		conch(t, strings.Fields(args)...).refused(t, 2, "no database: give --db URL or set CONCH_DB_URL")

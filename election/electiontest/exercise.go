@@ -10,7 +10,7 @@ import (
 )
 
 // Harness is what [Exercise] needs of a mint that the interface does not offer.
-// Its functions fail t themselves when they can not do what they are for.
+// Its functions fail t themselves when they cannot do what they are for.
 type Harness struct {
 	// New returns a mint without rows that lives until t ends.
 	New func(t *testing.T) election.Mint

@@ -68,7 +68,7 @@ func beatsKeep(x *exercise) {
 // A holder that is stopped or cut off keeps its scope for a lease, not longer.
 func frozenIsFreed(x *exercise) {
 	if x.h.Freeze == nil {
-		x.Skip("this harness can not freeze a session")
+		x.Skip("this harness cannot freeze a session")
 	}
 	b := x.open("b")
 	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})

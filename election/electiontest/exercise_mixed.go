@@ -124,7 +124,7 @@ func mixedContest(x *exercise) {
 // is: with a hold, and its terms beat no more. It can win nothing either.
 func unlockedIsReplaced(x *exercise) {
 	if x.h.Unlock == nil {
-		x.Skip("this harness can not free the locks of a session that lives")
+		x.Skip("this harness cannot free the locks of a session that lives")
 	}
 	a, b := x.open("a"), x.open("b")
 	rs := x.try(a, election.Bid{Scope: "s", Lease: medium}, election.Bid{Scope: "t", Lease: medium})
@@ -167,7 +167,7 @@ func lateFarewell(x *exercise) {
 // believe otherwise.
 func advanceDeposes(x *exercise) {
 	if x.h.Advance == nil {
-		x.Skip("this harness can not advance an epoch")
+		x.Skip("this harness cannot advance an epoch")
 	}
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", medium).Token

@@ -57,7 +57,7 @@ func harness(locks, others electiontest.Locks) electiontest.Harness {
 		Advance: func(t *testing.T, m election.Mint, scope string) {
 			with(m, func(now time.Duration, st *electiontest.Store) {
 				if st.Expire(now); !st.Advance(now, scope) {
-					t.Errorf("the epoch of %q can not be advanced: a fence is open", scope)
+					t.Errorf("the epoch of %q cannot be advanced: a fence is open", scope)
 				}
 			})
 		},

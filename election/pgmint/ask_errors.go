@@ -11,7 +11,7 @@ import (
 // ErrNobodyLeads answers a request for a scope without a leader.
 var ErrNobodyLeads = errors.New("nobody leads the scope")
 
-// CandidateError says that a scope can not be handed to whom it was meant for.
+// CandidateError says that a scope cannot be handed to whom it was meant for.
 // Nothing was asked of its leader.
 type CandidateError struct {
 	Scope, To, Holder string

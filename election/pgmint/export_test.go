@@ -20,7 +20,7 @@ func UnlockAll(ctx context.Context, s election.Session) error {
 	return err
 }
 
-// Disown answers orders as an obeyer does that can not know whether it has taken them.
+// Disown answers orders as an obeyer does that cannot know whether it has taken them.
 func Disown(ctx context.Context, cfg Config, ids ...int64) bool {
 	o := obeyer{cfg: cfg, unsure: ids}
 	defer o.close()

@@ -14,7 +14,7 @@ import (
 )
 
 // A bid that fails, whatever of, leaves the scope to others: its lock outlives the
-// transaction, and whoever can not mint must not keep it from those who can.
+// transaction, and a candidate that cannot mint must not keep it from those who can.
 func TestAFailedBidKeepsNoLock(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
@@ -83,7 +83,7 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 	})
 }
 
-// A session that can not give back what its rehearsal has locked is not opened.
+// A session that cannot give back what its rehearsal has locked is not opened.
 func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 	t.Parallel()
 	c := granted(t)

@@ -136,7 +136,7 @@ func failoverToALaggingStandby(t *testing.T) {
 
 	pid, err := strconv.Atoi(value(t, standby.Server, `SELECT pid::text FROM pg_stat_activity WHERE backend_type = 'checkpointer'`))
 	if err != nil || syscall.Kill(pid, syscall.SIGSTOP) != nil {
-		t.Fatal("the checkpointer can not be stopped")
+		t.Fatal("the checkpointer cannot be stopped")
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	standby.promote(t)
@@ -163,7 +163,7 @@ func TestRepeatedFailovers(t *testing.T) {
 	primary := primaryServer(t)
 	tokens := takeovers(t, primary, 1)
 	one, two := replicaOf(t, primary, "s1"), replicaOf(t, primary, "s2")
-	// The one to be promoted last: whoever has heard more than it can not follow it.
+	// The one to be promoted last: a standby that has heard more than it cannot follow it.
 	for _, r := range []replica{two, one} {
 		r.catchesUp(t, primary)
 		r.link.Blackhole(tcpproxy.Both)

@@ -69,7 +69,7 @@ func (c cast) as(t *testing.T, role string) string {
 }
 
 // operations runs everything once under exactly the roles, and says what failed.
-// What can not begin without another operation is not counted as failed.
+// What cannot begin without another operation is not counted as failed.
 func (c cast) operations(t *testing.T, scope string) map[string]error {
 	t.Helper()
 	failed := map[string]error{}

@@ -1,6 +1,6 @@
 // Ledger appends a payment every 100 ms from exactly one of several processes.
 // Each payment and its fence are one transaction, so even a process that was
-// frozen in the middle can not write in the name of a leadership that is over.
+// frozen in the middle cannot write in the name of a leadership that is over.
 //
 //	conch --db "$CONCH_DB_URL" migrate up
 //	go run ./examples/ledger     # in three terminals; then kill -9 the one that pays

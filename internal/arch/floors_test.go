@@ -63,7 +63,7 @@ func floorWalls() []wall {
 		},
 		{
 			name: "1 imports point downwards", check: checkDownwards,
-			why: "a lower floor that knows a higher one can not be used, tested or understood without it",
+			why: "a lower floor that knows a higher one cannot be used, tested or understood without it",
 			breaches: []breach{
 				{"fence looks up", rooms(room("./fence", "./election")), "./fence must not import ./election"},
 				{"a test looks up", rooms(room("./fence").tested("./election")), "the tests of ./fence must not import ./election"},

@@ -20,7 +20,7 @@ import (
 )
 
 // modulePath is the import path of the root. A package of the house is written
-// "./room" everywhere in this package, so that it can not be taken for a library.
+// "./room" everywhere in this package, so that it cannot be taken for a library.
 const modulePath = "github.com/conchhq/conch"
 
 // house is what the walls are checked against: the real tree, or a fabricated one.

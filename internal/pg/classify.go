@@ -70,7 +70,7 @@ func IsLost(err error) bool {
 }
 
 // SafeToRetry asks whether the statement has certainly changed nothing, so that
-// doing it again can not do it twice.
+// doing it again cannot do it twice.
 func SafeToRetry(err error) bool {
 	switch Code(err) {
 	case codeSerialization, codeDeadlock, CodeLockTimeout, codeTooManyConns, codeStarting:

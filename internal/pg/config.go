@@ -126,12 +126,12 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// parseReason keeps the part of pgx's message that can not contain a password:
+// parseReason keeps the part of pgx's message that cannot contain a password:
 // pgx quotes the connection string and sometimes the text it stumbled over, and
 // in a malformed URL that text may be the password.
 func parseReason(err error) string {
 	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
-		return "it can not be parsed"
+		return "it cannot be parsed"
 	}
 	text := err.Error()
 	if i := strings.LastIndex(text, "`: "); i >= 0 {

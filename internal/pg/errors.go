@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ConfigError is a configuration that can not be used. Its text never holds the
+// ConfigError is a configuration that cannot be used. Its text never holds the
 // password.
 type ConfigError struct {
 	Reason string

@@ -31,7 +31,7 @@ type ListenFuncs struct {
 
 // Listen hears the channels on a connection of its own until ctx ends, whose error
 // it returns. It connects again for as long as that takes; only a configuration
-// that can not be used ends it earlier. Through a pooler in transaction mode
+// that cannot be used ends it earlier. Through a pooler in transaction mode
 // notifications do not arrive: what is heard is a hint, polling is the truth.
 func Listen(ctx context.Context, c Config, channels []string, funcs ListenFuncs) error {
 	parsed, err := c.Parse()

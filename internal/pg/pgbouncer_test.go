@@ -98,7 +98,7 @@ func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
 	}
 }
 
-// A pool in session mode with one connection left can not be told from one that
+// A pool in session mode with one connection left cannot be told from one that
 // shares: refused, by name.
 func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 // client that owns its backend dies with it, unasked. A client whose backend went
 // back into a pool hears nothing, whatever order or timing the pool has: there the
 // pool only loses an idle backend, which it replaces. Busy pools and poolers with
-// many threads can deceive the comparison of process ids; they can not fake this.
+// many threads can deceive the comparison of process ids; they cannot fake this.
 //
 // It comes second, and on the second client, so that a pool in transaction mode is
 // seldom troubled by it, and the session that is to stay never is.

@@ -131,7 +131,7 @@ func atLeastOneMS(d time.Duration) int64 {
 	return max(d.Milliseconds(), 1)
 }
 
-// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". What can not be read is left
+// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". What cannot be read is left
 // to server_version_num.
 func tooOld(version string) bool {
 	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

@@ -53,7 +53,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 	}
 	text, err := os.ReadFile(c.TLSCAFile)
 	if err != nil {
-		return nil, &ConfigError{Reason: fmt.Sprintf("%s can not be read: %v", EnvCAFile, err), Err: err}
+		return nil, &ConfigError{Reason: fmt.Sprintf("%s cannot be read: %v", EnvCAFile, err), Err: err}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {

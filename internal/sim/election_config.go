@@ -101,7 +101,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// needs is the flag without which a broken rule can not show; empty if it can.
+// needs is the flag without which a broken rule cannot show; empty if it can.
 func (c Config) needs() string {
 	r := findRule(c.Break)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A judge that can not fail is none: each of these worlds is doctored by hand.
+// A judge that cannot fail is none: each of these worlds is doctored by hand.
 
 // leading is a world without faults, at a moment at which one process leads.
 func leading(t *testing.T, cfg Config) (*run, *chair) {

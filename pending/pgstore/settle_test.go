@@ -52,7 +52,7 @@ func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// What the tables can not hold is not taken for an intent that waits no more, which would
+// What the tables cannot hold is not taken for an intent that waits no more, which would
 // be tried again in silence.
 func TestAnIndexThatNoTableHolds(t *testing.T) {
 	t.Parallel()

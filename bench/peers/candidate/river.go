@@ -27,7 +27,7 @@ func (*riverWorker) Work(context.Context, *riverqueue.Job[riverArgs]) error { re
 
 var _ = enter("river", river)
 
-// river is a River client as it comes. Its elector's intervals can not be set from
+// river is a River client as it comes. Its elector's intervals cannot be set from
 // outside, so there is no tuned one. Its leader enqueues the periodic jobs: the
 // constructor of one is called in the process that believes it leads, and nowhere
 // else. It acts, and inserts no job.

@@ -206,7 +206,7 @@ BEGIN
             free := NULL;
         END;
     ELSE
-        -- A fence that can be shared is held by acts; one that can not, by a rival.
+        -- A fence that can be shared is held by acts; one that cannot, by a rival.
         SELECT array_agg(t.scope) FILTER (WHERE t.got),
                array_agg(t.scope) FILTER (WHERE CASE WHEN t.got THEN false ELSE NOT pg_try_advisory_xact_lock_shared(t.key) END)
           INTO free, rivals

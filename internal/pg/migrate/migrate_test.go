@@ -218,7 +218,7 @@ func TestWings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// All of them or nothing: what can not be taken back keeps the other wing too.
+	// All of them or nothing: what cannot be taken back keeps the other wing too.
 	broken := two()
 	broken["0001_one.down.sql"] = &fstest.MapFile{Data: []byte(`SELECT nonsense`)}
 	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}, migrate.Removal{Set: set(broken)}); err == nil || !strings.Contains(err.Error(), "0001_one") {

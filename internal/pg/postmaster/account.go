@@ -72,7 +72,7 @@ func (a account) mayEnter(dir string) error {
 			return err
 		}
 		if !a.executes(info) {
-			return fmt.Errorf("the server runs as user %s, who can not enter %s: choose a folder whose parents all allow it", a.name, at)
+			return fmt.Errorf("the server runs as user %s, who cannot enter %s: choose a folder whose parents all allow it", a.name, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

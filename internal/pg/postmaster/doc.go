@@ -28,7 +28,7 @@
 // Duties of the caller: call Stop; do not call two methods at the same time.
 //
 // What can fail: no server programs on this machine (ErrNoBinaries, one sentence
-// with the install line), a folder the server's user can not enter, a folder
+// with the install line), a folder the server's user cannot enter, a folder
 // that is not empty (Stop removes it, so it must be ours), a server that does
 // not come up (StartError, with the end of its log).
 //

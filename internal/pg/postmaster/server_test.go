@@ -174,7 +174,7 @@ func TestAFolderOfTheCallers(t *testing.T) {
 		return
 	}
 	_, err = postmaster.Start(t.Context(), postmaster.Config{Dir: filepath.Join(closed, "pg")})
-	if err == nil || !strings.Contains(err.Error(), "can not enter "+closed) {
+	if err == nil || !strings.Contains(err.Error(), "cannot enter "+closed) {
 		t.Fatalf("error %v", err)
 	}
 }

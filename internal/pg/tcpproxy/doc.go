@@ -4,7 +4,7 @@
 // connections, which is what a partition that ends looks like. Retarget leads to
 // another server, as a moved address does; Trips counts round trips.
 //
-// What it can not do: lose single packets, and hide from keepalives. The kernel
+// What it cannot do: lose single packets, and hide from keepalives. The kernel
 // acknowledges what the proxy does not pass on, so TCP's own timers never notice
 // the silence; only timers of the protocol above do.
 package tcpproxy

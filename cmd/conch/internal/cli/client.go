@@ -90,7 +90,7 @@ func isLocal(host string) bool {
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("the token can not be read: %w", err)
+		return "", fmt.Errorf("the token cannot be read: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {

@@ -75,7 +75,7 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 	}
 	facts := doctor.Facts{Standalone: cfg.Node.Standalone}
 	if !facts.Standalone {
-		facts, _ = pgfacts.Gather(ctx, cfg.Database) // why it can not be asked is a fact as well
+		facts, _ = pgfacts.Gather(ctx, cfg.Database) // why it cannot be asked is a fact as well
 	}
 	return facts, cfg, nil
 }

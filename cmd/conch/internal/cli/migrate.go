@@ -39,9 +39,9 @@ func (a *app) migrateUp() *cobra.Command {
 		Use:   "up",
 		Short: "bring the schema to the newest version; may run on several machines at once",
 		Long: `up brings the schema to the newest version. With --print it changes nothing and
-prints the SQL that it would run: what the database named lacks, or all of it where no
-database is named. Whoever may not give conch the owner's role reads that and runs it:
-psql -v ON_ERROR_STOP=1 -f FILE, or any client that stops at an error.`,
+prints the SQL that it would run: what the named database lacks, or all of it if none is
+named. Read it, and run it as the owner with a client that stops at an error:
+psql -v ON_ERROR_STOP=1 -f FILE.`,
 		Example: `  conch migrate up
   conch migrate up --print > conch.sql
   conch --db postgres://owner@db.example/app migrate up --json`,

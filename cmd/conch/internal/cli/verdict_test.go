@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 		{"its keeper was killed while conch ends", &keeper.Outcome{Abandoned: true}, true, false, "over 137"},
 		{"never begun", &keeper.Outcome{}, false, true, "campaigns"},
 		{"never begun while conch ends", &keeper.Outcome{}, true, false, "over 0"},
-		{"not to be started", &keeper.Outcome{Unstarted: errors.New("no such file")}, false, true, "usage no such file: the command can not be started: no such file"},
+		{"cannot be started", &keeper.Outcome{Unstarted: errors.New("no such file")}, false, true, "usage no such file: the command cannot be started: no such file"},
 	} {
 		v := judge(c.out, c.stopping, c.restart)
 		got := "campaigns"

@@ -32,14 +32,14 @@ type Source struct {
 }
 
 // Load reads, decodes and validates. Its error is a *[FaultsError] with all of them,
-// or says why the file can not be read.
+// or says why the file cannot be read.
 func Load(s Source) (Config, error) {
 	text, err := os.ReadFile(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Config{}, fmt.Errorf("there is no configuration %s: name the file with --config; examples/conch.toml is one to begin with", s.Path)
 	}
 	if err != nil {
-		return Config{}, fmt.Errorf("the configuration can not be read: %w", err)
+		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	d := &Decoder{dir: filepath.Dir(s.Path), places: places{
 		file: filepath.Base(s.Path), lines: linesOf(text), last: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), said: map[string]string{},

@@ -11,7 +11,7 @@ import (
 // renamed are the names by which FORGE's documents call our keys (F10).
 var renamed = map[string]string{"lease_duration": "lease", "refresh_interval": "heartbeat"}
 
-// ofTheNode are keys of [election] that a role can not have for itself: all roles of a
+// ofTheNode are keys of [election] that a role cannot have for itself: all roles of a
 // node share what they are about.
 var ofTheNode = []string{"lock_budget", "locks"}
 

@@ -39,7 +39,7 @@ func encryption(f Facts) []Finding {
 
 func serverVersion(f Facts) []Finding {
 	if f.Server.Version < minVersion {
-		return fail("PostgreSQL "+f.Server.Text+" can not end a silent leader's session", "upgrade the server to 14 or later")
+		return fail("PostgreSQL "+f.Server.Text+" cannot end a silent leader's session", "upgrade the server to 14 or later")
 	}
 	return ok("PostgreSQL " + f.Server.Text)
 }

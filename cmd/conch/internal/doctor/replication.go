@@ -33,14 +33,14 @@ func replication(f Facts) []Finding {
 			"and the old primary, cut off, may still find somebody who believes it; epochs minted after it are higher than any that was lost", Count(len(f.Standbys), "standby", "standbys")),
 			"set synchronous_standby_names if at most one actor must hold across failovers; "+docs)
 	case hidden > 0 && synced == 0:
-		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role can not see whether one of them is synchronous",
+		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role cannot see whether one of them is synchronous",
 			names, Count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
 	case synced < need:
 		return fail(fmt.Sprintf("synchronous_standby_names is %q and %d of %d such standbys connected: every heartbeat waits for the rest, so nobody leads", names, synced, need),
 			"bring a standby back, or correct synchronous_standby_names; to empty it is to go on asynchronously")
 	case synced+spare > need:
 		return ok(fmt.Sprintf("synchronous, %d standbys can confirm a commit and %d must: a failover keeps the guarantees only if so many are taken away from the old primary first "+
-			"that the rest can not confirm; %s", synced+spare, need, docs))
+			"that the rest cannot confirm; %s", synced+spare, need, docs))
 	case need == 1:
 		return ok("synchronous, one standby confirms every commit: guarantees hold across a failover to it; without it nobody leads until it is back or replaced")
 	}

@@ -182,7 +182,7 @@ func identities(f Facts) (found []Finding) {
 			if p.ID != q.ID || shared < 0 {
 				continue
 			}
-			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads all the same, since terms tell them apart, but history, transfer and you can not", p.ID, p.Scopes[shared]),
+			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads all the same, since terms tell them apart, but history, transfer and you cannot", p.ID, p.Scopes[shared]),
 				"give each process a CONCH_INSTANCE_ID or --id of its own, or none: one is made up")...)
 		}
 	}

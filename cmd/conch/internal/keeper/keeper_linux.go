@@ -58,7 +58,7 @@ func Keep(cfg Config) (*Keeper, error) {
 	k.cmd.Env = cfg.Env
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = cfg.Stdin, cfg.Stdout, cfg.Stderr
 	k.cmd.ExtraFiles = []*os.File{theirOrders, theirReports}
-	// A session of its own keeps it from all that befalls ours. It can not have one
+	// A session of its own keeps it from all that befalls ours. It cannot have one
 	// if the command is to stay on our terminal, which belongs to one session; then
 	// a process group of its own and deaf ears have to do. Should it be stopped when we
 	// are killed, who would have noticed, our death continues it and it finds us gone.

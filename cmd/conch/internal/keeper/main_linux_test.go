@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 }
 
 // shell runs conch as a job of its terminal, in the foreground unless told otherwise, as
-// shells do: a job without a shell above it can not be stopped by its terminal.
+// shells do: a job without a shell above it cannot be stopped by its terminal.
 func shell() int {
 	signal.Ignore(unix.SIGTTOU)
 	foreground := os.Getenv(shellEnv) != background

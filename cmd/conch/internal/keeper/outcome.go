@@ -37,7 +37,7 @@ func (o *Outcome) Note(r Report) {
 	case Gone:
 		o.Gone = &r
 	case Overdue:
-		o.Log.ErrorContext(ctx, "THE COMMAND OUTLIVES ITS DEADLINE: something of it can not be killed; leadership is not released before it is gone")
+		o.Log.ErrorContext(ctx, "THE COMMAND OUTLIVES ITS DEADLINE: something of it cannot be killed; leadership is not released before it is gone")
 	case Abandoned:
 		o.Abandoned = true
 		o.Log.ErrorContext(ctx, "the keeper was killed: the command died with it, killing what is left")
@@ -49,7 +49,7 @@ func (o *Outcome) Note(r Report) {
 func (o *Outcome) Err() error {
 	switch {
 	case o.Unstarted != nil:
-		return fmt.Errorf("the command can not be started: %w", o.Unstarted)
+		return fmt.Errorf("the command cannot be started: %w", o.Unstarted)
 	case o.Abandoned:
 		return ErrAbandoned
 	case o.Gone == nil:

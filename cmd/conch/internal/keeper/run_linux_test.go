@@ -200,7 +200,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 	}
 }
 
-// A keeper that somebody stopped can not keep: conch kills it, and the command
+// A keeper that somebody stopped cannot keep: conch kills it, and the command
 // dies with it.
 func TestKeeperStopped(t *testing.T) {
 	t.Parallel()

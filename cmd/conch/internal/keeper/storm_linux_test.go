@@ -88,7 +88,7 @@ func TestCgroupsAreRemoved(t *testing.T) {
 	if !strings.Contains(strings.Join(lines, "\n"), fmt.Sprintf("conch-%d", pid)) {
 		t.Skip("no control group of version 2 can be made here")
 	}
-	_ = unix.Kill(pid, unix.SIGKILL) // conch removes what the keeper can not
+	_ = unix.Kill(pid, unix.SIGKILL) // conch removes what the keeper cannot
 	p.send(unix.SIGTERM)
 	_ = p.stdin.Close()
 	_ = p.end()

@@ -36,7 +36,7 @@ func (o order) input() Input {
 
 // readOrders passes orders on until there are no more, which means that conch is
 // gone: nobody else holds the other end. A line that is none counts as the same,
-// since whoever can not be understood can not be obeyed.
+// since what cannot be understood cannot be obeyed.
 func readOrders(from io.Reader, pass func(Input)) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var o order

@@ -63,7 +63,7 @@ func (c *crew) alone() {
 	}
 }
 
-// resign gives a scope up whose role has failed and can not end: the elector waits
+// resign gives a scope up whose role has failed and cannot end: the elector waits
 // for it as long as for a drain, then lets the scope go without the promise.
 func (n *Node) resign(c *crew, scope string, why error) {
 	n.calls.Go(func() {
@@ -110,7 +110,7 @@ func (n *Node) moved(f election.Fact) {
 	}
 	n.calls.Go(func() {
 		if err := r.moved(); err != nil {
-			n.log.Error("a role can not be started", slog.Any("error", err))
+			n.log.Error("a role cannot be started", slog.Any("error", err))
 		}
 	})
 }

@@ -20,7 +20,7 @@
 //
 // Asked to end, a node goes down its staircase backwards: it shuts every gate,
 // ends the roles, waits for them, releases, notifies and unlocks; and only then
-// it stops to answer, so that whoever asks a gate meanwhile hears no, and not
+// it stops to answer, so that a caller that asks a gate meanwhile hears no, and not
 // nothing. Told to hurry it has commands killed at once and waits no longer for
 // callbacks; what has not ended is not released, and a successor waits for it.
 //
@@ -28,7 +28,7 @@
 //
 // Tokens and certificates are read again; roles that are new start, roles that are
 // gone are drained, and what changed about a role holds from its next term on.
-// A file with a fault changes nothing. What can not change while the process lives
+// A file with a fault changes nothing. What cannot change while the process lives
 // is named in the answer and in the log.
 //
 // Requirements S17–S22, S27–S33, F1–F7, F10.

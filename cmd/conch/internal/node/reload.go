@@ -35,7 +35,7 @@ func (n *Node) reload() {
 	}
 	if n.dir != nil {
 		if err := n.dir.Write(out); err != nil {
-			n.log.Warn("the answer to the reload can not be written", slog.Any("error", err))
+			n.log.Warn("the answer to the reload cannot be written", slog.Any("error", err))
 		}
 	}
 }

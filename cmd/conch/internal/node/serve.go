@@ -58,7 +58,7 @@ func Check(c config.Config, kinds []Kind) error {
 }
 
 // serve opens the listeners and answers on them until stop is called; failed
-// tells that one of them can not go on.
+// tells that one of them cannot go on.
 func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err error) {
 	if n.tokens, err = web.LoadTokens(n.cfg.Node.ReadTokenFile, n.cfg.Node.TokenFile); err != nil {
 		return nil, nil, err

@@ -58,7 +58,7 @@ var scopeAnswers = []exchange{
 	{Name: "one of others", Given: led, Ask: "GET /v1/scopes/zoo", Status: 200, Want: `{` + zooLed + `}`},
 	{Name: "a name with a slash", Given: led, Ask: "GET /v1/scopes/a%2Fb", Status: 200, Want: `{"scope":"a/b",` + never + `}`},
 	{Name: "one that is not", Given: led, Ask: "GET /v1/scopes/nope", Status: 404, Want: "urn:conch:problem:unknown-scope"},
-	{Name: "one that can not be", Ask: "GET /v1/scopes/a%00b", Status: 400, Want: "not valid text"},
+	{Name: "one that cannot be", Ask: "GET /v1/scopes/a%00b", Status: 400, Want: "not valid text"},
 	{Name: "one, no database", Given: away, Ask: "GET /v1/scopes/payments", Status: 503, Want: "database-unavailable"},
 	{Name: "one, it hangs", Given: hangs, Ask: "GET /v1/scopes/payments", Status: 504, Want: "did not answer in time"},
 }
@@ -164,7 +164,7 @@ var drainAnswers = []exchange{
 	{Name: "of no role here", Ask: "POST /v1/scopes/zoo/drain", Status: 200, Want: `{"scope":"zoo","actor":"local"}`},
 	{Name: "of no candidate", Given: elsewhere(errNoCandidate), Ask: drainPath, Body: `{"to":"node-9"}`, Status: 422, Want: "these are: node-1, node-2"},
 	{Name: "of a bad name", Given: led, Ask: drainPath, Body: `{"to":"a:b"}`, Status: 400, Want: "contains ':'"},
-	{Name: "the leader can not be asked", Given: elsewhere(webtest.ErrAway), Ask: drainPath, Status: 503, Want: "database-unavailable"},
+	{Name: "the leader cannot be asked", Given: elsewhere(webtest.ErrAway), Ask: drainPath, Status: 503, Want: "database-unavailable"},
 	{Name: "the database hangs", Given: elsewhere(context.DeadlineExceeded), Ask: drainPath, Status: 504, Want: "database-timeout"},
 	{Name: "the leader does not answer", Given: elsewhere(errUntaken), Ask: drainPath, Status: 504, Want: "it was withdrawn"},
 	{Name: "it has just lost it", Given: elsewhere(errTooLate), Ask: drainPath, Status: 409, Want: `"holder":"node-2"`},
@@ -184,7 +184,7 @@ var drainAnswers = []exchange{
 		w.ask = func(pgmint.Request) error { return pgmint.ErrNobodyLeads }
 	}, Ask: drainPath, Status: 409, Want: "nobody-leads"},
 	{Name: "a scope that is none", Given: elsewhere(pgmint.ErrNobodyLeads), Ask: "POST /v1/scopes/nope/drain", Status: 404, Want: "unknown-scope"},
-	{Name: "a scope that can not be", Ask: "POST /v1/scopes/a%00b/drain", Status: 400, Want: "not valid text"},
+	{Name: "a scope that cannot be", Ask: "POST /v1/scopes/a%00b/drain", Status: 400, Want: "not valid text"},
 	{Name: "standalone", Given: alone, Ask: drainPath, Status: 409, Want: "urn:conch:problem:standalone"},
 	{Name: "standalone, of no role", Given: alone, Ask: "POST /v1/scopes/zoo/drain", Status: 404, Want: "unknown-scope"},
 }

@@ -68,7 +68,7 @@ func (c *Certificate) read() (*tls.Certificate, [2]fileStamp, error) {
 	stamp := c.stamps() // before reading: a change meanwhile is seen at the next look
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return nil, stamp, fmt.Errorf("the certificate %s with the key %s can not be used: %w", c.certFile, c.keyFile, err)
+		return nil, stamp, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
 	}
 	return &pair, stamp, nil
 }

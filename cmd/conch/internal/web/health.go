@@ -45,7 +45,7 @@ func (s *Site) getReady(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever asks needs no token here, so they do not hear why.
 	if s.reader.reached(r.Context(), recently) != nil {
-		return Failf(http.StatusServiceUnavailable, "the database can not be asked").Named("database-unavailable", "The database can not be asked")
+		return Failf(http.StatusServiceUnavailable, "the database cannot be asked").Named("database-unavailable", "The database cannot be asked")
 	}
 	return Answer(w, http.StatusOK, struct {
 		Status string `json:"status"`

@@ -82,7 +82,7 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Failf(http.StatusGatewayTimeout, "the database did not answer in time").Named("database-timeout", "The database did not answer").RetryAfter(5)
 	default:
-		return Failf(http.StatusServiceUnavailable, "%s", pgmint.Sentence(err)).Named("database-unavailable", "The database can not be asked").RetryAfter(5)
+		return Failf(http.StatusServiceUnavailable, "%s", pgmint.Sentence(err)).Named("database-unavailable", "The database cannot be asked").RetryAfter(5)
 	}
 }
 

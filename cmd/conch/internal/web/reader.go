@@ -110,7 +110,7 @@ type reading struct {
 // leaderships reads one scope, or all with an empty name. When the database is
 // away it gives what it read last: reads go on, and say how old they are (S21).
 func (r *reader) leaderships(ctx context.Context, scope string) (reading, error) {
-	got := reading{at: time.Now()} // before asking: it can not be younger than it says
+	got := reading{at: time.Now()} // before asking: it cannot be younger than it says
 	err := r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
 		got.leaderships, err = o.Leaderships(ctx, scope)
 		return err

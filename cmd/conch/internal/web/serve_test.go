@@ -145,7 +145,7 @@ func TestServeOnASocket(t *testing.T) {
 func TestCertificateReload(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
-	if c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); err == nil || c != nil || !strings.Contains(err.Error(), "can not be used") {
+	if c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); err == nil || c != nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("no files: %v", err)
 	}
 	webtest.Pair(t, dir, 1)

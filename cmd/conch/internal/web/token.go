@@ -92,7 +92,7 @@ func FirstToken(file string) (string, error) {
 func readTokens(file, role string, may Access) ([]token, error) {
 	lines, err := tokenLines(file)
 	if _, unread := errors.AsType[*fs.PathError](err); unread {
-		return nil, fmt.Errorf("the %s tokens can not be read: %w", role, err)
+		return nil, fmt.Errorf("the %s tokens cannot be read: %w", role, err)
 	}
 	if err != nil {
 		return nil, err

@@ -159,7 +159,7 @@ func TestTokenFilesThatAreRefused(t *testing.T) {
 			t.Errorf("the error shows the token: %v", err)
 		}
 	}
-	if _, err := web.LoadTokens("", t.TempDir()+"/missing"); err == nil || !strings.Contains(err.Error(), "operate tokens can not be read") {
+	if _, err := web.LoadTokens("", t.TempDir()+"/missing"); err == nil || !strings.Contains(err.Error(), "operate tokens cannot be read") {
 		t.Errorf("a missing file: %v", err)
 	}
 	none, err := web.LoadTokens("", "")

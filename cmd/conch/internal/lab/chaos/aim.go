@@ -31,7 +31,7 @@ func (n *nemesis) aim(f Fault) *active {
 }
 
 // meant finds the machines that a fault is for. One that is dead already, by a fault
-// that is still on, can not be hit again.
+// that is still on, cannot be hit again.
 func (n *nemesis) meant(f Fault) []*Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()

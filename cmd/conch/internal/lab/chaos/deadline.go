@@ -16,7 +16,7 @@ func margin(lease time.Duration) time.Duration { return max(lease/10, 50*time.Mi
 // never is after every instant.
 const never = fence.Instant(math.MaxInt64)
 
-// cut are the faults from which on a machine can not renew anything: until they heal, or
+// cut are the faults from which on a machine cannot renew anything: until they heal, or
 // ever again in the terms that it had, since its process or its session has ended.
 var cut = map[Kind]struct{ forGood bool }{
 	StopShort: {}, StopLong: {}, Silent: {}, SilentToServer: {}, SilentToClient: {}, Deaf: {},

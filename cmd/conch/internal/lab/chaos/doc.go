@@ -35,7 +35,7 @@
 // table, and what the nemesis did and when. What a node reports of itself decides
 // nothing here; the trials in this package's tests wait for it, no more.
 //
-// # What a run shows, and what it can not
+// # What a run shows, and what it cannot
 //
 // The same seed gives the same plan, not the same run: processes have their own
 // timing. A violation's replay line repeats the plan, and repeating it several

@@ -102,7 +102,7 @@ func (k Kind) stops() bool { return k == StopShort || k == StopLong }
 // agree tells whether the second fault may begin while the first is on. Two of the
 // database's own would undo each other, and so would two that stop a machine: the end of
 // the shorter wakes it, and its term goes on though the longer is still on the books. The
-// backends of a database that is away can not be terminated.
+// backends of a database that is away cannot be terminated.
 func agree(first, second Kind) bool {
 	a, _ := traitOf(first)
 	b, _ := traitOf(second)

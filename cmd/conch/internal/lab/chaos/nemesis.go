@@ -40,7 +40,7 @@ type nemesis struct {
 	gated   []Gated           // what strangers did
 	refused []pgrogue.Refusal // of transactions of streams
 
-	leftOut map[Kind]string // what can not be done here, and why
+	leftOut map[Kind]string // what cannot be done here, and why
 	taken   int             // faults of the plan that were taken up, done or left out
 
 	wounds     []*Wound
@@ -174,7 +174,7 @@ func (n *nemesis) wait(ctx context.Context, until time.Time, cond func() bool) b
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
 	for {
-		_ = n.w.look() // what can not be read will be told by Check
+		_ = n.w.look() // what cannot be read will be told by Check
 		_ = n.revive() // what could not be started is missing in the end
 		switch {
 		case cond():
@@ -190,7 +190,7 @@ func (n *nemesis) wait(ctx context.Context, until time.Time, cond func() bool) b
 }
 
 // campaigning asks the database, now and then, how many machines campaign for both
-// scopes. 0 while it can not be asked.
+// scopes. 0 while it cannot be asked.
 func (n *nemesis) campaigning() int {
 	if time.Since(n.asked) < askEvery {
 		return n.running

@@ -38,7 +38,7 @@ func TestEveryPlanHasWhatItShould(t *testing.T) {
 			}
 			seen[f.Kind] = true
 			if f.Joined && (i == 0 || plan[i-1].Joined || !agree(plan[i-1].Kind, f.Kind)) {
-				t.Fatalf("seed %d: %v can not join what was before it", seed, f)
+				t.Fatalf("seed %d: %v cannot join what was before it", seed, f)
 			}
 			if hits := trait.place == machine || trait.place == line; !hits && f.Target != Everybody {
 				t.Fatalf("seed %d: %v has a target", seed, f)
@@ -81,7 +81,7 @@ func TestWhatMayBeOnAtOnce(t *testing.T) {
 		first, second Kind
 		may           bool
 	}{
-		{Silent, Backend, true}, // the leader that can not hear that it was deposed
+		{Silent, Backend, true}, // the leader that cannot hear that it was deposed
 		{StopLong, PGKill, true},
 		{StopLong, Kill9, true},
 		{PGKill, Silent, true},

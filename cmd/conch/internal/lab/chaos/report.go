@@ -23,7 +23,7 @@ type Report struct {
 	Seed        uint64          `json:"seed"`               // of the plan
 	Leaders     int             `json:"leaders"`            // terms that acted, of the nodes and of the children
 	Frozen      int             `json:"frozen_writes"`      // acts held up between the gate's yes and the write, by a stop or a busy machine
-	LeftOut     map[Kind]string `json:"left_out,omitempty"` // kinds that can not be done here: they were passed over
+	LeftOut     map[Kind]string `json:"left_out,omitempty"` // kinds that cannot be done here: they were passed over
 	Seconds     float64         `json:"seconds"`
 	Replay      string          `json:"replay"`
 }

@@ -66,7 +66,7 @@ func (n *nemesis) kinds() []Kind {
 	return Kinds()
 }
 
-// leaveOut: the database's clock can not be turned here.
+// leaveOut: the database's clock cannot be turned here.
 func (n *nemesis) leaveOut(why error) {
 	n.leftOut = map[Kind]string{}
 	for _, k := range n.kinds() {
@@ -97,7 +97,7 @@ func (n *nemesis) tryClock(ctx context.Context) {
 	}
 }
 
-// plan is the same on every machine. What can not be done here is left out when its turn
+// plan is the same on every machine. What cannot be done here is left out when its turn
 // comes: with fewer kinds to draw from every fault would be another.
 func (n *nemesis) plan() []Fault {
 	if n.cfg.script != nil {
@@ -138,7 +138,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 		}
 		plan = plan[size:]
 		if len(n.violations) > 0 && !n.cfg.KeepGoing {
-			n.view.note("ends early: what does not recover can not be hurt in a way that shows anything")
+			n.view.note("ends early: what does not recover cannot be hurt in a way that shows anything")
 			return nil
 		}
 	}

@@ -120,7 +120,7 @@ func (m *member) kill() (fence.Instant, error) {
 }
 
 // dismiss ends all nodes: in order if they can within the patience, else at once.
-// It returns when none is left. After it the crew can not be used any more.
+// It returns when none is left. After it the crew cannot be used any more.
 func (c *crew) dismiss(patience time.Duration) {
 	c.each(func(m *member) { m.process.Signal(syscall.SIGTERM) })
 	hurry := time.NewTimer(patience)

@@ -43,7 +43,7 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 		return err
 	}
 	p.url = p.server.URL("postgres")
-	// A demo that is killed can not clear up: the next one does, together with the server.
+	// A demo that is killed cannot clear up: the next one does, together with the server.
 	if p.dir, err = p.server.Folder("demo"); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type supervisor struct {
 }
 
 // supervise keeps the nodes alive and the kills coming until the time is up or asked
-// ends. It returns once every transaction has ended, too, or can not be waited for.
+// ends. It returns once every transaction has ended, too, or cannot be waited for.
 func (s *supervisor) supervise(asked context.Context, p *place) error {
 	ctx := context.WithoutCancel(asked)
 	for _, m := range s.crew.nodes {
@@ -159,7 +159,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err er
 	return s.over(now, answered), s.refused()
 }
 
-// over tells, once the end is awaited, whether it has come, or can not be awaited
+// over tells, once the end is awaited, whether it has come, or cannot be awaited
 // any longer.
 func (s *supervisor) over(now time.Time, answered bool) bool {
 	switch {

@@ -76,7 +76,7 @@ func Decode(line []byte, v any) error {
 }
 
 // readLines reads JSON lines. What follows the last line end was cut off by a
-// kill and counts as never written, as in Decode; anything else that can not be read is an
+// kill and counts as never written, as in Decode; anything else that cannot be read is an
 // error, since evidence with gaps proves nothing.
 func readLines[T any](path string) ([]T, error) {
 	text, err := os.ReadFile(path)

@@ -30,7 +30,7 @@ func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 }
 
 // act takes a moment and then leaves its line. It asks the gate's clock last of
-// all, as any act should whose effect can not be taken back: a process that was
+// all, as any act should whose effect cannot be taken back: a process that was
 // stopped in between may get to see the end of its context later (S15).
 func (n *node) act(ctx context.Context, gate *fence.Gate, t fence.Token) error {
 	a := evidence.Act{Start: fence.Boottime(), Epoch: t.Epoch, Term: t.Term.String(), Node: n.cfg.ID}

@@ -61,7 +61,7 @@ func (c *cabinet) keep(all []Files) (use func(), err error) {
 			c.drawers[f.Scope] = d
 		}
 		if d.cfg.Dir != f.Dir {
-			return nil, fmt.Errorf("the files of %q can not move to another dir while the node runs: restart it", f.Scope)
+			return nil, fmt.Errorf("the files of %q cannot move to another dir while the node runs: restart it", f.Scope)
 		}
 		wanted[f.Scope] = true
 	}
@@ -173,7 +173,7 @@ func (c *cabinet) events(scope string) chunksync.Events {
 				return
 			}
 			said[peer] = time.Now()
-			log.Warn("FILES CAN NOT BE PUSHED", slog.String("peer", peer), slog.Any("error", err))
+			log.Warn("FILES CANNOT BE PUSHED", slog.String("peer", peer), slog.Any("error", err))
 		},
 	}
 }

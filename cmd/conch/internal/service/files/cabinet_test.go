@@ -67,7 +67,7 @@ func TestFilesOverTLS(t *testing.T) {
 	for _, c := range []struct {
 		name, ca string
 		works    bool
-		within   time.Duration // whoever can not be reached is tried for that long
+		within   time.Duration // a node that cannot be reached is tried for that long
 	}{{"its certificate", trusted, true, 30 * time.Second}, {"the system's roots", "", false, 2 * time.Second}} {
 		func() {
 			f := Files{Scope: scope, Dir: t.TempDir(), Nodes: map[string]string{"n1": "http://127.0.0.1:1", "n2": server.URL + "/base/"}, TokenFile: token, CAFile: c.ca}
@@ -144,7 +144,7 @@ func TestTheirWords(t *testing.T) {
 	}
 }
 
-// Files that are named and can not be read are found before anything starts.
+// Files that are named and cannot be read are found before anything starts.
 func TestFilesThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	err := node.Check(config.Config{Named: true, Node: config.Node{Listen: config.Off}, Sections: []config.Section{&Section{[]Files{{

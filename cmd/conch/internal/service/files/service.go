@@ -63,14 +63,14 @@ func (s *service) lead(f Files) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		m, err := s.cabinet.begin(f)
 		if err != nil {
-			s.log.Error("files can not be led", slog.String("scope", f.Scope), slog.Any("error", err))
+			s.log.Error("files cannot be led", slog.String("scope", f.Scope), slog.Any("error", err))
 			return err
 		}
 		s.log.Info("leading files", slog.String("scope", f.Scope), slog.Int64("epoch", l.Token.Epoch))
 		if err := m.Lead(ctx, l.Gate, l.Token); ctx.Err() == nil {
 			return err
 		}
-		return nil // it was told to end, and whoever told it knows why
+		return nil // it was asked to end, and the elector has the reason
 	}
 }
 

@@ -128,7 +128,7 @@ func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 
 // untilStopped tells the other program to end until it acknowledges. When the
 // time to drain is up the elector gives the scope up without the promise; the
-// calls go on, at a slower pace, since until then this node can not lead again.
+// calls go on, at a slower pace, since until then this node cannot lead again.
 // A role that has failed, as why says, gives the scope up as soon as a stop fails too,
 // or this node would lead and do nothing for as long as the program is broken.
 func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {

@@ -40,14 +40,14 @@ func (c process) lead(ctx context.Context, l election.Leadership) error {
 	if c.frame.Database != nil {
 		database = c.frame.Database.URL
 	}
-	// No stdin: several roles can not share one. Both outputs are the node's own.
+	// No stdin: several roles cannot share one. Both outputs are the node's own.
 	k, err := keeper.Keep(keeper.Config{
 		Options: keeper.Options{Command: c.argv, Grace: grace},
 		Env:     append(os.Environ(), keeper.Environ(l.Token, c.frame.ID, database)...),
 		Stdout:  os.Stdout, Stderr: os.Stderr, Report: out.Note,
 	})
 	if err != nil {
-		return fmt.Errorf("the keeper of the command can not be started: %w", err)
+		return fmt.Errorf("the keeper of the command cannot be started: %w", err)
 	}
 	done := context.AfterFunc(c.frame.Hurry, k.Kill)
 	defer done()

@@ -27,7 +27,7 @@ func (c *complaints) about(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	text, why := "TRANSACTIONS CAN NOT BE KEPT, and none is sent", ofStore(err)
+	text, why := "TRANSACTIONS CANNOT BE KEPT, and none is sent", ofStore(err)
 	if ofChain(err) {
 		why = err.Error()
 	}

@@ -181,7 +181,7 @@ func settleAddress(d *config.Decoder, place string, a *Account) {
 func keystoreAddress(file string) (chain.Account, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("can not be read: %w", err)
+		return "", fmt.Errorf("cannot be read: %w", err)
 	}
 	var kept struct {
 		Version int

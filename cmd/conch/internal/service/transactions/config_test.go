@@ -94,7 +94,7 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"another's address", db + mainnet + payer + "address = \"0x00000000000000000000000000000000000000aa\"\n", kept, []string{"accounts[0].address", "is not the keystore's"}},
 		{"a keystore without an address", db + mainnet + payer, strings.Replace(kept, address, "", 1), []string{"accounts[0].address: is missing"}},
 		{"no keystore", db + mainnet + payer, "SECRET", []string{"accounts[0].keystore: is no keystore", "web3 secret storage"}},
-		{"a keystore that is not there", db + mainnet + strings.Replace(payer, "key.json", "none.json", 1), kept, []string{"accounts[0].keystore: can not be read"}},
+		{"a keystore that is not there", db + mainnet + strings.Replace(payer, "key.json", "none.json", 1), kept, []string{"accounts[0].keystore: cannot be read"}},
 		{"one account twice", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1), kept, []string{"accounts[1]: 0x6d2d", "is accounts[0] already"}},
 		{"one account twice under two scopes", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1) + "scope = \"x\"\n", kept, []string{"is accounts[0] already"}},
 		{"one account over two endpoints", db + mainnet + strings.Replace(mainnet, `"main"`, `"two"`, 1) + payer + strings.NewReplacer(`"payer"`, `"other"`, `"main"`, `"two"`).Replace(payer), kept, []string{"is accounts[0] already"}},

@@ -38,7 +38,7 @@ var underWay = []string{
 	pending.InBlock.String(), pending.Retracted.String(), pending.FinalityTimeout.String(),
 }
 
-// backlogs counts what is under way. A database that can not be asked leaves the
+// backlogs counts what is under way. A database that cannot be asked leaves the
 // numbers as they were last: 0 would say that nothing is.
 func (d *desk) backlogs(ctx context.Context) (all []backlog) {
 	for _, b := range d.books() {

@@ -43,7 +43,7 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 		case c.other:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), "correct chain_id or url: a transaction for one chain is worthless on another"))
 		case c.fault != "":
-			found = append(found, doctor.Failure(fmt.Sprintf("chain %q can not be asked: %s", c.Name, c.fault), "look at its url, and whether its node runs; until then transactions are accepted and none is sent"))
+			found = append(found, doctor.Failure(fmt.Sprintf("chain %q cannot be asked: %s", c.Name, c.fault), "look at its url, and whether its node runs; until then transactions are accepted and none is sent"))
 		}
 	}
 	switch {
@@ -71,7 +71,7 @@ func judgeKeys(accounts []paying) (found []doctor.Finding) {
 	return found
 }
 
-// judgeFunds finds accounts that can not pay for anything.
+// judgeFunds finds accounts that cannot pay for anything.
 func judgeFunds(accounts []paying) (found []doctor.Finding) {
 	seen := 0
 	for _, a := range accounts {

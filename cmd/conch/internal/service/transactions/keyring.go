@@ -151,13 +151,13 @@ func checkPassword(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-		return fmt.Errorf("can not be read: %w", err)
+		return fmt.Errorf("cannot be read: %w", err)
 	case info.Mode().Perm()&0o007 != 0:
 		return fmt.Errorf("every user of this machine may read it: chmod 600 %s", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("can not be read: %w", err)
+		return fmt.Errorf("cannot be read: %w", err)
 	}
 	return f.Close()
 }

@@ -51,8 +51,8 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
 		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
 		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "everything is looked up", "block 7"},
-		{&pg.LineError{Err: io.EOF}, "CAN NOT BE KEPT", "database"},
-		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CAN NOT BE KEPT", "database"},
+		{&pg.LineError{Err: io.EOF}, "CANNOT BE KEPT", "database"},
+		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CANNOT BE KEPT", "database"},
 	} {
 		var text bytes.Buffer
 		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
@@ -77,7 +77,7 @@ func TestComplaintsAreLoudAndRare(t *testing.T) {
 		now = now.Add(outage.Every)
 	}
 	got := text.String()
-	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CAN NOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {
+	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CANNOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {
 		t.Error(got)
 	}
 	if strings.Count(got, "level=ERROR") != 6 {

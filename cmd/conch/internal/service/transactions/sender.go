@@ -72,7 +72,7 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 	a, log := s.account, s.service.frame.Log
 	m, release, err := s.hold()
 	if err != nil {
-		log.Error("an account can not be sent from", slog.String("account", a.Name), slog.Any("error", err))
+		log.Error("an account cannot be sent from", slog.String("account", a.Name), slog.Any("error", err))
 		return err
 	}
 	defer release()
@@ -82,7 +82,7 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 		slog.Int64("epoch", l.Token.Epoch))
 	err = m.Lead(ctx, l.Gate, l.Token)
 	if ctx.Err() != nil {
-		return nil // it was told to end, and whoever told it knows why
+		return nil // it was asked to end, and the elector has the reason
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (s *service) alarm(a Account, alarm pending.Alarm) {
 var meaning = map[pending.Cause]string{
 	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
 	pending.Rewound:    "the chain has taken back what was final",
-	pending.Funds:      "the account can not pay: nothing more is sent until it can",
+	pending.Funds:      "the account cannot pay: nothing more is sent until it can",
 	pending.Fees:       "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
 	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
 	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is to be filled by one that does nothing",

@@ -24,7 +24,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A life of a node with an account in this very process: an account that can not pay
+// A life of a node with an account in this very process: an account that cannot pay
 // is alarmed about, loudly, until it can; then what waited is done. A second term finds
 // the line to the chain that the first one had. Nothing is left running behind it.
 func TestALifeOfAnAccount(t *testing.T) {
@@ -53,7 +53,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 	api := "http://" + log.Find(t, `msg="serving the API" address=(\S+)`) + "/v1/transactions"
 	body := `{"account":"poor","to":"` + chaintest.Address("x").String() + `","value":"5"}`
 	answer := talk(t, http.MethodPost, api, body)
-	log.Says(t, "level=ERROR", "ALARM: the account can not pay", "account=poor", "cause=funds")
+	log.Says(t, "level=ERROR", "ALARM: the account cannot pay", "account=poor", "cause=funds")
 	if text := talk(t, http.MethodGet, strings.Replace(api, "/v1/transactions", "/metrics", 1), ""); !strings.Contains(text, `{account="poor",state="queued"} 1`) {
 		t.Errorf("what waits is not counted: %s", text)
 	}

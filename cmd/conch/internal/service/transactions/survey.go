@@ -92,7 +92,7 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	}
 	at, err := url.Parse(a.Signer)
 	if err != nil {
-		return errors.New("the signer's URL can not be read")
+		return errors.New("the signer's URL cannot be read")
 	}
 	port := at.Port()
 	if port == "" {
