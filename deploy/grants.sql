@@ -51,11 +51,11 @@ GRANT SELECT ON conch.schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE ON conch.leadership, conch.heartbeat TO :"node";
 GRANT SELECT ON conch.leader_heartbeat TO :"node";
 GRANT SELECT, INSERT ON conch.leadership_history TO :"node"; -- append-only for it
-GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, withdrawn, tombstoned) ON conch.process TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (last_seen, scopes, withdrawn, lease_ms, tombstoned) ON conch.process TO :"node";
 GRANT SELECT, INSERT, UPDATE (state, result, done_at) ON conch.command TO :"node";
 GRANT EXECUTE ON FUNCTION
     conch.register(bigint, text, text[], bigint, text, text),
-    conch.withdraw(bigint, text[]),
+    conch.enlist(bigint, text[], text[], bigint),
     conch.bid(text, bigint, text, boolean, text[], bigint[], int[], boolean[], int, boolean, text[]),
     conch.refused(text[], bigint[], text, text),
     conch.bury(bigint[]),

@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Config describes an elector. Mint and at least one role are required; every
-// other zero value means its default.
+// Config describes an elector. Mint is required; every other zero value means its
+// default. Roles may come and go later: see [Elector.Add].
 type Config struct {
 	Mint Mint
 	// ID names this process among the candidates; see [Identity]. It must not
@@ -124,9 +124,6 @@ func (c Config) Validate() error {
 	}
 	if err := ValidID(c.ID); err != nil {
 		faults = append(faults, err)
-	}
-	if len(c.Roles) == 0 {
-		fault("Config.Roles is empty: there is nothing to lead")
 	}
 	switch c.Takeover {
 	case Strict, Fast, Keep:

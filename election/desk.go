@@ -75,7 +75,9 @@ func (n *notice) change(to func(*Notice)) {
 
 // desk is where one scope's role sits: its gate and whatever runs behind it.
 type desk struct {
-	role    Role
+	role    Role            // of the next term; under the elector's lock
+	retired bool            // likewise
+	told    []chan struct{} // likewise: closed once the mint knows that it is retired
 	elector *Elector
 	gate    *fence.Gate // the role's own
 	outside *fence.Gate // everybody else's
@@ -85,6 +87,7 @@ type desk struct {
 
 // term is one tenure's running role.
 type term struct {
+	role    Role
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	lead    Leadership
@@ -92,16 +95,30 @@ type term struct {
 	running sync.WaitGroup
 }
 
+func newDesk(e *Elector, r Role) *desk {
+	d := &desk{role: r, elector: e}
+	d.gate, d.latch = fence.New(r.Scope, e.cfg.Clock)
+	d.outside = d.gate.Outside()
+	return d
+}
+
+// latest is the role as it was last configured.
+func (d *desk) latest() Role {
+	d.elector.mu.RLock()
+	defer d.elector.mu.RUnlock()
+	return d.role
+}
+
 func (d *desk) open(a Open) {
-	t := &term{lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
+	t := &term{role: d.latest(), lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
 	t.notice = t.lead.notice
 	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(d.elector.ctx))
 	d.term = t
 	d.latch.Open(a.Token, a.ActFrom, a.Deadline)
-	d.start(d.role.Fenced)
+	d.start(t.role.Fenced)
 }
 
-func (d *desk) enter() { d.start(d.role.Lead) }
+func (d *desk) enter() { d.start(d.term.role.Lead) }
 
 func (d *desk) start(role func(context.Context, Leadership) error) {
 	if role == nil {
@@ -120,19 +137,19 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 		}
 		d.stepDown(ErrResigned, EndedByRequest)
 	})
-	if d.role.StallAfter > 0 {
+	if t.role.StallAfter > 0 {
 		t.running.Go(func() { d.guard(t) })
 	}
 }
 
 // stepDown asks the loop, from one of the role's goroutines.
 func (d *desk) stepDown(why error, how Ending) {
-	d.elector.post(StepDown{Scope: d.role.Scope, Why: why, How: how, Timeout: d.elector.cfg.DrainTimeout})
+	d.elector.post(StepDown{Scope: d.gate.Scope(), Why: why, How: how, Timeout: d.elector.cfg.DrainTimeout})
 }
 
 // guard steps down when the role reports no progress for too long.
 func (d *desk) guard(t *term) {
-	tick := time.NewTicker(max(d.role.StallAfter/4, time.Millisecond))
+	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -141,7 +158,7 @@ func (d *desk) guard(t *term) {
 		case <-tick.C:
 		}
 		quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load()))
-		if quiet > d.role.StallAfter {
+		if quiet > t.role.StallAfter {
 			d.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)), EndedByFailure)
 			return
 		}
@@ -159,6 +176,6 @@ func (d *desk) shut(why error, by fence.Instant) {
 	go func() {
 		t.running.Wait()
 		_ = d.latch.Drain(context.Background())
-		d.elector.post(Ended{Scope: d.role.Scope})
+		d.elector.post(Ended{Scope: d.gate.Scope()})
 	}()
 }

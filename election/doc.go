@@ -39,6 +39,14 @@
 // acts do not end in time the scope is given up without the mark, and the successor
 // waits as after a crash.
 //
+// # Roles that come and go
+//
+// [Elector.Add] and [Elector.Retire] change what a running elector campaigns for, and
+// [Elector.Rest] lets other candidates go first. The mint knows each candidate's scopes and
+// longest lease (its roll): nothing is bid for before it is on the roll, since after a
+// failover that forgets a term the roll says how long that term's gate may be open. A term
+// keeps the role and the lease that it was minted with.
+//
 // # The farewell
 //
 // What is said to the mint when a scope is given up waits for nobody and ends nobody.

@@ -19,11 +19,16 @@ import (
 type Elector struct {
 	cfg      Config
 	machine  *Machine
-	desks    map[string]*desk
 	inputs   chan Input
+	ordered  chan struct{} // there are orders
 	over     chan struct{} // closed when Run returns
 	started  atomic.Bool
 	snapshot atomic.Pointer[[]Status]
+
+	mu       sync.RWMutex
+	desks    map[string]*desk
+	retiring int     // calls of Retire that wait to be told
+	orders   []Input // roles that come, go or rest, for the loop to take
 
 	// Owned by the loop's goroutine.
 	session   Session
@@ -59,15 +64,13 @@ func New(cfg Config) (*Elector, error) {
 		machine: NewMachine(cfg.settings()),
 		desks:   map[string]*desk{},
 		inputs:  make(chan Input, 256),
+		ordered: make(chan struct{}, 1),
 		over:    make(chan struct{}),
 		watches: map[int64]*watch{},
 		waiting: map[string][]chan error{},
 	}
 	for _, r := range cfg.Roles {
-		d := &desk{role: r, elector: e}
-		d.gate, d.latch = fence.New(r.Scope, cfg.Clock)
-		d.outside = d.gate.Outside()
-		e.desks[r.Scope] = d
+		e.desks[r.Scope] = newDesk(e, r)
 	}
 	e.publish()
 	return e, nil
@@ -91,35 +94,28 @@ func (c Config) settings() Settings {
 		s.Seed = h.Sum64()
 	}
 	for _, r := range c.Roles {
-		margin := c.margin(r.Lease)
-		seat := SeatSettings{
-			Scope: r.Scope, Lease: r.Lease, Margin: margin, Rank: len(r.Preferred),
-			Late: or(or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
-		}
-		for i, id := range r.Preferred {
-			if id == c.ID {
-				seat.Rank = i
-			}
-		}
-		seat.Never = c.Follower || slices.Contains(r.Never, c.ID)
 		s.Lease = min(s.Lease, r.Lease)
-		s.Seats = append(s.Seats, seat)
+		s.Seats = append(s.Seats, c.seat(r))
+	}
+	if len(c.Roles) == 0 {
+		s.Lease = c.Lease
 	}
 	s.YieldAfterStep = s.Lease
 	return s
 }
 
-// candidate is the mint's part of the configuration.
-func (c Config) candidate() Candidate {
-	who := Candidate{ID: c.ID, Lease: MaxLease, Takeover: c.Takeover, LockTimeout: c.LockTimeout}
-	for _, r := range c.Roles {
-		if c.Follower || slices.Contains(r.Never, c.ID) {
-			continue
-		}
-		who.Scopes = append(who.Scopes, r.Scope)
-		who.Lease, who.Longest = min(who.Lease, r.Lease), max(who.Longest, r.Lease)
+// seat is the machine's part of a role.
+func (c Config) seat(r Role) SeatSettings {
+	margin := c.margin(r.Lease)
+	seat := SeatSettings{
+		Scope: r.Scope, Lease: r.Lease, Margin: margin, Rank: len(r.Preferred),
+		Late:  or(or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
+		Never: c.Follower || slices.Contains(r.Never, c.ID),
 	}
-	return who
+	if i := slices.Index(r.Preferred, c.ID); i >= 0 {
+		seat.Rank = i
+	}
+	return seat
 }
 
 // ID is the name under which this process campaigns.
@@ -129,7 +125,7 @@ func (e *Elector) ID() string { return e.cfg.ID }
 // has it. An answer of its act door may be acted on for [fence.AnswerLife], and a handover
 // waits until it has ended: see [fence.Gate.Outside]. A role asks its [Leadership]'s.
 func (e *Elector) Gate(scope string) *fence.Gate {
-	if d := e.desks[scope]; d != nil {
+	if d := e.desk(scope); d != nil {
 		return d.outside
 	}
 	return nil
@@ -169,14 +165,14 @@ func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
 // Warm runs the role's Warm, if it has one, on behalf of whoever is about to
 // transfer the scope to this process.
 func (e *Elector) Warm(ctx context.Context, scope string) error {
-	d := e.desks[scope]
-	switch {
-	case d == nil:
+	d := e.desk(scope)
+	if d == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, scope)
-	case d.role.Warm == nil:
-		return nil
 	}
-	return d.role.Warm(ctx)
+	if warm := d.latest().Warm; warm != nil {
+		return warm(ctx)
+	}
+	return nil
 }
 
 // StepDown is Drain with everything said: the epoch that is meant (0: whichever is
@@ -185,7 +181,7 @@ func (e *Elector) Warm(ctx context.Context, scope string) error {
 func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
 
 func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
-	if e.desks[s.Scope] == nil {
+	if e.desk(s.Scope) == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, s.Scope)
 	}
 	s.Timeout = or(s.Timeout, e.cfg.DrainTimeout)

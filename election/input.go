@@ -28,7 +28,9 @@ type (
 	}
 	// Parted answers Release, in the order of its farewells; those that are missing were said.
 	Parted struct{ Answers []Parting }
-	// Failed answers any of the four. Lost: the session is gone.
+	// Enlisted answers Enlist: the mint has done all of it.
+	Enlisted struct{}
+	// Failed answers any of the five. Lost: the session is gone.
 	Failed struct {
 		Lost bool
 		Err  error
@@ -57,6 +59,16 @@ type (
 	// Ended says that the role of a shut gate has returned and that no act of it
 	// is under way.
 	Ended struct{ Scope string }
+	// Add begins to campaign for a scope. Where the scope is known, the settings are those of
+	// its next term, and a scope that was retired is campaigned for again.
+	Add struct{ Seat SeatSettings }
+	// Retire ends the campaign for a scope. A term that is under way goes on.
+	Retire struct{ Scope string }
+	// Rest pauses the campaign for a scope, so that other candidates go first.
+	Rest struct {
+		Scope string
+		For   time.Duration
+	}
 	// Stop asks to give everything up and end. Why is nil or wraps ErrStepDown.
 	Stop struct {
 		Why     error
@@ -69,21 +81,28 @@ func (Opened) input()   {}
 func (Tried) input()    {}
 func (Beaten) input()   {}
 func (Parted) input()   {}
+func (Enlisted) input() {}
 func (Failed) input()   {}
 func (Woken) input()    {}
 func (Several) input()  {}
 func (StepDown) input() {}
 func (Ended) input()    {}
+func (Add) input()      {}
+func (Retire) input()   {}
+func (Rest) input()     {}
 func (Stop) input()     {}
 
 // Action is what the machine wants done.
 type Action interface{ action() }
 
-// The actions. Of Connect, Try, Beat and Release at most one is under way at a
-// time; each is answered by one input.
+// The actions. Of Connect, Try, Beat, Release and Enlist at most one is under way at
+// a time; each is answered by one input.
 type (
-	// Connect opens a session with the mint.
-	Connect struct{}
+	// Connect opens a session with the mint, for a candidate of these scopes.
+	Connect struct {
+		Scopes  []string
+		Longest time.Duration // of their leases
+	}
 	// Disconnect closes it.
 	Disconnect struct{}
 	// Try bids.
@@ -92,6 +111,10 @@ type (
 	Beat struct{ Pulses []Pulse }
 	// Release says farewells.
 	Release struct{ Farewells []Farewell }
+	// Enlist tells the mint what else this candidate campaigns for, and what no longer.
+	Enlist struct{ Roll Roll }
+	// Forget drops a scope that was retired and that nothing is left of.
+	Forget struct{ Scope string }
 	// Open opens a gate and starts the role behind its fenced door.
 	Open struct {
 		Token    fence.Token
@@ -138,6 +161,8 @@ func (Disconnect) action() {}
 func (Try) action()        {}
 func (Beat) action()       {}
 func (Release) action()    {}
+func (Enlist) action()     {}
+func (Forget) action()     {}
 func (Open) action()       {}
 func (Enter) action()      {}
 func (Extend) action()     {}

@@ -23,6 +23,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
 		close(e.over)
+		e.tellRetired(true)
 		cancel()
 		e.calls.Wait()
 	}()
@@ -32,8 +33,12 @@ func (e *Elector) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		var in Input
+		changed := false // in which roles there are
 		select {
 		case in = <-e.inputs:
+		case <-e.ordered:
+			in = e.takeOrders()
+			changed = true
 		case <-timer.C:
 			in = Tick{}
 		case <-stop:
@@ -42,6 +47,9 @@ func (e *Elector) Run(ctx context.Context) error {
 		}
 		if slices.ContainsFunc(e.gather(in), e.step) {
 			return e.machine.left()
+		}
+		if changed {
+			e.publish()
 		}
 		timer.Stop()
 		if next := e.machine.Next(); next != 0 {
@@ -94,7 +102,7 @@ func whyStopped(ctx context.Context) error {
 }
 
 // step feeds the machine and carries out what it wants; true when all is over.
-func (e *Elector) step(in Input) bool {
+func (e *Elector) step(in Input) (done bool) {
 	switch v := in.(type) {
 	case stepDownCall:
 		if !e.machine.leads(v.Scope, v.Epoch) {
@@ -116,14 +124,16 @@ func (e *Elector) step(in Input) bool {
 	if slices.ContainsFunc(actions, visible) {
 		e.publish()
 	}
-	return slices.ContainsFunc(actions, e.perform)
+	done = slices.ContainsFunc(actions, e.perform)
+	e.tellRetired(false)
+	return done
 }
 
 // visible tells whether a snapshot would show what an action is about. A heartbeat of
 // ten thousand terms moves as many deadlines and shows nothing.
 func visible(a Action) bool {
 	switch a.(type) {
-	case Extend, Suspend, Beat, Try, Watch:
+	case Extend, Suspend, Beat, Try, Watch, Enlist:
 		return false
 	}
 	return true
@@ -132,25 +142,27 @@ func visible(a Action) bool {
 func (e *Elector) perform(a Action) (done bool) {
 	switch a := a.(type) {
 	case Open:
-		e.desks[a.Token.Scope].open(a)
+		e.desk(a.Token.Scope).open(a)
 	case Enter:
-		e.desks[a.Token.Scope].enter()
+		e.desk(a.Token.Scope).enter()
 	case Extend:
-		e.desks[a.Scope].latch.Extend(a.Deadline)
+		e.desk(a.Scope).latch.Extend(a.Deadline)
 	case Suspend:
-		e.desks[a.Scope].latch.Suspend()
+		e.desk(a.Scope).latch.Suspend()
 	case Shut:
-		e.desks[a.Token.Scope].shut(a.Why, a.By)
+		e.desk(a.Token.Scope).shut(a.Why, a.By)
 	case Prolong:
-		e.desks[a.Scope].term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
+		e.desk(a.Scope).term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
 	case Hurry:
-		e.desks[a.Scope].term.notice.change(func(is *Notice) { is.By = a.By })
+		e.desk(a.Scope).term.notice.change(func(is *Notice) { is.By = a.By })
 	case Watch:
 		e.watch(a.Processes)
 	case Report:
 		e.tell(a.Fact)
 	case Disconnect:
 		e.forget()
+	case Forget:
+		e.clear(a.Scope)
 	case Done:
 		return true
 	default:
@@ -166,7 +178,7 @@ func (e *Elector) call(a Action) {
 	e.calls.Go(func() {
 		switch a := a.(type) {
 		case Connect:
-			e.connect()
+			e.connect(a)
 		case Try:
 			var results []Result
 			sent, took, err := e.timed(func(ctx context.Context) (err error) {
@@ -201,6 +213,9 @@ func (e *Elector) call(a Action) {
 				return err
 			})
 			e.answer(err, Parted{Answers: answers})
+		case Enlist:
+			_, _, err := e.timed(func(ctx context.Context) error { return session.Enlist(ctx, a.Roll) })
+			e.answer(err, Enlisted{})
 		}
 	})
 }
@@ -245,10 +260,13 @@ type connected struct {
 	session Session
 }
 
-func (e *Elector) connect() {
+func (e *Elector) connect(a Connect) {
 	ctx, cancel := context.WithTimeout(e.campaign, max(5*time.Second, e.machine.set.Lease))
 	defer cancel()
-	s, err := e.cfg.Mint.Open(ctx, e.cfg.candidate())
+	s, err := e.cfg.Mint.Open(ctx, Candidate{
+		ID: e.cfg.ID, Lease: e.machine.set.Lease, Takeover: e.cfg.Takeover, LockTimeout: e.cfg.LockTimeout,
+		Scopes: a.Scopes, Longest: a.Longest,
+	})
 	if err != nil {
 		e.post(Failed{Lost: true, Err: err})
 		return

@@ -2,6 +2,7 @@ package election
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -34,6 +35,7 @@ type Machine struct {
 	deafAt  fence.Instant // when the last of them ended
 	sayNext int           // the seat to begin with when saying more
 	watched []int64
+	roll    roll
 	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
 	from    int           // the seat to begin with: more were due than fit
 	failing int           // bids in a row that ended in an error
@@ -86,6 +88,7 @@ const (
 	trying
 	beating
 	parting
+	enlisting
 )
 
 type link struct {
@@ -104,15 +107,8 @@ func NewMachine(s Settings) *Machine {
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
 	}
-	slices.SortFunc(m.seats, func(a, b *seat) int {
-		if a.Scope < b.Scope {
-			return -1
-		}
-		return 1
-	})
-	for i, s := range m.seats {
-		s.place = i
-	}
+	slices.SortFunc(m.seats, func(a, b *seat) int { return strings.Compare(a.Scope, b.Scope) })
+	m.number()
 	return m
 }
 
@@ -144,6 +140,8 @@ func (m *Machine) take(now fence.Instant, in Input) {
 		m.beaten(now, in)
 	case Parted:
 		m.parted(now, in)
+	case Enlisted:
+		m.enlisted()
 	case Failed:
 		m.failed(now, in)
 	case Woken:
@@ -152,6 +150,12 @@ func (m *Machine) take(now fence.Instant, in Input) {
 		m.stepDown(now, in)
 	case Ended:
 		m.ended(now, in.Scope)
+	case Add:
+		m.add(now, in.Seat)
+	case Retire:
+		m.retire(in.Scope)
+	case Rest:
+		m.restFor(now, in)
 	case Stop:
 		m.stopping(now, in)
 	case Tick, Several:
@@ -172,19 +176,15 @@ func (m *Machine) do(a Action)   { m.out = append(m.out, a) }
 func (m *Machine) report(f Fact) { m.do(Report{Fact: f}) }
 
 func (m *Machine) seat(scope string) *seat {
-	i, ok := slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int {
-		switch {
-		case s.Scope < scope:
-			return -1
-		case s.Scope > scope:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil
+	if i, ok := m.find(scope); ok {
+		return m.seats[i]
 	}
-	return m.seats[i]
+	return nil
+}
+
+// find returns the place of a scope's seat, or the place where it would be.
+func (m *Machine) find(scope string) (int, bool) {
+	return slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int { return strings.Compare(s.Scope, scope) })
 }
 
 // pass does what the mere passing of time asks for.
@@ -208,7 +208,9 @@ func (m *Machine) pass(now fence.Instant) {
 		case waiting:
 		}
 		m.giveUpSaying(now, s)
+		m.adopt(s)
 	}
+	m.forget()
 }
 
 // jitter spreads d by ±20 % (S10), so that processes do not fall into step.

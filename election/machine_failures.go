@@ -30,6 +30,8 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		}
 	case parting:
 		m.partFailed(now, in.Err)
+	case enlisting:
+		m.enlistFailed(now, in.Err)
 	case nothing, connecting:
 	}
 	if what == parting && !m.stop && !m.renews() && now.Sub(m.muted) > m.set.Lease {
@@ -89,7 +91,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	if m.link.up {
 		m.link.downAt = now
 	}
-	m.link.up = false
+	m.link.up, m.roll = false, roll{}
 	m.link.failures++
 	m.link.retryAt = now.Add(m.backoff(m.link.failures))
 	kind := Retrying
@@ -98,6 +100,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	}
 	for _, s := range m.seats {
 		s.busySince, s.stuck, s.process, s.nudges = 0, false, 0, 0
+		s.listed = false
 		if s.saying != nil { // it may have been heard
 			s.saying, s.unheard = nil, true
 		}

@@ -12,6 +12,7 @@ func (m *Machine) opened(now fence.Instant) {
 	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unseen
 	m.link = link{up: true}
 	m.heardAt, m.beatAt, m.muted, m.deaf = now, now, 0, 0
+	m.onRoll()
 	for _, s := range m.seats {
 		s.sayAt = now
 		if away {
@@ -45,8 +46,11 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 		switch r.Outcome {
 		case Won:
 			m.open(s, now, in.Sent, r)
-			if m.stop {
+			switch {
+			case m.stop:
 				m.drain(s, ErrStepDown, Farewell{Token: s.token, Reason: "stopping"}, m.stopBy)
+			case s.retired: // while the bid was under way
+				m.drain(s, ErrStepDown, Farewell{Token: s.token, Reason: "no longer campaigned for"}, now.Add(m.set.DrainTimeout))
 			}
 		case Held:
 			m.follow(s, now, r)
@@ -149,7 +153,7 @@ func (m *Machine) follow(s *seat, now fence.Instant, r Result) {
 func (m *Machine) watch() {
 	var want []int64
 	for _, s := range m.seats {
-		if s.state == waiting && s.process != 0 && !s.Never && !slices.Contains(want, s.process) {
+		if s.state == waiting && s.process != 0 && s.campaigns() && !slices.Contains(want, s.process) {
 			want = append(want, s.process)
 		}
 	}

@@ -21,19 +21,18 @@ func (m *Machine) pump(now fence.Instant) {
 	}
 	if !m.link.up {
 		if now >= m.link.retryAt && m.wantsLink() {
-			m.asking = connecting
-			m.do(Connect{})
+			m.connect()
 		}
 		return
 	}
 	// Over a slow line the next heartbeat is due by the time that this one is answered, and so
 	// may be a farewell that fails slowly: then the other things go first.
-	order := []func(fence.Instant) bool{m.beat, m.part, m.try, m.stay}
+	order := []func(fence.Instant) bool{m.beat, m.part, m.enlist, m.try, m.stay}
 	switch {
 	case m.last == beating:
-		order = []func(fence.Instant) bool{m.part, m.beat, m.try, m.stay}
+		order = []func(fence.Instant) bool{m.part, m.beat, m.enlist, m.try, m.stay}
 	case m.deaf > 0 && m.deafAt == now:
-		order = []func(fence.Instant) bool{m.beat, m.try, m.part, m.stay}
+		order = []func(fence.Instant) bool{m.beat, m.enlist, m.try, m.part, m.stay}
 	}
 	for _, do := range order {
 		if do(now) {
@@ -66,7 +65,7 @@ func (m *Machine) wantsLink() bool {
 		return false
 	}
 	for _, s := range m.seats {
-		if !s.Never {
+		if s.campaigns() {
 			return true
 		}
 	}
@@ -151,7 +150,7 @@ func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
 	}
 	for i := range m.seats {
 		s := m.seats[(m.from+i)%len(m.seats)]
-		if len(asked) < min(room, or(s.crowd, room)) && s.bids() && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
+		if len(asked) < min(room, or(s.crowd, room)) && m.bids(s) && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
 			asked = append(asked, s)
 			room = min(room, or(s.crowd, room))
 		}
@@ -162,25 +161,25 @@ func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
 // busiest is the seat that has waited longest for acts of the last term.
 func (m *Machine) busiest(now fence.Instant) (busy *seat) {
 	for _, s := range m.seats {
-		if s.bids() && s.busySince != 0 && now >= s.tryAt && (busy == nil || s.tryAt < busy.tryAt) {
+		if m.bids(s) && s.busySince != 0 && now >= m.triedAt(s) && (busy == nil || s.tryAt < busy.tryAt) {
 			busy = s
 		}
 	}
 	return busy
 }
 
-// bids: it is free to bid. A farewell is said before, but one that cannot be said keeps
-// nobody from bidding.
-func (s *seat) bids() bool {
-	return s.state == waiting && !s.Never && (s.farewell == nil || s.sayings > 0)
+// bids reports whether a seat may bid. Its farewell goes first, but one that the mint does
+// not take keeps no seat from bidding.
+func (m *Machine) bids(s *seat) bool {
+	return s.state == waiting && s.campaigns() && m.lists(s) && (s.farewell == nil || s.sayings > 0)
 }
 
 // triedAt is when a seat that bids is due.
 func (m *Machine) triedAt(s *seat) fence.Instant {
 	if s.polled {
-		return m.pollAt
+		return max(m.pollAt, s.away)
 	}
-	return s.tryAt
+	return max(s.tryAt, s.away)
 }
 
 func (m *Machine) ask(r request, asked []*seat, a Action) {
@@ -221,7 +220,7 @@ func (m *Machine) Next() fence.Instant {
 				at(s.drainBy)
 			}
 		case waiting:
-			if m.link.up && idle && s.bids() && !m.stop {
+			if m.link.up && idle && m.bids(s) && !m.stop {
 				at(max(m.triedAt(s), m.fullTil))
 			}
 		}
@@ -231,6 +230,9 @@ func (m *Machine) Next() fence.Instant {
 				at(m.stopBy)
 			}
 		}
+	}
+	if m.link.up && idle && !m.stop && m.strays() {
+		at(m.roll.at)
 	}
 	if m.stop && idle && m.settled() {
 		at(m.leaves())

@@ -19,10 +19,15 @@ const (
 // the phase begins.
 type seat struct {
 	SeatSettings
-	place   int // among the seats
+	place   int           // among the seats
+	next    *SeatSettings // of the next term, if they change
 	state   phase
-	asked   bool // somebody asked for the scope and is told when it is given up
-	resting bool // others go first once it is given up
+	asked   bool          // somebody asked for the scope and is told when it is given up
+	resting bool          // others go first once it is given up
+	retired bool          // not campaigned for any more
+	listing bool          // the request under way puts it on the mint's roll, or takes it off
+	listed  bool          // the mint's roll has it
+	away    fence.Instant // no bid before this
 	news
 	bidding
 	tenure

@@ -28,7 +28,7 @@ func (m *Machine) led(s *seat, now fence.Instant) { s.ledAt, s.unledAt = now, 0 
 // unled: something was tried and still nobody leads. Why is nil where it is not known.
 func (m *Machine) unled(s *seat, now fence.Instant, why error) {
 	s.ledAt = or(s.ledAt, now)
-	if s.Never || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {
+	if !s.campaigns() || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {
 		return
 	}
 	why = or(why, errRival)

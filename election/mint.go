@@ -43,6 +43,10 @@ type Session interface { //nolint:interfacebloat // one call a step of a tenure:
 	// farewell, in order, what became of it: Said, Over or Locked. Only the first two
 	// unlock. Said again a farewell changes nothing.
 	Release(ctx context.Context, farewells []Farewell) ([]Parting, error)
+	// Enlist changes the scopes that the candidate is registered for. It waits for nobody;
+	// with an error nothing has changed, or it is unknown whether it has. Said again it
+	// changes nothing.
+	Enlist(ctx context.Context, r Roll) error
 	// Process is the key under which others can wait for this session's end.
 	Process() int64
 	// Close ends the session; what it held is free when Close returns, if the
@@ -67,6 +71,15 @@ type Candidate struct {
 	// the mint to know before it can forget them in a failover.
 	Scopes  []string
 	Longest time.Duration
+}
+
+// Roll is a change of the scopes that a candidate is registered for.
+type Roll struct {
+	Add []string // scopes that it bids for from now on
+	// Withdraw are scopes that it bids for no longer. Nobody transfers them to it. Their terms
+	// and locks are not touched, and the lease of such a term still counts after a failover.
+	Withdraw []string
+	Longest  time.Duration // of the leases of all its scopes; the mint keeps the longest it was told
 }
 
 // DefaultLockTimeout is a tenth of the session's lease, at least 50 ms: so short

@@ -61,6 +61,7 @@ type world struct {
 	entered map[string]bool
 	stopped bool
 	done    bool
+	lease   time.Duration // of the session
 }
 
 func fuzzMachine(r *rand.Rand) error {
@@ -79,7 +80,7 @@ func fuzzMachine(r *rand.Rand) error {
 	set.Heartbeat = set.Lease / 5
 	w := &world{
 		Rand: r, m: election.NewMachine(set), rules: newRules(set), now: base,
-		closing: map[string]bool{}, epochs: map[string]int64{}, entered: map[string]bool{},
+		closing: map[string]bool{}, epochs: map[string]int64{}, entered: map[string]bool{}, lease: set.Lease,
 	}
 	if err := w.step(election.Tick{}); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (w *world) turn() error {
 
 func (w *world) something() election.Input {
 	scope := string(rune('a' + w.IntN(5)))
-	switch n := w.IntN(20); {
+	switch n := w.IntN(22); {
 	case n < 9 && w.pending != nil:
 		return w.answer()
 	case n < 12:
@@ -131,11 +132,28 @@ func (w *world) something() election.Input {
 		return election.Woken{Process: int64(w.IntN(4))}
 	case n == 17:
 		return election.Woken{}
+	case n == 19 && !w.stopped:
+		return w.told(scope)
 	case n == 18 && w.IntN(20) == 0:
 		w.stopped = true
 		return election.Stop{Timeout: time.Duration(w.IntN(4)) * time.Second}
 	}
 	return election.Tick{}
+}
+
+// told is what an elector is told while it runs: roles come, change, go and rest.
+func (w *world) told(scope string) election.Input {
+	switch w.IntN(4) {
+	case 0:
+		return election.Retire{Scope: scope}
+	case 1:
+		return election.Rest{Scope: scope, For: time.Duration(w.IntN(5)) * time.Second}
+	}
+	lease := time.Duration(1+w.IntN(8)) * time.Second
+	margin := lease / 10
+	return election.Add{Seat: election.SeatSettings{
+		Scope: scope, Lease: max(lease, w.lease), Margin: margin, Late: max(lease, w.lease) - margin, Rank: w.IntN(3), Never: w.IntN(8) == 0,
+	}}
 }
 
 func (w *world) answer() election.Input {
@@ -145,6 +163,8 @@ func (w *world) answer() election.Input {
 	switch p := w.pending.(type) {
 	case election.Connect:
 		return election.Opened{}
+	case election.Enlist:
+		return election.Enlisted{}
 	case election.Try:
 		in := election.Tried{Sent: w.sent}
 		for _, b := range p.Bids {
@@ -200,7 +220,7 @@ func (w *world) step(in election.Input) error {
 	}
 	for _, a := range actions {
 		switch a := a.(type) {
-		case election.Connect, election.Try, election.Beat, election.Release:
+		case election.Connect, election.Try, election.Beat, election.Release, election.Enlist:
 			w.pending, w.sent = a, w.now
 		case election.Shut:
 			w.closing[a.Token.Scope] = true

@@ -3,6 +3,7 @@ package election_test
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -10,9 +11,14 @@ import (
 
 // rules watch a machine from outside and say which of its promises it broke.
 type rules struct {
-	seats   map[string]election.SeatSettings
-	busy    string // the request under way
-	linked  bool   // there is a session
+	seats   map[string]election.SeatSettings // as last told
+	bids    map[string]election.SeatSettings // those of the latest bid
+	retired map[string]bool
+	roll    map[string]bool // what the mint was told, and has answered
+	longest time.Duration
+	saying  election.Action // the request under way that changes the roll
+	busy    string          // the request under way
+	linked  bool            // there is a session
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
 	pulses  []election.Pulse // of the heartbeat under way
@@ -22,6 +28,7 @@ type rules struct {
 
 // life is what was seen of one term.
 type life struct {
+	seat                               election.SeatSettings
 	opened, entered, shut, ended, late bool
 	actFrom                            fence.Instant
 	holdEnds                           fence.Instant // not before this is every earlier gate shut, whatever the takeover
@@ -32,7 +39,10 @@ type life struct {
 }
 
 func newRules(set election.Settings) *rules {
-	r := &rules{seats: map[string]election.SeatSettings{}, terms: map[fence.Term]*life{}, current: map[string]*life{}}
+	r := &rules{
+		seats: map[string]election.SeatSettings{}, bids: map[string]election.SeatSettings{},
+		retired: map[string]bool{}, roll: map[string]bool{}, terms: map[fence.Term]*life{}, current: map[string]*life{},
+	}
 	for _, s := range set.Seats {
 		r.seats[s.Scope] = s
 	}
@@ -42,7 +52,7 @@ func newRules(set election.Settings) *rules {
 // answers reports whether an input answers a request.
 func answers(in election.Input) bool {
 	switch in.(type) {
-	case election.Opened, election.Tried, election.Beaten, election.Parted, election.Failed:
+	case election.Opened, election.Tried, election.Beaten, election.Parted, election.Enlisted, election.Failed:
 		return true
 	}
 	return false
@@ -62,6 +72,13 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 	switch in := in.(type) {
 	case election.Opened:
 		r.linked = true
+		r.enrolls()
+	case election.Enlisted:
+		r.enrolls()
+	case election.Add:
+		r.seats[in.Seat.Scope], r.retired[in.Seat.Scope] = in.Seat, false
+	case election.Retire:
+		r.retired[in.Scope] = true
 	case election.Beaten:
 		for i, answer := range in.Answers {
 			if l := r.terms[r.pulses[i].Token.Term]; l != nil && answer == election.Over {
@@ -84,6 +101,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 		switch a := a.(type) {
 		case election.Connect:
 			r.request("connect", fault)
+			r.saying = a
 			if r.stopped {
 				fault("connects after stop")
 			}
@@ -112,6 +130,11 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 					fault("promises that %s is released: %+v", name(f.Token), l)
 				}
 			}
+		case election.Enlist:
+			r.request("enlist", fault)
+			r.saying = a
+		case election.Forget:
+			r.forgets(a.Scope, fault)
 		case election.Open:
 			r.opens(now, in, a, fault)
 		case election.Enter:
@@ -178,8 +201,11 @@ func (r *rules) tries(a election.Try, fault func(string, ...any)) {
 		fault("tries %v, stopped %v", a.Bids, r.stopped)
 	}
 	for _, b := range a.Bids {
-		if l := r.current[b.Scope]; l != nil && !l.ended || r.seats[b.Scope].Never {
+		if l := r.current[b.Scope]; l != nil && !l.ended || r.seats[b.Scope].Never || r.retired[b.Scope] {
 			fault("bids for %s while its role runs, or never: %+v", b.Scope, l)
+		}
+		if !r.roll[b.Scope] || b.Lease > r.longest {
+			fault("bids for %s with %s, and the mint was told of %v with %s", b.Scope, b.Lease, r.roll, r.longest)
 		}
 		if (b.Block > 0 || b.Evict) && len(a.Bids) > 1 {
 			fault("blocks in a batch: %v", a.Bids)
@@ -187,7 +213,35 @@ func (r *rules) tries(a election.Try, fault func(string, ...any)) {
 		if b.Lease != r.seats[b.Scope].Lease {
 			fault("bids for %s with a lease of %s", b.Scope, b.Lease)
 		}
+		r.bids[b.Scope] = r.seats[b.Scope]
 	}
+}
+
+// enrolls: the mint has done what was asked of its roll.
+func (r *rules) enrolls() {
+	switch a := r.saying.(type) {
+	case election.Connect:
+		r.roll, r.longest = map[string]bool{}, a.Longest
+		for _, scope := range a.Scopes {
+			r.roll[scope] = true
+		}
+	case election.Enlist:
+		r.longest = a.Roll.Longest
+		for _, scope := range a.Roll.Add {
+			r.roll[scope] = true
+		}
+		for _, scope := range a.Roll.Withdraw {
+			delete(r.roll, scope)
+		}
+	}
+}
+
+// A scope is forgotten once it was retired and nothing of it is left, in the mint either.
+func (r *rules) forgets(scope string, fault func(string, ...any)) {
+	if l := r.current[scope]; !r.retired[scope] || r.linked && r.roll[scope] || l != nil && !l.ended {
+		fault("forgets %s: on the roll %t, %+v", scope, r.roll[scope], l)
+	}
+	delete(r.seats, scope)
 }
 
 func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fault func(string, ...any)) {
@@ -204,22 +258,23 @@ func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fau
 	if !won || r.terms[a.Token.Term] != nil {
 		fault("opens %s, which it did not win now", name(a.Token))
 	}
-	s := r.seats[a.Token.Scope]
+	s := r.bids[a.Token.Scope]
 	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > tried.Sent.Add(window) {
 		fault("opens %s for more than its window after the send", name(a.Token))
 	}
-	l := &life{opened: true, actFrom: a.ActFrom, holdEnds: holdEnds, deadline: a.Deadline}
+	l := &life{seat: s, opened: true, actFrom: a.ActFrom, holdEnds: holdEnds, deadline: a.Deadline}
 	r.terms[a.Token.Term], r.current[a.Token.Scope] = l, l
 }
 
 // A term that is being given up is prolonged as a gate would be, and by nothing else.
 func (r *rules) prolongs(in election.Input, a election.Prolong, fault func(string, ...any)) {
 	beaten, ok := in.(election.Beaten)
-	l, s := r.current[a.Scope], r.seats[a.Scope]
+	l := r.current[a.Scope]
 	if !ok || l == nil || !l.shut || l.deposed || l.ended {
 		fault("prolongs %s out of the blue", a.Scope)
 		return
 	}
+	s := l.seat
 	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > beaten.Sent.Add(window) {
 		fault("prolongs %s for more than its window after the send", a.Scope)
 	}
@@ -227,11 +282,12 @@ func (r *rules) prolongs(in election.Input, a election.Prolong, fault func(strin
 
 func (r *rules) extends(in election.Input, a election.Extend, fault func(string, ...any)) {
 	beaten, ok := in.(election.Beaten)
-	l, s := r.current[a.Scope], r.seats[a.Scope]
+	l := r.current[a.Scope]
 	if !ok || l == nil || l.shut {
 		fault("extends %s out of the blue", a.Scope)
 		return
 	}
+	s := l.seat
 	window := min(s.Lease-s.Margin, s.Late)
 	if a.Deadline > max(l.deadline, beaten.Sent.Add(window)) {
 		fault("extends %s for more than its window after the send", a.Scope)

@@ -125,6 +125,10 @@ func (s *script) settings(a map[string]string) {
 }
 
 func (s *script) seat(scope string, a map[string]string) {
+	s.set.Seats = append(s.set.Seats, s.seatOf(scope, a))
+}
+
+func (s *script) seatOf(scope string, a map[string]string) election.SeatSettings {
 	seat := election.SeatSettings{Scope: scope, Lease: 3 * time.Second, Margin: 300 * time.Millisecond, Late: 2700 * time.Millisecond}
 	if v := a["lease"]; v != "" { // first, since it says what else is by default
 		seat.Lease = s.duration(v)
@@ -144,7 +148,7 @@ func (s *script) seat(scope string, a map[string]string) {
 			s.t.Fatalf("seat: %q", k)
 		}
 	}
-	s.set.Seats = append(s.set.Seats, seat)
+	return seat
 }
 
 func (s *script) until(when string) {
@@ -194,7 +198,7 @@ func (s *script) advance(in election.Input) []election.Action {
 			s.bids, s.sent, s.pending = a.Bids, s.now, a
 		case election.Beat:
 			s.pulses, s.sent, s.pending = a.Pulses, s.now, a
-		case election.Connect, election.Release:
+		case election.Connect, election.Release, election.Enlist:
 			s.pending = a
 		case election.Open:
 			s.tokens[a.Token.Scope] = a.Token
@@ -218,6 +222,8 @@ func matches(request election.Action, in election.Input) bool {
 		_, ok = in.(election.Beaten)
 	case election.Release:
 		_, ok = in.(election.Parted)
+	case election.Enlist:
+		_, ok = in.(election.Enlisted)
 	}
 	return ok
 }
@@ -264,6 +270,8 @@ func (s *script) answer(with map[string]string) election.Input {
 		return s.beaten(with)
 	case election.Release:
 		return s.parted(nil)
+	case election.Enlist:
+		return election.Enlisted{}
 	case election.Try:
 		var words []string
 		for _, b := range p.Bids {

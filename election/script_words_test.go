@@ -39,6 +39,14 @@ func (s *script) input(verb string, words []string) election.Input {
 			Scope: words[0], Epoch: epoch, Why: election.ErrStepDown, Actor: a["actor"], To: a["to"],
 			How: election.Ending(a["how"]), Timeout: s.duration(cmpOr(a["timeout"], "10s")),
 		}
+	case "enlisted":
+		return election.Enlisted{}
+	case "add":
+		return election.Add{Seat: s.seatOf(words[0], args(words[1:]))}
+	case "retire":
+		return election.Retire{Scope: words[0]}
+	case "rest":
+		return election.Rest{Scope: words[0], For: s.duration(a["for"])}
 	case "ended":
 		return election.Ended{Scope: words[0]}
 	case "stop":
@@ -167,6 +175,10 @@ func (s *script) show(a election.Action) string {
 				given(f.To != "", " to "+f.To) + given(f.Actor != "", " by "+f.Actor) + given(f.Bare, " bare") +
 				": " + given(f.How != "", string(f.How)+", ") + f.Reason
 		})
+	case election.Enlist:
+		return fmt.Sprintf("enlist +%v -%v longest %s", a.Roll.Add, a.Roll.Withdraw, a.Roll.Longest)
+	case election.Forget:
+		return "forget " + a.Scope
 	case election.Open:
 		return fmt.Sprintf("open %s act from %s until %s", name(a.Token), s.at(a.ActFrom), s.at(a.Deadline))
 	case election.Enter:

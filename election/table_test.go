@@ -31,6 +31,9 @@ var states = []struct{ name, script string }{
 	{"parting", "0s tick\n1ms opened\n2ms tried s=won handoff\n4ms stepdown s\n5ms ended s"},
 	{"farewell to be said again", "0s tick\n1ms opened\n2ms tried s=won handoff\n4ms stepdown s\n5ms ended s\n6ms failed"},
 	{"resting", "0s tick\n1ms opened\n2ms tried s=won handoff\n4ms stepdown s\n5ms ended s\n6ms parted"},
+	{"retired, leading", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms retire s"},
+	{"a role came, enlisting", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms add t"},
+	{"leading, to change", "0s tick\n1ms opened\n2ms tried s=won handoff\n3ms add s lease=5s"},
 	{"stopping, closing", "0s tick\n1ms opened\n2ms tried s=won handoff\n4ms stop"},
 	{"stopping, parting", "0s tick\n1ms opened\n2ms tried s=won handoff\n4ms stop\n5ms ended s"},
 	{"over", "0s tick\n1ms stop\n2ms failed lost"},
@@ -41,6 +44,7 @@ var happenings = []string{
 	"tried s=yield", "tried s=refused", "beaten", "beaten s=dead", "beaten s=locked", "parted", "failed", "failed lost",
 	"woken", "woken process=7", "woken scope=s", "woken scope=s holder=b", "woken scope=other",
 	"stepdown s to=b", "stepdown other", "ended s", "ended other", "stop",
+	"add s lease=5s", "add t", "retire s", "retire other", "rest s for=5s", "enlisted",
 }
 
 // Each input in each state. Answers to what was not asked are left out.

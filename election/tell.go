@@ -11,7 +11,7 @@ import (
 // tell passes a fact to whoever observes: the log, the events, waiting drains.
 func (e *Elector) tell(f Fact) {
 	if f.Kind == Following {
-		e.desks[f.Scope].latch.Heard(f.Holder)
+		e.desk(f.Scope).latch.Heard(f.Holder)
 	}
 	e.log(f)
 	if fn := e.cfg.Events.Fact; fn != nil {

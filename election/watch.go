@@ -83,7 +83,7 @@ func (e *Elector) listen() {
 			if c.Holder == e.cfg.ID {
 				return
 			}
-			if c == (Change{}) || e.desks[c.Scope] != nil {
+			if c == (Change{}) || e.desk(c.Scope) != nil {
 				e.post(Woken{Scope: c.Scope, Holder: c.Holder})
 			}
 		})

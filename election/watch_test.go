@@ -111,6 +111,8 @@ func (d *deathbed) Beat(context.Context, []election.Pulse) ([]election.Outcome, 
 	return nil, nil
 }
 
+func (d *deathbed) Enlist(context.Context, election.Roll) error { return nil }
+
 func (d *deathbed) Release(context.Context, []election.Farewell) ([]election.Parting, error) {
 	return nil, nil
 }

@@ -80,6 +80,7 @@ func Exercise(t *testing.T, h Harness) {
 		{"UnlockedIsReplaced", unlockedIsReplaced},
 		{"LateFarewell", lateFarewell},
 		{"AdvanceDeposes", advanceDeposes},
+		{"RollChanges", rollChanges},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

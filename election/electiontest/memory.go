@@ -211,6 +211,11 @@ func (s *memorySession) Release(ctx context.Context, farewells []election.Farewe
 	return answers, s.finish(fault, err)
 }
 
+func (s *memorySession) Enlist(ctx context.Context, r election.Roll) error {
+	fault, err := s.mint.call(ctx, "enlist", func(now time.Duration) error { return s.mint.store.Enlist(now, s.id, r) })
+	return s.finish(fault, err)
+}
+
 func (s *memorySession) Close() error {
 	s.mint.With(func(_ time.Duration, st *Store) { st.End(s.id) })
 	return nil

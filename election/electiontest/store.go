@@ -187,6 +187,27 @@ func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64
 	return id
 }
 
+// Enlist changes what a session's candidate is registered for. Scopes that it withdraws from
+// stay registered: the lease of a term that is under way still counts after a failover.
+func (s *Store) Enlist(now time.Duration, id int64, r election.Roll) error {
+	ss := s.sessions[id]
+	if ss == nil {
+		return election.ErrSessionLost
+	}
+	ss.usedAt = now
+	is := s.registered[id]
+	is.scopes = append(slices.Clone(is.scopes), r.Add...)
+	is.lease = max(is.lease, r.Longest)
+	s.registered[id] = is
+	return nil
+}
+
+// Enlisted reports whether a process is registered for a scope, with a lease as long as that.
+func (s *Store) Enlisted(id int64, scope string, lease time.Duration) bool {
+	r := s.registered[id]
+	return lease <= r.lease && slices.Contains(r.scopes, scope)
+}
+
 // Registered reports whether the store knows that a process has campaigned. A failover can
 // forget it, with all that it had won.
 func (s *Store) Registered(id int64) bool { _, ok := s.registered[id]; return ok }

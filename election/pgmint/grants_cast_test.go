@@ -96,7 +96,7 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	defer func() { _ = a.Close() }()
 	_, err = pgtest.Connect(t, pg.Config{URL: node.URL}).Exec(t.Context(), `UPDATE conch.process SET last_seen = clock_timestamp() WHERE process_key = $1`, a.Process())
 	try("node: stay registered", err)
-	try("node: withdraw", m.Withdraw(t.Context(), a.Process(), "other"))
+	try("node: enlist", a.Enlist(t.Context(), election.Roll{Add: []string{"another"}, Withdraw: []string{"other"}, Longest: unhurried}))
 	won, err := a.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if !try("node: bid", err) {
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)

@@ -70,11 +70,13 @@ var needs = map[string]string{
 	"node: INSERT ON conch.process":                "node: register",
 	"node: DELETE ON conch.process":                "node: register",
 	"node: UPDATE (last_seen) ON conch.process":    "node: stay registered",
-	"node: UPDATE (withdrawn) ON conch.process":    "node: withdraw",
+	"node: UPDATE (scopes) ON conch.process":       "node: enlist",
+	"node: UPDATE (withdrawn) ON conch.process":    "node: enlist",
+	"node: UPDATE (lease_ms) ON conch.process":     "node: enlist",
 	"node: UPDATE (tombstoned) ON conch.process":   "node: depose",
 	"node: EXECUTE ON function conch.bury":         "node: depose",
 	"node: EXECUTE ON function conch.beat_process": "node: beat by process",
-	"node: EXECUTE ON function conch.withdraw":     "node: withdraw",
+	"node: EXECUTE ON function conch.enlist":       "node: enlist",
 	"node: SELECT ON conch.command":                "node: read commands",
 	"node: INSERT ON conch.command":                "node: ask",
 	"node: UPDATE (state) ON conch.command":        "node: take a command",
@@ -201,7 +203,7 @@ func TestGrantsAreNarrow(t *testing.T) {
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
 		slices.Concat([]string{"advance", "forget", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{
-				"register", "withdraw", "bid", "refused", "bury", "settle", "seen", "beat", "beat_process", "part", "evict_fences", "obstacle", "holders", "row_holders", "culprit", "fence_key", "fence", "leadership", "leadership_history",
+				"register", "enlist", "bid", "refused", "bury", "settle", "seen", "beat", "beat_process", "part", "evict_fences", "obstacle", "holders", "row_holders", "culprit", "fence_key", "fence", "leadership", "leadership_history",
 				"heartbeat", "process", "command", "schema_version", "leader_heartbeat",
 			}))
 	if err == nil {

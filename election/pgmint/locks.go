@@ -53,6 +53,28 @@ const tableSQL = `SELECT current_setting('max_locks_per_transaction')::int
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if locks, err = m.book(scopes, table); err == nil {
+		m.sessions++
+	}
+	return locks, err
+}
+
+// reserveMore books what scopes that come later take in addition.
+func (m *Mint) reserveMore(s *session, scopes int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.booked -= s.booked
+	locks, err := m.book(len(s.who.Scopes)+scopes, s.table)
+	if err != nil {
+		m.booked += s.booked
+		return err
+	}
+	s.booked = locks
+	return nil
+}
+
+// book books the locks of one session; with the lock held.
+func (m *Mint) book(scopes, table int) (locks int, err error) {
 	budget := m.cfg.LockBudget
 	if budget == 0 {
 		budget = table / 4
@@ -66,7 +88,6 @@ func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	}
 	m.budget = budget
 	m.booked += locks
-	m.sessions++
 	return locks, nil
 }
 

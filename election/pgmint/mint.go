@@ -109,6 +109,7 @@ func (s *session) admit(ctx context.Context) error {
 	if err := s.spell(ctx); err != nil {
 		return err
 	}
+	s.table = table
 	s.booked, err = s.mint.reserve(len(s.who.Scopes), table)
 	return err
 }
@@ -116,32 +117,43 @@ func (s *session) admit(ctx context.Context) error {
 // spell sees to names that a database of another encoding than UTF8 has no letters for. A
 // scope of that kind is not registered, since that would fail for all: its own bid says why.
 func (s *session) spell(ctx context.Context) error {
-	encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
-	fits := func(name string) (bool, error) {
-		if inEncoding(encoding, name) == name {
-			return true, nil
-		}
-		_, err := s.pg.Conn().Exec(ctx, `SELECT $1::text`, name)
-		if isText(pg.Code(err)) {
-			return false, nil
-		}
-		return true, err
-	}
-	ok, err := fits(s.who.ID)
+	ok, err := s.spells(ctx, s.who.ID)
 	if err == nil && !ok {
+		encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
 		return fmt.Errorf("%w: the database's encoding %s has no letters for the instance id %q: choose another one", election.ErrBarred, encoding, s.who.ID)
 	}
-	scopes := []string{}
-	for _, scope := range s.who.Scopes {
+	if err == nil {
+		s.who.Scopes, err = s.spelt(ctx, s.who.Scopes)
+	}
+	return err
+}
+
+// spelt is the scopes that the database has letters for.
+func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err error) {
+	fit = []string{}
+	for _, scope := range scopes {
+		ok, err := s.spells(ctx, scope)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if ok, err = fits(scope); ok {
-			scopes = append(scopes, scope)
+		if ok {
+			fit = append(fit, scope)
 		}
 	}
-	s.who.Scopes = scopes
-	return err
+	return fit, nil
+}
+
+// spells reports whether the database's encoding has letters for a name.
+func (s *session) spells(ctx context.Context, name string) (bool, error) {
+	encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
+	if inEncoding(encoding, name) == name {
+		return true, nil
+	}
+	_, err := s.pg.Conn().Exec(ctx, `SELECT $1::text`, name)
+	if isText(pg.Code(err)) {
+		return false, nil
+	}
+	return true, err
 }
 
 // register takes a process key that was never used before and writes down who

@@ -74,7 +74,7 @@ func (c cast) trySessions(t *testing.T) {
 		if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != election.Renewed {
 			t.Error(alive, err)
 		}
-		if err := m.Withdraw(t.Context(), b.Process(), "other"); err != nil {
+		if err := b.Enlist(t.Context(), election.Roll{Add: []string{"more"}, Withdraw: []string{"other"}, Longest: unhurried}); err != nil {
 			t.Error(err)
 		}
 		c.evict(t, m, a, token, func(what string, err error) bool {
@@ -145,7 +145,7 @@ func (c cast) tryOthers(t *testing.T) {
 	for _, sql := range []string{
 		`SELECT conch.lock_key('s')`, `SELECT conch.fence_key('s')`,
 		`SELECT conch.advance('others', 7, 'ops')`, `SELECT conch.advance('others', 8, 'ops')`, `SELECT conch.forget('others')`,
-		`SELECT conch.withdraw(1, '{s}')`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.obstacle('s', 1)`,
+		`SELECT conch.enlist(1, '{s}', '{t}', 1)`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.obstacle('s', 1)`,
 		`UPDATE conch.leadership SET parted_at = NULL`, `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp()`,
 		`INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms) VALUES ('s', 1, 'drain', 'ops', 1)`,
 		`TABLE conch.leader_heartbeat`,

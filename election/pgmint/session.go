@@ -20,6 +20,7 @@ type session struct {
 	who     election.Candidate
 	process int64
 	booked  int // locks reserved for it
+	table   int // places in the server's lock table
 	ended   sync.Once
 	keys    map[string]int64      // the lock keys of all scopes bid for
 	locked  map[string]bool       // the scopes whose session lock is held

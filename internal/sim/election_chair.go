@@ -44,6 +44,7 @@ func (c *chair) open(a election.Open) {
 	if c.p.r.breaks("hold-from-reply") {
 		a.ActFrom = a.ActFrom.Add(-c.p.now().Sub(c.p.tried))
 	}
+	c.lease = c.p.leases[c.scope]
 	t := &tenure{p: c.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline, killAt: a.Deadline, key: c.p.key()}
 	t.standing.session = c.p.sessions
 	c.term, c.back = t, false

@@ -77,6 +77,8 @@ func (p *process) judge(actions []election.Action) {
 			for _, pulse := range a.Pulses {
 				p.renews(pulse.Token, "renews")
 			}
+		case election.Try:
+			p.bids(a.Bids)
 		case election.Prolong:
 			p.renews(p.chairs[a.Scope].term.token, "prolongs")
 		case election.Release:
@@ -98,6 +100,17 @@ func (p *process) judge(actions []election.Action) {
 			if t := p.term(a.Fact.Token); t != nil && a.Fact.Kind == election.Abandoned {
 				t.standing.givenUp = true
 			}
+		}
+	}
+}
+
+// bids: what is bid for is registered, with a lease as long as the bid's. Otherwise a failover
+// that forgets the term forgets its lease too.
+func (p *process) bids(bids []election.Bid) {
+	for _, b := range bids {
+		p.leases[b.Scope] = b.Lease
+		if p.conn != nil && p.r.db.store.Registered(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
+			p.r.violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, and is not registered for that", b.Scope, p.name, b.Lease))
 		}
 	}
 }

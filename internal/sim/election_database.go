@@ -136,14 +136,10 @@ func (db *database) lockRow(scope string, d time.Duration) {
 }
 
 // begin opens a session.
-func (db *database) begin(c *conn) {
+func (db *database) begin(c *conn, a election.Connect) {
 	p := c.p
-	longest := time.Duration(0)
-	for _, seat := range p.set.Seats {
-		longest = max(longest, seat.Lease)
-	}
 	c.key = db.store.Open(db.now(), election.Candidate{
-		ID: p.id, Lease: p.set.Lease, Longest: longest, Scopes: db.r.scopes, Takeover: p.set.Takeover,
+		ID: p.id, Lease: p.set.Lease, Longest: a.Longest, Scopes: a.Scopes, Takeover: p.set.Takeover,
 	}, p.locks)
 	db.keys = append(db.keys, c.key)
 	db.r.w.Note(p.name, "session", c.key)

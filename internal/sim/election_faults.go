@@ -73,6 +73,11 @@ var faults = []struct {
 	{"chain", 6, (*run).chain},
 	{"step_down", 14, func(r *run, n *node) { r.stepDown(n, "") }},
 	{"transfer", 8, func(r *run, n *node) { r.stepDown(n, r.nodes[r.w.Pick(len(r.nodes))].name) }},
+	{"retire", 6, (*run).retire},
+	{"rest", 3, func(r *run, n *node) {
+		scope := r.scopes[r.w.Pick(len(r.scopes))]
+		r.each(n, func(p *process) { p.run(func() { p.post(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) }) })
+	}},
 	{"stop", 5, func(r *run, n *node) {
 		r.each(n, func(p *process) {
 			p.run(func() { p.post(election.Stop{Why: r.why(), Timeout: r.w.Between(0, 2*baseLease)}) })
@@ -197,6 +202,46 @@ func (r *run) stepDown(n *node, to string) {
 	})
 }
 
+// retire takes a scope away from a node and gives it back a while later, at times so soon
+// that its bid or its term is still under way, and in an unequal world with another lease.
+func (r *run) retire(n *node) {
+	k := r.w.Pick(len(r.scopes))
+	at := r.w.Between(0, 2*baseLease)
+	if r.w.Chance(0.3) {
+		at = r.w.Between(0, 5*time.Millisecond)
+	}
+	r.each(n, func(p *process) {
+		if r.w.Chance(0.7) { // else the role only changes
+			p.run(func() { p.post(election.Retire{Scope: r.scopes[k]}) })
+		}
+	})
+	r.w.After(at, func() {
+		if r.cfg.UnequalLeases {
+			n.change(k)
+		}
+		n.restore(k)
+	})
+}
+
+// change gives the role of a scope another lease, which is not below the session's.
+func (n *node) change(k int) {
+	lease := baseLease * time.Duration([]int{2, 3, 5, 8, 12}[n.r.w.Pick(5)]) / 4
+	for _, p := range n.living() {
+		lease = max(lease, p.set.Lease)
+	}
+	n.r.longest, n.r.shortest = max(n.r.longest, lease), min(n.r.shortest, lease)
+	seats := slices.Clone(n.seats)
+	seat := &seats[k]
+	seat.Late = seat.Late * lease / seat.Lease
+	seat.Lease, seat.Margin = lease, seat.Margin*lease/seat.Lease
+	n.seats = seats
+}
+
+// restore has every process here campaign for a scope again.
+func (n *node) restore(k int) {
+	n.r.each(n, func(p *process) { p.run(func() { p.post(election.Add{Seat: n.seats[k]}) }) })
+}
+
 // why is the reason that is given: now and then in words that the mint cannot take.
 func (r *run) why() error {
 	if r.w.Chance(0.2) {
@@ -252,6 +297,11 @@ func (r *run) calm() {
 		}
 		if n.running == nil || n.running.dead {
 			n.again(0)
+		}
+	}
+	for k := range r.scopes {
+		for _, n := range r.nodes {
+			n.restore(k)
 		}
 	}
 	r.net.Calm(places)

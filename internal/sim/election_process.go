@@ -42,6 +42,7 @@ type process struct {
 	sessions int              // begun and lost, as far as the machine knows
 	pulses   []election.Pulse // of the latest heartbeat
 	saying   []election.Farewell
+	leases   map[string]time.Duration // of the latest bids
 	unsaid   map[string]election.Farewell // for the rules about farewells
 }
 
@@ -50,7 +51,7 @@ func newProcess(n *node, id string) *process {
 	r.serial++
 	p := &process{
 		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
-		set: n.settings(), chairs: map[string]*chair{}, unsaid: map[string]election.Farewell{},
+		set: n.settings(), chairs: map[string]*chair{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
 	}
 	p.locks = n.locks()
 	p.machine = election.NewMachine(p.set)
@@ -204,6 +205,8 @@ func (p *process) perform(a election.Action) {
 	case election.Hurry: // roles end when they like, whatever time they have
 	case election.Watch:
 		p.watch(a.Processes)
+	case election.Forget: // the chair stays, for a role that comes again
+		p.r.count("forgotten_scopes")
 	case election.Report:
 		p.r.count("fact_" + string(a.Fact.Kind))
 		if c := p.chairs[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && c.waitsForAnswers(c.term) {

@@ -13,8 +13,8 @@ func (db *database) serve(c *conn, a election.Action, reply func(election.Input)
 		return
 	}
 	db.expire()
-	if _, ok := a.(election.Connect); ok {
-		db.begin(c)
+	if connect, ok := a.(election.Connect); ok {
+		db.begin(c, connect)
 		reply(election.Opened{})
 		return
 	}
@@ -50,6 +50,12 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 		if c.p.ambushed && len(answers) > 0 && !db.r.quiet {
 			db.r.spring(c.p)
 		}
+	case election.Enlist:
+		if err := db.store.Enlist(db.now(), c.key, a.Roll); err != nil {
+			reply(lost())
+			return
+		}
+		reply(election.Enlisted{})
 	case election.Release:
 		db.parting(c, a.Farewells, reply)
 	case election.Try:

@@ -69,7 +69,7 @@ CREATE TABLE conch.process (
     process_key bigint PRIMARY KEY,
     id          text NOT NULL,
     scopes      text[] COLLATE "C" NOT NULL,
-    withdrawn   text[] COLLATE "C" NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.withdraw
+    withdrawn   text[] COLLATE "C" NOT NULL DEFAULT '{}', -- of these scopes those that it no longer campaigns for; see conch.enlist
     lease_ms    bigint NOT NULL,              -- the longest of its leases
     takeover    text NOT NULL,
     locks       text NOT NULL CHECK (locks IN ('session', 'process')),

@@ -1,6 +1,6 @@
 DROP FUNCTION conch.forget(text);
 DROP FUNCTION conch.advance(text, bigint, text);
-DROP FUNCTION conch.withdraw(bigint, text[]);
+DROP FUNCTION conch.enlist(bigint, text[], text[], bigint);
 DROP FUNCTION conch.register(bigint, text, text[], bigint, text, text);
 DROP FUNCTION conch.part(bigint, text[], uuid[], boolean[], boolean[], text[], text[], text[], text[], bigint[]);
 DROP FUNCTION conch.beat(text[], uuid[], boolean[]);

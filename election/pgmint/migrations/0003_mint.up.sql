@@ -574,14 +574,21 @@ LANGUAGE sql VOLATILE AS $$
     VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover, my_locks);
 $$;
 
--- withdraw takes a candidate off the lists of some of its scopes. They stay among
--- its scopes all the same: a term of it may be under way, and after a failover that
--- forgets this term its lease must still count.
-CREATE FUNCTION conch.withdraw(process bigint, my_scopes text[]) RETURNS void
+-- enlist changes what a registered candidate campaigns for. Scopes that it withdraws from
+-- stay among its scopes: a term of theirs may be under way, and after a failover that forgets
+-- that term its lease must still count. It waits for nobody: it returns false, having changed
+-- nothing, if something has locked the candidate's row.
+CREATE FUNCTION conch.enlist(process bigint, more text[], fewer text[], my_lease_ms bigint) RETURNS boolean
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE conch.process p
-       SET withdrawn = ARRAY(SELECT s FROM unnest(p.withdrawn) s UNION SELECT s FROM unnest(my_scopes) s)
-     WHERE p.process_key = process;
+    WITH free AS (SELECT p.process_key FROM conch.process p WHERE p.process_key = process FOR NO KEY UPDATE SKIP LOCKED),
+    changed AS (
+        UPDATE conch.process p
+           SET scopes = ARRAY(SELECT s FROM unnest(p.scopes) s UNION SELECT s FROM unnest(more) s),
+               withdrawn = ARRAY((SELECT s FROM unnest(p.withdrawn) s UNION SELECT s FROM unnest(fewer) s) EXCEPT SELECT s FROM unnest(more) s),
+               lease_ms = greatest(p.lease_ms, my_lease_ms)
+          FROM free WHERE p.process_key = free.process_key
+     RETURNING p.process_key)
+    SELECT count(*) = 1 FROM changed
 $$;
 
 -- advance raises an epoch by hand, for instance after a restore from a backup that

@@ -16,51 +16,57 @@ import (
 
 // found makes a crew for roles with equal terms.
 func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
-	c := &crew{ballot: newBallot(n.mint, n.mint.Withdraw), roles: map[string]config.Role{}, besides: map[string]context.CancelFunc{}}
+	c := newCrew(roles...)
 	cfg := base.Elector(roles...)
-	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, c.ballot, n.events(c.ballot), outage.Hushed(n.log)
-	var beside []func()
+	cfg.ID, cfg.Mint, cfg.Events, cfg.Logger = n.id, n.mint, n.events(), outage.Hushed(n.log)
+	beside, endBeside := context.WithCancel(n.over)
+	begin := make([]func(), len(roles))
 	for i, r := range roles {
-		c.roles[r.Scope] = r
-		w, attend := n.services.work(r, func(why error) { n.resign(c, r.Scope, why) })
-		if w == nil {
-			continue
-		}
-		if attend != nil && !cfg.Follower && !slices.Contains(cfg.Roles[i].Never, n.id) {
-			ctx, end := context.WithCancel(n.over)
-			c.besides[r.Scope] = end
-			beside = append(beside, func() { attend(ctx) })
-		}
-		w = resigning(n.counted(w), func(d time.Duration) { c.ballot.rest(r.Scope, d) })
-		if r.Fenced {
-			cfg.Roles[i].Fenced = w
-		} else {
-			cfg.Roles[i].Lead = w
-		}
+		cfg.Roles[i], begin[i] = n.employ(beside, c, r, cfg.Roles[i])
 	}
 	e, err := election.New(cfg)
 	if err != nil {
-		c.alone()
+		endBeside()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(n.gone)
 	c.elector, c.stop = e, cancel
 	c.run = func() error {
+		defer endBeside()
 		defer cancel()
-		defer c.alone()
-		for _, attend := range beside {
-			n.calls.Go(attend)
-		}
 		return e.Run(ctx)
+	}
+	c.employ = func(base config.Config, r config.Role) (election.Role, func()) {
+		return n.employ(beside, c, r, base.Elector(r).Roles[0])
+	}
+	for _, attend := range begin {
+		attend()
 	}
 	return c, nil
 }
 
-// alone ends what goes on beside the terms.
-func (c *crew) alone() {
-	for _, end := range c.besides {
-		end()
+// employ gives a role its work. Begin starts what goes on beside its terms, if it has such a
+// thing, until the role is taken away or ctx ends.
+func (n *Node) employ(ctx context.Context, c *crew, r config.Role, role election.Role) (_ election.Role, begin func()) {
+	w, attend := n.services.work(r, func(why error) { n.resign(c, r.Scope, why) })
+	begin = func() {}
+	if w == nil {
+		return role, begin
 	}
+	if attend != nil && !n.cfg.Election.Follower && !slices.Contains(role.Never, n.id) {
+		begin = func() {
+			ctx, end := context.WithCancel(ctx)
+			c.besides[r.Scope] = end
+			n.calls.Go(func() { attend(ctx) })
+		}
+	}
+	w = resigning(n.counted(w), func(d time.Duration) { c.elector.Rest(r.Scope, d) })
+	if r.Fenced {
+		role.Fenced = w
+	} else {
+		role.Lead = w
+	}
+	return role, begin
 }
 
 // resign gives a scope up whose role has failed and cannot end: the elector waits
@@ -74,7 +80,7 @@ func (n *Node) resign(c *crew, scope string, why error) {
 }
 
 // events go to everybody who wants to know.
-func (n *Node) events(b *ballot) election.Events {
+func (n *Node) events() election.Events {
 	meters, base := n.meters.Events(), n.outage.Events()
 	return election.Events{
 		Fact: func(f election.Fact) {
@@ -87,7 +93,7 @@ func (n *Node) events(b *ballot) election.Events {
 			base.Beat(h)
 		},
 		Attempt: func(bids election.Bidding) {
-			meters.Attempt(b.cast(bids))
+			meters.Attempt(bids)
 			base.Attempt(bids)
 		},
 	}

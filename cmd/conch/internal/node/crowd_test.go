@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
@@ -28,6 +29,21 @@ func (h *host) Status(scope string) (election.Status, bool) {
 	return election.Status{Scope: scope, Leading: true}, h.gates[scope] != nil
 }
 
+func (h *host) Snapshot() []election.Status {
+	h.looked.Add(int64(len(h.gates)))
+	all := make([]election.Status, 0, len(h.gates))
+	for scope := range h.gates {
+		all = append(all, election.Status{Scope: scope, Leading: true})
+	}
+	return all
+}
+
+func (*host) Add(election.Role) error { return errors.New("no room") }
+
+func (*host) Retire(string) (<-chan struct{}, error) { return nil, errors.New("no role") }
+
+func (*host) Rest(string, time.Duration) {}
+
 func (*host) StepDown(context.Context, election.StepDown) error { return nil }
 
 func (h *host) Gate(scope string) *fence.Gate { return h.gates[scope] }
@@ -37,9 +53,9 @@ func crowd(t *testing.T) (*roster, *host) {
 	t.Helper()
 	h := &host{gates: map[string]*fence.Gate{}}
 	r := &roster{found: func(_ config.Config, roles []config.Role) (*crew, error) {
-		c := &crew{elector: h, ballot: newBallot(nil, nil), roles: map[string]config.Role{}}
+		c := newCrew(roles...)
+		c.elector = h
 		for _, role := range roles {
-			c.roles[role.Scope] = role
 			h.gates[role.Scope] = fence.Standalone(role.Scope, "n1")
 		}
 		var ctx context.Context

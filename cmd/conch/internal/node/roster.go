@@ -9,17 +9,17 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
 
-// roster keeps the electors of a node in step with the roles that it should have.
-// An elector's roles are fixed for its life and all share its terms, so the roster
-// has one elector, a crew, for each set of equal terms, and a further one for what
-// a reload adds. A role that goes is retired from its crew's ballot and drained; a
-// role that changes is retired and goes on, with what is new, when its term ends.
+// roster keeps the electors of a node in step with the roles that it should have. All
+// roles of an elector share its terms, so the roster has one elector, a crew, for each set
+// of equal terms. A role that goes is retired from its crew and drained; a role that changes
+// is retired, and added again with what is new when its term has ended.
 type roster struct {
 	found func(base config.Config, roles []config.Role) (*crew, error)
 	stale atomic.Bool // moved is to be called, and has not begun to look
@@ -29,24 +29,50 @@ type roster struct {
 	want  map[string]config.Role // by scope
 	crews []*crew
 	ended bool
-	calls sync.WaitGroup // drains, and crews that run
+	calls sync.WaitGroup    // drains, and crews that run
+	told  []<-chan struct{} // closed once the database knows that a role was retired
 }
 
 // crew is one elector and the roles that it has not been retired from.
 type crew struct {
 	elector leader
-	ballot  *ballot
+	terms   config.Terms
+	base    election.Config // that the terms were completed from
 	roles   map[string]config.Role
-	scopes  []string                      // that its elector was made for, retired ones too
 	besides map[string]context.CancelFunc // ends what goes on beside a role's terms, for roles that have such a thing
+	employ  func(base config.Config, r config.Role) (role election.Role, begin func())
 	stop    context.CancelFunc
+	stopped bool
 	run     func() error
 	err     error // once it has ended
 }
 
+func newCrew(roles ...config.Role) *crew {
+	c := &crew{terms: roles[0].Terms(), roles: map[string]config.Role{}, besides: map[string]context.CancelFunc{}}
+	for _, r := range roles {
+		c.roles[r.Scope] = r
+	}
+	return c
+}
+
+// join adds a role to a crew that is at work.
+func (c *crew) join(base config.Config, r config.Role) error {
+	role, begin := c.employ(base, r)
+	if err := c.elector.Add(role); err != nil {
+		return err
+	}
+	c.roles[r.Scope] = r
+	begin()
+	return nil
+}
+
 // leader is what the roster needs of *election.Elector, beside running it.
-type leader interface {
+type leader interface { //nolint:interfacebloat // one method for each thing that an elector can be told or asked
 	Status(scope string) (election.Status, bool)
+	Snapshot() []election.Status
+	Add(r election.Role) error
+	Retire(scope string) (told <-chan struct{}, err error)
+	Rest(scope string, d time.Duration)
 	StepDown(ctx context.Context, s election.StepDown) error
 	Gate(scope string) *fence.Gate
 }
@@ -66,13 +92,16 @@ func (r *roster) assign(base config.Config) error {
 // when it does.
 func (r *roster) announce(ctx context.Context) {
 	r.mu.Lock()
-	crews := slices.Clone(r.crews)
+	waits := r.told
+	r.told = nil
 	r.mu.Unlock()
-	var telling sync.WaitGroup
-	for _, c := range crews {
-		telling.Go(func() { c.ballot.telling(ctx) })
+	for _, told := range waits {
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return
+		}
 	}
-	telling.Wait()
 }
 
 // due is told that a term has begun or ended, and says whether moved is to be called for
@@ -99,26 +128,32 @@ func (r *roster) settle() error {
 				placed[scope] = true
 				continue
 			}
-			c.ballot.retire(scope)
+			if told, err := c.elector.Retire(scope); err == nil {
+				r.told = append(r.told, told)
+			}
 			delete(c.roles, scope)
 			if end := c.besides[scope]; end != nil {
 				end()
+				delete(c.besides, scope)
 			}
 		}
 	}
 	for _, c := range r.crews {
-		leads := c.leads()
-		for _, scope := range leads {
+		for _, scope := range c.leads() {
 			placed[scope] = true // under what it was told then, until its term ends
 			if _, wanted := r.want[scope]; !wanted {
 				r.drop(c, scope) // also what a bid wins that was on its way
 			}
 		}
-		if len(c.roles) == 0 && len(leads) == 0 {
+	}
+	err := r.place(placed)
+	for _, c := range r.crews {
+		if len(c.roles) == 0 && len(c.leads()) == 0 {
+			c.stopped = true
 			c.stop()
 		}
 	}
-	return r.place(placed)
+	return err
 }
 
 // place finds a crew for every wanted role that has none.
@@ -137,14 +172,16 @@ func (r *roster) place(placed map[string]bool) error {
 	}
 	var faults []error
 	for _, terms := range order {
-		c, err := r.found(r.base, groups[terms])
+		rest := slices.DeleteFunc(groups[terms], func(role config.Role) bool { return r.joins(role) })
+		if len(rest) == 0 {
+			continue
+		}
+		c, err := r.found(r.base, rest)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		for _, role := range groups[terms] {
-			c.scopes = append(c.scopes, role.Scope)
-		}
+		c.base = r.base.Election
 		r.crews = append(r.crews, c)
 		r.calls.Go(func() {
 			err := c.run()
@@ -155,6 +192,18 @@ func (r *roster) place(placed map[string]bool) error {
 		})
 	}
 	return errors.Join(faults...)
+}
+
+// joins adds a role to a crew of its terms, if there is one that can take it: a lease shorter
+// than that of a crew's session needs another.
+func (r *roster) joins(role config.Role) bool {
+	for _, c := range r.crews {
+		able := !c.stopped && c.terms == role.Terms() && reflect.DeepEqual(c.base, r.base.Election)
+		if able && c.join(r.base, role) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // errRemoved is why a role ends that the configuration has no more.
@@ -170,9 +219,9 @@ func (r *roster) drop(c *crew, scope string) {
 }
 
 func (c *crew) leads() (scopes []string) {
-	for _, scope := range c.scopes {
-		if s, _ := c.elector.Status(scope); s.Leading {
-			scopes = append(scopes, scope)
+	for _, s := range c.elector.Snapshot() {
+		if s.Leading {
+			scopes = append(scopes, s.Scope)
 		}
 	}
 	return scopes

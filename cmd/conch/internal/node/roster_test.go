@@ -31,16 +31,6 @@ type stage struct {
 	deaf    int      // so many withdrawals fail
 }
 
-func (s *stage) withdraw(_ context.Context, _ int64, scopes ...string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.deaf--; s.deaf >= 0 {
-		return errors.New("no connection left")
-	}
-	s.gone = append(s.gone, scopes...)
-	return nil
-}
-
 func bubble(t *testing.T, f func(s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,12 +58,16 @@ func (s *stage) work(ctx context.Context, l election.Leadership) error {
 func (s *stage) roster(id string) *roster {
 	r := &roster{want: map[string]config.Role{}}
 	r.found = func(base config.Config, roles []config.Role) (*crew, error) {
-		c := &crew{ballot: newBallot(s.mint, s.withdraw), roles: map[string]config.Role{}}
+		c := newCrew(roles...)
 		cfg := base.Elector(roles...)
-		cfg.ID, cfg.Mint, cfg.Clock, cfg.Logger = id, c.ballot, s.clock, slog.New(slog.DiscardHandler)
-		for i, role := range roles {
-			c.roles[role.Scope] = role
+		cfg.ID, cfg.Mint, cfg.Clock, cfg.Logger = id, s.mint, s.clock, slog.New(slog.DiscardHandler)
+		for i := range roles {
 			cfg.Roles[i].Lead = s.work
+		}
+		c.employ = func(base config.Config, r config.Role) (election.Role, func()) {
+			role := base.Elector(r).Roles[0]
+			role.Lead = s.work
+			return role, func() {}
 		}
 		cfg.Events.Fact = func(f election.Fact) {
 			if f.Kind == election.Acquired || f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
@@ -225,7 +219,7 @@ func TestARoleThatRestsIsNotCampaignedFor(t *testing.T) {
 	bubble(t, func(s *stage) {
 		r := s.roster("n1")
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"})
-		crewsOf(r)[0].ballot.rest("a", time.Minute)
+		crewsOf(r)[0].elector.Rest("a", time.Minute)
 		if err := r.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
 			s.Error(err)
 		}

@@ -58,10 +58,9 @@ func (r *roster) Snapshot() []election.Status {
 	defer r.mu.Unlock()
 	all := map[string]election.Status{}
 	for _, c := range r.crews {
-		for _, scope := range c.scopes {
-			s, _ := c.elector.Status(scope)
-			if _, ok := c.roles[scope]; s.Leading || ok && !all[scope].Leading {
-				all[scope] = s
+		for _, s := range c.elector.Snapshot() {
+			if _, ok := c.roles[s.Scope]; s.Leading || ok && !all[s.Scope].Leading {
+				all[s.Scope] = s
 			}
 		}
 	}

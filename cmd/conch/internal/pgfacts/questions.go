@@ -43,8 +43,8 @@ WITH tables(name, privileges, look) AS (VALUES
     ('leadership', 'INSERT,UPDATE', false), ('heartbeat', 'SELECT', true), ('heartbeat', 'INSERT,UPDATE', false), ('leadership_history', 'INSERT', false),
     ('process', 'INSERT,DELETE', false), ('command', 'SELECT,INSERT', false)
 ), columns(name, col) AS (VALUES
-    ('process', 'last_seen'), ('process', 'withdrawn'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
-), functions(name, look) AS (VALUES ('register', false), ('withdraw', false), ('bid', false), ('refused', false), ('bury', false), ('settle', false),
+    ('process', 'last_seen'), ('process', 'scopes'), ('process', 'withdrawn'), ('process', 'lease_ms'), ('process', 'tombstoned'), ('command', 'state'), ('command', 'result'), ('command', 'done_at')
+), functions(name, look) AS (VALUES ('register', false), ('enlist', false), ('bid', false), ('refused', false), ('bury', false), ('settle', false),
     ('seen', false), ('beat', false), ('beat_process', false), ('part', false), ('evict_fences', false), ('fence', false),
     ('fence_key', true), ('obstacle', true), ('holders', true), ('row_holders', true), ('culprit', true)
 ), schema AS (SELECT oid FROM pg_namespace WHERE nspname = 'conch'

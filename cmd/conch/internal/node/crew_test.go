@@ -1,0 +1,134 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/election"
+)
+
+// clerk is a mint that notes what candidates withdraw from.
+type clerk struct {
+	election.Mint
+	s *stage
+}
+
+func (m clerk) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	s, err := m.Mint.Open(ctx, c)
+	return clerkSession{s, m.s}, err
+}
+
+type clerkSession struct {
+	election.Session
+	s *stage
+}
+
+func (c clerkSession) Enlist(ctx context.Context, r election.Roll) error {
+	c.s.mu.Lock()
+	c.s.deaf--
+	deaf := c.s.deaf >= 0
+	if !deaf {
+		c.s.gone = append(c.s.gone, r.Withdraw...)
+	}
+	c.s.mu.Unlock()
+	if deaf {
+		return errors.New("no room in the log")
+	}
+	return c.Session.Enlist(ctx, r)
+}
+
+// The database is told what a reload took away, again until it has understood, and
+// announce waits for that.
+func TestARemovedRoleIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		s.mint = clerk{s.mint, s}
+		r := s.roster("n1")
+		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "goes"})
+		s.deaf = 2
+		if err := r.assign(config.Config{Sections: given(config.Role{Scope: "stays"})}); err != nil {
+			s.Fatal(err)
+		}
+		r.announce(s.Context())
+		if !slices.Equal(s.gone, []string{"goes"}) {
+			s.Errorf("withdrawn: %v", s.gone)
+		}
+		r.announce(s.Context())
+		if len(s.gone) != 1 {
+			s.Errorf("withdrawn again: %v", s.gone)
+		}
+		s.ends(r)
+	})
+}
+
+// A role that comes with a reload shares the session of those with its terms; one with a
+// lease that is too short for that session gets a session of its own.
+func TestARoleThatComesJoinsACrew(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		r := s.roster("n1")
+		s.assign(r, config.Role{Scope: "a"})
+		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute})
+		if s.crews != 1 {
+			s.Errorf("%d crews for one set of terms", s.crews)
+		}
+		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute}, config.Role{Scope: "d", Lease: time.Second})
+		if s.crews != 2 {
+			s.Errorf("%d crews, and one role has a shorter lease than the session", s.crews)
+		}
+		for _, scope := range []string{"a", "b", "c", "d"} {
+			s.wants(scope, "n1")
+		}
+		s.ends(r)
+	})
+}
+
+// slowly is a mint whose answers to bids take their time.
+type slowly struct {
+	election.Mint
+	by time.Duration
+}
+
+func (m slowly) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
+	s, err := m.Mint.Open(ctx, c)
+	return slowSession{s, m.by}, err
+}
+
+type slowSession struct {
+	election.Session
+	by time.Duration
+}
+
+func (s slowSession) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
+	r, err := s.Session.Try(ctx, bids)
+	<-time.NewTimer(s.by).C
+	return r, err
+}
+
+// A bid that was on its way when its role was removed wins a scope that nobody is
+// to work on: it is given up, and others get it.
+func TestABidThatWinsTooLateIsGivenUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(s *stage) {
+		quick := s.mint
+		s.mint = slowly{quick, time.Second}
+		one := s.roster("n1")
+		if err := one.assign(config.Config{Sections: given(config.Role{Scope: "stays"}, config.Role{Scope: "goes"})}); err != nil {
+			s.Fatal(err)
+		}
+		pass(500 * time.Millisecond)
+		s.assign(one, config.Role{Scope: "stays"})
+		s.wants("stays", "n1")
+		s.wants("goes")
+		s.mint = quick
+		two := s.roster("n2")
+		s.assign(two, config.Role{Scope: "goes"})
+		s.wants("goes", "n2")
+		s.ends(one)
+		s.ends(two)
+	})
+}
