@@ -8,8 +8,18 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+func (m *Machine) partDue() fence.Instant {
+	due := never
+	for _, s := range m.seats {
+		if s.farewell != nil && m.link.up {
+			due = min(due, s.sayAt)
+		}
+	}
+	return due
+}
+
 // part says the farewells that are due, a batch at a time.
-func (m *Machine) part(now fence.Instant) bool {
+func (m *Machine) part(now fence.Instant) {
 	var farewells []Farewell
 	var asked []*seat
 	room := m.set.Batch
@@ -23,12 +33,8 @@ func (m *Machine) part(now fence.Instant) bool {
 		farewells = append(farewells, *s.farewell)
 		asked = append(asked, s)
 	}
-	if len(asked) == 0 {
-		return false
-	}
 	m.sayNext = asked[len(asked)-1].place + 1
 	m.ask(parting, asked, Release{Farewells: farewells})
-	return true
 }
 
 // parted: each farewell was said, or came too late, or its row is locked by somebody, which

@@ -57,7 +57,7 @@ func (m *Machine) strays() bool {
 }
 
 // connect opens a session, which registers the candidate for all that it campaigns for.
-func (m *Machine) connect() {
+func (m *Machine) connect(fence.Instant) {
 	m.asking, m.roll.saying = connecting, 0
 	var scopes []string
 	for _, s := range m.seats {
@@ -77,11 +77,15 @@ func (m *Machine) onRoll() {
 	}
 }
 
-// enlist tells the mint what this candidate campaigns for besides, and what no longer.
-func (m *Machine) enlist(now fence.Instant) bool {
-	if m.stop || now < m.roll.at || !m.strays() {
-		return false
+func (m *Machine) enlistDue() fence.Instant {
+	if !m.link.up || m.stop || !m.strays() {
+		return never
 	}
+	return m.roll.at
+}
+
+// enlist tells the mint what this candidate campaigns for besides, and what no longer.
+func (m *Machine) enlist(fence.Instant) {
 	change := Roll{Longest: m.roll.longest}
 	var asked []*seat
 	for _, s := range m.seats {
@@ -98,7 +102,6 @@ func (m *Machine) enlist(now fence.Instant) bool {
 	}
 	m.roll.saying = change.Longest
 	m.ask(enlisting, asked, Enlist{Roll: change})
-	return true
 }
 
 func (m *Machine) enlisted() {

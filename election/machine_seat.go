@@ -103,57 +103,6 @@ func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
 // earlier: fast opens the door before, but the next term may be one that waits.
 func (s *seat) alone(now fence.Instant) bool { return s.entered && now >= s.holdEnds }
 
-// quickTries is how often a scope is tried in quick succession after a wake: a
-// rival who looks as well has a lock for that moment, and on a busy machine a process
-// that was killed lets go of one lock some time before the next.
-const quickTries = 10
-
-// laterTries are what is left of them after a farewell: that frees everything in one go,
-// so whoever is in our way is a rival who is being minted.
-const laterTries = quickTries - 3
-
-// nextTry sets when a seat that lost a bid tries again: soon after a wake, else
-// when the poll is due that repairs a missed wake.
-func (m *Machine) nextTry(s *seat, now fence.Instant) {
-	if s.nudges > 0 {
-		step := quickTries - s.nudges
-		s.nudges--
-		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << min(step, 5)) })))
-		return
-	}
-	if s.process == 0 {
-		m.rebid(s, now)
-		return
-	}
-	s.polled = true // the end of its holder wakes us earlier
-	if m.pollAt <= now {
-		m.pollAt = now.Add(m.jitter(m.set.CheckInterval))
-	}
-}
-
-// rebid tries again soon, with nothing to wait for (S5).
-func (m *Machine) rebid(s *seat, now fence.Instant) {
-	s.try(now.Add(drawn(&m.draws.backoff, func() time.Duration { return m.between(m.set.BackoffMin, m.set.BackoffMax) })))
-}
-
-func (s *seat) try(at fence.Instant) { s.tryAt, s.polled = at, false }
-
-// draws are the pauses that seats with one answer have in common: each with a pause
-// of its own would bid in a statement of its own.
-type draws struct {
-	nudges  [quickTries]time.Duration
-	backoff time.Duration
-	refused time.Duration
-	failed  [maxDoublings + 1]time.Duration
-}
-
-func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {
-	if *kept == 0 {
-		*kept = draw()
-	}
-	return *kept
-}
-
 // open begins a term.
 func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 	took := now.Sub(s.firstBid)
