@@ -126,6 +126,16 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	return conn, nil
 }
 
+// With runs f over a plain connection of its own, which it closes.
+func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
+	conn, err := Connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return f(conn)
+}
+
 // parseReason keeps the part of pgx's message that cannot contain a password:
 // pgx quotes the connection string and sometimes the text it stumbled over, and
 // in a malformed URL that text may be the password.

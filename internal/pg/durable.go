@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"context"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -47,6 +48,22 @@ func Confirmed(conn *pgx.Conn, work func() error) error {
 		err = &UnconfirmedError{Warning: notice.Message}
 	}
 	return err
+}
+
+// QueryConfirmed runs one statement over a session, and returns an *UnconfirmedError if its
+// commit came with a warning.
+func QueryConfirmed[T any](ctx context.Context, s *Session, scan pgx.RowToFunc[T], sql string, args ...any) (found []T, err error) {
+	warning, err := s.Watch(func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, sql, args...)
+		if err == nil {
+			found, err = pgx.CollectRows(rows, scan)
+		}
+		return err
+	})
+	if err == nil && warning != nil {
+		err = &UnconfirmedError{Warning: warning.Message}
+	}
+	return found, err
 }
 
 func isWarning(notice *pgconn.Notice) bool {
