@@ -59,7 +59,7 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 
 # Whatever starts no process and no server, with few seeds.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds
-	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint)
+	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops)
 
 model: ## the model of the election, every state of it; and each rule removed, to see it fail
 	@scripts/model.sh

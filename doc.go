@@ -34,8 +34,9 @@
 //     thin loop, for one or many scopes; drain and transfer.
 //   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own transactions of
 //     Postgres, by pgx or database/sql.
-//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres, and what
-//     operators ask of it.
+//   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
+//   - [github.com/conchhq/conch/election/pgops]: what operators do with it: look who leads,
+//     drain, transfer, advance.
 //   - [github.com/conchhq/conch/pending]: transactions of one account, kept until
 //     they are final.
 //   - [github.com/conchhq/conch/pending/pgstore]: the store of these transactions

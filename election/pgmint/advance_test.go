@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -21,10 +20,8 @@ func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
 	standby.link.Blackhole(tcpproxy.Both)
 	tokens := takeovers(t, primary, 1)
 	standby.promote(t)
-	there := pgmint.Config{URL: database(standby.Server).URL}
-	if err := pgmint.Advance(t.Context(), there, "s", 5_000_000, "ops"); err != nil {
-		t.Fatal(err)
-	}
+	there := database(standby.Server)
+	advance(t, there.Connect(t), "s", 5_000_000)
 	next := candidate(t, newMint(t, there.URL), "next", time.Second, election.Fast) // it has agreed on no takeover
 	r := bid(t, next, election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Epoch <= 5_000_000 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // errBuried: others found the lock on this process's key free, or an operator
@@ -39,7 +40,7 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election
 		Place         int64
 		Renewed, Owed bool
 	}
-	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat($1, $2, $3)`, scopes, terms, settle)
+	renewed, err := pg.QueryConfirmed(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat($1, $2, $3)`, scopes, terms, settle)
 	if err != nil {
 		return nil, s.failure("heartbeat", err)
 	}
@@ -83,7 +84,7 @@ func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]e
 		Alive *bool // nil: somebody has locked the row
 		Owed  []string
 	}
-	renewed, err := ask(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
+	renewed, err := pg.QueryConfirmed(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
 	switch {
 	case err != nil:
 		return nil, s.failure("heartbeat", err)

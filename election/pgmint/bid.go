@@ -79,7 +79,7 @@ func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Resu
 	if len(bids) == 1 {
 		block, evict = bids[0].Block.Milliseconds(), bids[0].Evict
 	}
-	results, err := ask(ctx, s.pg, scanResult, bidSQL,
+	results, err := pg.QueryConfirmed(ctx, s.pg, scanResult, bidSQL,
 		s.who.ID, s.process, string(s.who.Takeover), s.bySession(), scopes, keys, leases, locked, block, evict, explain)
 	if err != nil {
 		return nil, err

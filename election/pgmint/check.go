@@ -12,7 +12,7 @@ import (
 // reachable, version 14 or newer, primary, no pooler in transaction mode between,
 // schema present and known.
 func Check(ctx context.Context, cfg Config) error {
-	s, err := pg.Open(ctx, cfg.pg(" check"), pg.Settings{})
+	s, err := pg.Open(ctx, cfg.Connection(" check"), pg.Settings{})
 	if err != nil {
 		return err
 	}

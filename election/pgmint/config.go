@@ -63,8 +63,10 @@ func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error)
 	return c, nil
 }
 
-// pg is the part of the configuration that all connections share (S28).
-func (c Config) pg(suffix string) pg.Config {
+// Connection returns what all connections to this database have in common (S28), for the
+// packages of conch that open their own. The suffix tells a program's connections apart in
+// pg_stat_activity: it follows AppName.
+func (c Config) Connection(suffix string) pg.Config {
 	name := c.AppName
 	if name == "" {
 		name = "conch"
@@ -79,7 +81,8 @@ func (c Config) lockKey(scope string) int64 {
 	return LockKey(scope)
 }
 
-func (c Config) channel() string {
+// Channel returns ListenChannel, or its default.
+func (c Config) Channel() string {
 	if c.ListenChannel == "" {
 		return DefaultChannel
 	}

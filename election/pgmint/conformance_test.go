@@ -68,9 +68,7 @@ func harness(locks, others pgmint.Locks, address func(*pgtest.DB) string) electi
 			}
 		},
 		Advance: func(t *testing.T, m election.Mint, scope string) {
-			if err := pgmint.Advance(t.Context(), pgmint.Config{URL: of(m).URL}, scope, 100, "somebody"); err != nil {
-				t.Fatal(err)
-			}
+			advance(t, of(m).Connect(t), scope, 100)
 		},
 	}
 }

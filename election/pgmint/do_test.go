@@ -91,8 +91,9 @@ func TestTryDo(t *testing.T) {
 func TestDoThatIsDeposed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
+	c := db.Connect(t)
 	err := pgmint.Do(t.Context(), newMint(t, db.URL), "s", func(ctx context.Context, _ election.Leadership) error {
-		if err := pgmint.Advance(ctx, pgmint.Config{URL: db.URL}, "s", 500, "ops"); err != nil {
+		if _, err := c.Exec(ctx, `SELECT conch.advance('s', 500, 'ops')`); err != nil {
 			t.Error(err)
 		}
 		<-ctx.Done()

@@ -1,5 +1,6 @@
 // Package pgmint mints leadership tokens in a Postgres database, version 14 or
-// newer. It is the election.Mint for production.
+// newer. It is the election.Mint for production, and owns the schema. What operators do with
+// an election, and the process that obeys them, is package pgops.
 //
 // # What is where
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Enlist changes what this candidate is registered for, in one statement that waits for no
@@ -22,7 +23,7 @@ func (s *session) Enlist(ctx context.Context, r election.Roll) error {
 		return err
 	}
 	s.who.Scopes = append(s.who.Scopes, fresh...)
-	done, err := ask(ctx, s.pg, pgx.RowTo[bool], `SELECT conch.enlist($1, $2, $3, $4)`, s.process, add, withdrawn(r), r.Longest.Milliseconds())
+	done, err := pg.QueryConfirmed(ctx, s.pg, pgx.RowTo[bool], `SELECT conch.enlist($1, $2, $3, $4)`, s.process, add, withdrawn(r), r.Longest.Milliseconds())
 	switch {
 	case err != nil:
 		return s.failure("enlist", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -17,24 +18,24 @@ import (
 // transaction, and a candidate that cannot mint must not keep it from those who can.
 func TestAFailedBidKeepsNoLock(t *testing.T) {
 	t.Parallel()
-	c := granted(t)
-	admin := c.db.Connect(t)
-	m := mintWith(t, pgmint.Config{URL: c.as(t, c.node)})
+	c := minttest.Granted(t)
+	admin := c.DB.Connect(t)
+	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})
 	a, b := candidate(t, m, "a", unhurried, election.Strict), candidate(t, m, "b", unhurried, election.Strict)
 	fails := func() {
 		t.Helper()
-		run(t, admin, fmt.Sprintf(`REVOKE INSERT ON conch.heartbeat FROM %q`, c.node))
+		run(t, admin, fmt.Sprintf(`REVOKE INSERT ON conch.heartbeat FROM %q`, c.Node))
 		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried}})
 		if pg.Code(err) != "42501" {
 			t.Fatalf("without a privilege: %v", err)
 		}
-		run(t, admin, fmt.Sprintf(`GRANT INSERT ON conch.heartbeat TO %q`, c.node))
+		run(t, admin, fmt.Sprintf(`GRANT INSERT ON conch.heartbeat TO %q`, c.Node))
 	}
 	fails()
 	token := lead(t, b, "s", unhurried)
 
 	// Nor does it keep the lock that it had while it waited for the fence.
-	tx, err := c.db.Connect(t).Begin(t.Context())
+	tx, err := c.DB.Connect(t).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +87,10 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 // A session that cannot give back what its rehearsal has locked is not opened.
 func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 	t.Parallel()
-	c := granted(t)
-	admin := c.db.Connect(t)
+	c := minttest.Granted(t)
+	admin := c.DB.Connect(t)
 	run(t, admin, `REVOKE EXECUTE ON FUNCTION pg_advisory_unlock(bigint) FROM PUBLIC`)
-	m := mintWith(t, pgmint.Config{URL: c.as(t, c.node)})
+	m := mintWith(t, pgmint.Config{URL: c.As(t, c.Node)})
 	s, err := m.Open(t.Context(), election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
 	if err == nil {
 		_ = s.Close()

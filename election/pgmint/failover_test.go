@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -25,23 +24,10 @@ type replica struct {
 	link *tcpproxy.Proxy
 }
 
-func primaryServer(t *testing.T) *postmaster.Server {
-	t.Helper()
-	primary := pgtest.Own(t, postmaster.Config{})
-	if err := pgmint.Up(t.Context(), pgmint.Config{URL: database(primary).URL}, nil); err != nil {
-		t.Fatal(err)
-	}
-	return primary
-}
-
 func replicaOf(t *testing.T, primary *postmaster.Server, name string) replica {
 	t.Helper()
 	link, _ := pgtest.Proxy(t, primary, "postgres")
 	return replica{link: link, Server: pgtest.Standby(t, primary, postmaster.Config{}, postmaster.Follow{Name: name, Link: link.Addr()})}
-}
-
-func database(s *postmaster.Server) *pgtest.DB {
-	return &pgtest.DB{Name: "postgres", URL: s.URL("postgres")}
 }
 
 func value(t *testing.T, s *postmaster.Server, sql string) (text string) {

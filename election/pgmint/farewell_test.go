@@ -11,29 +11,11 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// parts says farewells, and what became of each.
-func parts(t *testing.T, s election.Session, farewells ...election.Farewell) []election.Parting {
-	t.Helper()
-	answers, err := s.Release(t.Context(), farewells)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answers
-}
-
 // released reads how often a scope was given up, as the history has it.
 func released(t *testing.T, c *pgx.Conn, scope string) string {
 	t.Helper()
 	return text(t, c, `SELECT coalesce(string_agg(event || ' ' || reason, '; ' ORDER BY id), '') FROM conch.leadership_history
 		WHERE scope = $1 AND event NOT IN ('acquired', 'evicted')`, scope)
-}
-
-func text(t *testing.T, c *pgx.Conn, sql string, args ...any) (s string) {
-	t.Helper()
-	if err := c.QueryRow(t.Context(), sql, args...).Scan(&s); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return s
 }
 
 // A farewell waits for nobody: not for transactions that are past the fence, at whatever

@@ -24,25 +24,6 @@ func depose(t testing.TB, db *pgtest.DB, a election.Session, b election.Session)
 	return lead(t, b, "s", unhurried)
 }
 
-// unlockAll ends a session from outside, if the server has not yet. A backend that ends
-// frees its locks a few at a time: once its process key is free that of a scope may not be,
-// so all of them are waited for.
-func unlockAll(t testing.TB, db *pgtest.DB, s election.Session) {
-	t.Helper()
-	c := db.Connect(t)
-	var pids []int32
-	if err := c.QueryRow(t.Context(), `SELECT coalesce(array_agg(pid), '{}') FROM pg_locks WHERE locktype = 'advisory' AND granted
-	            AND mode = 'ExclusiveLock' AND (classid::bigint << 32) | objid::bigint = $1`, s.Process()).Scan(&pids); err != nil {
-		t.Fatal(err)
-	}
-	run(t, c, `SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid`, pids)
-	pgtest.Eventually(t, 20*time.Second, "the session to end", func() bool {
-		var n int
-		err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE pid = ANY ($1)`, pids).Scan(&n)
-		return err == nil && n == 0
-	})
-}
-
 // The fence refuses what is not the current leadership, by epoch and
 // by term, in every isolation level, with the caller's snapshot older than the mint.
 func TestFenceRefusesStale(t *testing.T) {

@@ -87,9 +87,7 @@ func TestLockKeyOverride(t *testing.T) {
 func TestLockKeyOverrideAfterAdvance(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	if err := pgmint.Advance(t.Context(), pgmint.Config{URL: db.URL}, "s", 90, "ops"); err != nil {
-		t.Fatal(err)
-	}
+	advance(t, db.Connect(t), "s", 90)
 	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
 	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 91 {
 		t.Errorf("%+v", r)

@@ -41,7 +41,7 @@ var _ election.Mint = (*Mint)(nil)
 
 // New checks the configuration; it connects to nothing yet.
 func New(cfg Config) (*Mint, error) {
-	if _, err := cfg.pg("").Parse(); err != nil {
+	if _, err := cfg.Connection("").Parse(); err != nil {
 		return nil, err
 	}
 	if err := cfg.validateLocks(); err != nil {
@@ -70,7 +70,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	if c.Takeover == election.Keep {
 		settings.Lease = 0 // only a dead connection frees the lock
 	}
-	conn, err := pg.Open(ctx, m.cfg.pg(" "+c.ID), settings)
+	conn, err := pg.Open(ctx, m.cfg.Connection(" "+c.ID), settings)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *session) admit(ctx context.Context) error {
 		return err
 	}
 	var table int
-	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.channel()).Scan(&table); err != nil {
+	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.Channel()).Scan(&table); err != nil {
 		return err
 	}
 	if err := s.spell(ctx); err != nil {
@@ -145,12 +145,11 @@ func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err
 
 // spells reports whether the database's encoding has letters for a name.
 func (s *session) spells(ctx context.Context, name string) (bool, error) {
-	encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
-	if inEncoding(encoding, name) == name {
+	if pg.Storable(s.pg.Conn().PgConn(), name) == name {
 		return true, nil
 	}
 	_, err := s.pg.Conn().Exec(ctx, `SELECT $1::text`, name)
-	if isText(pg.Code(err)) {
+	if pg.IsUnstorable(err) {
 		return false, nil
 	}
 	return true, err
@@ -213,7 +212,7 @@ func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, waitSlice)
 	defer cancel()
-	return pg.Open(ctx, m.cfg.pg(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice, StatementTimeout: 2 * waitSlice})
+	return pg.Open(ctx, m.cfg.Connection(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice, StatementTimeout: 2 * waitSlice})
 }
 
 func (m *Mint) spared(s *pg.Session, err error) {
@@ -231,7 +230,7 @@ func (m *Mint) spared(s *pg.Session, err error) {
 // Listen passes on what conch.announce notifies, and the zero Change after each
 // (re)connect, since some may have been missed.
 func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
-	return pg.Listen(ctx, m.cfg.pg(" listener"), []string{m.cfg.channel()}, pg.ListenFuncs{
+	return pg.Listen(ctx, m.cfg.Connection(" listener"), []string{m.cfg.Channel()}, pg.ListenFuncs{
 		Up: func() { heard(election.Change{}) },
 		Notify: func(_, payload string) {
 			if c, ok := parseChange(payload); ok {

@@ -3,8 +3,6 @@ package pgmint_test
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,37 +161,4 @@ func TestFrozenFenceBehindPgBouncer(t *testing.T) {
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the frozen transaction was committed")
 	}
-}
-
-// S25: an observer works through a pool in transaction mode, whose notifications it
-// never hears: its polls find what happened, also when others use the same backend.
-func TestObserversThroughPgBouncer(t *testing.T) {
-	t.Parallel()
-	db, _, _, _ := setup(t)
-	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 3").URL(db.Name)
-	var seen [2]atomic.Bool
-	ctx, cancel := context.WithCancel(t.Context())
-	var ended sync.WaitGroup
-	defer func() { cancel(); ended.Wait() }()
-	for i := range seen {
-		o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: address})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(o.Close)
-		if all, err := o.Leaderships(t.Context(), "s"); err != nil || len(all) != 1 || all[0].Holder != "a" {
-			t.Fatalf("%+v, %v", all, err)
-		}
-		ended.Go(func() {
-			err := o.Watch(ctx, "s", func(pgmint.Event) error { seen[i].Store(true); return nil })
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	c := db.Connect(t)
-	pgtest.Eventually(t, 20*time.Second, "both to see what happens from now on", func() bool {
-		run(t, c, `INSERT INTO conch.leadership_history (scope, epoch, holder, event) VALUES ('s', 1, 'a', 'lost')`)
-		return seen[0].Load() && seen[1].Load()
-	})
 }

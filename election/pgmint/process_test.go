@@ -110,52 +110,6 @@ func TestRivalIsNoAct(t *testing.T) {
 	})
 }
 
-// S13: whoever looks sees how old the heartbeat is that stands for a scope.
-func TestHeartbeatAgesByProcess(t *testing.T) {
-	t.Parallel()
-	db, m, a := byProcess(t)
-	c := db.Connect(t)
-	token := lead(t, a, "t", 20*time.Second)
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	b := candidate(t, m, "b", 20*time.Second, election.Strict)
-	const hour = 3600_000
-	ages := func() (view, status, result int64) {
-		t.Helper()
-		if err := c.QueryRow(t.Context(), `SELECT (extract(epoch FROM clock_timestamp() - last_seen) * 1000)::bigint
-			FROM conch.leader_heartbeat WHERE provider_id = 't' AND instance_id = 'a'`).Scan(&view); err != nil {
-			t.Fatal(err)
-		}
-		all, err := o.Leaderships(t.Context(), "t")
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%v, %v", all, err)
-		}
-		return view, all[0].HeartbeatAgeMS, bid(t, b, election.Bid{Scope: "t", Lease: time.Second}).Age.Milliseconds()
-	}
-	run(t, c, `UPDATE conch.heartbeat SET beat_at = beat_at - interval '1 hour'`)
-	run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '1 hour'`)
-	if view, status, result := ages(); view < hour || status < hour || result < hour {
-		t.Errorf("ages of a silent hour: %d, %d, %d ms", view, status, result)
-	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
-		t.Fatal(alive, err)
-	}
-	if view, status, result := ages(); view > hour/2 || status > hour/2 || result > hour/2 {
-		t.Errorf("ages after a heartbeat: %d, %d, %d ms", view, status, result)
-	}
-	// What was given up has no heartbeat any more, though its last holder has.
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token}}); err != nil {
-		t.Fatal(err)
-	}
-	all, err := o.Leaderships(t.Context(), "t")
-	if err != nil || all[0].Held || all[0].HeartbeatAgeMS < hour {
-		t.Errorf("%+v, %v", all, err)
-	}
-}
-
 // A heartbeat by process is one row, whatever is led, and settles what it is told to.
 func TestBeatByProcessSettles(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ type Migration struct {
 // Up brings the schema to the latest version. It may run on several processes at
 // once.
 func Up(ctx context.Context, cfg Config, progress func(string)) error {
-	return with(ctx, cfg, func(conn *pgx.Conn) error {
+	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: Migrations()}, progress)
 	})
 }
@@ -87,7 +87,7 @@ func (e *HeldError) Error() string {
 // survive everything, a later Up goes on from them. It refuses while any holder
 // lives.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
-	return with(ctx, cfg, func(conn *pgx.Conn) error {
+	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
 		return migrate.Down(ctx, conn, migrate.Removal{Set: migrate.Set{Files: Migrations()}, Guard: RefuseHeld, Progress: progress})
 	})
 }
@@ -109,7 +109,11 @@ func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
 	})
 	switch {
 	case pg.Code(err) == pg.CodeLockTimeout:
-		return blocked(ctx, tx, "the table conch.leadership", onLeadership)
+		by, err := pg.LockHolders(ctx, tx, pgx.RowToStructByPos[LockHolder], `l.locktype = 'relation' AND l.relation = 'conch.leadership'::regclass`)
+		if err != nil {
+			return err
+		}
+		return &BlockedError{What: "the table conch.leadership", By: by}
 	case err != nil:
 		return err
 	}
@@ -138,7 +142,7 @@ func refuseHolder(ctx context.Context, tx pgx.Tx) error {
 // Status reads which migrations are applied.
 func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 	var s SchemaStatus
-	err := with(ctx, cfg, func(conn *pgx.Conn) error {
+	err := pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
 		all, err := migrate.Status(ctx, conn, migrate.Set{Files: Migrations()})
 		for _, m := range all {
 			s.Latest = max(s.Latest, m.Version)
@@ -150,14 +154,4 @@ func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 		return err
 	})
 	return s, err
-}
-
-// with runs f on a connection of its own.
-func with(ctx context.Context, cfg Config, f func(*pgx.Conn) error) error {
-	conn, err := pg.Connect(ctx, cfg.pg(" admin"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return f(conn)
 }

@@ -1,16 +1,12 @@
 package pgmint_test
 
 import (
-	"context"
 	"errors"
-	"math"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // Down refuses while a holder lives; afterwards epochs go on from where they were.
@@ -47,100 +43,6 @@ func TestDownKeepsEpochs(t *testing.T) {
 	s, err := pgmint.Status(t.Context(), cfg)
 	if err != nil || s.Current != s.Latest || s.Current != pgmint.SchemaMax {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// Advance raises an epoch by hand and deposes whoever leads.
-func TestAdvance(t *testing.T) {
-	t.Parallel()
-	db, m, a, token := setup(t)
-	cfg := pgmint.Config{URL: db.URL}
-	if err := pgmint.Advance(t.Context(), cfg, "s", token.Epoch, "ops"); err == nil {
-		t.Error("advancing to an epoch that is not higher passed")
-	}
-	if err := pgmint.Advance(t.Context(), cfg, "s", 500, "ops"); err != nil {
-		t.Fatal(err)
-	}
-	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
-		t.Errorf("the deposed holder's heartbeat: %v, %v", alive, err)
-	}
-	_ = a.Close()
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
-	if r.Outcome != election.Won || r.Token.Epoch != 501 || r.Hold != unhurried {
-		t.Errorf("%+v: the deposed holder may still act for a lease", r)
-	}
-	if err := pgmint.Advance(t.Context(), cfg, "never-led", 90, "ops"); err != nil {
-		t.Fatal(err)
-	}
-	if r := bid(t, b, election.Bid{Scope: "never-led", Lease: time.Second}); r.Token.Epoch != 91 {
-		t.Errorf("%+v", r)
-	}
-	for _, scope := range []string{"never-led", "new"} { // no bid could count on from there
-		err := pgmint.Advance(t.Context(), cfg, scope, math.MaxInt64, "ops")
-		if err == nil || !strings.Contains(err.Error(), "4611686018427387904") {
-			t.Errorf("advancing %q to the last of all epochs: %v", scope, err)
-		}
-		if err := pgmint.Advance(t.Context(), cfg, scope, pgmint.MaxAdvance, "ops"); err != nil {
-			t.Error(err)
-		}
-		if r := bid(t, b, election.Bid{Scope: scope, Lease: time.Second}); r.Token.Epoch != pgmint.MaxAdvance+1 {
-			t.Errorf("%+v", r)
-		}
-	}
-}
-
-// Watch streams what is recorded after it began, once each, and survives the loss
-// of its connections.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	db, m, a, token := setup(t)
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	events := make(chan pgmint.Event, 100)
-	done := make(chan error, 1)
-	go func() {
-		done <- o.Watch(ctx, "s", func(e pgmint.Event) error { events <- e; return nil })
-	}()
-	c := db.Connect(t)
-	pgtest.Eventually(t, 10*time.Second, "the watcher to listen", func() bool {
-		var n int
-		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch watcher'`).Scan(&n) == nil && n == 1
-	})
-	if _, err := a.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
-		t.Fatal(err)
-	}
-	next := func(want string) {
-		t.Helper()
-		select {
-		case e := <-events:
-			if e.Event != want || e.Scope != "s" {
-				t.Errorf("%+v, want %s", e, want)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("no event, want %s", want)
-		}
-	}
-	next("released")
-	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('conch watcher', 'conch observer')`)
-	b := candidate(t, m, "b", unhurried, election.Strict)
-	token = lead(t, b, "s", unhurried)
-	next("acquired")
-	silence(t, c, `application_name = 'conch observer'`)
-	if _, err := b.Release(t.Context(), []election.Farewell{{Token: token, Released: true, Reason: "bye"}}); err != nil {
-		t.Fatal(err)
-	}
-	next("released")
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if len(events) != 0 {
-		t.Errorf("%d events more", len(events))
 	}
 }
 

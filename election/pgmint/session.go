@@ -68,22 +68,6 @@ func (s *session) over(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, election.ErrSessionLost, err)
 }
 
-// ask runs one statement whose commit counts: with synchronous replication a
-// commit whose wait was cancelled warns, and is on this server only.
-func ask[T any](ctx context.Context, conn *pg.Session, scan pgx.RowToFunc[T], sql string, args ...any) (found []T, err error) {
-	warning, err := conn.Watch(func(c *pgx.Conn) error {
-		rows, err := c.Query(ctx, sql, args...)
-		if err == nil {
-			found, err = pgx.CollectRows(rows, scan)
-		}
-		return err
-	})
-	if err == nil && warning != nil {
-		err = &pg.UnconfirmedError{Warning: warning.Message}
-	}
-	return found, err
-}
-
 // Release marks, unlocks and notifies in one transaction: a successor that is woken by
 // the notification finds the lock free, and one that finds it free before the commit
 // finds a row that says held. The commit's warning, that no standby has confirmed it, is not
@@ -147,7 +131,7 @@ func (s *session) anew(t fence.Token) bool {
 	return led && term != t.Term
 }
 
-func (s *session) text(text string) string { return storable(s.pg.Conn().PgConn(), text) }
+func (s *session) text(text string) string { return pg.Storable(s.pg.Conn().PgConn(), text) }
 
 // resync asks the server which locks this session holds, after an error that
 // left it unknown: a lock taken twice would stay held after one unlock.
@@ -155,7 +139,7 @@ func (s *session) resync(ctx context.Context) error {
 	if !s.unsure || !s.bySession() {
 		return nil
 	}
-	held, err := ask(ctx, s.pg, pgx.RowTo[int64], `
+	held, err := pg.QueryConfirmed(ctx, s.pg, pgx.RowTo[int64], `
 		SELECT (k.classid::bigint << 32) | k.objid::bigint FROM pg_locks k
 		 WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.pid = pg_backend_pid()`)
 	if err != nil {

@@ -2,13 +2,11 @@ package pgmint_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
@@ -38,7 +36,7 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	m := mintWith(t, pgmint.Config{URL: url, Locks: locks})
 	a := candidate(t, m, "a", 20*time.Second, election.Strict)
 	token := lead(t, a, "s", 20*time.Second)
-	c, cancelWait := unconfirmed(t, srv)
+	c, cancelWait := minttest.Unconfirmed(t, srv)
 	answer := make(chan error, 1)
 	go func() {
 		_, err := a.Beat(t.Context(), []election.Pulse{{Token: token}})
@@ -80,65 +78,7 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}
 }
 
-// unconfirmed makes the commits of a server wait for a standby that is not there. What it
-// returns waits until one does, and cancels that.
-func unconfirmed(t *testing.T, srv *postmaster.Server) (c *pgx.Conn, cancelWait func()) {
-	t.Helper()
-	c = database(srv).Connect(t)
-	run(t, c, `SET synchronous_commit = local`)
-	run(t, c, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
-	run(t, c, `SELECT pg_reload_conf()`)
-	pgtest.Eventually(t, 20*time.Second, "the reload", func() bool {
-		var s string
-		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
-	})
-	waiting := func() bool { // and cancels whoever does
-		var n int
-		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
-		return err == nil && n > 0
-	}
-	// The setting is seen before the server's checkpointer has put it into force.
-	d := database(srv).Connect(t)
-	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			_, _ = d.Exec(t.Context(), `SELECT pg_logical_emit_message(true, 'conch', 'any write')`)
-		}()
-		for {
-			select {
-			case <-over:
-				return false
-			default:
-				if waiting() {
-					<-over
-					return true
-				}
-			}
-		}
-	})
-	return c, func() {
-		t.Helper()
-		pgtest.Eventually(t, 20*time.Second, "the commit to wait for its standby", waiting)
-	}
-}
-
-// What an operator is told was raised must be so for good: not on this server alone.
-func TestAdvanceThatReachedNoStandby(t *testing.T) {
-	t.Parallel()
-	srv := primaryServer(t)
-	_, cancelWait := unconfirmed(t, srv)
-	answer := make(chan error, 1)
-	go func() {
-		answer <- pgmint.Advance(t.Context(), pgmint.Config{URL: srv.URL("postgres")}, "s", 500, "ops")
-	}()
-	cancelWait()
-	if err := <-answer; err == nil || !strings.Contains(pgmint.Sentence(err), "above 500") {
-		t.Errorf("an epoch raised on one server only: %v", err)
-	}
-}
-
-// Nor by a commit that a crash forgets, whatever the database is set to.
+// An epoch that an operator raises is flushed to disk, whatever the database is set to.
 func TestAdvanceIsFlushed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

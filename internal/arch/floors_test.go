@@ -25,6 +25,9 @@ const (
 	services = "./cmd/conch/internal/service"
 )
 
+// stairs is the order of the packages of the election, bottom up.
+var stairs = []string{"./election", "./election/pgmint", "./election/pgops"}
+
 // roomOf cuts a path down to its room: "./internal/pg/pgtest" is in internal/pg.
 func roomOf(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "./"), "/")
@@ -73,6 +76,15 @@ func floorWalls() []wall {
 				{"the library looks at the binary", rooms(room("./election", "./cmd/conch/internal/web")), "./election must not import"},
 				{"the front door is imported", rooms(room("./election", "./")), "./election must not import ./"},
 				{"the front door imports", rooms(room("./", "./fence")), "./ must not import ./fence"},
+			},
+		},
+		{
+			name: "1 operators stand above the mint", check: checkStairs,
+			why: "a mint that needs what operators use cannot be judged alone, and it is the part that must be right",
+			breaches: []breach{
+				{"the mint", rooms(room("./election/pgmint", "./election/pgops")), "./election/pgmint must not import ./election/pgops"},
+				{"its tests", rooms(room("./election/pgmint").tested("./election/pgops")), "the tests of ./election/pgmint must not import ./election/pgops"},
+				{"the elector", rooms(room("./election").tested("./election/pgmint")), "the tests of ./election must not import ./election/pgmint"},
 			},
 		},
 		{
@@ -131,6 +143,15 @@ func checkDownwards(h house) (complaints []string) {
 			if isHouse(to) && !downwards(p.path, to) && !inside(to, "./internal/sim") && p.path != frontDoor {
 				complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
 			}
+		}
+	}
+	return complaints
+}
+
+func checkStairs(h house) (complaints []string) {
+	for _, p := range h.packages {
+		if at := slices.Index(stairs, p.path); at >= 0 {
+			complaints = append(complaints, p.mustNotImport(func(to string) bool { return slices.Contains(stairs[at+1:], to) })...)
 		}
 	}
 	return complaints

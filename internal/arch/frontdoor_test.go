@@ -32,7 +32,7 @@ func frontDoorRules() []wall {
 func checkFrontDoor(h house) (complaints []string) {
 	var there []string
 	for _, p := range h.packages {
-		if floor, known := floorOf(p.path); known && floor <= wingFloor && p.name != "main" && p.path != frontDoor && !strings.HasPrefix(p.path, "./internal/") {
+		if floor, known := floorOf(p.path); known && floor <= wingFloor && p.name != "main" && p.path != frontDoor && !strings.Contains(p.path, "/internal/") {
 			there = append(there, strings.TrimPrefix(p.path, "./"))
 		}
 	}

@@ -58,8 +58,8 @@ func libraryWalls() []wall {
 				{"pgx in a machine", rooms(room("./election", "github.com/jackc/pgx/v5")), "./election must not reach github.com/jackc/pgx/v5"},
 				{
 					"pgx by a detour",
-					rooms(room("./election", "./election/pgmint"), room("./election/pgmint", "github.com/jackc/pgx/v5")),
-					"./election must not reach github.com/jackc/pgx/v5 (by ./election/pgmint)",
+					rooms(room("./pending", "./pending/pgstore"), room("./pending/pgstore", "github.com/jackc/pgx/v5")),
+					"./pending must not reach github.com/jackc/pgx/v5 (by ./pending/pgstore)",
 				},
 				{"RPC outside mtls", rooms(room("./transport", "connectrpc.com/connect")), "./transport must not reach connectrpc.com/connect"},
 				{"geth outside evm", rooms(room("./chain", "github.com/ethereum/go-ethereum/rpc")), "./chain must not reach"},

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -59,7 +60,7 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 		return nil // asked to end before anything began
 	}
 	var obeying sync.WaitGroup
-	obeying.Go(func() { pgmint.Obey(c.campaign, c.database, c.id, elector) })
+	obeying.Go(func() { pgops.Obey(c.campaign, c.database, c.id, elector) })
 	err := elector.Run(c.campaign)
 	c.stop(nil)
 	obeying.Wait()

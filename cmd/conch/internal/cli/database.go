@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -73,17 +74,17 @@ func (a *app) names() bool {
 }
 
 // observe connects an observer to a database that is ready.
-func (a *app) observe(ctx context.Context) (*pgmint.Observer, error) {
+func (a *app) observe(ctx context.Context) (*pgops.Observer, error) {
 	cfg, err := a.ready(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return pgmint.Observe(ctx, cfg)
+	return pgops.Observe(ctx, cfg)
 }
 
 // observing gives a command that reads leaderships its --scope, of which none means
 // all, and its work, with an observer that is closed after it.
-func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pgmint.Observer, scope string) error) *cobra.Command {
+func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pgops.Observer, scope string) error) *cobra.Command {
 	var scope string
 	cmd.Args = NoArguments
 	cmd.Flags().StringVar(&scope, "scope", "", "only this `scope`; default all")

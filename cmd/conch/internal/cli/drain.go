@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // maxDrain is more time than any role should take to end.
 const maxDrain = time.Hour
 
 func (a *app) drain() *cobra.Command {
-	r := pgmint.Request{}
+	r := pgops.Request{}
 	cmd := &cobra.Command{
 		Use:   "drain --scope S",
 		Short: "have the leader of a scope give it up in order",
@@ -32,7 +32,7 @@ the same, but not released: its successor waits as after a crash. Exit 1 then.`,
 }
 
 func (a *app) transfer() *cobra.Command {
-	r := pgmint.Request{}
+	r := pgops.Request{}
 	cmd := &cobra.Command{
 		Use:   "transfer --scope S --to ID",
 		Short: "hand a scope over to a certain candidate",
@@ -49,7 +49,7 @@ candidates.`,
 }
 
 // handOver gives both commands their flags and their work.
-func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
+func (a *app) handOver(cmd *cobra.Command, r *pgops.Request) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.Scope, "scope", "", "which `scope`")
 	flags.DurationVar(&r.Timeout, "timeout", 0, "how long the role may take to end; default: as configured where it is led, 10s unless said otherwise")
@@ -76,12 +76,12 @@ func (a *app) handOver(cmd *cobra.Command, r *pgmint.Request) {
 	})
 }
 
-func (a *app) askLeader(ctx context.Context, r pgmint.Request) error {
+func (a *app) askLeader(ctx context.Context, r pgops.Request) error {
 	cfg, err := a.ready(ctx)
 	if err != nil {
 		return err
 	}
-	held, err := pgmint.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
+	held, err := pgops.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
 	if err == nil {
 		return a.printHandOver(held, "done")
 	}
@@ -94,7 +94,7 @@ func (a *app) askLeader(ctx context.Context, r pgmint.Request) error {
 }
 
 // printHandOver says what was given up, by whom.
-func (a *app) printHandOver(before pgmint.Leadership, state string) error {
+func (a *app) printHandOver(before pgops.ScopeStatus, state string) error {
 	if a.JSON {
 		return a.Document(map[string]any{"scope": before.Scope, "from": before.Holder, "epoch": before.Epoch, "state": state})
 	}

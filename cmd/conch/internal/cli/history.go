@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 const historyHeader = "AT\tSCOPE\tEPOCH\tEVENT\tGAP\tHOLDER\tREASON\tACTOR"
@@ -22,7 +22,7 @@ begins, for how long nobody led before: since the last one was given up or, if i
 lost, since its last heartbeat.`,
 		Example: `  conch history --limit 20
   conch history --scope payments --json | jq -r .event`,
-	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
+	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
 		events, err := o.History(ctx, scope, limit)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ lost, since its last heartbeat.`,
 	return cmd
 }
 
-func (a *app) printHistory(scope string, events []pgmint.Event) error {
+func (a *app) printHistory(scope string, events []pgops.Event) error {
 	if a.JSON {
 		for _, e := range events {
 			e.At = e.At.UTC()
@@ -69,7 +69,7 @@ func (a *app) watch() *cobra.Command {
 		Short: "print changes of leadership as they happen, until Ctrl-C",
 		Example: `  conch watch
   conch watch --scope payments --json`,
-	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
+	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
 		if err := o.Watch(ctx, scope, a.printEvent); ctx.Err() == nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a *app) watch() *cobra.Command {
 	})
 }
 
-func (a *app) printEvent(e pgmint.Event) error {
+func (a *app) printEvent(e pgops.Event) error {
 	if a.JSON {
 		e.At = e.At.UTC()
 		return a.Document(e)
@@ -96,7 +96,7 @@ func (a *app) printEvent(e pgmint.Event) error {
 }
 
 // gap is for how long nobody led before a leadership that begins: 77s, 1.24s, 3ms.
-func gap(e pgmint.Event) string {
+func gap(e pgops.Event) string {
 	if e.GapMS == nil {
 		return ""
 	}

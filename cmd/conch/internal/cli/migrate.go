@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/deploy"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -204,8 +205,8 @@ With --all every scope that is below the epoch is raised to it, forgotten ones t
 		if epoch < 1 {
 			return Usagef("--epoch %d is not above 0", epoch)
 		}
-		if epoch > pgmint.MaxAdvance {
-			return Usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgmint.MaxAdvance))
+		if epoch > pgops.MaxAdvance {
+			return Usagef("--epoch %d is above %d: bids count on from it, and an epoch is a 64-bit number", epoch, int64(pgops.MaxAdvance))
 		}
 		cfg, err := a.ready(ctx)
 		if err != nil {
@@ -213,7 +214,7 @@ With --all every scope that is below the epoch is raised to it, forgotten ones t
 		}
 		scopes := []string{scope}
 		if all {
-			if scopes, err = pgmint.Below(ctx, cfg, epoch); err != nil {
+			if scopes, err = pgops.Below(ctx, cfg, epoch); err != nil {
 				return pg.ForOwners(err)
 			}
 		}
@@ -226,7 +227,7 @@ With --all every scope that is below the epoch is raised to it, forgotten ones t
 func (a *app) advance(ctx context.Context, cfg pgmint.Config, epoch int64, scopes []string) error {
 	var faults []error
 	for _, scope := range scopes {
-		if err := pgmint.Advance(ctx, cfg, scope, epoch, operator()); err != nil {
+		if err := pgops.Advance(ctx, cfg, scope, epoch, operator()); err != nil {
 			faults = append(faults, pg.ForOwners(err))
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -45,9 +45,9 @@ it. It needs the role that owns the schema.`,
 			}
 			cfg, err := a.ready(ctx)
 			if err == nil {
-				err = pgmint.Forget(ctx, cfg, args[0])
+				err = pgops.Forget(ctx, cfg, args[0])
 			}
-			if led, ok := errors.AsType[*pgmint.LedError](err); ok {
+			if led, ok := errors.AsType[*pgops.LedError](err); ok {
 				return led
 			}
 			if err != nil {

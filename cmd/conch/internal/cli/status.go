@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 func (a *app) status() *cobra.Command {
@@ -24,8 +24,8 @@ last. Where nobody leads, the line below says what keeps the candidates from it,
 would end that, as far as it can be seen.`,
 		Example: `  conch status
   conch status --scope payments --json`,
-	}, func(ctx context.Context, o *pgmint.Observer, scope string) error {
-		all, err := o.Leaderships(ctx, scope)
+	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
+		all, err := o.Scopes(ctx, scope)
 		if err != nil {
 			return err
 		}
@@ -33,9 +33,9 @@ would end that, as far as it can be seen.`,
 	})
 }
 
-func (a *app) printStatus(scope string, all []pgmint.Leadership) error {
+func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 	if a.JSON {
-		out := make([]pgmint.Leadership, 0, len(all)) // [] rather than null
+		out := make([]pgops.ScopeStatus, 0, len(all)) // [] rather than null
 		for _, l := range all {
 			l.Candidates = append([]string{}, l.Candidates...)
 			l.AcquiredAt = l.AcquiredAt.UTC()
@@ -76,7 +76,7 @@ func (a *app) neverLed(scope string) error {
 
 // stateOf says in a word how it stands, and more where its role fails. A holder that is
 // neither held nor released crashed, or gave up without the promise that its acts had ended.
-func stateOf(l pgmint.Leadership) string {
+func stateOf(l pgops.ScopeStatus) string {
 	state := "gone"
 	switch {
 	case l.Released:
@@ -105,7 +105,7 @@ func utc(t *time.Time) *time.Time {
 	return &at
 }
 
-func age(l pgmint.Leadership) string {
+func age(l pgops.ScopeStatus) string {
 	if l.HeartbeatAt == nil {
 		return "-"
 	}

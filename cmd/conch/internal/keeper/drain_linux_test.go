@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -42,7 +43,7 @@ func TestDrainedForLongerThanALease(t *testing.T) {
 	p := begin(t, sh(t, db, `trap 'sleep 4; echo "bye $CONCH_EPOCH"; exit 0' TERM; echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "3s"))
 	p.says("epoch 1")
 	main := child(t, child(t, p.Cmd.Process.Pid))
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
@@ -64,7 +65,7 @@ func TestDrainedWithoutATimeout(t *testing.T) {
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "3s", "--lease", "3s"))
 	p.says("epoch 1")
 	began := time.Now()
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test"}, func(string) {})
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test"}, func(string) {})
 	if took := time.Since(began); err != nil || took < 2900*time.Millisecond || took > patience {
 		t.Errorf("the command was to have three seconds, and had %s: %v", took, err)
 	}
@@ -90,7 +91,7 @@ func TestDrainedAndDeposed(t *testing.T) {
 	p.says("epoch 1")
 	answer := make(chan error, 1)
 	go func() {
-		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
+		_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 		answer <- err
 	}()
 	p.says("asked")
@@ -118,7 +119,7 @@ func TestDrainedFromOutside(t *testing.T) {
 	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms", "--lease", "3s"))
 	p.says("epoch 1")
 	main := child(t, child(t, p.Cmd.Process.Pid))
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("drained, and the command is in state %q: %v", s, err)
 	}
@@ -176,12 +177,12 @@ func TestDrainAFollower(t *testing.T) {
 
 func candidates(t *testing.T, db *pgtest.DB) string {
 	t.Helper()
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
+	o, err := pgops.Observe(t.Context(), pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	all, err := o.Leaderships(t.Context(), "s")
+	all, err := o.Scopes(t.Context(), "s")
 	if err != nil || len(all) == 0 {
 		return ""
 	}

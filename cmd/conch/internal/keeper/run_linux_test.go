@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
 )
@@ -56,10 +57,10 @@ func events(t *testing.T, db *pgtest.DB) string {
 	return strings.Join(words, " ")
 }
 
-func history(t *testing.T, db *pgtest.DB) []pgmint.Event {
+func history(t *testing.T, db *pgtest.DB) []pgops.Event {
 	t.Helper()
 	ctx := context.Background()
-	o, err := pgmint.Observe(ctx, pgmint.Config{URL: db.URL})
+	o, err := pgops.Observe(ctx, pgmint.Config{URL: db.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

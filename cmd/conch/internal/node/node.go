@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -54,7 +55,7 @@ type Node struct {
 // staff is who works on the roles: a roster of electors, or one alone.
 type staff interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
 	web.Electors
-	pgmint.Leader
+	pgops.Leader
 	Status(scope string) (election.Status, bool)
 	assign(config.Config) error
 	end(ctx context.Context) error
@@ -195,6 +196,6 @@ func (n *Node) obey() (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(n.over)
-	n.calls.Go(func() { pgmint.Obey(ctx, n.cfg.Database, n.id, n.staff) })
+	n.calls.Go(func() { pgops.Obey(ctx, n.cfg.Database, n.id, n.staff) })
 	return cancel
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/migrate"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -72,12 +73,12 @@ func TestALifeOfANode(t *testing.T) {
 	log.Says(t, "msg=ringing", "scope=comes")
 	cancel()
 	nodetest.Ends(t, ended)
-	o, err := pgmint.Observe(t.Context(), cfg.Database)
+	o, err := pgops.Observe(t.Context(), cfg.Database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	all, err := o.Leaderships(t.Context(), "")
+	all, err := o.Scopes(t.Context(), "")
 	if err != nil || len(all) != 3 {
 		t.Fatal(all, err)
 	}

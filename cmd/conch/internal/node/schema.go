@@ -61,7 +61,7 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress fun
 	if err := pgmint.Up(ctx, cfg, of(wingElection, progress)); err != nil {
 		return err
 	}
-	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func SchemaScript(w io.Writer, have Schema, kinds []Kind) error {
 // SchemaDown takes the tables away, all of them or none: those of the wings first, which
 // call the election's fence. Nothing goes while anybody leads or a wing objects.
 func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
-	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func SchemaStatus(ctx context.Context, cfg pgmint.Config, kinds []Kind) (Schema,
 	}
 	s.Current, s.Latest = base.Current, base.Latest
 	s.add(wingElection, base.Migrations)
-	conn, err := pg.Connect(ctx, Connection(cfg, " admin"))
+	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
 	if err != nil {
 		return s, err
 	}
@@ -160,14 +160,4 @@ func of(wing string, progress func(string)) func(string) {
 		return nil
 	}
 	return func(line string) { progress(wing + ": " + line) }
-}
-
-// Connection is how a wing reaches the database of the election. The suffix tells its
-// sessions apart in pg_stat_activity.
-func Connection(cfg pgmint.Config, suffix string) pg.Config {
-	name := cfg.AppName
-	if name == "" {
-		name = "conch"
-	}
-	return pg.Config{URL: cfg.URL, TLSInsecure: cfg.TLSInsecure, TLSCAFile: cfg.TLSCAFile, AppName: name + suffix}
 }

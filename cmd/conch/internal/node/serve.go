@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // Check looks, without starting anything, at what a node could not start with:
@@ -136,7 +136,7 @@ func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 	if n.cfg.Node.Standalone {
 		return nobody{}, nil
 	}
-	o, err := pgmint.Observe(ctx, n.cfg.Database)
+	o, err := pgops.Observe(ctx, n.cfg.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -144,12 +144,12 @@ func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 }
 
 // asker is how the API reaches whoever leads; nil without a database.
-func (n *Node) asker() func(context.Context, pgmint.Request) error {
+func (n *Node) asker() func(context.Context, pgops.Request) error {
 	if n.cfg.Node.Standalone {
 		return nil
 	}
-	return func(ctx context.Context, r pgmint.Request) error {
-		_, err := pgmint.Ask(ctx, n.cfg.Database, r, func(step string) {
+	return func(ctx context.Context, r pgops.Request) error {
+		_, err := pgops.Ask(ctx, n.cfg.Database, r, func(step string) {
 			n.log.Info("drain: "+step, slog.String("scope", r.Scope), slog.String("actor", r.Actor))
 		})
 		return err
@@ -160,9 +160,9 @@ func (n *Node) asker() func(context.Context, pgmint.Request) error {
 // no fault.
 type nobody struct{}
 
-func (nobody) Leaderships(context.Context, string) ([]pgmint.Leadership, error) { return nil, nil }
-func (nobody) History(context.Context, string, int) ([]pgmint.Event, error)     { return nil, nil }
-func (nobody) Watch(ctx context.Context, _ string, _ func(pgmint.Event) error) error {
+func (nobody) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
+func (nobody) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
+func (nobody) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
 	<-ctx.Done()
 	return nil
 }

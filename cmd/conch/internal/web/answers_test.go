@@ -8,7 +8,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -26,7 +26,7 @@ var beat = time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("east", 3600))
 const term = "01020300-0000-0000-0000-000000000000"
 
 func led(w *world) {
-	w.leaderships = []pgmint.Leadership{
+	w.leaderships = []pgops.ScopeStatus{
 		{
 			Scope: "payments", Epoch: 7, Holder: "node-1", AcquiredAt: beat, HeartbeatAt: &beat, HeartbeatAgeMS: 120,
 			Candidates: []string{"node-1", "node-2"}, Held: true, LeaseMS: 3000, Term: term, Takeover: "strict",
@@ -66,7 +66,7 @@ var scopeAnswers = []exchange{
 // unled is a scope whose role failed, that nobody leads.
 func unled(w *world) {
 	at := beat.Add(time.Minute)
-	w.leaderships = []pgmint.Leadership{{
+	w.leaderships = []pgops.ScopeStatus{{
 		Scope: "payments", Epoch: 9, Holder: "node-1", AcquiredAt: beat, LeaseMS: 3000, Takeover: "strict",
 		Obstacle: "its row is locked by pid 7", Failures: 8, LastFailure: "the command ended with code 3", LastFailureAt: &at,
 	}}
@@ -141,7 +141,7 @@ func elsewhere(err error) func(*world) {
 	return func(w *world) {
 		heard(w)
 		fail(election.ErrNotLeading)(w)
-		w.ask = func(pgmint.Request) error { return err }
+		w.ask = func(pgops.Request) error { return err }
 	}
 }
 
@@ -152,9 +152,9 @@ func alone(w *world) {
 }
 
 var (
-	errNoCandidate = &pgmint.CandidateError{Scope: "payments", To: "node-9", Holder: "node-1", Candidates: []string{"node-1", "node-2"}}
-	errUntaken     = &pgmint.UnansweredError{Scope: "payments", Holder: "node-2"}
-	errTooLate     = &pgmint.FailedError{Scope: "payments", Holder: "node-2", Result: "this process does not lead the scope"}
+	errNoCandidate = &pgops.CandidateError{Scope: "payments", To: "node-9", Holder: "node-1", Candidates: []string{"node-1", "node-2"}}
+	errUntaken     = &pgops.UnansweredError{Scope: "payments", Holder: "node-2"}
+	errTooLate     = &pgops.FailedError{Scope: "payments", Holder: "node-2", Result: "this process does not lead the scope"}
 )
 
 var drainAnswers = []exchange{
@@ -168,8 +168,8 @@ var drainAnswers = []exchange{
 	{Name: "the database hangs", Given: elsewhere(context.DeadlineExceeded), Ask: drainPath, Status: 504, Want: "database-timeout"},
 	{Name: "the leader does not answer", Given: elsewhere(errUntaken), Ask: drainPath, Status: 504, Want: "it was withdrawn"},
 	{Name: "it has just lost it", Given: elsewhere(errTooLate), Ask: drainPath, Status: 409, Want: `"holder":"node-2"`},
-	{Name: "nobody leads", Given: elsewhere(pgmint.ErrNobodyLeads), Ask: drainPath, Status: 409, Want: "nobody-leads"},
-	{Name: "nobody leads what others do", Given: func(w *world) { led(w); elsewhere(pgmint.ErrNobodyLeads)(w) }, Ask: "POST /v1/scopes/zoo/drain", Status: 409, Want: "nobody-leads"},
+	{Name: "nobody leads", Given: elsewhere(pgops.ErrNobodyLeads), Ask: drainPath, Status: 409, Want: "nobody-leads"},
+	{Name: "nobody leads what others do", Given: func(w *world) { led(w); elsewhere(pgops.ErrNobodyLeads)(w) }, Ask: "POST /v1/scopes/zoo/drain", Status: 409, Want: "nobody-leads"},
 	{Name: "a negative time", Ask: drainPath, Body: `{"timeout_ms":-1}`, Status: 400, Want: "timeout_ms"},
 	{Name: "too long a time", Ask: drainPath, Body: `{"timeout_ms":600001}`, Status: 400, Want: "timeout_ms"},
 	{Name: "no JSON", Ask: drainPath, Body: `{`, Status: 400, Want: "not what is documented"},
@@ -181,21 +181,21 @@ var drainAnswers = []exchange{
 	{Name: "acts do not end", Given: fail(election.ErrDrainTimeout), Ask: drainPath, Status: 504, Want: "drain-timeout"},
 	{Name: "gone meanwhile", Given: func(w *world) {
 		fail(election.ErrUnknownScope)(w)
-		w.ask = func(pgmint.Request) error { return pgmint.ErrNobodyLeads }
+		w.ask = func(pgops.Request) error { return pgops.ErrNobodyLeads }
 	}, Ask: drainPath, Status: 409, Want: "nobody-leads"},
-	{Name: "a scope that is none", Given: elsewhere(pgmint.ErrNobodyLeads), Ask: "POST /v1/scopes/nope/drain", Status: 404, Want: "unknown-scope"},
+	{Name: "a scope that is none", Given: elsewhere(pgops.ErrNobodyLeads), Ask: "POST /v1/scopes/nope/drain", Status: 404, Want: "unknown-scope"},
 	{Name: "a scope that cannot be", Ask: "POST /v1/scopes/a%00b/drain", Status: 400, Want: "not valid text"},
 	{Name: "standalone", Given: alone, Ask: drainPath, Status: 409, Want: "urn:conch:problem:standalone"},
 	{Name: "standalone, of no role", Given: alone, Ask: "POST /v1/scopes/zoo/drain", Status: 404, Want: "unknown-scope"},
 }
 
 func drainedOnce(w *world) {
-	w.events = []pgmint.Event{{ID: 3, At: beat, Scope: "payments", Epoch: 7, Holder: "node-1", Event: "drained", Reason: "maintenance", Actor: "ops"}}
+	w.events = []pgops.Event{{ID: 3, At: beat, Scope: "payments", Epoch: 7, Holder: "node-1", Event: "drained", Reason: "maintenance", Actor: "ops"}}
 }
 
 func lostOnce(w *world) {
 	gap := int64(77000)
-	w.events = []pgmint.Event{{ID: 4, At: beat, Scope: "payments", Epoch: 8, Holder: "node-2", Event: "acquired", Reason: "takeover", GapMS: &gap}}
+	w.events = []pgops.Event{{ID: 4, At: beat, Scope: "payments", Epoch: 8, Holder: "node-2", Event: "acquired", Reason: "takeover", GapMS: &gap}}
 }
 
 var otherAnswers = []exchange{

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -22,14 +22,14 @@ type Electors interface {
 	StepDown(ctx context.Context, s election.StepDown) error
 }
 
-// History reads leaderships from the database.
+// History reads the state of scopes and their history from the database.
 type History interface {
-	Leaderships(ctx context.Context, scope string) ([]pgmint.Leadership, error)
-	History(ctx context.Context, scope string, limit int) ([]pgmint.Event, error)
-	Watch(ctx context.Context, scope string, fn func(pgmint.Event) error) error
+	Scopes(ctx context.Context, scope string) ([]pgops.ScopeStatus, error)
+	History(ctx context.Context, scope string, limit int) ([]pgops.Event, error)
+	Watch(ctx context.Context, scope string, fn func(pgops.Event) error) error
 }
 
-// Observer is a history with a connection of its own; *pgmint.Observer is one. It
+// Observer is a history with a connection of its own; *pgops.Observer is one. It
 // is used by one goroutine at a time, and thrown away when it fails.
 type Observer interface {
 	History
@@ -45,9 +45,9 @@ type Config struct {
 	Status func(scope string) (election.Status, bool)
 	// Observe connects an observer; it is called again whenever one was lost.
 	Observe func(ctx context.Context) (Observer, error)
-	// Ask puts a drain or a transfer to whoever leads, as pgmint.Ask does. Nil on a
-	// node without a database: it has nobody to ask.
-	Ask     func(ctx context.Context, r pgmint.Request) error
+	// Ask sends a drain or a transfer to the leader, as pgops.Ask does. It is nil on a node
+	// without a database.
+	Ask     func(ctx context.Context, r pgops.Request) error
 	Metrics http.Handler
 	// Routes of the node's services, beside those of the site itself.
 	Routes []Route

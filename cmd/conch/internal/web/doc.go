@@ -7,7 +7,7 @@
 //	site, err := web.New(web.Config{
 //		ID: id, Version: version, Logger: log, Tokens: tokens,
 //		Electors: electors,
-//		Observe:  func(ctx context.Context) (web.Observer, error) { return pgmint.Observe(ctx, database) },
+//		Observe:  func(ctx context.Context) (web.Observer, error) { return pgops.Observe(ctx, database) },
 //		Metrics:  metric.Page(collector),
 //	})
 //	defer site.Close()

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // maxDrain is the longest time that acts may be given to end.
@@ -88,7 +88,7 @@ func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
 			return err
 		}
 	}
-	return s.cfg.Ask(ctx, pgmint.Request{Scope: scope, To: o.To, Actor: who, Timeout: timeout})
+	return s.cfg.Ask(ctx, pgops.Request{Scope: scope, To: o.To, Actor: who, Timeout: timeout})
 }
 
 // notDrained turns what a leader, or nobody, answered into a problem.
@@ -97,7 +97,7 @@ func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 		return p
 	}
 	switch {
-	case errors.Is(err, pgmint.ErrNobodyLeads):
+	case errors.Is(err, pgops.ErrNobodyLeads):
 		return s.nobodyLeads(ctx, scope)
 	case errors.Is(err, election.ErrUnknownScope):
 		return unknownScope(scope)
@@ -109,7 +109,7 @@ func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 
 // answered are the problems of which a leader, or a candidate, is known.
 func answered(scope string, err error) *Problem {
-	if e, ok := errors.AsType[*pgmint.CandidateError](err); ok {
+	if e, ok := errors.AsType[*pgops.CandidateError](err); ok {
 		p := Failf(http.StatusUnprocessableEntity, "%v", e).Named("not-a-candidate", "Not a candidate")
 		p.Holder = e.Holder
 		return p
@@ -117,12 +117,12 @@ func answered(scope string, err error) *Problem {
 	if errors.Is(err, election.ErrDrainTimeout) {
 		return Failf(http.StatusGatewayTimeout, "%q was given up, but acts had not ended in time: the successor waits as after a crash", scope).Named("drain-timeout", "Acts had not ended")
 	}
-	if e, ok := errors.AsType[*pgmint.FailedError](err); ok {
+	if e, ok := errors.AsType[*pgops.FailedError](err); ok {
 		p := Failf(http.StatusConflict, "%v: nothing was given up, ask again", e).Named("not-leading", "Not leading")
 		p.Holder = e.Holder
 		return p
 	}
-	if e, ok := errors.AsType[*pgmint.UnansweredError](err); ok {
+	if e, ok := errors.AsType[*pgops.UnansweredError](err); ok {
 		p := Failf(http.StatusGatewayTimeout, "%v", e).Named("unanswered", "The leader did not answer")
 		p.Holder = e.Holder
 		return p

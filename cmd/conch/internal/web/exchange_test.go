@@ -14,7 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // Every route and every way in which it can fail; every documented answer was
@@ -80,7 +80,7 @@ func TestDrainIsToldWhole(t *testing.T) {
 	if got != want || !strings.Contains(why, "asked by ops") {
 		t.Errorf("%+v because %s", got, why)
 	}
-	if want := (pgmint.Request{Scope: "payments", To: "node-2", Actor: "ops", Timeout: 1500 * time.Millisecond}); w.put[0] != want {
+	if want := (pgops.Request{Scope: "payments", To: "node-2", Actor: "ops", Timeout: 1500 * time.Millisecond}); w.put[0] != want {
 		t.Errorf("asked %+v", w.put[0])
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {

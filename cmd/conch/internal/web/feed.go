@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 const (
@@ -40,7 +40,7 @@ type pump struct {
 	seen   map[int64]bool // with the lock of the feed held, as all below
 	floor  int64          // older events are not told of
 	newest int64          // the highest id seen
-	ring   []pgmint.Event // as they were told
+	ring   []pgops.Event  // as they were told
 	quiet  time.Time      // when the last listener left
 }
 
@@ -48,7 +48,7 @@ type pump struct {
 // or the feed ended.
 type listener struct {
 	scope  string
-	events chan *pgmint.Event
+	events chan *pgops.Event
 }
 
 func newFeed(observe func(context.Context) (Observer, error), r *reader) *feed {
@@ -67,7 +67,7 @@ func (f *feed) close() {
 
 // join adds a listener. Everything that is recorded after join has returned
 // reaches it, and, if it names the id that it saw last, everything since.
-func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener, missed []pgmint.Event, gap bool, err error) {
+func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener, missed []pgops.Event, gap bool, err error) {
 	p := f.start()
 	if p == nil {
 		return nil, nil, false, isEnding()
@@ -80,14 +80,14 @@ func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener
 	if p.err != nil {
 		return nil, nil, false, p.err
 	}
-	l = &listener{scope: scope, events: make(chan *pgmint.Event, feedQueue)}
+	l = &listener{scope: scope, events: make(chan *pgops.Event, feedQueue)}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
 		return nil, nil, false, isEnding()
 	}
 	f.listeners[l] = struct{}{}
-	at := slices.IndexFunc(p.ring, func(e pgmint.Event) bool { return e.ID == after })
+	at := slices.IndexFunc(p.ring, func(e pgops.Event) bool { return e.ID == after })
 	if at >= 0 {
 		// In the order in which they were told, which is the order the client knows: the
 		// ids of two transactions can become visible in another order than they were drawn.
@@ -100,18 +100,18 @@ func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener
 			return nil, nil, false, err
 		}
 	}
-	return l, slices.DeleteFunc(missed, func(e pgmint.Event) bool { return scope != "" && e.Scope != scope }), gap, nil
+	return l, slices.DeleteFunc(missed, func(e pgops.Event) bool { return scope != "" && e.Scope != scope }), gap, nil
 }
 
 // since reads what the history has after an id; gap says that there may be more
 // than it reads.
-func (f *feed) since(ctx context.Context, after int64) (missed []pgmint.Event, gap bool, err error) {
+func (f *feed) since(ctx context.Context, after int64) (missed []pgops.Event, gap bool, err error) {
 	events, err := f.reader.history(ctx, "", feedRing)
 	if err != nil {
 		return nil, false, err
 	}
 	gap = len(events) == feedRing && events[0].ID > after
-	return slices.DeleteFunc(events, func(e pgmint.Event) bool { return e.ID <= after }), gap, nil
+	return slices.DeleteFunc(events, func(e pgops.Event) bool { return e.ID <= after }), gap, nil
 }
 
 func (f *feed) leave(l *listener) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // event is one line of the history with the id that a stream resumes by.
 type event struct {
 	ID int64 `json:"id"`
-	pgmint.Event
+	pgops.Event
 }
 
 func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
@@ -44,7 +44,7 @@ func (s *Site) getHistory(w http.ResponseWriter, r *http.Request) error {
 	return Answer(w, http.StatusOK, list)
 }
 
-func eventOf(e pgmint.Event) event {
+func eventOf(e pgops.Event) event {
 	e.At = e.At.UTC()
 	return event{e.ID, e}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
@@ -55,9 +56,9 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	}
 	n.site, err = web.New(web.Config{
 		ID: id, Electors: n, Metrics: metric.Page(measured), Tokens: tokens, Logger: slog.New(slog.DiscardHandler),
-		Observe: func(ctx context.Context) (web.Observer, error) { return pgmint.Observe(ctx, cfg) },
-		Ask: func(ctx context.Context, r pgmint.Request) error {
-			_, err := pgmint.Ask(ctx, cfg, r, func(string) {})
+		Observe: func(ctx context.Context) (web.Observer, error) { return pgops.Observe(ctx, cfg) },
+		Ask: func(ctx context.Context, r pgops.Request) error {
+			_, err := pgops.Ask(ctx, cfg, r, func(string) {})
 			return err
 		},
 	})
@@ -77,7 +78,7 @@ func (n *node) campaign(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done, deaf := make(chan error, 1), make(chan struct{})
 	go func() { done <- n.Run(ctx) }()
-	go func() { defer close(deaf); pgmint.Obey(ctx, n.cfg, n.ID(), n.Elector) }()
+	go func() { defer close(deaf); pgops.Obey(ctx, n.cfg, n.ID(), n.Elector) }()
 	t.Cleanup(func() {
 		cancel()
 		pgtest.Within(t, time.Minute, n.ID()+" ends", func() {

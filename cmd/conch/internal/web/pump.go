@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // run is the life of a pump: a first look that tells nothing, then a watch, and looks
@@ -66,7 +66,7 @@ func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
 			default:
 			}
 			// Whatever ends it, the next one begins below.
-			_ = o.Watch(ctx, "", func(e pgmint.Event) error {
+			_ = o.Watch(ctx, "", func(e pgops.Event) error {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				f.record(p, e)
@@ -86,7 +86,7 @@ func (f *feed) look(ctx context.Context, p *pump, least int) {
 	f.mu.Lock()
 	newest := p.newest
 	f.mu.Unlock()
-	var events []pgmint.Event
+	var events []pgops.Event
 	for limit := least; ; limit *= 2 {
 		var err error
 		if events, err = f.reader.history(ctx, "", limit); err != nil {
@@ -109,7 +109,7 @@ func (f *feed) look(ctx context.Context, p *pump, least int) {
 }
 
 // record tells of an event that was not seen before. It is called with the lock held.
-func (f *feed) record(p *pump, e pgmint.Event) {
+func (f *feed) record(p *pump, e pgops.Event) {
 	if p.seen[e.ID] {
 		return
 	}
@@ -123,7 +123,7 @@ func (f *feed) record(p *pump, e pgmint.Event) {
 
 // tell hands an event to whoever wants it, and drops who does not keep up: its
 // client comes back and resumes, and holds nobody up meanwhile.
-func (f *feed) tell(e *pgmint.Event) {
+func (f *feed) tell(e *pgops.Event) {
 	for l := range f.listeners {
 		if l.scope != "" && l.scope != e.Scope {
 			continue

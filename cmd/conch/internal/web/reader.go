@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // reader shares one observer among all requests, connects it again when it was
@@ -19,13 +19,13 @@ type reader struct {
 	mu       sync.Mutex
 	answered time.Time // when the database last answered
 	known    map[string]seen
-	all      []pgmint.Leadership // the last whole list
+	all      []pgops.ScopeStatus // the last whole list
 	allAt    time.Time
 }
 
-// seen is a leadership and when it was read.
+// seen is the state of a scope and when it was read.
 type seen struct {
-	pgmint.Leadership
+	pgops.ScopeStatus
 	at time.Time
 }
 
@@ -91,7 +91,7 @@ func (r *reader) once(ctx context.Context, f func(context.Context, Observer) err
 }
 
 // history reads events, oldest first.
-func (r *reader) history(ctx context.Context, scope string, limit int) (events []pgmint.Event, err error) {
+func (r *reader) history(ctx context.Context, scope string, limit int) (events []pgops.Event, err error) {
 	err = r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
 		events, err = o.History(ctx, scope, limit)
 		return err
@@ -102,7 +102,7 @@ func (r *reader) history(ctx context.Context, scope string, limit int) (events [
 // reading is what was read and when. It is stale if the database could not be
 // asked now.
 type reading struct {
-	leaderships []pgmint.Leadership
+	leaderships []pgops.ScopeStatus
 	at          time.Time
 	stale       bool
 }
@@ -112,7 +112,7 @@ type reading struct {
 func (r *reader) leaderships(ctx context.Context, scope string) (reading, error) {
 	got := reading{at: time.Now()} // before asking: it cannot be younger than it says
 	err := r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
-		got.leaderships, err = o.Leaderships(ctx, scope)
+		got.leaderships, err = o.Scopes(ctx, scope)
 		return err
 	})
 	r.mu.Lock()
@@ -140,7 +140,7 @@ func (r *reader) remembered(scope string, err error) (reading, error) {
 	if !ok {
 		return reading{}, err
 	}
-	return reading{leaderships: []pgmint.Leadership{was.Leadership}, at: was.at, stale: true}, nil
+	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true}, nil
 }
 
 // reached says whether the database answered within the time given; if nobody has

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 const (
@@ -51,7 +51,7 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 
 // stream writes until the client, the listener or the site has ended. Nothing can
 // be told to a client whose connection is broken, so errors just end it.
-func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgmint.Event, gap bool) {
+func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.Event, gap bool) {
 	defer out.bound() // the server itself writes the end
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
 	if gap {
@@ -114,7 +114,7 @@ func (out *stream) text(s string) {
 	}
 }
 
-func (out *stream) event(e pgmint.Event) {
+func (out *stream) event(e pgops.Event) {
 	data, err := json.Marshal(eventOf(e))
 	if err != nil {
 		out.err = err

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -83,7 +83,7 @@ type asOf struct {
 
 func (r reading) asOf() asOf { return asOf{AsOf: r.at.UTC(), Stale: r.stale} }
 
-func (s *Site) view(scope string, l *pgmint.Leadership) scopeView {
+func (s *Site) view(scope string, l *pgops.ScopeStatus) scopeView {
 	v := scopeView{Scope: scope, Candidates: []string{}}
 	if l != nil {
 		v = scopeView{

@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -30,7 +30,7 @@ func newWorld() *world {
 	w.cfg = web.Config{
 		ID: "node-1", Version: "v1.2.3", Electors: w.electors, Status: w.Status, Clock: func() fence.Instant { return w.now },
 		Observe: func(context.Context) (web.Observer, error) { return w.connect() },
-		Ask: func(_ context.Context, r pgmint.Request) error {
+		Ask: func(_ context.Context, r pgops.Request) error {
 			w.put = append(w.put, r)
 			if w.ask != nil {
 				return w.ask(r)
@@ -75,8 +75,8 @@ type electors struct {
 	status  election.Status // of each of them
 	step    func(election.StepDown) error
 	asked   []election.StepDown
-	ask     func(pgmint.Request) error
-	put     []pgmint.Request // what was asked of a leader elsewhere
+	ask     func(pgops.Request) error
+	put     []pgops.Request // what was asked of a leader elsewhere
 }
 
 func newElectors(scopes ...string) *electors {
@@ -123,8 +123,8 @@ func (e *electors) StepDown(_ context.Context, s election.StepDown) error {
 // database answers with what it was given, fails or hangs.
 type database struct {
 	mu          sync.Mutex
-	leaderships []pgmint.Leadership
-	events      []pgmint.Event
+	leaderships []pgops.ScopeStatus
+	events      []pgops.Event
 	err         error
 	hangs       bool
 	opened      int
@@ -161,8 +161,8 @@ func (d *database) set(f func()) {
 // add records an event.
 func (d *database) add(id int64, scope, what string) {
 	d.set(func() {
-		d.events = append(d.events, pgmint.Event{ID: id, At: time.Unix(id, 0), Scope: scope, Epoch: id, Holder: "node-1", Event: what})
-		slices.SortFunc(d.events, func(a, b pgmint.Event) int { return int(a.ID - b.ID) })
+		d.events = append(d.events, pgops.Event{ID: id, At: time.Unix(id, 0), Scope: scope, Epoch: id, Holder: "node-1", Event: what})
+		slices.SortFunc(d.events, func(a, b pgops.Event) int { return int(a.ID - b.ID) })
 	})
 }
 
@@ -180,7 +180,7 @@ func (o *observer) ready(ctx context.Context) error {
 	return err
 }
 
-func (o *observer) Leaderships(ctx context.Context, scope string) (found []pgmint.Leadership, err error) {
+func (o *observer) Scopes(ctx context.Context, scope string) (found []pgops.ScopeStatus, err error) {
 	if err := o.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (o *observer) Leaderships(ctx context.Context, scope string) (found []pgmin
 	return found, nil
 }
 
-func (o *observer) History(ctx context.Context, scope string, limit int) (found []pgmint.Event, err error) {
+func (o *observer) History(ctx context.Context, scope string, limit int) (found []pgops.Event, err error) {
 	if err := o.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -208,10 +208,10 @@ func (o *observer) History(ctx context.Context, scope string, limit int) (found 
 	return slices.Clone(found[max(0, len(found)-limit):]), nil
 }
 
-func (o *observer) Watch(ctx context.Context, _ string, fn func(pgmint.Event) error) error {
+func (o *observer) Watch(ctx context.Context, _ string, fn func(pgops.Event) error) error {
 	woken := make(chan struct{}, 1)
 	seen := map[int64]bool{}
-	fresh := func() (events []pgmint.Event) {
+	fresh := func() (events []pgops.Event) {
 		for _, e := range o.events {
 			if !seen[e.ID] {
 				seen[e.ID] = true
@@ -248,6 +248,6 @@ func (o *observer) Close() {
 }
 
 // eventOf is a large one.
-func eventOf(id int64, reason string) pgmint.Event {
-	return pgmint.Event{ID: id, At: time.Unix(id, 0), Scope: "payments", Epoch: id, Holder: "node-1", Event: "lost", Reason: reason}
+func eventOf(id int64, reason string) pgops.Event {
+	return pgops.Event{ID: id, At: time.Unix(id, 0), Scope: "payments", Epoch: id, Holder: "node-1", Event: "lost", Reason: reason}
 }

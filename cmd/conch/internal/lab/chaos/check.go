@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -52,7 +52,7 @@ func (w Wound) of(node string) bool { return slices.Contains(w.Nodes, node) }
 type Evidence struct {
 	Record   evidence.Record // the ledger, and the acts behind the act door
 	Children []evidence.Act
-	History  []pgmint.Event
+	History  []pgops.Event
 	Wounds   []Wound
 	Gated    []Gated            // what strangers did, by the scopes that they asked about
 	Streamed []pgrogue.Streamed // rows of fences above READ COMMITTED
@@ -157,7 +157,7 @@ func (e Evidence) unnamed(say sayer) {
 		if w.Fault.Kind != BusyFence || !w.Passed {
 			continue
 		}
-		if !slices.ContainsFunc(e.History, func(h pgmint.Event) bool {
+		if !slices.ContainsFunc(e.History, func(h pgops.Event) bool {
 			return h.Scope == Scope && h.Event == "evicted" && h.Epoch == w.Epoch
 		}) {
 			say(Named, w.At, "nobody was evicted in the history though a fence of epoch %d went on", w.Epoch)

@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -18,8 +18,8 @@ func sound() Evidence {
 	act := func(start, end fence.Instant, epoch int64, term, node string) evidence.Act {
 		return evidence.Act{Start: start * ms, End: end * ms, Checked: (end - 1) * ms, Epoch: epoch, Term: term, Node: node}
 	}
-	acquired := func(scope string, epoch int64, holder string) pgmint.Event {
-		return pgmint.Event{Scope: scope, Epoch: epoch, Holder: holder, Event: "acquired"}
+	acquired := func(scope string, epoch int64, holder string) pgops.Event {
+		return pgops.Event{Scope: scope, Epoch: epoch, Holder: holder, Event: "acquired"}
 	}
 	return Evidence{
 		Lease: time.Second, Machines: 3, Takeover: election.Strict, Ended: 2100 * ms,
@@ -31,7 +31,7 @@ func sound() Evidence {
 			Outside: []evidence.Act{act(90, 98, 1, "a", "node-1"), act(2050, 2055, 2, "b", "node-2")},
 		},
 		Children: []evidence.Act{act(95, 99, 1, "c", "node-1"), act(900, 905, 1, "c", "node-1"), act(2060, 2065, 2, "d", "node-2")},
-		History: []pgmint.Event{
+		History: []pgops.Event{
 			acquired(Scope, 1, "node-1"), acquired(RunScope, 1, "node-1"), acquired("asked-3", 1, "daemon-1"), acquired("asked-3", 2, "daemon-2"),
 			{Scope: Scope, Epoch: 1, Holder: "node-1", Event: "evicted"}, acquired(Scope, 2, "node-2"), acquired(RunScope, 2, "node-2"),
 		},
@@ -136,7 +136,7 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			e.Gated[0].Acts[0].Start, e.Gated[0].Acts[0].Epoch = 1999*ms, 1
 			e.Gated = append(e.Gated, Gated{Scope: "other-3", Acts: e.Gated[0].Acts[:1]})
 			e.Gated[0].Acts = e.Gated[0].Acts[1:]
-			e.History[3] = pgmint.Event{Scope: "other-3", Epoch: 1, Holder: "daemon-2", Event: "acquired"}
+			e.History[3] = pgops.Event{Scope: "other-3", Epoch: 1, Holder: "daemon-2", Event: "acquired"}
 		}, nil, 0, 0},
 		{"a gate answers for somebody whom nobody elected", func(e *Evidence) { e.History[3].Holder = "daemon-3" }, []string{Minted}, 2, 0},
 		{"a valid token is refused", func(e *Evidence) { e.Refused[0].Current = true }, []string{ValidPasses}, 2, 0},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -31,7 +32,7 @@ type nemesis struct {
 	clock    *Clock
 	w        *witness
 	view     *view
-	observer *pgmint.Observer
+	observer *pgops.Observer
 	asked    time.Time
 	running  int // machines that campaigned when last asked
 
@@ -200,12 +201,12 @@ func (n *nemesis) campaigning() int {
 	defer cancel()
 	var err error
 	if n.observer == nil {
-		if n.observer, err = pgmint.Observe(ctx, pgmint.Config{URL: n.URL, AppName: "conch chaos"}); err != nil {
+		if n.observer, err = pgops.Observe(ctx, pgmint.Config{URL: n.URL, AppName: "conch chaos"}); err != nil {
 			n.observer = nil
 			return 0
 		}
 	}
-	all, err := n.observer.Leaderships(ctx, "")
+	all, err := n.observer.Scopes(ctx, "")
 	if err != nil {
 		n.observer.Close()
 		n.observer = nil

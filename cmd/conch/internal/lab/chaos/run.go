@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -187,7 +188,7 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 	if e.Streamed, err = pgrogue.ReadStream(ctx, n.URL); err != nil {
 		return report, fmt.Errorf("reading the evidence: %w", err)
 	}
-	observer, err := pgmint.Observe(ctx, pgmint.Config{URL: n.URL, AppName: "conch chaos"})
+	observer, err := pgops.Observe(ctx, pgmint.Config{URL: n.URL, AppName: "conch chaos"})
 	if err != nil {
 		return report, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 const (
@@ -29,7 +30,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	if err := p.prepare(ctx, cfg, view.say); err != nil {
 		return v, err
 	}
-	observer, err := pgmint.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+	observer, err := pgops.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
 	if err != nil {
 		return v, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -35,7 +36,7 @@ func (p *place) open(ctx context.Context, addr string, say func(string, ...any))
 	site, err := web.New(web.Config{
 		ID: "demo", Electors: spectator{}, Metrics: http.NotFoundHandler(), Logger: slog.New(slog.DiscardHandler),
 		Observe: func(ctx context.Context) (web.Observer, error) {
-			return pgmint.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+			return pgops.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
 		},
 	})
 	if err != nil {

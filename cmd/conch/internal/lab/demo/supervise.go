@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // supervisor is one goroutine's: it hears the nodes, restarts them and kills.
@@ -20,11 +20,11 @@ type supervisor struct {
 	cfg      Config
 	crew     *crew
 	view     *view
-	observer *pgmint.Observer
+	observer *pgops.Observer
 
 	kills   []evidence.Kill
 	entries []evidence.Entry
-	row     pgmint.Leadership // of the work, as last read
+	row     pgops.ScopeStatus // of the work, as last read
 	begun   time.Time         // when somebody first acted
 	killAt  time.Time         // zero: not now
 	spared  bool              // the last kill left whoever sends alive: it is next
@@ -183,11 +183,11 @@ func (s *supervisor) refused() error {
 func (s *supervisor) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	rows, err := s.observer.Leaderships(ctx, "")
+	rows, err := s.observer.Scopes(ctx, "")
 	if err != nil {
 		return err
 	}
-	var account pgmint.Leadership
+	var account pgops.ScopeStatus
 	for _, row := range rows {
 		switch row.Scope {
 		case Scope:

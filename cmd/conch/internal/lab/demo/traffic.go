@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // settleMost bounds how long everything acknowledged may take to end, once customers
@@ -21,7 +21,7 @@ type traffic struct {
 	account   *pgaccount.Reader
 	open      bool // customers were let in
 
-	row      pgmint.Leadership // of the account, as last read
+	row      pgops.ScopeStatus // of the account, as last read
 	progress pgaccount.Progress
 	sender   int64     // the epoch whose first transaction was seen
 	killedAt time.Time // when the last sender was killed
@@ -44,7 +44,7 @@ func (t *traffic) begin(ctx context.Context) {
 }
 
 // read looks how far everything is, and says who sends, once it has.
-func (t *traffic) read(ctx context.Context, row pgmint.Leadership, v *view) (err error) {
+func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err error) {
 	t.row = row
 	if t.progress, err = t.account.Progress(ctx); err != nil {
 		return err

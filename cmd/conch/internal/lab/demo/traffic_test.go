@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -58,7 +58,7 @@ func TestWhoSends(t *testing.T) {
 		{"another one leads", func(tr *traffic, _ *member) { tr.row.Holder = "b" }, false},
 		{"its session is gone", func(tr *traffic, _ *member) { tr.row.Held = false }, false},
 	} {
-		tr := &traffic{row: pgmint.Leadership{Holder: "a", Epoch: 7, Held: true}, sender: 7, killed: 6}
+		tr := &traffic{row: pgops.ScopeStatus{Holder: "a", Epoch: 7, Held: true}, sender: 7, killed: 6}
 		m := &member{id: "a", process: &fleet.Process{}}
 		c.change(tr, m)
 		if got := tr.sends(m); got != c.want {

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,7 +71,7 @@ func TestTheTableShowsTransactions(t *testing.T) {
 	s, out := shown(true, 0)
 	s.traffic = &traffic{
 		customers: &customers{wishes: make([]evidence.Wish, 12), again: 3},
-		row:       pgmint.Leadership{Holder: "node-2", Epoch: 4, Held: true},
+		row:       pgops.ScopeStatus{Holder: "node-2", Epoch: 4, Held: true},
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
 		failover:  35 * time.Millisecond,
 	}

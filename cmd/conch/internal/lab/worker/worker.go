@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // warmup bounds the attempt to be connected before the first term.
@@ -73,7 +74,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer cease()
 	var beside sync.WaitGroup
 	beside.Go(func() { n.relay(over, elector.Gate(n.cfg.Scope)) })
-	beside.Go(func() { pgmint.Obey(obey, n.cfg.Database, n.cfg.ID, elector) })
+	beside.Go(func() { pgops.Obey(obey, n.cfg.Database, n.cfg.ID, elector) })
 	err = elector.Run(ctx)
 	close(over)
 	cease()

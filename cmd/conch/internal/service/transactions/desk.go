@@ -69,7 +69,7 @@ func (d *desk) prepare(accounts []Account) (use func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(accounts) > 0 && d.database != nil && d.db == nil {
-		db, err := pgstore.Open(d.over, node.Connection(*d.database, " transactions"), connections)
+		db, err := pgstore.Open(d.over, d.database.Connection(" transactions"), connections)
 		if err != nil {
 			return nil, err
 		}

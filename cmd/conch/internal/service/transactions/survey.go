@@ -14,7 +14,6 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
-	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -112,7 +111,7 @@ func claims(ctx context.Context, cfg config.Config) map[seat]string {
 	if cfg.Node.Standalone {
 		return found
 	}
-	db, err := pgstore.Open(ctx, node.Connection(cfg.Database, " doctor"), 1)
+	db, err := pgstore.Open(ctx, cfg.Database.Connection(" doctor"), 1)
 	if err != nil {
 		return found
 	}

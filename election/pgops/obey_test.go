@@ -1,9 +1,10 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,11 +15,12 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// obedient is an elector that also carries out commands.
+// obedient runs an elector for scope "s" that obeys requests.
 func obedient(t *testing.T, url, id string, role election.Role, change ...func(*election.Config)) *election.Elector {
 	t.Helper()
 	role.Scope = "s"
@@ -36,14 +38,14 @@ func obedient(t *testing.T, url, id string, role election.Role, change ...func(*
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
 	go func() { _ = e.Run(ctx); done <- struct{}{} }()
-	go func() { pgmint.Obey(ctx, pgmint.Config{URL: url}, id, e); done <- struct{}{} }()
+	go func() { pgops.Obey(ctx, pgmint.Config{URL: url}, id, e); done <- struct{}{} }()
 	t.Cleanup(func() { cancel(); <-done; <-done })
 	return e
 }
 
-// F6, S33: drain and transfer with access to the database alone; the successor of
-// a transfer is warmed before the release; history names the actor.
-func TestCommands(t *testing.T) {
+// F6, S33: drain and transfer with access to the database alone. The successor of a transfer
+// is warmed before the release, and the history names the actor.
+func TestRequests(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	cfg := pgmint.Config{URL: db.URL}
@@ -58,7 +60,7 @@ func TestCommands(t *testing.T) {
 		return nil
 	}})
 	c := db.Connect(t)
-	pgtest.Eventually(t, 10*time.Second, "both to listen for commands", func() bool {
+	pgtest.Eventually(t, 10*time.Second, "both to listen for requests", func() bool {
 		var n int
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'conch commands'`).Scan(&n) == nil && n == 4 &&
 			b.Snapshot()[0].Holder == "a"
@@ -66,24 +68,23 @@ func TestCommands(t *testing.T) {
 	var steps []string
 	note := func(s string) { steps = append(steps, s) }
 	began := time.Now()
-	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+	if _, err := pgops.Ask(t.Context(), cfg, pgops.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
 		t.Fatal(err, steps)
 	}
 	wait(t, b, fence.Act)
-	t.Logf("transfer: %s from the request to the successor's act door; %q", time.Since(began), steps)
-	// Steps may pass faster than they are read; the last one may not be missed.
+	t.Logf("transfer: %s from Ask to the successor's act door; %q", time.Since(began), steps)
+	// Steps may pass faster than Ask reads them, but it never misses the last one.
 	if warmed.Load() != 1 || len(steps) < 2 || steps[len(steps)-1] != "done" {
-		t.Errorf("warmed %d times, steps %q", warmed.Load(), steps)
+		t.Errorf("the successor was warmed %d times, want once; the steps are %q, want done as the last", warmed.Load(), steps)
 	}
-	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
+	if _, err := pgops.Ask(t.Context(), cfg, pgops.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, note); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, a, fence.Act)
-	o, err := pgmint.Observe(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
+	o := observe(t, db.URL)
+	if s := status(t, o, "s"); !s.Held || s.Holder != "a" || s.Epoch != 3 || s.HeartbeatAt == nil || !slices.Equal(s.Candidates, []string{"a", "b"}) {
+		t.Errorf("got the status %+v, want a to hold epoch 3, with heartbeats, and a and b as candidates", s)
 	}
-	defer o.Close()
 	events, err := o.History(t.Context(), "s", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -92,23 +93,24 @@ func TestCommands(t *testing.T) {
 	for _, e := range events {
 		got = append(got, e.Event+" "+e.Actor)
 	}
-	if s := strings.Join(got, ", "); s != "acquired , transferred ops, acquired , drained ops, acquired " {
-		t.Errorf("history: %s", s)
+	if want := "acquired , transferred ops, acquired , drained ops, acquired "; strings.Join(got, ", ") != want {
+		t.Errorf("got the history %q, want %q", got, want)
 	}
-	var candidate *pgmint.CandidateError
-	for _, bad := range []pgmint.Request{
+	var candidate *pgops.CandidateError
+	for _, bad := range []pgops.Request{
 		{Scope: "s", To: "nobody", Actor: "ops", Timeout: time.Second},
 		{Scope: "s", To: "a", Actor: "ops", Timeout: time.Second},
 		{Scope: "t", Actor: "ops", Timeout: time.Second},
 	} {
-		_, err := pgmint.Ask(t.Context(), cfg, bad, note)
-		if bad.Scope == "t" && !errors.Is(err, pgmint.ErrNobodyLeads) || bad.Scope == "s" && !errors.As(err, &candidate) {
-			t.Errorf("%+v: %v", bad, err)
+		_, err := pgops.Ask(t.Context(), cfg, bad, note)
+		if bad.Scope == "t" && !errors.Is(err, pgops.ErrNobodyLeads) || bad.Scope == "s" && !errors.As(err, &candidate) {
+			t.Errorf("%+v: got %v, want ErrNobodyLeads for scope t and a CandidateError for scope s", bad, err)
 		}
 	}
 }
 
-// F6: with no time said the leader's own counts; what took longer is told apart.
+// F6: a request without a timeout gets the leader's own, and a drain that took longer is
+// an error of its own.
 func TestDrainWithTheLeadersOwnTime(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -121,16 +123,16 @@ func TestDrainWithTheLeadersOwnTime(t *testing.T) {
 		return nil
 	}}, func(c *election.Config) { c.DrainTimeout = 100 * time.Millisecond })
 	wait(t, a, fence.Act)
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops"}, func(string) {})
 	<-stuck
-	var failed *pgmint.FailedError
+	var failed *pgops.FailedError
 	if !errors.Is(err, election.ErrDrainTimeout) || !errors.As(err, &failed) || failed.Holder != "a" {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a FailedError of a that is ErrDrainTimeout", err)
 	}
 }
 
-// A leader that dies with the request in hand answers nobody: whoever asked is told
-// within seconds, however long the acts might have taken.
+// A leader that dies after it took a request never answers it: Ask returns within seconds,
+// however long the acts might have taken.
 func TestALeaderThatDiesWithARequest(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -140,7 +142,7 @@ func TestALeaderThatDiesWithARequest(t *testing.T) {
 	c := db.Connect(t)
 	answered := make(chan error, 1)
 	go func() {
-		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Hour}, func(string) {})
+		_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops", Timeout: time.Hour}, func(string) {})
 		answered <- err
 	}()
 	pgtest.Eventually(t, 10*time.Second, "the request to be taken", func() bool {
@@ -150,34 +152,34 @@ func TestALeaderThatDiesWithARequest(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var unanswered *pgmint.UnansweredError
+	var unanswered *pgops.UnansweredError
 	if err := <-answered; !errors.As(err, &unanswered) || !unanswered.Taken {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an UnansweredError of a request that was taken", err)
 	}
 }
 
-// A request that nobody takes is withdrawn: nobody does it later.
-func TestUnansweredCommandIsWithdrawn(t *testing.T) {
+// A request that nobody takes is withdrawn, so that nobody carries it out later.
+func TestUnansweredRequestIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	deaf, _ := elector(t, db.URL, "deaf", 3*time.Second)
 	wait(t, deaf, fence.Act)
-	var unanswered *pgmint.UnansweredError
-	_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
+	var unanswered *pgops.UnansweredError
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
 	if !errors.As(err, &unanswered) || unanswered.Taken || unanswered.Holder != "deaf" {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v, want an UnansweredError of a request to deaf that was not taken", err)
 	}
 	var state string
 	if err := db.Connect(t).QueryRow(t.Context(), `SELECT state FROM conch.command`).Scan(&state); err != nil || state != "expired" {
-		t.Errorf("the row is %q, %v", state, err)
+		t.Errorf("the request is %q, %v, want expired", state, err)
 	}
 }
 
-// silence stops the backend of a line that rests: nothing comes over it any more.
+// silence stops the backend of an idle connection: nothing comes over it any more.
 func silence(t *testing.T, c *pgx.Conn, which string) {
 	t.Helper()
 	var pid int
-	pgtest.Eventually(t, 10*time.Second, "the line to rest", func() bool {
+	pgtest.Eventually(t, 10*time.Second, "the connection to be idle", func() bool {
 		return c.QueryRow(t.Context(), `SELECT pid FROM pg_stat_activity
 			WHERE datname = current_database() AND state = 'idle' AND `+which).Scan(&pid) == nil
 	})
@@ -187,22 +189,22 @@ func silence(t *testing.T, c *pgx.Conn, which string) {
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 }
 
-// A server that falls silent, as one does that a failover left behind, keeps commands
-// from being heard for seconds, not until TCP gives the line up.
-func TestCommandsOverASilentLine(t *testing.T) {
+// A server that falls silent, as after a failover that left it behind, delays requests for
+// seconds, and not until TCP gives up its connection.
+func TestRequestsOverASilentLine(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	a := obedient(t, db.URL, "a", election.Role{})
 	wait(t, a, fence.Act)
 	silence(t, db.Connect(t), `application_name = 'conch commands' AND query LIKE '%FROM conch.command%'`)
 	pgtest.Eventually(t, 30*time.Second, "a drain", func() bool {
-		_, err := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {})
+		_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops"}, func(string) {})
 		return err == nil
 	})
 }
 
-// Whoever asks is told, and does not wait for ever, when nobody can know whether the
-// leader has taken the request: it is not carried out.
+// When nobody can know whether the leader took a request, it is not carried out, and Ask
+// returns.
 func TestARequestThatWasPerhapsTaken(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -216,21 +218,21 @@ func TestARequestThatWasPerhapsTaken(t *testing.T) {
 		SELECT pg_advisory_lock(42)`); err != nil {
 		t.Fatal(err)
 	}
-	var failed *pgmint.FailedError
-	if _, err := pgmint.Ask(t.Context(), cfg, pgmint.Request{Scope: "s", Actor: "ops"}, func(string) {}); !errors.As(err, &failed) {
-		t.Errorf("%v", err)
+	var failed *pgops.FailedError
+	if _, err := pgops.Ask(t.Context(), cfg, pgops.Request{Scope: "s", Actor: "ops"}, func(string) {}); !errors.As(err, &failed) {
+		t.Errorf("got %v, want a FailedError", err)
 	}
 	if !a.Gate("s").IsOpen(fence.Act) {
-		t.Error("it was carried out")
+		t.Error("the request was carried out, want it left alone")
 	}
-	// The same where the server has carried the statement out and only its answer was lost.
+	// The same if the server took the request and only its answer was lost.
 	var id int64
 	if err := c.QueryRow(t.Context(), `INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms, state)
 		VALUES ('t', 1, 'drain', 'ops', 0, 'taken') RETURNING id`).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	var state string
-	if !pgmint.Disown(t.Context(), cfg, id) || c.QueryRow(t.Context(), `SELECT state FROM conch.command WHERE id = $1`, id).Scan(&state) != nil || state != "failed" {
-		t.Errorf("the row is %q", state)
+	if !pgops.Disown(t.Context(), cfg, id) || c.QueryRow(t.Context(), `SELECT state FROM conch.command WHERE id = $1`, id).Scan(&state) != nil || state != "failed" {
+		t.Errorf("the request is %q, want failed", state)
 	}
 }

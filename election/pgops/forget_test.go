@@ -1,4 +1,4 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"errors"
@@ -9,30 +9,27 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A scope is forgotten only when nobody leads it or wants to; it keeps its epoch, also when
-// all epochs are raised, and is on the lists again once it is led.
+// A scope is forgotten only if nobody leads it or campaigns for it. It keeps its epoch, which
+// can still be raised, and is on the lists again once it is led.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	cfg := pgmint.Config{URL: db.URL}
 	refused := func(why string) {
 		t.Helper()
-		err := pgmint.Forget(t.Context(), cfg, "s")
-		if led, ok := errors.AsType[*pgmint.LedError](err); !ok || !strings.Contains(led.Why, why) {
-			t.Errorf("%s: %v", why, err)
+		err := pgops.Forget(t.Context(), cfg, "s")
+		if led, ok := errors.AsType[*pgops.LedError](err); !ok || !strings.Contains(led.Why, why) {
+			t.Errorf("got %v, want a LedError with %q", err, why)
 		}
 	}
 	listed := func(want ...string) {
 		t.Helper()
-		o, err := pgmint.Observe(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer o.Close()
-		all, err := o.Leaderships(t.Context(), "")
+		o := observe(t, db.URL)
+		all, err := o.Scopes(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,11 +38,9 @@ func TestForget(t *testing.T) {
 			scopes = append(scopes, l.Scope)
 		}
 		if !slices.Equal(scopes, want) {
-			t.Errorf("listed %q, want %q", scopes, want)
+			t.Errorf("got the list %q, want %q", scopes, want)
 		}
-		if one, err := o.Leaderships(t.Context(), "s"); err != nil || len(one) != 1 {
-			t.Errorf("by its name: %+v, %v", one, err)
-		}
+		status(t, o, "s") // by its name it is always there
 	}
 	refused("none of that name")
 	m := newMint(t, db.URL)
@@ -57,22 +52,22 @@ func TestForget(t *testing.T) {
 	if err := one.Close(); err != nil {
 		t.Fatal(err)
 	}
-	pgtest.Eventually(t, time.Minute, "it is forgotten once its candidate has gone", func() bool {
-		return pgmint.Forget(t.Context(), cfg, "s") == nil
+	pgtest.Eventually(t, time.Minute, "the scope to be forgotten once its candidate has gone", func() bool {
+		return pgops.Forget(t.Context(), cfg, "s") == nil
 	})
 	listed()
 
-	below, err := pgmint.Below(t.Context(), cfg, 500)
+	below, err := pgops.Below(t.Context(), cfg, 500)
 	if err != nil || !slices.Equal(below, []string{"s"}) {
-		t.Fatalf("below 500: %q, %v", below, err)
+		t.Fatalf("the scopes below 500: got %q, %v, want s", below, err)
 	}
-	if err := pgmint.Advance(t.Context(), cfg, "s", 500, "ops"); err != nil {
+	if err := pgops.Advance(t.Context(), cfg, "s", 500, "ops"); err != nil {
 		t.Fatal(err)
 	}
 	listed()
 	two := candidate(t, newMint(t, db.URL), "two", time.Second, election.Strict)
 	if r := bid(t, two, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 501 {
-		t.Errorf("led again: %+v", r)
+		t.Errorf("the next bid: got %+v, want epoch 501", r)
 	}
 	listed("s")
 }

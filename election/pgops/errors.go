@@ -1,4 +1,4 @@
-package pgmint
+package pgops
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 // ErrNobodyLeads answers a request for a scope without a leader.
 var ErrNobodyLeads = errors.New("nobody leads the scope")
 
-// CandidateError says that a scope cannot be handed to whom it was meant for.
-// Nothing was asked of its leader.
+// CandidateError says that a scope cannot be transferred to To, which leads it already or is
+// no candidate. The leader was not asked.
 type CandidateError struct {
 	Scope, To, Holder string
 	Candidates        []string
@@ -25,10 +25,11 @@ func (e *CandidateError) Error() string {
 	return fmt.Sprintf("%s is no candidate of %q now; these are: %s", e.To, e.Scope, strings.Join(e.Candidates, ", "))
 }
 
-// UnansweredError says that a leader did not take or not finish a request in time.
+// UnansweredError says that the leader did not take a request in time, or took it and did
+// not finish in time.
 type UnansweredError struct {
 	Scope, Holder string
-	Taken         bool
+	Taken         bool // the leader took it, and may still finish
 }
 
 func (e *UnansweredError) Error() string {
@@ -38,8 +39,8 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("%s, which leads %q, did not take the request, and it was withdrawn: is it a conch process, and does it reach the database?", e.Holder, e.Scope)
 }
 
-// FailedError says what became of a request that a leader took, or why it was closed
-// instead: the leadership that it was meant for was over.
+// FailedError says how a request failed that the leader took, or why it was closed without
+// being taken, for example because its term was over.
 type FailedError struct {
 	Scope, Holder, Result string
 }
@@ -51,7 +52,7 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s did not hand %q over: %s", e.Holder, e.Scope, e.Result)
 }
 
-// Unwrap gives election.ErrDrainTimeout where that is what happened.
+// Unwrap returns election.ErrDrainTimeout if acts had not ended in time.
 func (e *FailedError) Unwrap() error {
 	if e.Result == timedOut {
 		return election.ErrDrainTimeout

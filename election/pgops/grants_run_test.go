@@ -1,4 +1,4 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"errors"
@@ -8,31 +8,28 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// S29: two electors, a transfer, a drain, a watcher and a fenced writer, each as
-// the role that deploy/grants.sql has for it and nothing more.
+// S29: two electors, a transfer, a drain, a watcher and a fenced writer all work, each with
+// no other privileges than those of its role in deploy/grants.sql.
 func TestAnElectionUnderTheGrants(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
-	admin := c.db.Connect(t)
+	admin := c.DB.Connect(t)
 	run(t, admin, `CREATE TABLE public.work (n int)`)
-	run(t, admin, `GRANT INSERT ON public.work TO `+c.fence)
-	node, observer := pgmint.Config{URL: c.as(t, c.node)}, pgmint.Config{URL: c.as(t, c.observer)}
+	run(t, admin, `GRANT INSERT ON public.work TO `+c.Fence)
+	node := pgmint.Config{URL: c.As(t, c.Node)}
 
-	o, err := pgmint.Observe(t.Context(), observer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
+	o := observe(t, c.As(t, c.Observer))
 	seen, enough := []string{}, errors.New("enough")
 	watched := make(chan error, 1)
 	go func() {
-		watched <- o.Watch(t.Context(), "s", func(e pgmint.Event) error {
+		watched <- o.Watch(t.Context(), "s", func(e pgops.Event) error {
 			seen = append(seen, e.Event)
 			if len(seen) == 5 {
 				return enough
@@ -48,7 +45,7 @@ func TestAnElectionUnderTheGrants(t *testing.T) {
 	a := obedient(t, node.URL, "a", election.Role{})
 	token := wait(t, a, fence.Act)
 	write := func(token fence.Token) error {
-		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.fence)})
+		conn := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Fence)})
 		tx, err := conn.Begin(t.Context())
 		if err != nil {
 			return err
@@ -66,18 +63,18 @@ func TestAnElectionUnderTheGrants(t *testing.T) {
 	}
 	b := obedient(t, node.URL, "b", election.Role{})
 	pgtest.Eventually(t, 10*time.Second, "b to follow", func() bool { return b.Snapshot()[0].Holder == "a" })
-	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
+	if _, err := pgops.Ask(t.Context(), node, pgops.Request{Scope: "s", To: "b", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, b, fence.Act)
 	if err := write(token); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("the old leader's write: %v", err)
+		t.Errorf("the old leader's write: got %v, want ErrStale", err)
 	}
-	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
+	if _, err := pgops.Ask(t.Context(), node, pgops.Request{Scope: "s", Actor: "ops", Timeout: 5 * time.Second}, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, a, fence.Act)
 	if err := <-watched; !errors.Is(err, enough) || !slices.Equal(seen, []string{"acquired", "transferred", "acquired", "drained", "acquired"}) {
-		t.Errorf("the watcher saw %v, %v", seen, err)
+		t.Errorf("the watcher saw %v, %v, want two handovers", seen, err)
 	}
 }

@@ -1,8 +1,8 @@
-package pgmint
+package pgops
 
 import "testing"
 
-// A tail looks again for as long as somebody may commit what it has not seen, and no longer.
+// A tail reads ids again while a transaction may commit what it has not seen, and no longer.
 func TestTailForgetsWhatIsSettled(t *testing.T) {
 	t.Parallel()
 	w := tail{seen: map[int64]bool{}}
@@ -14,17 +14,17 @@ func TestTailForgetsWhatIsSettled(t *testing.T) {
 		}
 		w.advance()
 		if w.from != from {
-			t.Errorf("it looks from %d on, want %d", w.from, from)
+			t.Errorf("the tail reads from %d on, want %d", w.from, from)
 		}
 	}
-	pass(10, 20, 5, 0, 1, 2, 5) // 10 is under way, and drew 3 and 4
+	pass(10, 20, 5, 0, 1, 2, 5) // transaction 10 is under way, and drew 3 and 4
 	pass(10, 21, 5, 0)
 	pass(10, 25, 8, 0, 6, 7, 8)
-	pass(21, 26, 8, 5, 3, 4) // those before 21 have ended
+	pass(21, 26, 8, 5, 3, 4) // transactions before 21 have ended
 	pass(25, 26, 8, 5)
 	if !w.seen[8] || w.seen[4] || w.isNew(8) {
-		t.Errorf("it remembers %v", w.seen)
+		t.Errorf("the tail remembers %v, want 8 and not 4", w.seen)
 	}
 	pass(26, 27, 8, 8)
-	pass(26, 28, 3*tailMost, 2*tailMost) // somebody does not end
+	pass(26, 28, 3*tailMost, 2*tailMost) // a transaction does not end
 }

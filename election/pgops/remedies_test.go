@@ -1,4 +1,4 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"context"
@@ -13,7 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
@@ -21,20 +23,20 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// brisk is a lease after which it is soon told that nobody leads.
+// brisk is a short lease: an elector soon tells that nobody leads.
 const brisk = 600 * time.Millisecond
 
-// printed finds the statement in what is told to people.
+// printed finds the statement in a text for people.
 var printed = regexp.MustCompile(`SELECT pg_terminate_backend\(\d+\)|ROLLBACK PREPARED '[^']*'`)
 
-// Whatever keeps everybody from leading is named by the process that would like to lead, and
-// by `conch status`, with a statement that ends it: it is run as it is printed.
+// A candidate and `conch status` name the obstacle that keeps everybody from leading, and the
+// statement that ends it. The test runs that statement as it is printed.
 func TestThePrintedRemedyEndsIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		says string
-		by   string // what is in the way
-		acts bool   // of the leader, before it stops
+		by   string // makes the obstacle
+		acts bool   // by runs before the leader stops
 	}{
 		"the lock key":  {says: "its lock key is held by pid ", by: `SELECT pg_advisory_lock(conch.lock_key('s'))`},
 		"the fence key": {says: "its fence is held by pid ", by: `SELECT pg_advisory_lock(conch.fence_key('s'))`},
@@ -51,7 +53,7 @@ func TestThePrintedRemedyEndsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"max_prepared_transactions": "2"}})
-			db := database(server)
+			db := minttest.Database(server)
 			if err := pgmint.Up(t.Context(), pgmint.Config{URL: db.URL}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -68,19 +70,19 @@ func TestThePrintedRemedyEndsIt(t *testing.T) {
 			b, _ := elector(t, db.URL, "b", brisk)
 			said := unled(t, b)
 			remedy := printed.FindString(said)
-			if shown := obstacle(t, db); !strings.Contains(said, c.says) || remedy == "" || !strings.Contains(shown, c.says) || !strings.Contains(shown, remedy) {
-				t.Fatalf("the process says %q, and status %q; want %q", said, shown, c.says)
+			if shown := status(t, observe(t, db.URL), "s").Obstacle; !strings.Contains(said, c.says) || remedy == "" || !strings.Contains(shown, c.says) || !strings.Contains(shown, remedy) {
+				t.Fatalf("the process says %q, and status %q; want both to say %q and the same remedy", said, shown, c.says)
 			}
 			run(t, db.Connect(t), remedy)
 			wait(t, b, fence.Act)
 			if s, _ := b.Status("s"); s.Unled != 0 || s.Why != "" {
-				t.Errorf("led, and told to be led by nobody: %+v", s)
+				t.Errorf("b leads, and its status still says that nobody does: %+v", s)
 			}
 		})
 	}
 }
 
-// A leader that gave the scope up, and cannot say so, shows it until it could.
+// A leader that gave the scope up shows Unsaid until its farewell is heard.
 func TestAFarewellThatCannotBeSaidIsShown(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -90,11 +92,11 @@ func TestAFarewellThatCannotBeSaidIsShown(t *testing.T) {
 	run(t, stranger, `BEGIN`)
 	run(t, stranger, `SELECT FROM conch.leadership FOR UPDATE`)
 	if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrUntold) {
-		t.Fatalf("drained: %v", err)
+		t.Fatalf("a drain whose farewell cannot be heard: got %v, want ErrUntold", err)
 	}
 	shows := func(unsaid bool) {
 		t.Helper()
-		pgtest.Eventually(t, 20*time.Second, fmt.Sprintf("the status to say %t", unsaid), func() bool {
+		pgtest.Eventually(t, 20*time.Second, fmt.Sprintf("the status to show Unsaid = %t", unsaid), func() bool {
 			s, _ := a.Status("s")
 			return s.Unsaid == unsaid
 		})
@@ -104,10 +106,10 @@ func TestAFarewellThatCannotBeSaidIsShown(t *testing.T) {
 	shows(false)
 }
 
-// unled waits until a process says that nobody leads, with something that can be done.
+// unled waits until a process tells that nobody leads, and returns why.
 func unled(t *testing.T, e *election.Elector) (why string) {
 	t.Helper()
-	pgtest.Eventually(t, 20*time.Second, "it to be told that nobody leads", func() bool {
+	pgtest.Eventually(t, 20*time.Second, "the process to tell that nobody leads", func() bool {
 		s, _ := e.Status("s")
 		why = s.Why
 		return s.Unled != 0
@@ -115,23 +117,8 @@ func unled(t *testing.T, e *election.Elector) (why string) {
 	return why
 }
 
-// obstacle is what `conch status` shows.
-func obstacle(t *testing.T, db *pgtest.DB) string {
-	t.Helper()
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: db.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	all, err := o.Leaderships(t.Context(), "s")
-	if err != nil || len(all) != 1 {
-		t.Fatal(all, err)
-	}
-	return all[0].Obstacle
-}
-
-// A leader under one takeover is gone for good without a farewell, and everybody else has
-// another: the refusal says what to do, and that is done.
+// All candidates have another takeover mode than the leader, which lives or has crashed. The
+// refusal says what to do; the test does it.
 func TestTheRemedyForAnotherTakeover(t *testing.T) {
 	t.Parallel()
 	for name, crashed := range map[string]bool{"it lives": false, "it crashed": true} {
@@ -167,74 +154,66 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 			if r.Outcome != election.Refused {
 				t.Fatalf("%+v", r)
 			}
-			_, asked := pgmint.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgmint.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
+			_, asked := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "ops", Timeout: time.Millisecond}, func(string) {})
 			switch said := r.Why.Error(); {
-			case crashed && (!strings.Contains(said, "start one candidate that agrees") || !errors.Is(asked, pgmint.ErrNobodyLeads)):
-				t.Errorf("there is nobody to drain (%v), and it says: %s", asked, said)
+			case crashed && (!strings.Contains(said, "start one candidate that agrees") || !errors.Is(asked, pgops.ErrNobodyLeads)):
+				t.Errorf("there is nobody to drain: Ask returned %v, and the refusal says %q; want ErrNobodyLeads and advice to start a candidate that agrees", asked, said)
 			case !crashed && !strings.HasSuffix(said, "release the scope (conch drain) before changing it"):
-				t.Errorf("there is somebody to drain, and it says: %s", said)
+				t.Errorf("there is a leader to drain, and the refusal says %q; want advice to release the scope", said)
 			}
 			if crashed {
 				first, stop = with("a", election.Fast)
 				wait(t, first, fence.Act)
 			}
 			c := db.Connect(t)
-			pgtest.Eventually(t, 20*time.Second, "it to have led for longer than a lease", func() bool {
-				return says(t, c, `SELECT (clock_timestamp() > acquired_at + 2 * lease_ms * interval '1 millisecond')::text FROM conch.leadership`) == "true"
+			pgtest.Eventually(t, 20*time.Second, "the first to have led for longer than a lease", func() bool {
+				return text(t, c, `SELECT (clock_timestamp() > acquired_at + 2 * lease_ms * interval '1 millisecond')::text FROM conch.leadership`) == "true"
 			})
 			if err := first.Drain(t.Context(), "s"); err != nil {
 				t.Error(err)
 			}
-			stop() // it is changed, or it would campaign again
+			stop() // or it would campaign again, under the old mode
 			other, _ := with("c", election.Strict)
 			wait(t, other, fence.Act)
 		})
 	}
 }
 
-func says(t *testing.T, c *pgx.Conn, sql string) (text string) {
-	t.Helper()
-	if err := c.QueryRow(t.Context(), sql).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// Under the grants of least privilege a node may not end the session of a role that is a
-// mere member of the fence's. It says what would let it, and with that it does.
+// Under the grants of least privilege a node may not end the session of a role that is only a
+// member of fence. It says which grants it needs, and with them it ends the session.
 func TestTheRemedyForAFenceOfAnotherRole(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
-	admin := c.db.Connect(t)
-	app := c.db.Name + "_app"
-	run(t, admin, fmt.Sprintf(`CREATE ROLE %q LOGIN IN ROLE %q`, app, c.fence))
-	a, stop := elector(t, c.as(t, c.node), "a", brisk)
+	admin := c.DB.Connect(t)
+	app := c.DB.Name + "_app"
+	run(t, admin, fmt.Sprintf(`CREATE ROLE %q LOGIN IN ROLE %q`, app, c.Fence))
+	a, stop := elector(t, c.As(t, c.Node), "a", brisk)
 	token := wait(t, a, fence.Act)
-	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, app)})
+	conn := pgtest.Connect(t, pg.Config{URL: c.As(t, app)})
 	run(t, conn, `BEGIN`)
 	if err := pgfence.Fence(t.Context(), conn, token); err != nil {
 		t.Fatal(err)
 	}
 	works := make(chan error, 1)
 	go func() {
-		_, err := conn.Exec(context.Background(), `SELECT pg_sleep(60)`) // or it would end by itself
+		_, err := conn.Exec(context.Background(), `SELECT pg_sleep(60)`) // an idle transaction would end by itself
 		works <- err
 	}()
 	stop()
-	b, _ := elector(t, c.as(t, c.node), "b", brisk)
+	b, _ := elector(t, c.As(t, c.Node), "b", brisk)
 	unled(t, b)
 	for _, role := range []string{"pg_read_all_stats", "pg_signal_backend"} {
 		pgtest.Eventually(t, 20*time.Second, "it to say that it needs "+role, func() bool {
-			said := says(t, admin, `SELECT coalesce((array_agg(reason ORDER BY id DESC))[1], '') FROM conch.leadership_history WHERE event = 'blocked'`)
+			said := text(t, admin, `SELECT coalesce((array_agg(reason ORDER BY id DESC))[1], '') FROM conch.leadership_history WHERE event = 'blocked'`)
 			return strings.Contains(said, "a member of "+role+" may")
 		})
-		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, role, c.node))
+		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, role, c.Node))
 	}
 	wait(t, b, fence.Act)
 	if err := <-works; err == nil {
 		t.Error("the transaction that held the fence was not ended")
 	}
-	if n := says(t, admin, `SELECT count(*)::text FROM conch.leadership_history WHERE event = 'evicted'`); n != "1" {
+	if n := text(t, admin, `SELECT count(*)::text FROM conch.leadership_history WHERE event = 'evicted'`); n != "1" {
 		t.Errorf("%s evictions in the history", n)
 	}
 }

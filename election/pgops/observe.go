@@ -1,4 +1,4 @@
-package pgmint
+package pgops
 
 import (
 	"context"
@@ -7,31 +7,35 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Observer reads leaderships for people and dashboards. What it says is about the
-// past; nothing may be decided on it (S12). Not safe for concurrent use.
+// Observer reads the state and the history of scopes for people and dashboards. What it says
+// is about the past, and nothing may be decided on it (S12). Not safe for concurrent use.
 type Observer struct {
 	conn *pgx.Conn
-	cfg  Config
+	cfg  pgmint.Config
 }
 
-// Observe connects an observer.
-func Observe(ctx context.Context, cfg Config) (*Observer, error) {
-	conn, err := cfg.observer(ctx)
-	if err != nil {
+// Observe connects an observer. It works through a pooler in transaction mode too: it only
+// reads, and polls for the notifications that do not arrive there.
+func Observe(ctx context.Context, cfg pgmint.Config) (*Observer, error) {
+	o := &Observer{cfg: cfg}
+	if err := o.connect(ctx); err != nil {
 		return nil, err
 	}
-	return &Observer{conn: conn, cfg: cfg}, nil
+	return o, nil
 }
 
-// observer connects so that it also works through a pooler in transaction mode: it
-// only reads, and notifications that do not arrive there are made up for by polling.
-func (c Config) observer(ctx context.Context) (*pgx.Conn, error) {
-	base := c.pg(" observer")
-	base.Unnamed = true
-	return pg.Connect(ctx, base)
+func (o *Observer) connect(ctx context.Context) error {
+	base := o.cfg.Connection(" observer")
+	base.Unnamed = true // another client of the pooler may have prepared the name
+	conn, err := pg.Connect(ctx, base)
+	if err == nil {
+		o.conn = conn
+	}
+	return err
 }
 
 // Close ends the connection.
@@ -41,8 +45,8 @@ func (o *Observer) Close() {
 	_ = o.conn.Close(ctx)
 }
 
-// Leadership is one scope as the database has it.
-type Leadership struct {
+// ScopeStatus is the state of one scope in the database.
+type ScopeStatus struct {
 	Scope          string     `json:"scope"`
 	Epoch          int64      `json:"epoch"`
 	Holder         string     `json:"holder"`
@@ -50,15 +54,15 @@ type Leadership struct {
 	HeartbeatAt    *time.Time `json:"heartbeat_at"`
 	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"`
 	Released       bool       `json:"released"`
-	Candidates     []string   `json:"candidates"` // processes alive that campaign for it, the holder among them
+	Candidates     []string   `json:"candidates"` // live processes that campaign for it, the holder included
 	Held           bool       `json:"held"`       // the holder's session is alive and has not given the scope up
 	LeaseMS        int64      `json:"lease_ms"`
 	Term           string     `json:"term"`
 	Takeover       string     `json:"takeover"`
-	// Obstacle says what keeps candidates from a scope that nobody leads, and what would end
-	// it; empty if nothing is seen to.
+	// Obstacle says what keeps candidates from leading a scope without a leader, and what would
+	// end it. It is empty if no obstacle is seen.
 	Obstacle string `json:"obstacle,omitempty"`
-	// Failures are those of its role within the last ten minutes, on any process.
+	// Failures counts how often its role failed within the last ten minutes, on any process.
 	Failures      int64      `json:"failures"`
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
@@ -66,11 +70,11 @@ type Leadership struct {
 	lockKey int64
 }
 
-// A process is alive as long as its session holds its process key. Each list of scopes is
-// taken apart once, and not searched for each scope: one of ten thousand lies outside its
-// row, and is long to read. Through a pooler this may run under another search_path than
-// our own: what would take any type names its schema.
-const leadershipSQL = `
+// A process is alive while its session holds its process key. Each list of scopes is unnested
+// once, not searched for each scope: a list of ten thousand is stored outside its row and slow
+// to read. Through a pooler this may run under a foreign search_path, so functions that accept
+// any type are qualified.
+const scopesSQL = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
      WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
@@ -95,16 +99,16 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
  WHERE CASE WHEN $1 = '' THEN l.forgotten IS DISTINCT FROM l.term ELSE l.scope = $1 END
  ORDER BY l.scope`
 
-// Leaderships reads one scope, or all that are not forgotten with an empty name, in scope order.
-func (o *Observer) Leaderships(ctx context.Context, scope string) ([]Leadership, error) {
-	rows, err := o.conn.Query(ctx, leadershipSQL, scope)
+// Scopes reads one scope or, if scope is empty, all that are not forgotten, in order.
+func (o *Observer) Scopes(ctx context.Context, scope string) ([]ScopeStatus, error) {
+	rows, err := o.conn.Query(ctx, scopesSQL, scope)
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l Leadership, err error) {
-		err = row.Scan(&l.Scope, &l.Epoch, &l.Holder, &l.AcquiredAt, &l.HeartbeatAt, &l.HeartbeatAgeMS,
-			&l.Released, &l.Candidates, &l.Held, &l.LeaseMS, &l.Term, &l.Takeover, &l.lockKey, &l.Failures, &l.LastFailure, &l.LastFailureAt)
-		return l, err
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ScopeStatus, err error) {
+		err = row.Scan(&s.Scope, &s.Epoch, &s.Holder, &s.AcquiredAt, &s.HeartbeatAt, &s.HeartbeatAgeMS,
+			&s.Released, &s.Candidates, &s.Held, &s.LeaseMS, &s.Term, &s.Takeover, &s.lockKey, &s.Failures, &s.LastFailure, &s.LastFailureAt)
+		return s, err
 	})
 	if err != nil {
 		return nil, err
@@ -115,16 +119,16 @@ func (o *Observer) Leaderships(ctx context.Context, scope string) ([]Leadership,
 // mostExplained bounds for how many scopes an observer looks into pg_locks.
 const mostExplained = 50
 
-// explain says what stands in the way where nobody leads, or leads without heartbeats.
-func (o *Observer) explain(ctx context.Context, all []Leadership) error {
+// explain looks for the obstacle where nobody leads, or a leader sends no heartbeats.
+func (o *Observer) explain(ctx context.Context, all []ScopeStatus) error {
 	left := mostExplained
 	for i := range all {
-		l := &all[i]
-		if len(l.Candidates) == 0 || l.Held && l.HeartbeatAgeMS <= l.LeaseMS || left == 0 { // nobody wants it, or it is led
+		s := &all[i]
+		if len(s.Candidates) == 0 || s.Held && s.HeartbeatAgeMS <= s.LeaseMS || left == 0 { // nobody wants it, or it is led
 			continue
 		}
 		left--
-		if err := o.conn.QueryRow(ctx, `SELECT coalesce(conch.obstacle($1, $2), '')`, l.Scope, l.lockKey).Scan(&l.Obstacle); err != nil {
+		if err := o.conn.QueryRow(ctx, `SELECT coalesce(conch.obstacle($1, $2), '')`, s.Scope, s.lockKey).Scan(&s.Obstacle); err != nil {
 			return err
 		}
 	}
@@ -141,13 +145,13 @@ type Event struct {
 	Event  string    `json:"event"` // acquired, lost, failed, released, drained, transferred, evicted, blocked
 	Reason string    `json:"reason"`
 	Actor  string    `json:"actor"`
-	// GapMS is, of a term that begins, for how long nobody led before: since the last one was
-	// given up or, if it was lost, since its last heartbeat. It is missing of the first.
+	// GapMS is set when a term begins: how long nobody led before it, since the last term was
+	// given up or, if it was lost, since its last heartbeat. The first term has none.
 	GapMS *int64 `json:"gap_ms,omitempty"`
 }
 
-// Of a term that begins the gap is counted from the first end since the one that began
-// before it: an end may be told twice, as when its acts ended after the time to drain.
+// The gap of a term counts from the first end after the start of the term before it: an end
+// may be recorded twice, for example when acts end after the drain timeout.
 const eventsSQL = `
 SELECT h.id, h.at, h.scope, h.epoch, h.holder, h.event, h.reason, h.actor,
        CASE WHEN h.event = 'acquired' THEN
@@ -157,10 +161,11 @@ SELECT h.id, h.at, h.scope, h.epoch, h.holder, h.event, h.reason, h.actor,
                                      WHERE a.scope = h.scope AND a.id < h.id AND a.event = 'acquired'), 0)) END
   FROM conch.leadership_history h `
 
-// History reads the newest events of a scope, or of all, oldest first.
+// History reads the newest events, at most limit, of one scope or, if scope is empty, of
+// all. The oldest comes first.
 func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Event, error) {
-	// Two statements: one for both would walk a long history backwards in search of a
-	// scope of which there is little.
+	// Two statements: one for both would walk a long history backwards in search of a scope
+	// with few events.
 	where, args := `ORDER BY id DESC LIMIT $1`, []any{limit}
 	if scope != "" {
 		where, args = `WHERE scope = $2 `+where, append(args, scope)

@@ -1,75 +1,28 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// cast are the three roles of deploy/grants.sql. Roles belong to the whole server,
-// so each database has some of its own.
-type cast struct {
-	db                    *pgtest.DB
-	node, fence, observer string
-}
+// cast does each operation as the role that deploy/grants.sql has for it.
+type cast struct{ minttest.Cast }
 
-func granted(t *testing.T) cast {
-	t.Helper()
-	db := pgtest.New(t)
-	c := cast{db: db, node: db.Name + "_Node", fence: db.Name + "_fence", observer: db.Name + "_observer"}
-	c.script(t)
-	admin := db.Connect(t)
-	for _, role := range []string{c.node, c.fence, c.observer} {
-		run(t, admin, fmt.Sprintf(`ALTER ROLE %q LOGIN`, role))
-	}
-	return c
-}
+func granted(t *testing.T) cast { t.Helper(); return cast{minttest.Granted(t)} }
 
-// script runs deploy/grants.sql as its users do.
-func (c cast) script(t *testing.T) {
-	t.Helper()
-	bin, err := postmaster.Binaries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	psql := filepath.Join(bin, "psql")
-	if _, err := os.Stat(psql); err != nil {
-		if psql, err = exec.LookPath("psql"); err != nil {
-			t.Skip("deploy/grants.sql is a script for psql, which is not beside the server's programs")
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), psql, "-X", "-q", c.db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
-		"-v", "observer="+c.observer, "-f", filepath.FromSlash("../../deploy/grants.sql"))
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("deploy/grants.sql: %v\n%s", err, out)
-	}
-}
-
-func (c cast) as(t *testing.T, role string) string {
-	t.Helper()
-	u, err := url.Parse(c.db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.User(role)
-	return u.String()
-}
-
-// operations runs everything once under exactly the roles, and says what failed.
-// What cannot begin without another operation is not counted as failed.
+// operations runs every operation once, each as its role, and returns those that failed. An
+// operation that cannot begin because another one failed does not count as failed.
 func (c cast) operations(t *testing.T, scope string) map[string]error {
 	t.Helper()
 	failed := map[string]error{}
@@ -79,17 +32,17 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 		}
 		return err == nil
 	}
-	node := pgmint.Config{URL: c.as(t, c.node)}
+	node := pgmint.Config{URL: c.As(t, c.Node)}
 	try("node: check", pgmint.Check(t.Context(), node))
-	c.look(t, "node", c.node, scope, try)
-	c.look(t, "observer", c.observer, scope, try)
-	c.command(t, scope, try)
+	c.look(t, "node", c.Node, scope, try)
+	c.look(t, "observer", c.Observer, scope, try)
+	c.request(t, scope, try)
 
 	m := newMint(t, node.URL)
 	candidate := election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}}
 	a, err := m.Open(t.Context(), candidate)
 	if !try("node: register", err) {
-		// What needs a session is not reached; the fence is asked with a token of nobody.
+		// Without a session the rest is not reached. The fence is tried with a token of no term.
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)
 		return failed
 	}
@@ -111,7 +64,7 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	return failed
 }
 
-// depose leads by a process key, loses the key, and lets the next candidate take over.
+// depose leads by a process key, loses the session, and lets the next candidate take over.
 func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(string, error) bool) {
 	t.Helper()
 	node.Locks = pgmint.ProcessLocks
@@ -127,41 +80,39 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 	first, second := open("first"), open("second")
 	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if err != nil {
-		return // has been counted
+		return // operations has counted it
 	}
 	_, err = first.Beat(t.Context(), []election.Pulse{{Token: won[0].Token}})
 	try("node: beat by process", err)
-	if err := pgmint.UnlockAll(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	minttest.End(t, c.DB, first)
 	_, err = second.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	try("node: depose", err)
 }
 
-// look is what `conch status`, `history` and `watch` read.
+// look reads what `conch status`, `history` and `watch` read.
 func (c cast) look(t *testing.T, who, role, scope string, try func(string, error) bool) {
 	t.Helper()
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: c.as(t, role)})
+	o, err := pgops.Observe(t.Context(), pgmint.Config{URL: c.As(t, role)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	_, err = o.Leaderships(t.Context(), scope)
+	_, err = o.Scopes(t.Context(), scope)
 	try(who+": status", err)
 	_, err = o.History(t.Context(), scope, 1)
 	try(who+": history", err)
-	if role != c.observer {
+	if role != c.Observer {
 		return
 	}
-	try(who+": check", pgmint.Check(t.Context(), pgmint.Config{URL: c.as(t, role)}))
-	_, err = pgtest.Connect(t, pg.Config{URL: c.as(t, role)}).Exec(t.Context(), `SELECT provider_id, instance_id, last_seen FROM conch.leader_heartbeat`)
+	try(who+": check", pgmint.Check(t.Context(), pgmint.Config{URL: c.As(t, role)}))
+	_, err = pgtest.Connect(t, pg.Config{URL: c.As(t, role)}).Exec(t.Context(), `SELECT provider_id, instance_id, last_seen FROM conch.leader_heartbeat`)
 	try(who+": leader_heartbeat", err)
 }
 
-// command asks and answers as pgmint.Ask and pgmint.Obey do.
-func (c cast) command(t *testing.T, scope string, try func(string, error) bool) {
+// request does the statements of pgops.Ask and pgops.Obey.
+func (c cast) request(t *testing.T, scope string, try func(string, error) bool) {
 	t.Helper()
-	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.node)})
+	conn := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Node)})
 	var id int64
 	err := conn.QueryRow(t.Context(), `INSERT INTO conch.command (scope, epoch, verb, actor, timeout_ms) VALUES ($1, 0, 'drain', 'test', 1) RETURNING id`, scope).Scan(&id)
 	try("node: ask", err)
@@ -173,28 +124,28 @@ func (c cast) command(t *testing.T, scope string, try func(string, error) bool) 
 	try("node: answer a command", err)
 }
 
-// fenced calls the fence as both roles that may.
+// fenced calls the fence as each of the two roles that may.
 func (c cast) fenced(t *testing.T, token fence.Token, try func(string, error) bool) {
 	t.Helper()
-	for who, role := range map[string]string{"node: fence": c.node, "fence: fence": c.fence} {
-		err := pgfence.Fence(t.Context(), pgtest.Connect(t, pg.Config{URL: c.as(t, role)}), token)
+	for who, role := range map[string]string{"node: fence": c.Node, "fence: fence": c.Fence} {
+		err := pgfence.Fence(t.Context(), pgtest.Connect(t, pg.Config{URL: c.As(t, role)}), token)
 		if !errors.Is(err, fence.ErrStale) || token.Term != (fence.Token{}).Term {
 			try(who, err)
 		}
 	}
 }
 
-// evict leaves a fenced transaction open, gives the scope up, and lets the next
-// candidate end that transaction.
+// evict leaves a fenced transaction open, gives the scope up, and lets the next candidate
+// end that transaction.
 func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fence.Token, try func(string, error) bool) {
 	t.Helper()
-	blocker := pgtest.Connect(t, pg.Config{URL: c.as(t, c.fence)})
+	blocker := pgtest.Connect(t, pg.Config{URL: c.As(t, c.Fence)})
 	tx, err := blocker.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if pgfence.Fence(t.Context(), tx, token) != nil {
-		return // has been counted
+		return // fenced has counted it
 	}
 	_, err = a.Release(t.Context(), []election.Farewell{{Token: token, Reason: "test"}})
 	if !try("node: part", err) {
@@ -215,11 +166,11 @@ func (c cast) evict(t *testing.T, m *pgmint.Mint, a election.Session, token fenc
 	c.explain(t, b, token.Scope, try)
 }
 
-// explain locks the row, and asks what stands in the way.
+// explain locks the row of a scope, and asks which obstacle there is.
 func (c cast) explain(t *testing.T, s election.Session, scope string, try func(string, error) bool) {
 	t.Helper()
-	run(t, c.db.Connect(t), `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp() WHERE scope OPERATOR(pg_catalog.=) $1`, scope)
-	stranger, err := c.db.Connect(t).Begin(t.Context())
+	run(t, c.DB.Connect(t), `UPDATE conch.leadership SET parted_at = pg_catalog.clock_timestamp() WHERE scope OPERATOR(pg_catalog.=) $1`, scope)
+	stranger, err := c.DB.Connect(t).Begin(t.Context())
 	if err == nil {
 		_, err = stranger.Exec(t.Context(), `SELECT FROM conch.leadership WHERE scope OPERATOR(pg_catalog.=) $1 FOR UPDATE`, scope)
 	}
@@ -232,13 +183,13 @@ func (c cast) explain(t *testing.T, s election.Session, scope string, try func(s
 		err = fmt.Errorf("a locked row: %+v", r[0])
 	}
 	try("node: explain", err)
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: c.as(t, c.observer)})
+	o, err := pgops.Observe(t.Context(), pgmint.Config{URL: c.As(t, c.Observer)})
 	if err != nil {
 		try("observer: explain", err)
 		return
 	}
 	defer o.Close()
-	all, err := o.Leaderships(t.Context(), scope)
+	all, err := o.Scopes(t.Context(), scope)
 	if err == nil && all[0].Obstacle == "" {
 		err = fmt.Errorf("a locked row: %+v", all[0])
 	}

@@ -1,4 +1,4 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// grant is one line of the access lists, with the operation that needs it.
+// grant is one privilege of a role, with the statements that revoke and give it.
 type grant struct{ role, what, revoke, give string }
 
-// grants reads every privilege in the schema that the three roles have.
+// grants reads every privilege that the three roles have in the schema.
 func (c cast) grants(t *testing.T, admin *pgx.Conn) []grant {
 	t.Helper()
 	rows, err := admin.Query(t.Context(), `
@@ -31,7 +31,7 @@ func (c cast) grants(t *testing.T, admin *pgx.Conn) []grant {
 	  FROM object o, aclexplode(o.acl) a JOIN pg_roles r ON r.oid = a.grantee WHERE r.rolname = ANY ($1)
 	UNION ALL
 	SELECT m.member::regrole::text, 'membership in ' || m.roleid::regrole FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member
-	 WHERE r.rolname = ANY ($1) ORDER BY 1, 2`, []string{c.node, c.fence, c.observer})
+	 WHERE r.rolname = ANY ($1) ORDER BY 1, 2`, []string{c.Node, c.Fence, c.Observer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,7 @@ func (c cast) grants(t *testing.T, admin *pgx.Conn) []grant {
 	return all
 }
 
-// needs names, for every grant of deploy/grants.sql, an operation that fails
-// without it.
+// needs names, for each grant of deploy/grants.sql, an operation that fails without it.
 var needs = map[string]string{
 	"node: USAGE ON schema conch":                  "node: check",
 	"node: SELECT ON conch.schema_version":         "node: check",
@@ -113,42 +112,41 @@ var needs = map[string]string{
 	"observer: EXECUTE ON function conch.fence_key":   "observer: explain",
 }
 
-// S29: what deploy/grants.sql grants is enough for everything and none of it is
-// too much; whoever lacks one is told what to do.
+// S29: the grants of deploy/grants.sql are enough for every operation, and each one is
+// needed. An error without one says what to do.
 func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a time
 	t.Parallel()
 	c := granted(t)
-	c.script(t) // again: it may
-	admin := c.db.Connect(t)
+	c.Script(t) // it may be repeated
+	admin := c.DB.Connect(t)
 	if failed := c.operations(t, "whole"); len(failed) > 0 {
-		t.Fatalf("with all grants: %v", failed)
+		t.Fatalf("with all grants these operations fail: %v", failed)
 	}
 	open := maps.Clone(needs)
 	for i, g := range c.grants(t, admin) {
 		name := c.short(g)
-		// Membership in fence brings USAGE too; a node has its own, so that the
-		// membership alone can be withdrawn.
+		// Membership in fence brings USAGE too, so both are revoked.
 		both := name == "node: USAGE ON schema conch"
 		if both {
-			run(t, admin, fmt.Sprintf(`REVOKE %q FROM %q`, c.fence, c.node))
+			run(t, admin, fmt.Sprintf(`REVOKE %q FROM %q`, c.Fence, c.Node))
 		}
 		run(t, admin, g.revoke)
 		var failed map[string]error
-		t.Run(name, func(t *testing.T) { // so that its connections do not last until the end of all
+		t.Run(name, func(t *testing.T) { // so that its connections end before the next one
 			failed = c.operations(t, fmt.Sprint("without ", i))
 		})
 		run(t, admin, g.give)
 		if both {
-			run(t, admin, fmt.Sprintf(`GRANT %q TO %q`, c.fence, c.node))
+			run(t, admin, fmt.Sprintf(`GRANT %q TO %q`, c.Fence, c.Node))
 		}
 		operation, known := needs[name]
 		delete(open, name)
 		err := failed[operation]
 		switch {
 		case !known:
-			t.Errorf("%s: no operation is named that needs it", name)
+			t.Errorf("%s: the test names no operation that needs it", name)
 		case err == nil:
-			t.Errorf("%s: without it %q works; what fails is %v", name, operation, failed)
+			t.Errorf("%s: %q works without it, want it to fail; %v fail", name, operation, failed)
 		case operation == "node: evict" && strings.Contains(name, "membership"):
 			if !strings.Contains(err.Error(), "not ended: ") {
 				t.Errorf("%s: %v", name, err)
@@ -159,47 +157,47 @@ func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a 
 		t.Logf("without %-48s %-24s %s", name, operation, pg.Sentence(err))
 	}
 	for name := range open {
-		t.Errorf("%s is not granted, and something needs it", name)
+		t.Errorf("%s is not granted, and an operation needs it", name)
 	}
 }
 
-// short is a grant's name without what differs between runs.
+// short is the name of a grant, the same in every run.
 func (c cast) short(g grant) string {
-	who := map[string]string{c.node: "node", c.fence: "fence", c.observer: "observer"}
-	what, _, _ := strings.Cut(strings.Replace(g.what, " "+c.fence, " fence", 1), "(")
+	who := map[string]string{c.Node: "node", c.Fence: "fence", c.Observer: "observer"}
+	what, _, _ := strings.Cut(strings.Replace(g.what, " "+c.Fence, " fence", 1), "(")
 	if strings.HasPrefix(g.what, "UPDATE (") {
 		what = g.what
 	}
 	return who[g.role] + ": " + what
 }
 
-// What the roles must not: the observer changes nothing, fence reads nothing, a
-// node forges no epoch and forgets nothing.
+// The observer may change nothing, fence may read nothing, and a node may neither set an
+// epoch nor delete history.
 func TestGrantsAreNarrow(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
 	for role, statements := range map[string][]string{
-		c.observer: {
+		c.Observer: {
 			`UPDATE conch.leadership SET released = true`, `DELETE FROM conch.process`, `SELECT FROM conch.command`,
 			`SELECT conch.fence('s', 1)`, `SELECT conch.beat('{}', '{}', '{}')`, `SELECT conch.advance('s', 9, 'me')`,
 		},
-		c.fence: {`SELECT FROM conch.leadership`, `SELECT FROM conch.schema_version`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.fence_key('s')`},
-		c.node: {
+		c.Fence: {`SELECT FROM conch.leadership`, `SELECT FROM conch.schema_version`, `SELECT conch.evict_fences('s', 1)`, `SELECT conch.fence_key('s')`},
+		c.Node: {
 			`DELETE FROM conch.leadership`, `TRUNCATE conch.leadership`, `DELETE FROM conch.leadership_history`,
 			`UPDATE conch.leadership_history SET actor = 'x'`, `ALTER TABLE conch.leadership DISABLE TRIGGER guard_epoch`,
 			`SELECT conch.advance('s', 9, 'me')`, `SELECT conch.forget('s')`, `UPDATE conch.command SET actor = 'x'`, `CREATE TABLE conch.mine ()`,
 		},
 	} {
-		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
+		conn := pgtest.Connect(t, pg.Config{URL: c.As(t, role)})
 		for _, sql := range statements {
 			if _, err := conn.Exec(t.Context(), sql); pg.Code(err) != "42501" {
 				t.Errorf("%s may %s: %v", role, sql, err)
 			}
 		}
 	}
-	// Whatever a later migration adds, somebody must have thought about it here.
+	// What a later migration adds must be granted, or listed here as the owner's.
 	var left []string
-	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT proname::text FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND proname <> ALL ($1)
+	rows, err := c.DB.Connect(t).Query(t.Context(), `SELECT proname::text FROM pg_proc WHERE pronamespace = 'conch'::regnamespace AND proname <> ALL ($1)
 		UNION SELECT relname FROM pg_class WHERE relnamespace = 'conch'::regnamespace AND relkind IN ('r', 'v', 'p', 'm') AND relname <> ALL ($1)`,
 		slices.Concat([]string{"advance", "forget", "announce", "announce_command", "guard_epoch", "guard_truncate", "lock_key", "system_id", "timeline", "fence_closely"}, // the owner's
 			[]string{

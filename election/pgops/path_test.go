@@ -1,4 +1,4 @@
-package pgmint_test
+package pgops_test
 
 import (
 	"context"
@@ -7,30 +7,35 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/internal/minttest"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Whoever may create in public, up to Postgres 14 everybody, lays a trap for each function
-// and operator that conch uses. Under the path that is the default those are sprung that
-// fit better than pg_catalog's own; under the other, all.
+// sources are the folders whose SQL conch sends.
+var sources = []string{".", "../pgmint", "../pgmint/migrations", "../../internal/pg", "../../internal/pg/migrate"}
+
+// A user who may create in the schema public, up to Postgres 14 any user, can lay a trap for
+// each function and operator that conch uses. Under the default search_path a trap is sprung
+// if it fits better than the original in pg_catalog; under the other, each is.
 func TestNoTrapIsSprung(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"default path": `"$user", public`, "public first": "public, pg_catalog"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := granted(t)
-			sprung := pgtest.Traps(t, c.db, path, ".", "migrations", "../../internal/pg", "../../internal/pg/migrate")
-			if _, err := c.db.Connect(t).Exec(t.Context(), `SELECT 1 FROM unnest('{a}'::text[])`); pg.Code(err) != "P0001" || sprung() == "" {
+			sprung := pgtest.Traps(t, c.DB, path, sources...)
+			if _, err := c.DB.Connect(t).Exec(t.Context(), `SELECT 1 FROM unnest('{a}'::text[])`); pg.Code(err) != "P0001" || sprung() == "" {
 				t.Fatalf("no trap is set: %v", err)
 			}
-			if _, err := c.db.Connect(t).Exec(t.Context(), `SELECT pg_catalog.setval('public.sprung', 1)`); err != nil {
+			if _, err := c.DB.Connect(t).Exec(t.Context(), `SELECT pg_catalog.setval('public.sprung', 1)`); err != nil {
 				t.Fatal(err)
 			}
 			for i, try := range []func(){
-				func() { c.trySessions(t) }, func() { tryCommands(t, c.db.URL, c.as(t, c.node), c.as(t, c.observer)) }, func() { c.tryOthers(t) },
+				func() { c.trySessions(t) }, func() { tryCommands(t, c.DB.URL, c.As(t, c.Node), c.As(t, c.Observer)) }, func() { c.tryOthers(t) },
 			} {
 				try()
 				if trap := sprung(); trap != "" {
@@ -41,13 +46,14 @@ func TestNoTrapIsSprung(t *testing.T) {
 	}
 }
 
-// Behind a pooler a connection keeps the path that it finds, since another one could stay on
-// a backend that serves others: of what is sent there nothing may take any type.
+// Behind a pooler a connection keeps the search_path that it finds, since a new one could stay
+// on a backend that serves others. No statement sent there may use an unqualified function
+// that accepts any type.
 func TestNoTrapIsSprungBehindAPooler(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)
-	sprung := pgtest.Traps(t, db, `"$user", public`, ".", "migrations", "../../internal/pg", "../../internal/pg/migrate")
+	sprung := pgtest.Traps(t, db, `"$user", public`, sources...)
 	tryCommands(t, address, address, address)
 	if trap := sprung(); trap != "" {
 		t.Errorf("sprung %s", trap)
@@ -58,7 +64,7 @@ func TestNoTrapIsSprungBehindAPooler(t *testing.T) {
 func (c cast) trySessions(t *testing.T) {
 	t.Helper()
 	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
-		cfg := pgmint.Config{URL: c.as(t, c.node), Locks: locks}
+		cfg := pgmint.Config{URL: c.As(t, c.Node), Locks: locks}
 		if err := pgmint.Check(t.Context(), cfg); err != nil {
 			t.Error(err)
 		}
@@ -84,9 +90,7 @@ func (c cast) trySessions(t *testing.T) {
 			return err == nil
 		})
 		token = lead(t, a, string(locks)+" of a process that dies", unhurried)
-		if err := pgmint.UnlockAll(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
+		minttest.End(t, c.DB, a)
 		if gone, err := m.Wait(t.Context(), a.Process()); err != nil || !gone {
 			t.Error(gone, err)
 		}
@@ -94,7 +98,7 @@ func (c cast) trySessions(t *testing.T) {
 	}
 }
 
-// tryCommands runs what people run.
+// tryCommands does what the commands of operators do.
 func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
 	t.Helper()
 	owner, node := pgmint.Config{URL: ownerURL}, pgmint.Config{URL: nodeURL}
@@ -102,7 +106,7 @@ func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
 	wait(t, a, fence.Act)
 	b := obedient(t, nodeURL, "b", election.Role{})
 	pgtest.Eventually(t, unhurried, "b to follow", func() bool { return b.Snapshot()[0].Holder == "a" })
-	if _, err := pgmint.Ask(t.Context(), node, pgmint.Request{Scope: "s", To: "b", Actor: "ops", Timeout: unhurried}, func(string) {}); err != nil {
+	if _, err := pgops.Ask(t.Context(), node, pgops.Request{Scope: "s", To: "b", Actor: "ops", Timeout: unhurried}, func(string) {}); err != nil {
 		t.Error(err)
 	}
 	wait(t, b, fence.Act)
@@ -110,21 +114,17 @@ func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
 	if err := pgmint.Down(t.Context(), owner, nil); !errors.As(err, &held) {
 		t.Error(err)
 	}
-	if err := pgmint.Advance(t.Context(), owner, "s", 1_000_000, "ops"); err != nil {
+	if err := pgops.Advance(t.Context(), owner, "s", 1_000_000, "ops"); err != nil {
 		t.Error(err)
 	}
-	if err := pgmint.Advance(t.Context(), owner, "never led", 9, "ops"); err != nil {
+	if err := pgops.Advance(t.Context(), owner, "never led", 9, "ops"); err != nil {
 		t.Error(err)
 	}
 	if _, err := pgmint.Status(t.Context(), owner); err != nil {
 		t.Error(err)
 	}
-	o, err := pgmint.Observe(t.Context(), pgmint.Config{URL: observerURL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	if all, err := o.Leaderships(t.Context(), ""); err != nil || len(all) == 0 {
+	o := observe(t, observerURL)
+	if all, err := o.Scopes(t.Context(), ""); err != nil || len(all) == 0 {
 		t.Error(all, err)
 	}
 	if all, err := o.History(t.Context(), "s", 3); err != nil || len(all) == 0 {
@@ -132,16 +132,16 @@ func tryCommands(t *testing.T, ownerURL, nodeURL, observerURL string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if err := o.Watch(ctx, "s", func(pgmint.Event) error { return nil }); err != nil && ctx.Err() == nil {
+	if err := o.Watch(ctx, "s", func(pgops.Event) error { return nil }); err != nil && ctx.Err() == nil {
 		t.Error(err)
 	}
 }
 
-// tryOthers calls over a connection that nobody has narrowed what others call over theirs,
-// and fires the triggers.
+// tryOthers calls, over an application's connection, the functions that applications and
+// people call over theirs, and fires the triggers.
 func (c cast) tryOthers(t *testing.T) {
 	t.Helper()
-	conn := c.db.Connect(t)
+	conn := c.DB.Connect(t)
 	for _, sql := range []string{
 		`SELECT conch.lock_key('s')`, `SELECT conch.fence_key('s')`,
 		`SELECT conch.advance('others', 7, 'ops')`, `SELECT conch.advance('others', 8, 'ops')`, `SELECT conch.forget('others')`,

@@ -1,4 +1,4 @@
-package pgmint
+package pgops
 
 import (
 	"context"
@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// watchPoll repairs what a lost notification would have hidden (S25).
-	watchPoll = 2 * time.Second
-	// watchPatience is how long one look may take before the line counts as dead.
+	watchPoll = 2 * time.Second // repairs a lost notification (S25)
+	// watchPatience is how long one look may take before its connection counts as dead.
 	watchPatience = 5 * time.Second
 )
 
-// Watch calls fn with each event that is recorded from now on, until ctx ends or
-// fn fails. It survives a restart of the database.
+// Watch calls fn with each event of a scope, or of all scopes if scope is empty, that is
+// recorded from now on, until ctx ends or fn fails. It survives a restart of the database.
 func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error) error {
 	w := watcher{observer: o, scope: scope, tail: tail{seen: map[int64]bool{}}}
 	if err := w.begin(ctx); err != nil {
@@ -34,7 +33,7 @@ func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = pg.Listen(inner, o.cfg.pg(" watcher"), []string{o.cfg.channel()},
+		_ = pg.Listen(inner, o.cfg.Connection(" watcher"), []string{o.cfg.Channel()},
 			pg.ListenFuncs{Up: poke, Notify: func(string, string) { poke() }})
 	}()
 	defer func() { cancel(); <-ended }()
@@ -59,7 +58,8 @@ type watcher struct {
 	tail     tail
 }
 
-// begin counts as old whatever is there. An event whose transaction is under way is not.
+// begin marks what is in the history as seen, so that fn is not called with it. An event whose
+// transaction has not committed is new.
 func (w *watcher) begin(ctx context.Context) error {
 	if err := w.look(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	return err
 }
 
-// look asks how far the history is, and which transactions are under way.
+// look reads how long the history is, and which transactions are under way.
 func (w *watcher) look(ctx context.Context) error {
 	var oldest, next, top int64
 	err := w.observer.conn.QueryRow(ctx, `SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,
@@ -88,11 +88,11 @@ func (w *watcher) look(ctx context.Context) error {
 	return err
 }
 
-// pass hands on what is new.
+// pass calls fn with the events that are new.
 func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 	o := w.observer
 	if o.conn.IsClosed() {
-		if !o.reconnect(ctx) {
+		if o.connect(ctx) != nil {
 			return nil // still down: the next tick tries again
 		}
 		w.tail.moved()
@@ -119,12 +119,4 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 		w.tail.advance()
 	}
 	return nil
-}
-
-func (o *Observer) reconnect(ctx context.Context) bool {
-	conn, err := o.cfg.observer(ctx)
-	if err == nil {
-		o.conn = conn
-	}
-	return err == nil
 }

@@ -1,0 +1,129 @@
+package minttest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// Main runs the tests of a package, each on a database with the schema of the election.
+func Main(m *testing.M) {
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
+	})
+	pgtest.Main(m)
+}
+
+// New makes a mint for a database. Its sessions lock by process in the second run of BothWays, and
+// by session everywhere else.
+func New(t testing.TB, url string) *pgmint.Mint {
+	t.Helper()
+	locks := pgmint.SessionLocks
+	if strings.HasSuffix(t.Name(), "/"+ByProcess) {
+		locks = pgmint.ProcessLocks
+	}
+	return With(t, pgmint.Config{URL: url, Locks: locks})
+}
+
+// ByProcess is the name of the second run of BothWays.
+const ByProcess = "by_process"
+
+// BothWays runs a test twice: once with mints whose sessions lock by session, and once with
+// mints whose sessions lock by process.
+func BothWays(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	for _, name := range []string{"by_session", ByProcess} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// With makes a mint that is closed when the test ends.
+func With(t testing.TB, cfg pgmint.Config) *pgmint.Mint {
+	t.Helper()
+	m, err := pgmint.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// Unhurried is a lease that no step of a test outlives, however busy the machine is. With a
+// short lease the server ends a silent session, or a transaction past its fence, while the
+// test does something else.
+const Unhurried = 30 * time.Second
+
+// Candidate opens a session for scope "s" that ends with the test, unless the test closes it.
+func Candidate(t testing.TB, m *pgmint.Mint, id string, lease time.Duration, mode election.Takeover) election.Session {
+	t.Helper()
+	s, err := m.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: mode, Scopes: []string{"s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Bid makes one bid.
+func Bid(t testing.TB, s election.Session, b election.Bid) election.Result {
+	t.Helper()
+	r, err := s.Try(t.Context(), []election.Bid{b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0]
+}
+
+// Lead wins a scope that nobody holds.
+func Lead(t testing.TB, s election.Session, scope string, lease time.Duration) fence.Token {
+	t.Helper()
+	r := Bid(t, s, election.Bid{Scope: scope, Lease: lease})
+	if r.Outcome != election.Won {
+		t.Fatalf("bid for %q: %+v", scope, r)
+	}
+	return r.Token
+}
+
+// Part says farewells and returns the outcome of each.
+func Part(t *testing.T, s election.Session, farewells ...election.Farewell) []election.Parting {
+	t.Helper()
+	answers, err := s.Release(t.Context(), farewells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// Setup makes a database, a mint on it, and a leader of scope "s" that lives on without a
+// heartbeat.
+func Setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+	t.Helper()
+	return SetupFor(t, Unhurried)
+}
+
+// SetupFor is Setup for tests that are about the lease.
+func SetupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
+	t.Helper()
+	db := pgtest.New(t)
+	m := New(t, db.URL)
+	a := Candidate(t, m, "a", lease, election.Strict)
+	return db, m, a, Lead(t, a, "s", lease)
+}
+
+// Strange is what roles have failed with, and operators have been called.
+var Strange = []string{
+	"HTTP/1.1 500 Kein Zugriff f\xfcr Sie", "nul\x00byte", "→ an arrow", "🐚", "\xf0\x9f", "ü", `quo'te "d" \ $1`, "\n\t\r",
+	strings.Repeat("→", 400), strings.Repeat("x", 1<<20),
+}

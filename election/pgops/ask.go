@@ -1,0 +1,169 @@
+package pgops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
+)
+
+// lookEvery is how long a lost notification can hide a step from Ask.
+const lookEvery = 200 * time.Millisecond
+
+// Ask sends a request to the leader of its scope and returns once it is done: nil says that
+// all acts had ended and the scope was released. It reports each step to progress, and
+// returns the scope as it was before. When ctx ends, Ask withdraws a request that no leader
+// has taken; a request that was taken goes on.
+//
+// Its errors are [ErrNobodyLeads], *[CandidateError], *[UnansweredError] and *[FailedError];
+// any other is from the database.
+func Ask(ctx context.Context, cfg pgmint.Config, r Request, progress func(string)) (ScopeStatus, error) {
+	s := sentRequest{Request: r, progress: progress, until: time.Now().Add(takePatience)}
+	if err := s.send(ctx, cfg); err != nil {
+		return s.before, err
+	}
+	defer func() { _ = s.conn.Close(context.WithoutCancel(ctx)) }()
+	return s.before, s.await(ctx)
+}
+
+// sentRequest is a request on its way.
+type sentRequest struct {
+	Request
+	conn     *pgx.Conn
+	id       int64
+	before   ScopeStatus // of the scope, when the request was sent
+	state    string
+	until    time.Time // when Ask gives up; zero: not before the leader does
+	progress func(string)
+}
+
+// send writes the request down, if somebody leads and may hand the scope over as asked.
+func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, takePatience)
+	defer cancel()
+	if s.conn, err = pg.Connect(ctx, cfg.Connection(" ask")); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.conn.Close(context.WithoutCancel(ctx))
+		}
+	}()
+	if _, err := s.conn.Exec(ctx, `LISTEN `+requestChannel); err != nil {
+		return err
+	}
+	o := Observer{conn: s.conn, cfg: cfg}
+	found, err := o.Scopes(ctx, s.Scope)
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 || !found[0].Held {
+		return fmt.Errorf("%w %q: `conch status` shows who would like to", ErrNobodyLeads, s.Scope)
+	}
+	s.before = found[0]
+	verb := "drain"
+	if s.To != "" {
+		verb = "transfer"
+		if s.before.Holder == s.To || !slices.Contains(s.before.Candidates, s.To) {
+			return &CandidateError{Scope: s.Scope, To: s.To, Holder: s.before.Holder, Candidates: s.before.Candidates}
+		}
+	}
+	err = s.conn.QueryRow(ctx, `INSERT INTO conch.command (scope, epoch, verb, to_id, actor, timeout_ms)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+		s.Scope, s.before.Epoch, verb, s.To, pg.Storable(s.conn.PgConn(), s.Actor), s.Timeout.Milliseconds()).Scan(&s.id)
+	if err == nil {
+		s.state = "asked"
+		s.progress(fmt.Sprintf("asked %s, which leads %q with epoch %d", s.before.Holder, s.Scope, s.before.Epoch))
+	}
+	return err
+}
+
+var steps = map[string]string{"warm": "the successor is ready", "taken": "the leader is letting its acts end", "done": "done"}
+
+// await follows the row to its end.
+func (s *sentRequest) await(ctx context.Context) error {
+	for {
+		var state, result string
+		if err := s.read(ctx, `SELECT state, result FROM conch.command WHERE id = $1`, []any{s.id}, &state, &result); err != nil {
+			return err
+		}
+		if state != s.state {
+			if text := steps[state]; text != "" {
+				s.progress(text)
+			}
+			if state == "taken" {
+				s.until = time.Time{}
+				if s.Timeout > 0 {
+					s.until = time.Now().Add(s.Timeout + resultPatience)
+				}
+			}
+			s.state = state
+		}
+		switch state {
+		case "done":
+			return nil
+		case "failed", "expired":
+			return &FailedError{Scope: s.Scope, Holder: s.before.Holder, Result: result}
+		}
+		if ctx.Err() != nil || !s.until.IsZero() && !time.Now().Before(s.until) {
+			return s.withdraw(context.WithoutCancel(ctx))
+		}
+		if err := s.waitForNews(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// waitForNews waits for a notification. After a silence it checks that the leader is still
+// there to send one.
+func (s *sentRequest) waitForNews(ctx context.Context) error {
+	slice, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	_, err := s.conn.WaitForNotification(slice)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return nil // await looks at both
+	case !pgconn.Timeout(err):
+		return err
+	}
+	var leads bool
+	err = s.read(ctx, leadsSQL, []any{s.Scope, s.before.Epoch}, &leads)
+	if last := time.Now().Add(resultPatience); err == nil && !leads && (s.until.IsZero() || last.Before(s.until)) {
+		s.until = last
+	}
+	return err
+}
+
+// read goes on when ctx ends: a query that is cut short would take the connection with it,
+// and with that the means to withdraw.
+func (s *sentRequest) read(ctx context.Context, sql string, args []any, into ...any) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takePatience)
+	defer cancel()
+	return s.conn.QueryRow(ctx, sql, args...).Scan(into...)
+}
+
+// leadsSQL asks whether that epoch is still under way.
+const leadsSQL = `
+SELECT EXISTS (
+    SELECT FROM conch.leadership l JOIN pg_locks k
+        ON k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.process_key
+       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+     WHERE l.scope = $1 AND l.epoch = $2 AND l.parted_at IS NULL)`
+
+// withdraw closes the request, so that no leader takes it when nobody expects it any more.
+func (s *sentRequest) withdraw(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestPoll)
+	defer cancel()
+	tag, err := s.conn.Exec(ctx, `UPDATE conch.command SET state = 'expired', done_at = clock_timestamp()
+		WHERE id = $1 AND state IN ('asked', 'warm')`, s.id)
+	if err != nil {
+		return err
+	}
+	return &UnansweredError{Scope: s.Scope, Holder: s.before.Holder, Taken: tag.RowsAffected() == 0}
+}
