@@ -19,9 +19,18 @@ type Config struct {
 	// ArchiveAfter is how long finished intents stay among the others before they are
 	// moved to the store's archive, if it is an Archiver; 0: for ever.
 	ArchiveAfter time.Duration
-	// Settings of the machine; what is 0 comes from the defaults and from the chain's
-	// description.
-	Settings Settings
+	// What the machine decides by; what is 0 comes from the defaults and from the chain's
+	// description. Heights are counted in blocks.
+	MaxInFlight int // slots that are not in the chain
+	MaxBatch    int // attempts that are sent, slots that are signed for, hashes that are looked up at once
+	ResendAfter uint64
+	RaiseAfter  uint64
+	FillAfter   uint64
+	MostRaise   int64         // a slot's attempts never pay more than that many times the first
+	FinalAfter  uint64        // a transaction in a block for longer, and not final, is said to time out (S24)
+	Retry       time.Duration // the pause after something that failed
+	Patience    time.Duration // how long without a block before the pool is looked at anyway
+	Pace        time.Duration // how long between two writes of what became of slots, while much is under way
 	// Longest bounds one exchange with the store or the node (default 10s).
 	Longest time.Duration
 	// Repair is how often the store is asked for what a lost notification would have
@@ -31,40 +40,37 @@ type Config struct {
 	Clock  fence.Clock // default fence.Boottime
 }
 
-// Events are facts for logs, metrics and people. All are optional and must not block.
-type Events struct {
-	// Alarm is called by one goroutine, in order.
-	Alarm func(a Alarm)
-	// Refused is a send that the gate refused (S17).
-	Refused func(err error)
-	// Trouble is what is tried again. It may be called by several goroutines at once.
-	Trouble func(err error)
-}
-
 func (c Config) withDefaults(d chain.Description) Config {
-	set := &c.Settings
-	fill(&set.MaxInFlight, 4000)
+	fill(&c.MaxInFlight, 4000)
 	if d.MaxPending > 0 {
-		set.MaxInFlight = min(set.MaxInFlight, d.MaxPending)
+		c.MaxInFlight = min(c.MaxInFlight, d.MaxPending)
 	}
-	fill(&set.MaxBatch, 500)
+	fill(&c.MaxBatch, 500)
 	if d.MaxBatch > 0 {
-		set.MaxBatch = min(set.MaxBatch, d.MaxBatch)
+		c.MaxBatch = min(c.MaxBatch, d.MaxBatch)
 	}
-	fill(&set.ResendAfter, 3)
-	fill(&set.RaiseAfter, 5)
-	fill(&set.FillAfter, 10)
-	fill(&set.MostRaise, 10)
-	fill(&set.FinalAfter, d.Depth+512) // as long as Substrate's nodes wait before they say so
-	fill(&set.Retry, 250*time.Millisecond)
-	fill(&set.Patience, 2*time.Second)
-	fill(&set.Pace, time.Second)
+	fill(&c.ResendAfter, 3)
+	fill(&c.RaiseAfter, 5)
+	fill(&c.FillAfter, 10)
+	fill(&c.MostRaise, 10)
+	fill(&c.FinalAfter, d.Depth+512) // as long as Substrate's nodes wait before they say so
+	fill(&c.Retry, 250*time.Millisecond)
+	fill(&c.Patience, 2*time.Second)
+	fill(&c.Pace, time.Second)
 	fill(&c.Longest, 10*time.Second)
 	fill(&c.Repair, time.Second)
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}
 	return c
+}
+
+// settings are what the machine needs to know of it.
+func (c Config) settings() settings {
+	return settings{
+		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+	}
 }
 
 func fill[T comparable](v *T, standard T) {
@@ -86,8 +92,7 @@ func (c Config) Validate() error {
 	if c.Store == nil {
 		faults = append(faults, errors.New("no store is given"))
 	}
-	set := c.Settings
-	if set.MaxInFlight < 0 || set.MaxBatch < 0 || set.Retry < 0 || set.Patience < 0 || set.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
+	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
 		faults = append(faults, errors.New("counts and durations cannot be negative"))
 	}
 	return errors.Join(faults...)

@@ -42,7 +42,7 @@
 //
 // # State
 //
-// [Machine] decides; it is pure, and testdata tells its stories. [Manager] feeds it
+// [machine] decides; it is pure, and testdata tells its stories. [Manager] feeds it
 // and does what it says. What is stored are facts; a [Status] is derived from them.
 //
 // Sources: requirements S15, S17–S26, with D5–D7 (docs/requirements.md).

@@ -13,17 +13,17 @@ import (
 func TestSightedFailure(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
-	m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, Retry: time.Second, Patience: time.Hour})
-	m.Step(now, Tick{})
-	m.Step(now, Loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
+	m := newMachine(settings{MaxInFlight: 4, MaxBatch: 3, Retry: time.Second, Patience: time.Hour})
+	m.Step(now, tick{})
+	m.Step(now, loaded{Best: 2, Snapshot: Snapshot{Next: 2, Slots: []Slot{slotNamed("0a"), slotNamed("1a")}}})
 	block := chain.Block{Number: 3, Hash: "3"}
-	saw := func(name string, failed bool) Sight {
-		return Sight{Index: index(name), Hash: chain.Hash(name), Sighting: chain.Sighting{Where: chain.Included, Block: block, Failed: failed}}
+	saw := func(name string, failed bool) sight {
+		return sight{Index: index(name), Hash: chain.Hash(name), Sighting: chain.Sighting{Where: chain.Included, Block: block, Failed: failed}}
 	}
 	stored := map[chain.Hash]bool{}
-	for _, a := range m.Step(now, Seen{Sights: []Sight{saw("0a", true), saw("1a", false)}}) {
-		if save, is := a.(Save); is {
-			for _, c := range save.Changes {
+	for _, a := range m.Step(now, seen{Sights: []sight{saw("0a", true), saw("1a", false)}}) {
+		if to, is := a.(save); is {
+			for _, c := range to.Changes {
 				stored[c.Hash] = c.Failed
 			}
 		}

@@ -47,9 +47,9 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan Input), wake: m.wake, end: stop, headed: make(chan struct{}),
+		inputs: make(chan input), wake: m.wake, end: stop, headed: make(chan struct{}),
 	}
-	l.machine = NewMachine(l.Settings)
+	l.machine = newMachine(l.settings())
 	before, known := begun.Swap(token.Scope, token.Term)
 	l.unsure.Store(known && before == token.Term)
 	l.run(ctx)
@@ -65,10 +65,10 @@ var begun sync.Map
 // loop feeds the machine and does what it says.
 type loop struct {
 	Config
-	machine *Machine
+	machine *machine
 	gate    *fence.Gate
 	token   fence.Token
-	inputs  chan Input
+	inputs  chan input
 	wake    <-chan struct{}
 	end     context.CancelCauseFunc
 	work    sync.WaitGroup
@@ -79,7 +79,7 @@ type loop struct {
 	unsure  atomic.Bool   // a write has no answer
 	known   atomic.Uint64 // one more than the account's count, as last told; 0: it was not yet
 
-	doubtful doubtful // of Assign's, of which one is under way at a time
+	doubtful doubtful // of assign's, of which one is under way at a time
 }
 
 // lull is how soon after a notification it is.
@@ -92,11 +92,11 @@ func (l *loop) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		var in Input
+		var in input
 		select {
 		case in = <-l.inputs:
 		case <-timer.C:
-			in = Tick{}
+			in = tick{}
 		case <-ctx.Done():
 			return
 		}
@@ -110,7 +110,7 @@ func (l *loop) run(ctx context.Context) {
 }
 
 // begin starts an action; its answer comes as an input.
-func (l *loop) begin(ctx context.Context, a Action) {
+func (l *loop) begin(ctx context.Context, a action) {
 	if alarm, ok := a.(Alarm); ok {
 		if l.Events.Alarm != nil {
 			l.Events.Alarm(alarm)
@@ -123,7 +123,7 @@ func (l *loop) begin(ctx context.Context, a Action) {
 			if errors.Is(err, fence.ErrStale) {
 				l.end(err)
 			}
-			in = Broke{Action: a, Unsure: !errors.Is(err, ErrOvertaken)}
+			in = broke{Action: a, Unsure: !errors.Is(err, ErrOvertaken)}
 			if !errors.Is(err, ErrOvertaken) {
 				l.trouble(err)
 			}
@@ -132,7 +132,7 @@ func (l *loop) begin(ctx context.Context, a Action) {
 	})
 }
 
-func (l *loop) tell(ctx context.Context, in Input) {
+func (l *loop) tell(ctx context.Context, in input) {
 	select {
 	case l.inputs <- in:
 	case <-ctx.Done():
@@ -156,7 +156,7 @@ func (l *loop) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
-			l.tell(ctx, Woken{Queued: 1})
+			l.tell(ctx, woken{Queued: 1})
 			if !soon { // however many more come
 				look.Reset(lull)
 			}
@@ -170,7 +170,7 @@ func (l *loop) listen(ctx context.Context) {
 		if err != nil {
 			l.trouble(err)
 		} else if queued > 0 || len(cancels) > 0 {
-			l.tell(ctx, Woken{Queued: queued, Cancels: cancels, Counted: true})
+			l.tell(ctx, woken{Queued: queued, Cancels: cancels, Counted: true})
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err e
 func (l *loop) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		for turn, err := range l.Chain.Heads(ctx, chain.Block{}) {
-			var in Input
+			var in input
 			if err == nil {
 				in, err = l.turned(ctx, turn)
 			}
@@ -196,12 +196,12 @@ func (l *loop) follow(ctx context.Context) {
 			}
 			l.tell(ctx, in)
 		}
-		l.tell(ctx, Lost{})
-		_ = pause(ctx, l.Settings.Retry)
+		l.tell(ctx, lost{})
+		_ = pause(ctx, l.Retry)
 	}
 }
 
-func (l *loop) turned(ctx context.Context, turn chain.Turn) (in Turned, err error) {
+func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err error) {
 	in.Turn = turn
 	switch turn.Kind {
 	case chain.Applied:
@@ -233,7 +233,7 @@ func (l *loop) count(ctx context.Context) (uint64, error) {
 // sure asks once more for a count that is far above what is known, and takes the lower
 // answer: indices that are given away from there would wait for ever for those below.
 func (l *loop) sure(ctx context.Context, n, known uint64) (uint64, error) {
-	if n <= known+uint64(l.Settings.MaxInFlight) {
+	if n <= known+uint64(l.MaxInFlight) {
 		return n, nil
 	}
 	again, err := l.Chain.Next(ctx, l.Account, chain.Best)

@@ -8,11 +8,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Machine decides what is signed, sent, looked up and given up for one account. It
+// machine decides what is signed, sent, looked up and given up for one account. It
 // is pure: an input and the time go in, actions come out. It never concludes more
 // from an answer than the answer says; the rules it keeps are in the package comment.
-type Machine struct {
-	set   Settings
+type machine struct {
+	set   settings
 	phase phase
 	slots line   // everything that is not final and stored as such
 	next  uint64 // the index that the next intent gets; it never goes down
@@ -42,18 +42,18 @@ type Machine struct {
 
 	census census // as last counted
 
-	loads                                        bool // a Load is under way, also one whose answer is not wanted any more
+	loads                                        bool // a load is under way, also one whose answer is not wanted any more
 	signing, sending, looking, saving, searching bool
 	alarms                                       map[Alarm]bool
-	wished                                       []Wish // what is signed for at present, if that is further attempts
-	unpaid, unsigned                             bool   // the node, or who signs, says that the account cannot pay
-	out                                          []Action
+	raising                                      []raise // what is signed for at present, if that is further attempts
+	unpaid, unsigned                             bool    // the node, or who signs, says that the account cannot pay
+	out                                          []action
 }
 
-// Settings are what the machine needs to know of a Config. Heights are counted in blocks.
-type Settings struct {
+// settings are what the machine needs to know of a Config. Heights are counted in blocks.
+type settings struct {
 	MaxInFlight int // slots that are not in the chain
-	MaxBatch    int // attempts in one Submit, slots in one Assign, hashes in one Probe
+	MaxBatch    int // attempts in one submit, slots in one assign, hashes in one probe
 	ResendAfter uint64
 	RaiseAfter  uint64
 	FillAfter   uint64
@@ -72,37 +72,37 @@ const (
 	working
 )
 
-// NewMachine returns a machine that begins by loading.
-func NewMachine(s Settings) *Machine {
-	return &Machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
+// newMachine returns a machine that begins by loading.
+func newMachine(s settings) *machine {
+	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
 }
 
 // Step takes one input at the time now and returns what to do, in order.
-func (m *Machine) Step(now fence.Instant, in Input) []Action {
+func (m *machine) Step(now fence.Instant, in input) []action {
 	m.out = nil
 	switch in := in.(type) {
-	case Loaded:
+	case loaded:
 		m.loaded(in)
-	case Woken:
+	case woken:
 		m.woken(in)
-	case Turned:
+	case turned:
 		m.turned(in)
-	case Stored:
+	case stored:
 		m.stored(now, in)
-	case Sent:
+	case sent:
 		m.sent(now, in)
-	case Seen:
+	case seen:
 		m.sighted(in)
-	case Found:
+	case found:
 		m.found(now, in)
-	case Saved:
+	case saved:
 		m.saved()
-	case Broke:
+	case broke:
 		m.broke(now, in)
-	case Lost:
+	case lost:
 		m.phase = blank
 		m.retry = now.Add(m.set.Retry)
-	case Tick:
+	case tick:
 	}
 	m.pump(now)
 	return m.out
@@ -110,7 +110,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 
 // Next is when Step wants to be called with a Tick if nothing else happens before;
 // 0 means never.
-func (m *Machine) Next() fence.Instant {
+func (m *machine) Next() fence.Instant {
 	if m.retry != 0 || m.phase != working { // else an answer is awaited, and nothing is due before
 		return m.retry
 	}
@@ -132,14 +132,14 @@ func sooner(a, b fence.Instant) fence.Instant {
 	return a
 }
 
-func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+func (m *machine) do(a action) { m.out = append(m.out, a) }
 
 // loaded begins anew from what is stored. Everything not final is in doubt: a
 // predecessor may have sent it, and blocks have passed (S20).
 //
 // An answer is of no use if something has happened since it was asked for: rows that
 // were stored meanwhile are not in it, and would be forgotten.
-func (m *Machine) loaded(in Loaded) {
+func (m *machine) loaded(in loaded) {
 	m.loads = false
 	if m.phase != loading {
 		return
@@ -162,7 +162,7 @@ func (m *Machine) loaded(in Loaded) {
 
 // counted takes what the chain says of the account's next index. One answer of one
 // node may be old: the next index to give away only grows.
-func (m *Machine) counted(best uint64) {
+func (m *machine) counted(best uint64) {
 	m.best = best
 	m.seen = max(m.seen, best)
 	m.next = max(m.next, best)
@@ -173,12 +173,12 @@ func (m *Machine) counted(best uint64) {
 
 // covered: nothing of what was ever seen in the chain can be unknown to us any more
 // and still come back.
-func (m *Machine) covered(final uint64) {
+func (m *machine) covered(final uint64) {
 	m.strange = m.strange && final < m.seen
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
 
-func (m *Machine) woken(in Woken) {
+func (m *machine) woken(in woken) {
 	m.queued = max(m.queued, in.Queued)
 	if in.Counted { // what was merely heard is mostly what is being signed
 		m.heard = max(m.heard, in.Queued)
@@ -192,17 +192,17 @@ func (m *Machine) woken(in Woken) {
 
 // broke: an action failed as a whole. What reads is tried again later. What writes
 // may have happened; then only the rows know.
-func (m *Machine) broke(now fence.Instant, in Broke) {
+func (m *machine) broke(now fence.Instant, in broke) {
 	m.retry = now.Add(m.set.Retry)
 	switch a := in.Action.(type) {
-	case Load:
+	case load:
 		m.loads, m.phase = false, blank
-	case Assign, Replace:
+	case assign, replace:
 		m.signing = false
 		if in.Unsure {
 			m.phase = blank
 		}
-	case Save:
+	case save:
 		m.saving = false // saving twice is harmless
 		for _, s := range m.slots.all() {
 			s.saving = false
@@ -210,11 +210,11 @@ func (m *Machine) broke(now fence.Instant, in Broke) {
 		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
 			m.phase = blank // the intent may wait for another slot by now, and is not this one's any more
 		}
-	case Probe:
+	case probe:
 		m.looking = false
-	case Search:
+	case search:
 		m.searching = false
-	case Submit:
+	case submit:
 		m.sending = false
 		for _, t := range a.Attempts {
 			m.unsure(t.Index, t.Hash)

@@ -3,7 +3,7 @@ package pending
 import "github.com/conchhq/conch/chain"
 
 // turned follows the chain.
-func (m *Machine) turned(in Turned) {
+func (m *machine) turned(in turned) {
 	if in.Turn.Kind == chain.Applied {
 		if m.head.Number == 0 { // whatever waits is not known to have waited before
 			m.since, m.bumped, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
@@ -25,13 +25,13 @@ func (m *Machine) turned(in Turned) {
 	}
 }
 
-func (m *Machine) applied(in Turned) {
+func (m *machine) applied(in turned) {
 	for _, inc := range in.Inclusions {
 		s := m.slots.get(inc.Index)
 		if s == nil || s.settled {
 			continue
 		}
-		s.in = &Inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
+		s.in = &inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
 		s.streamed, s.doubt, s.spent, s.raise = true, false, false, false
 		s.retracted = s.retracted && !s.own()
 	}
@@ -51,7 +51,7 @@ func (m *Machine) applied(in Turned) {
 	}
 }
 
-func (m *Machine) reverted(b chain.Block) {
+func (m *machine) reverted(b chain.Block) {
 	for _, s := range m.slots.all() { // in order: alarms may be raised
 		if s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
@@ -61,14 +61,14 @@ func (m *Machine) reverted(b chain.Block) {
 
 // retract: the block is gone. Nodes put its transactions back into their pools, or
 // do not; the same bytes are sent again.
-func (m *Machine) retract(s *slot) {
+func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.settled)
 	s.in, s.streamed, s.settled, s.retracted = nil, false, false, true
 	_, t := s.last()
-	t.reached = lost
+	t.reached = gone
 }
 
-func (m *Machine) finalized(in Turned) {
+func (m *machine) finalized(in turned) {
 	m.final = max(m.final, in.Turn.Block.Number)
 	for _, s := range m.slots.all() {
 		switch {

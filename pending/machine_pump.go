@@ -1,23 +1,17 @@
 package pending
 
-import (
-	"errors"
-
-	"github.com/conchhq/conch/fence"
-)
-
-func is(err, target error) bool { return errors.Is(err, target) }
+import "github.com/conchhq/conch/fence"
 
 // pump asks for everything that can be done now. One action of a kind is under way
 // at a time, so that attempts leave in the order of their indices.
-func (m *Machine) pump(now fence.Instant) {
+func (m *machine) pump(now fence.Instant) {
 	if m.retry != 0 && now < m.retry {
 		return
 	}
 	m.retry = 0
 	if m.phase == blank && !m.loads && !m.signing && !m.saving {
 		m.loads, m.phase = true, loading
-		m.do(Load{})
+		m.do(load{})
 	}
 	if m.phase != working {
 		return
@@ -27,7 +21,7 @@ func (m *Machine) pump(now fence.Instant) {
 		m.paused = 0 // else the instant, which is past, would be named by Next again and again
 	}
 	m.count()
-	m.raised()
+	m.markStuck()
 	m.save(now)
 	m.look(now)
 	m.search()
@@ -40,19 +34,19 @@ type census struct {
 	flying int  // slots that are not in the chain
 	doubts bool // some are to be looked up
 	spent  bool // some were used up by an unknown transaction
-	wishes bool // some may want a further attempt
+	raises bool // some may want a further attempt
 	unsent bool // some have to be handed over
 }
 
 // count walks over all slots, and notes when the chain has taken some.
-func (m *Machine) count() {
+func (m *machine) count() {
 	m.census = census{}
 	c := &m.census
 	for _, s := range m.slots.all() {
 		if s.in == nil {
 			c.flying++
 			c.unsent = c.unsent || s.unsent()
-			c.wishes = c.wishes || s.raise || s.void || s.Cancel || s.handedOn()
+			c.raises = c.raises || s.raise || s.void || s.Cancel || s.handedOn()
 		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
@@ -65,7 +59,7 @@ func (m *Machine) count() {
 // submit hands over what is stored and with no node, in order; no more of it than may
 // be in flight. After a rewind there can be more: a pool that was full of what has to
 // wait would refuse the one that all of it waits for.
-func (m *Machine) submit(now fence.Instant) {
+func (m *machine) submit(now fence.Instant) {
 	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
@@ -86,38 +80,38 @@ func (m *Machine) submit(now fence.Instant) {
 	}
 	if len(batch) > 0 {
 		m.sending = true
-		m.do(Submit{Attempts: batch})
+		m.do(submit{Attempts: batch})
 	}
 }
 
 // sign asks for further attempts first: what waits behind a stuck slot is stuck too.
-func (m *Machine) sign(now fence.Instant) {
+func (m *machine) sign(now fence.Instant) {
 	if m.signing || m.pausing(now) {
 		return
 	}
-	if wishes := m.wishes(now); len(wishes) > 0 {
-		m.signing, m.wished = true, wishes
-		m.do(Replace{Wishes: wishes})
+	if raises := m.raises(now); len(raises) > 0 {
+		m.signing, m.raising = true, raises
+		m.do(replace{Raises: raises})
 		return
 	}
 	room := min(m.set.MaxInFlight-m.census.flying, m.set.MaxBatch)
 	if m.strange || m.queued == 0 || room <= 0 {
 		return
 	}
-	m.signing, m.wished, m.heard = true, nil, 0
-	m.do(Assign{First: m.next, Most: room})
+	m.signing, m.raising, m.heard = true, nil, 0
+	m.do(assign{First: m.next, Most: room})
 }
 
 // look asks for what is in doubt; and with each block for some of the others, since a
 // pool loses transactions without a word.
-func (m *Machine) look(now fence.Instant) {
+func (m *machine) look(now fence.Instant) {
 	if m.looking {
 		return
 	}
-	var hashes []Where
+	var hashes []lookup
 	add := func(s *slot) {
 		for _, a := range s.Attempts {
-			hashes = append(hashes, Where{Index: s.Index, Hash: a.Hash})
+			hashes = append(hashes, lookup{Index: s.Index, Hash: a.Hash})
 		}
 	}
 	for _, s := range m.slots.all() {
@@ -140,12 +134,12 @@ func (m *Machine) look(now fence.Instant) {
 	}
 	if len(hashes) > 0 {
 		m.looking = true
-		m.do(Probe{Hashes: hashes})
+		m.do(probe{Hashes: hashes})
 	}
 }
 
 // rounds visits the slots from where it stopped the last time.
-func (m *Machine) rounds(visit func(*slot) bool) {
+func (m *machine) rounds(visit func(*slot) bool) {
 	order := m.slots.all()
 	start := len(order) - len(m.slots.from(m.cursor))
 	for i := range order {
@@ -162,14 +156,14 @@ func (m *Machine) rounds(visit func(*slot) bool) {
 const reach = 64
 
 // search asks who used a slot up.
-func (m *Machine) search() {
+func (m *machine) search() {
 	if m.searching || !m.census.spent {
 		return
 	}
 	for _, s := range m.slots.all() {
 		if s.spent {
 			m.searching = true
-			m.do(Search{Index: s.Index, From: s.Since - min(s.Since, reach)})
+			m.do(search{Index: s.Index, From: s.Since - min(s.Since, reach)})
 			return
 		}
 	}
@@ -178,7 +172,7 @@ func (m *Machine) search() {
 // save stores what has changed: at once, but while much is under way only with a block,
 // and not with each if they come fast, for much of it is final a few blocks later; and
 // then not what was sent a moment ago: the next block overtakes that.
-func (m *Machine) save(now fence.Instant) {
+func (m *machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
@@ -208,12 +202,12 @@ func (m *Machine) save(now fence.Instant) {
 	if len(changes) > 0 {
 		m.saving = true
 		m.written, m.overdue, m.due = m.head.Number, now.Add(m.set.Patience), now.Add(m.set.Pace)
-		m.do(Save{Changes: changes})
+		m.do(save{Changes: changes})
 	}
 }
 
 // saved forgets what is final and stored as such.
-func (m *Machine) saved() {
+func (m *machine) saved() {
 	m.saving = false
 	m.slots.sweep(func(s *slot) bool { // in order: alarms may pass
 		if s.saving {

@@ -1,16 +1,17 @@
 package pending
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 )
 
-// raised marks the slots at the front that have waited for too long: those that the
+// markStuck marks the slots at the front that have waited for too long: those that the
 // node has had for many blocks while nothing of the account got in. All of a batch at
 // once, since one at a time would take as many blocks for each.
-func (m *Machine) raised() {
+func (m *machine) markStuck() {
 	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.bumped)+m.set.RaiseAfter {
 		return
 	}
@@ -20,22 +21,22 @@ func (m *Machine) raised() {
 			break
 		}
 		if _, t := s.last(); s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
-			s.raise, m.census.wishes = true, true
+			s.raise, m.census.raises = true, true
 		}
 	}
 	m.bumped = m.head.Number
 }
 
-// wishes are the further attempts that are wanted, and those that close a gap.
-func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
+// raises are the further attempts that are wanted, and those that close a gap.
+func (m *machine) raises(now fence.Instant) (raises []raise) {
 	for _, index := range m.gaps() {
-		wishes = append(wishes, Wish{Index: index, Filler: true, New: true})
+		raises = append(raises, raise{Index: index, Filler: true, New: true})
 	}
-	if !m.census.wishes {
-		return wishes
+	if !m.census.raises {
+		return raises
 	}
 	for _, s := range m.slots.all() {
-		if len(wishes) == m.set.MaxBatch {
+		if len(raises) == m.set.MaxBatch {
 			break
 		}
 		_, t := s.last()
@@ -52,22 +53,22 @@ func (m *Machine) wishes(now fence.Instant) (wishes []Wish) {
 			case t.reached != refused:
 				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
 			case s.filled(): // which is alarmed about, and waits for no fee: the node may take it after all
-				t.reached = lost
+				t.reached = gone
 			}
 		}
 		filler := s.filled() || s.void || s.Cancel || s.handedOn()
 		if s.raise || filler && !s.filled() {
 			a, _ := s.last()
-			wishes = append(wishes, Wish{Index: s.Index, Above: a.Fee, Before: len(s.Attempts), Gas: a.Gas, Filler: filler})
+			raises = append(raises, raise{Index: s.Index, Above: a.Fee, Before: len(s.Attempts), Gas: a.Gas, Filler: filler})
 		}
 	}
-	return wishes
+	return raises
 }
 
 // gaps are indices below some slot of ours that nothing is known of, once they have
 // kept the slots behind them waiting for long enough: rows were lost, or somebody
 // else's transaction vanished.
-func (m *Machine) gaps() (missing []uint64) {
+func (m *machine) gaps() (missing []uint64) {
 	if m.set.FillAfter == 0 || m.head.Number < m.since+m.set.FillAfter {
 		return nil
 	}
@@ -80,9 +81,9 @@ func (m *Machine) gaps() (missing []uint64) {
 }
 
 // stored takes in what was signed and committed: from here on it may leave.
-func (m *Machine) stored(now fence.Instant, in Stored) {
+func (m *machine) stored(now fence.Instant, in stored) {
 	m.signing = false
-	if m.wished == nil {
+	if m.raising == nil {
 		m.queued = max(in.Left, m.heard) // else nobody has counted
 	}
 	for _, add := range in.Slots {
@@ -110,18 +111,18 @@ func (m *Machine) stored(now fence.Instant, in Stored) {
 
 // overtook says that a further attempt was signed for a slot that has been final and
 // forgotten since: there is nothing left that it could be of use for.
-func (m *Machine) overtook(index uint64) bool {
-	return slices.ContainsFunc(m.wished, func(w Wish) bool { return w.Index == index && !w.New })
+func (m *machine) overtook(index uint64) bool {
+	return slices.ContainsFunc(m.raising, func(w raise) bool { return w.Index == index && !w.New })
 }
 
 // unsignable: a further attempt may not pay more, or the chain would not take it. The same
 // bytes have to do, which a node may have dropped and may want again; else what waits for
 // a slot would wait for one that is never signed. Somebody is told.
-func (m *Machine) unsignable(u Unsigned) {
+func (m *machine) unsignable(u unsigned) {
 	cause := Fees
 	switch {
-	case is(u.Why, chain.ErrFee):
-	case is(u.Why, chain.ErrCall):
+	case errors.Is(u.Why, chain.ErrFee):
+	case errors.Is(u.Why, chain.ErrCall):
 		cause = Unsignable
 	default:
 		return // it holds for the account, and passes
@@ -129,25 +130,25 @@ func (m *Machine) unsignable(u Unsigned) {
 	if s := m.slots.get(u.Index); s != nil {
 		s.raise = false
 		if _, t := s.last(); s.filled() && t.reached == refused { // as where it is dear
-			t.reached, m.census.unsent = lost, true
+			t.reached, m.census.unsent = gone, true
 		}
 	}
 	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
 }
 
 // held says why no more is signed. It is tried again with the next block.
-func (m *Machine) held(now fence.Instant, why error) {
-	m.unsigned = is(why, chain.ErrFunds)
+func (m *machine) held(now fence.Instant, why error) {
+	m.unsigned = errors.Is(why, chain.ErrFunds)
 	text := ""
 	if why != nil {
 		text = why.Error()
 	}
 	m.funds(text)
-	if m.wished == nil {
-		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, is(why, chain.ErrFee))
+	if m.raising == nil {
+		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
 		m.unclear(why)
 	}
-	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, is(why, chain.ErrKey))
+	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, errors.Is(why, chain.ErrKey))
 	if why != nil {
 		m.pause(now)
 	}

@@ -13,7 +13,7 @@ type slot struct {
 	Slot
 	tries []try // one for each attempt
 
-	in        *Inclusion // in the best chain, as far as we know
+	in        *inclusion // in the best chain, as far as we know
 	streamed  bool       // the stream of heads showed it: a turn will say when it leaves
 	retracted bool
 	settled   bool // in a finalized block
@@ -44,7 +44,7 @@ const (
 	maybe                // it was handed over and nobody answered
 	taken                // a node said that it has it
 	pooled               // it was seen in a pool afterwards
-	lost                 // it was there and is not any more
+	gone                 // it was there and is not any more
 	refused              // the chain will never take it
 )
 
@@ -92,7 +92,7 @@ func (s *slot) mute() bool { return s.doubt && s.told == Change{} }
 // outraised says that an attempt is in a pool, and the dearest is not.
 func (s *slot) outraised() bool {
 	_, t := s.last()
-	return t.reached == lost && slices.ContainsFunc(s.tries, func(t try) bool { return t.reached == pooled })
+	return t.reached == gone && slices.ContainsFunc(s.tries, func(t try) bool { return t.reached == pooled })
 }
 
 // filled says that its dearest attempt does nothing but use the slot up.
@@ -109,7 +109,7 @@ func (s *slot) handing() bool { return s.saving && s.telling.Intent == Again && 
 // unsent says that its dearest attempt has to be handed over.
 func (s *slot) unsent() bool {
 	_, t := s.last()
-	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && !s.handing() && (t.reached == kept || t.reached == lost)
+	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && !s.handing() && (t.reached == kept || t.reached == gone)
 }
 
 // own says that the transaction in the chain is one of the slot's attempts.

@@ -40,28 +40,28 @@ func TestDear(t *testing.T) {
 func TestNextIsNotPast(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
-	m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, Retry: time.Second, Patience: 2 * time.Second})
-	step := func(in Input) {
+	m := newMachine(settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, Retry: time.Second, Patience: 2 * time.Second})
+	step := func(in input) {
 		t.Helper()
 		m.Step(now, in)
 		if next := m.Next(); next != 0 && next <= now {
 			t.Fatalf("after %T at %v the next tick is wanted at %v", in, now, next)
 		}
 	}
-	step(Tick{})
+	step(tick{})
 	now = now.Add(5 * time.Second) // the store takes its time
-	step(Tick{})
-	step(Loaded{Snapshot: Snapshot{Queued: 1}})
-	step(Stored{Hold: chain.ErrFunds})
+	step(tick{})
+	step(loaded{Snapshot: Snapshot{Queued: 1}})
+	step(stored{Hold: chain.ErrFunds})
 	now = now.Add(3 * time.Second) // no block comes
-	step(Tick{})
-	step(Stored{}) // and the intent is cancelled
+	step(tick{})
+	step(stored{}) // and the intent is cancelled
 	now = now.Add(time.Second)
-	step(Tick{})
-	step(Lost{})
+	step(tick{})
+	step(lost{})
 	for range 2 { // it is loaded, which takes its time again
 		now = now.Add(5 * time.Second)
-		step(Tick{})
+		step(tick{})
 	}
 }
 
@@ -70,34 +70,34 @@ func TestNextIsNotPast(t *testing.T) {
 func TestNextIsThePace(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
-	m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 9, Retry: time.Second, Patience: time.Hour, Pace: time.Minute})
-	saves := func(in Input) (n int) {
+	m := newMachine(settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 9, Retry: time.Second, Patience: time.Hour, Pace: time.Minute})
+	saves := func(in input) (n int) {
 		for _, a := range m.Step(now, in) {
-			if _, is := a.(Save); is {
+			if _, is := a.(save); is {
 				n++
 			}
 		}
 		return n
 	}
-	block := func(number uint64) Turned {
+	block := func(number uint64) turned {
 		hash := chain.Hash(fmt.Sprint(number))
 		in := []chain.Inclusion{{Index: number - 1, Hash: hash}}
-		return Turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: number, Hash: hash}}, Inclusions: in, Count: number}
+		return turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: number, Hash: hash}}, Inclusions: in, Count: number}
 	}
 	slot := func(index uint64) Slot {
 		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []Attempt{{Signed: chain.Signed{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}}
 	}
-	saves(Tick{})
-	saves(Loaded{Snapshot: Snapshot{Queued: 9}})
-	saves(Stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and more is signed for, all the time
-	if saves(block(1)) != 1 || saves(Saved{}) != 0 || saves(block(2)) != 0 {
+	saves(tick{})
+	saves(loaded{Snapshot: Snapshot{Queued: 9}})
+	saves(stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and more is signed for, all the time
+	if saves(block(1)) != 1 || saves(saved{}) != 0 || saves(block(2)) != 0 {
 		t.Fatal("the first block is stored, the next waits")
 	}
 	if next := m.Next(); next != now.Add(time.Minute) {
 		t.Fatalf("at %v the next tick is wanted at %v", now, next)
 	}
 	now = m.Next()
-	if saves(Tick{}) != 1 {
+	if saves(tick{}) != 1 {
 		t.Error("the second block is not stored when its time has come")
 	}
 }
@@ -107,14 +107,14 @@ func TestNextIsThePace(t *testing.T) {
 func TestUnsureSaveOfAnIntentThatGoesAgain(t *testing.T) {
 	t.Parallel()
 	for _, fate := range []Fate{Again, Done} {
-		m := NewMachine(Settings{MaxInFlight: 4, MaxBatch: 3, Retry: time.Second, Patience: time.Hour})
+		m := newMachine(settings{MaxInFlight: 4, MaxBatch: 3, Retry: time.Second, Patience: time.Hour})
 		now := fence.Instant(time.Hour)
-		m.Step(now, Tick{})
-		m.Step(now, Loaded{})
-		m.Step(now, Broke{Action: Save{Changes: []Change{{Index: 1, Intent: fate}}}, Unsure: true})
+		m.Step(now, tick{})
+		m.Step(now, loaded{})
+		m.Step(now, broke{Action: save{Changes: []Change{{Index: 1, Intent: fate}}}, Unsure: true})
 		var loads int
-		for _, a := range m.Step(now.Add(2*time.Second), Tick{}) {
-			if _, is := a.(Load); is {
+		for _, a := range m.Step(now.Add(2*time.Second), tick{}) {
+			if _, is := a.(load); is {
 				loads++
 			}
 		}

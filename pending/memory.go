@@ -27,7 +27,6 @@ type Memory struct {
 	byID    map[ID]*Record
 	slots   map[chain.Account]map[uint64]*memorySlot
 	floors  map[chain.Account]floor
-	commits int
 }
 
 // floor is below which of a leader's writes none counts any more.
@@ -101,17 +100,6 @@ func (s *Memory) Get(_ context.Context, id ID) (Record, error) {
 	return Record{}, ErrNotFound
 }
 
-// Records returns all intents in the order in which they were accepted.
-func (s *Memory) Records() []Record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Record, len(s.intents))
-	for i, r := range s.intents {
-		all[i] = *r
-	}
-	return all
-}
-
 // List returns the newest intents that the filter takes, newest first.
 func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 	s.mu.Lock()
@@ -151,16 +139,6 @@ func (s *Memory) Counts(context.Context) (counts []Count, err error) {
 		counts = append(counts, c)
 	}
 	return counts, nil
-}
-
-// Attempts returns all attempts that were ever stored for the account.
-func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.slots[account] {
-		all = append(all, one.Attempts...)
-	}
-	return all
 }
 
 // Load implements Store.
@@ -258,7 +236,6 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			return fmt.Errorf("slot %d of %s has %d attempts, not %d", add.Index, b.Account, has, add.Before)
 		}
 	}
-	s.commits++
 	if s.slots == nil {
 		s.slots = map[chain.Account]map[uint64]*memorySlot{}
 	}
@@ -326,11 +303,4 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 			r.Fate = Cancelled
 		}
 	}
-}
-
-// Commits counts the writes.
-func (s *Memory) Commits() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.commits
 }

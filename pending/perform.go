@@ -14,24 +14,24 @@ import (
 )
 
 // perform does one action and returns its answer.
-func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
+func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
 	switch a := a.(type) {
-	case Load:
+	case load:
 		return l.load(brief)
-	case Assign:
+	case assign:
 		return l.assign(ctx, a)
-	case Replace:
+	case replace:
 		return l.replace(ctx, a)
-	case Submit:
+	case submit:
 		return l.submit(brief, a), nil
-	case Probe:
+	case probe:
 		return l.probe(brief, a)
-	case Search: // an exchange for each block, where the node has forgotten old states
+	case search: // an exchange for each block, where the node has forgotten old states
 		return l.search(ctx, a)
-	case Save:
-		return Saved{}, l.write(ctx, Batch{Changes: a.Changes})
+	case save:
+		return saved{}, l.write(ctx, Batch{Changes: a.Changes})
 	default:
 		return nil, fmt.Errorf("pending: no such action: %T", a)
 	}
@@ -42,8 +42,8 @@ func (l *loop) perform(ctx context.Context, a Action) (Input, error) {
 // answers does not matter. The store is asked for what is not final; if the chain does
 // not have all the rest as final, then again, from there on. What is in doubt is settled
 // first.
-func (l *loop) load(ctx context.Context) (Input, error) {
-	var out Loaded
+func (l *loop) load(ctx context.Context) (input, error) {
+	var out loaded
 	var faults [2]error
 	var asking sync.WaitGroup
 	asking.Go(func() { out.Final, faults[0] = l.Chain.Next(ctx, l.Account, chain.Final) })
@@ -131,16 +131,16 @@ func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
 
 // submit is the one place from which bytes leave. They are stored; the gate is asked
 // right before (S15); whatever is not answered is unknown.
-func (l *loop) submit(ctx context.Context, a Submit) Input {
+func (l *loop) submit(ctx context.Context, a submit) input {
 	signed := make([]chain.Signed, len(a.Attempts))
-	out := Sent{Tries: make([]Try, len(a.Attempts))}
+	out := sent{Answers: make([]answer, len(a.Attempts))}
 	for i, attempt := range a.Attempts {
 		signed[i] = attempt.Signed
-		out.Tries[i] = Try{Index: attempt.Index, Hash: attempt.Hash}
+		out.Answers[i] = answer{Index: attempt.Index, Hash: attempt.Hash}
 	}
 	err := l.act(ctx, func(ctx context.Context) error {
 		for i, outcome := range l.Chain.Submit(ctx, signed) {
-			out.Tries[i].Outcome = outcome
+			out.Answers[i].Outcome = outcome
 		}
 		return nil
 	})
@@ -148,14 +148,14 @@ func (l *loop) submit(ctx context.Context, a Submit) Input {
 		l.Events.Refused(err)
 	}
 	if !errors.Is(ctx.Err(), context.Canceled) { // else it was we who hung up
-		l.complain(out.Tries)
+		l.complain(out.Answers)
 	}
 	return out
 }
 
 // complain names one of those that the node has not taken: it has a reason for a batch.
 // An endpoint that answers everything but this would else be asked in silence for ever.
-func (l *loop) complain(tries []Try) {
+func (l *loop) complain(tries []answer) {
 	for _, try := range tries {
 		switch {
 		case try.Verdict == chain.Refused, try.Verdict == chain.Full:
@@ -169,7 +169,7 @@ func (l *loop) complain(tries []Try) {
 	}
 }
 
-func (l *loop) probe(ctx context.Context, a Probe) (Input, error) {
+func (l *loop) probe(ctx context.Context, a probe) (input, error) {
 	height := l.final.Load() // before: the count is of that block or a later one
 	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
 	if err != nil {
@@ -183,20 +183,20 @@ func (l *loop) probe(ctx context.Context, a Probe) (Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Seen{Final: final, Height: height, Sights: make([]Sight, len(sightings))}
+	out := seen{Final: final, Height: height, Sights: make([]sight, len(sightings))}
 	for i, sighting := range sightings {
-		out.Sights[i] = Sight{Index: a.Hashes[i].Index, Hash: a.Hashes[i].Hash, Sighting: sighting}
+		out.Sights[i] = sight{Index: a.Hashes[i].Index, Hash: a.Hashes[i].Hash, Sighting: sighting}
 	}
 	return out, nil
 }
 
-func (l *loop) search(ctx context.Context, a Search) (Input, error) {
+func (l *loop) search(ctx context.Context, a search) (input, error) {
 	in, block, err := l.Chain.Find(ctx, l.Account, a.Index, a.From)
 	if errors.Is(err, chain.ErrNotFound) {
-		return Found{Index: a.Index}, nil
+		return found{Index: a.Index}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return Found{Index: a.Index, In: &Inclusion{Hash: in.Hash, Block: block, Failed: in.Failed}}, nil
+	return found{Index: a.Index, In: &inclusion{Hash: in.Hash, Block: block, Failed: in.Failed}}, nil
 }

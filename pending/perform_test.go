@@ -56,16 +56,16 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 			gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 		}
 		close(l.headed)
-		in, err := l.perform(t.Context(), Assign{First: 0, Most: 3})
-		stored, is := in.(Stored)
-		if err != nil || !is || len(stored.Slots) != 1 || !errors.Is(stored.Hold, chain.ErrKey) || stored.Left != 2 {
+		in, err := l.perform(t.Context(), assign{First: 0, Most: 3})
+		got, is := in.(stored)
+		if err != nil || !is || len(got.Slots) != 1 || !errors.Is(got.Hold, chain.ErrKey) || got.Left != 2 {
 			t.Fatalf("%+v, %v", in, err)
 		}
 		if n := len(store.Attempts("a")); n != 1 {
 			t.Errorf("%d attempts are stored", n)
 		}
-		in, err = l.perform(t.Context(), Replace{Wishes: []Wish{{Index: 0, Before: 1}, {Index: 1, Filler: true, New: true}}})
-		if stored, is = in.(Stored); err != nil || !is || len(stored.Slots) != 1 {
+		in, err = l.perform(t.Context(), replace{Raises: []raise{{Index: 0, Before: 1}, {Index: 1, Filler: true, New: true}}})
+		if got, is = in.(stored); err != nil || !is || len(got.Slots) != 1 {
 			t.Fatalf("%+v, %v", in, err)
 		}
 		if n := len(store.Attempts("a")); n != 2 {
@@ -82,7 +82,7 @@ func TestWhatIsNotTakenIsSaid(t *testing.T) {
 	} {
 		var heard error
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
-		l.complain([]Try{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
+		l.complain([]answer{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
 		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "slot 7") && strings.Contains(heard.Error(), "no such method"); said != want {
 			t.Errorf("verdict %d: %v", verdict, heard)
 		}
@@ -106,8 +106,8 @@ func (heard) Next(context.Context, chain.Account, chain.Level) (uint64, error) {
 // and who used its slot up would be searched for from the first block on.
 func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 	t.Parallel()
-	for name, action := range map[string]Action{
-		"assign": Assign{Most: 1}, "replace": Replace{Wishes: []Wish{{Filler: true, New: true}}},
+	for name, do := range map[string]action{
+		"assign": assign{Most: 1}, "replace": replace{Raises: []raise{{Filler: true, New: true}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &Memory{}
@@ -118,16 +118,16 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 				Config: Config{Account: "a", Chain: heard{}, Store: store, Longest: time.Second},
 				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 			}
-			if in, err := l.perform(t.Context(), action); err == nil {
+			if in, err := l.perform(t.Context(), do); err == nil {
 				t.Errorf("%s without a head: %+v", name, in)
 			}
-			answer := make(chan Input)
+			answered := make(chan input)
 			go func() {
-				in, err := l.perform(t.Context(), action)
+				in, err := l.perform(t.Context(), do)
 				if err != nil {
 					t.Error(err)
 				}
-				answer <- in
+				answered <- in
 			}()
 			tell := func(height uint64) {
 				turn := chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: height}}
@@ -136,9 +136,9 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 				}
 			}
 			tell(500)
-			stored, is := (<-answer).(Stored)
-			if !is || len(stored.Slots) != 1 || stored.Slots[0].Since != 500 {
-				t.Errorf("%s: %+v", name, stored)
+			got, is := (<-answered).(stored)
+			if !is || len(got.Slots) != 1 || got.Slots[0].Since != 500 {
+				t.Errorf("%s: %+v", name, got)
 			}
 			tell(501)
 		})
@@ -218,9 +218,9 @@ func (c *liar) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64,
 func TestOneFalseCountIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	node := &liar{lies: true}
-	l := &loop{Config: Config{Account: "a", Chain: node, Store: &Memory{}, Settings: Settings{MaxInFlight: 4}}}
+	l := &loop{Config: Config{Account: "a", Chain: node, Store: &Memory{}, MaxInFlight: 4}}
 	in, err := l.load(t.Context())
-	if loaded, is := in.(Loaded); err != nil || !is || loaded.Best != 7 {
+	if got, is := in.(loaded); err != nil || !is || got.Best != 7 {
 		t.Errorf("loaded: %+v, %v", in, err)
 	}
 	for _, lies := range []bool{true, false} {
@@ -270,12 +270,12 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 			t.Parallel()
 			store := &rows{Memory: &Memory{}, final: c.stored}
 			l := &loop{Config: Config{Account: "a", Chain: counts{final: c.final, best: c.best}, Store: store, Longest: time.Second}}
-			in, err := l.perform(t.Context(), Load{})
-			loaded, is := in.(Loaded)
-			if err != nil || !is || loaded.Final != c.final || loaded.Best != c.best || !slices.Equal(store.read, c.read) {
+			in, err := l.perform(t.Context(), load{})
+			got, is := in.(loaded)
+			if err != nil || !is || got.Final != c.final || got.Best != c.best || !slices.Equal(store.read, c.read) {
 				t.Fatalf("%+v, read from %v, want %v; %v", in, store.read, c.read, err)
 			}
-			if n := uint64(len(loaded.Snapshot.Slots)); n != 10-c.lowest {
+			if n := uint64(len(got.Snapshot.Slots)); n != 10-c.lowest {
 				t.Errorf("%d slots, want those from %d to 9", n, c.lowest)
 			}
 		})

@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
 )
 
 // assign signs for the oldest intents and stores what it signed. The indices must
 // follow one another, so it ends at the first that cannot be signed.
-func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
+func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
 	since, err := l.since(brief)
 	if err != nil {
-		return Stored{}, err
+		return stored{}, err
 	}
 	intents, left, err := l.Store.Queue(brief, l.Account, a.Most)
 	if err != nil || len(intents) == 0 {
-		return Stored{}, err
+		return stored{}, err
 	}
 	drafts := make([]chain.Draft, len(intents))
 	for i, intent := range intents {
@@ -29,7 +31,7 @@ func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Stored{Left: left}
+	out := stored{Left: left}
 	var batch Batch
 	for i, p := range prepared {
 		if errors.Is(p.Err, chain.ErrCall) || l.hopeless(intents[i].ID, p.Err) {
@@ -55,11 +57,11 @@ func (l *loop) assign(ctx context.Context, a Assign) (Input, error) {
 }
 
 // replace signs further attempts, each carrying the slot's own intent or nothing.
-func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
+func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var indices []uint64
-	for _, w := range a.Wishes {
-		if !w.Filler {
-			indices = append(indices, w.Index)
+	for _, r := range a.Raises {
+		if !r.Filler {
+			indices = append(indices, r.Index)
 		}
 	}
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
@@ -72,33 +74,33 @@ func (l *loop) replace(ctx context.Context, a Replace) (Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	drafts := make([]chain.Draft, len(a.Wishes))
-	for i, w := range a.Wishes {
-		call, known := calls[w.Index]
-		if !known && !w.Filler { // an empty call is one too: it makes a contract
-			return nil, fmt.Errorf("pending: no intent is stored for slot %d any more", w.Index)
+	drafts := make([]chain.Draft, len(a.Raises))
+	for i, r := range a.Raises {
+		call, known := calls[r.Index]
+		if !known && !r.Filler { // an empty call is one too: it makes a contract
+			return nil, fmt.Errorf("pending: no intent is stored for slot %d any more", r.Index)
 		}
-		call.Gas = w.Gas // not estimated anew: the first attempt may have been executed by now
+		call.Gas = r.Gas // not estimated anew: the first attempt may have been executed by now
 		drafts[i] = chain.Draft{
-			Account: l.Account, Index: w.Index, Call: call, Filler: w.Filler, Above: w.Above, Most: l.MostFee,
+			Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: l.MostFee,
 		}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
 		return nil, err
 	}
-	var out Stored
+	var out stored
 	var batch Batch
 	for i, p := range prepared {
-		w := a.Wishes[i]
+		r := a.Raises[i]
 		if p.Err != nil {
 			l.puzzled(p.Err)
 			out.Hold = p.Err
-			out.Unsigned = append(out.Unsigned, Unsigned{Index: w.Index, Why: p.Err})
+			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
 			continue
 		}
-		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: w.Filler}}, Before: w.Before, Since: since}
-		if out.Slots = append(out.Slots, s); w.New {
+		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: r.Filler}}, Before: r.Before, Since: since}
+		if out.Slots = append(out.Slots, s); r.New {
 			batch.New = append(batch.New, s)
 		} else {
 			batch.Attempts = append(batch.Attempts, s)
@@ -130,4 +132,34 @@ func (l *loop) puzzled(err error) {
 		}
 	}
 	l.trouble(err)
+}
+
+// A node may refuse an intent so often and for so long in words that nobody knows, and take
+// another call at the same moment, before the intent is rejected in those words. It is asked
+// once a block, or where none comes every Patience; on a chain with many blocks a second
+// that would be a moment, and a node may be in part of its troubles for longer than that.
+const (
+	bearable    = 20
+	bearableFor = 2 * time.Minute
+)
+
+// doubtful is the intent that was refused like that last, how often, and since when.
+type doubtful struct {
+	intent ID
+	times  int
+	since  fence.Instant
+}
+
+// hopeless counts that. No answer, and one about the node or about who asks, does not
+// count: of these the intent cannot be to blame.
+func (l *loop) hopeless(intent ID, why error) bool {
+	if !errors.Is(why, chain.ErrUnclear) {
+		return false
+	}
+	now := l.Clock()
+	if l.doubtful.intent != intent {
+		l.doubtful = doubtful{intent: intent, since: now}
+	}
+	l.doubtful.times++
+	return l.doubtful.times >= bearable && now.Sub(l.doubtful.since) >= bearableFor
 }

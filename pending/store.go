@@ -2,7 +2,6 @@ package pending
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -56,16 +55,3 @@ type Reject struct {
 	Intent ID
 	Why    string
 }
-
-var (
-	// ErrConflict says that the key was used before, for another call.
-	ErrConflict = errors.New("this idempotency key names another call already")
-	// ErrOvertaken says that an intent was cancelled (and may be in the archive by now), or
-	// got a slot, between the look at the queue and the write, and that nothing of the write
-	// has happened.
-	ErrOvertaken = errors.New("an intent waits no more for the slot that it was given")
-	// ErrNotFound says that there is no such intent.
-	ErrNotFound = errors.New("no such transaction")
-	// ErrBusy says that too many wait for the store already, and that nothing was begun.
-	ErrBusy = errors.New("too many requests wait for the database already")
-)

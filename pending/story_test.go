@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the stories with what the machi
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
-		m := NewMachine(Settings{
+		m := newMachine(settings{
 			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20,
 			Retry: time.Second, Patience: time.Hour,
 		})
@@ -51,25 +51,25 @@ func TestStories(t *testing.T) {
 
 // parse reads one input. Attempts are named by their slot and a letter: 5a is the
 // first for slot 5, 5x a foreign transaction. Blocks are named by number and branch.
-func parse(t *testing.T, words []string) Input {
+func parse(t *testing.T, words []string) input {
 	t.Helper()
 	args := arguments(words[1:])
 	switch words[0] {
 	case "loaded":
-		in := Loaded{Best: args.number("best"), Final: args.number("final")}
+		in := loaded{Best: args.number("best"), Final: args.number("final")}
 		in.Snapshot = Snapshot{Next: args.number("next"), Queued: int(args.number("queued")), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
 		}
 		return in
 	case "woken":
-		in := Woken{Queued: int(args.number("queued")), Counted: args.has("counted")}
+		in := woken{Queued: int(args.number("queued")), Counted: args.has("counted")}
 		for _, name := range args.list("cancel") {
 			in.Cancels = append(in.Cancels, number(name))
 		}
 		return in
 	case "stored":
-		in := Stored{Left: int(args.number("left"))}
+		in := stored{Left: int(args.number("left"))}
 		for _, name := range args.list("slots") {
 			in.Slots = append(in.Slots, slotNamed(name))
 		}
@@ -79,55 +79,55 @@ func parse(t *testing.T, words []string) Input {
 		}
 		for _, name := range args.list("unsigned") {
 			at, why, _ := strings.Cut(name, ":")
-			u := Unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall}[why]}
+			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall}[why]}
 			in.Unsigned, in.Hold = append(in.Unsigned, u), u.Why
 		}
 		return in
 	case "sent":
-		var in Sent
+		var in sent
 		for _, pair := range args.rest {
 			name, verdict, _ := strings.Cut(pair, "=")
 			verdict, text, _ := strings.Cut(verdict, ":")
-			in.Tries = append(in.Tries, Try{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text}})
+			in.Answers = append(in.Answers, answer{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text}})
 		}
 		return in
 	case "seen":
-		in := Seen{Final: args.number("final"), Height: args.number("height")}
+		in := seen{Final: args.number("final"), Height: args.number("height")}
 		for _, pair := range args.rest {
 			name, where, _ := strings.Cut(pair, "=")
-			sight := Sight{Index: index(name), Hash: chain.Hash(name)}
+			one := sight{Index: index(name), Hash: chain.Hash(name)}
 			switch where {
 			case "nowhere":
 			case "pooled":
-				sight.Where = chain.Pooled
+				one.Where = chain.Pooled
 			default:
-				sight.Where, sight.Block = chain.Included, blockNamed(where)
+				one.Where, one.Block = chain.Included, blockNamed(where)
 			}
-			in.Sights = append(in.Sights, sight)
+			in.Sights = append(in.Sights, one)
 		}
 		return in
 	case "found":
-		in := Found{Index: args.number("index")}
+		in := found{Index: args.number("index")}
 		if args.has("hash") {
-			in.In = &Inclusion{Hash: chain.Hash(args.word("hash")), Block: blockNamed(args.word("block"))}
+			in.In = &inclusion{Hash: chain.Hash(args.word("hash")), Block: blockNamed(args.word("block"))}
 		}
 		return in
 	case "applied", "reverted", "finalized":
-		in := Turned{Turn: chain.Turn{Block: blockNamed(words[1])}, Count: args.number("count")}
+		in := turned{Turn: chain.Turn{Block: blockNamed(words[1])}, Count: args.number("count")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
 			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name)})
 		}
 		return in
 	case "saved":
-		return Saved{}
+		return saved{}
 	case "lost":
-		return Lost{}
+		return lost{}
 	case "tick":
-		return Tick{}
+		return tick{}
 	case "broke":
-		return Broke{Action: map[string]Action{
-			"load": Load{}, "assign": Assign{}, "replace": Replace{}, "save": Save{}, "probe": Probe{}, "search": Search{},
+		return broke{Action: map[string]action{
+			"load": load{}, "assign": assign{}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}
 	t.Fatalf("no such input: %s", words[0])
@@ -220,16 +220,16 @@ func verdictNamed(t *testing.T, word string) chain.Verdict {
 }
 
 // say writes an action.
-func say(a Action) string {
+func say(a action) string {
 	var w strings.Builder
 	switch a := a.(type) {
-	case Load:
+	case load:
 		w.WriteString("load")
-	case Assign:
+	case assign:
 		fmt.Fprintf(&w, "assign %d most %d", a.First, a.Most)
-	case Replace:
+	case replace:
 		w.WriteString("replace")
-		for _, one := range a.Wishes {
+		for _, one := range a.Raises {
 			fmt.Fprintf(&w, " %d", one.Index)
 			if one.Filler {
 				w.WriteString("!")
@@ -238,19 +238,19 @@ func say(a Action) string {
 				w.WriteString(" (gap)")
 			}
 		}
-	case Submit:
+	case submit:
 		w.WriteString("submit")
 		for _, one := range a.Attempts {
 			w.WriteString(" " + string(one.Hash))
 		}
-	case Probe:
+	case probe:
 		w.WriteString("probe")
 		for _, one := range a.Hashes {
 			w.WriteString(" " + string(one.Hash))
 		}
-	case Search:
+	case search:
 		fmt.Fprintf(&w, "search %d from %d", a.Index, a.From)
-	case Save:
+	case save:
 		w.WriteString("save")
 		for _, c := range a.Changes {
 			fmt.Fprintf(&w, " %s:%s", string(c.Hash), c.Status)

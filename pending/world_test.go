@@ -166,7 +166,7 @@ func (w *world) lead(ctx context.Context) {
 	line := w.node.Line()
 	m, err := pending.New(pending.Config{
 		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Clock: bubbleClock,
-		Settings: pending.Settings{MaxInFlight: 30, MaxBatch: 10, FillAfter: 8},
+		MaxInFlight: 30, MaxBatch: 10, FillAfter: 8,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -58,7 +58,7 @@ func TestCommits(t *testing.T) {
 	}
 	m, err := pending.New(pending.Config{
 		Account: from, Chain: line, Store: s.Store, Longest: time.Minute,
-		Settings: pending.Settings{Patience: time.Hour}, // else there is a commit now and then without a block
+		Patience: time.Hour, // else there is a commit now and then without a block
 		Events: pending.Events{Trouble: func(err error) {
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)

@@ -60,7 +60,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: book, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-		Settings: pending.Settings{MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill)},
+		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill),
 	})
 	if err != nil {
 		hangUp()

@@ -66,24 +66,24 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			next := uint64(0)
 			for try := 1; try <= 10*bearable; try++ {
 				now = now.Add(c.every)
-				in, err := l.perform(t.Context(), Assign{First: next, Most: 3})
-				stored, is := in.(Stored)
+				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
+				got, is := in.(stored)
 				if err != nil || !is {
 					t.Fatalf("%+v, %v", in, err)
 				}
-				next += uint64(len(stored.Slots))
-				is = errors.Is(stored.Hold, c.why)
+				next += uint64(len(got.Slots))
+				is = errors.Is(got.Hold, c.why)
 				if odd, err = store.Get(t.Context(), odd.ID); err != nil {
 					t.Fatal(err)
 				}
 				if odd.Fate == Rejected {
-					if try != c.tries || stored.Hold != nil || odd.Why != c.why.Error() {
-						t.Fatalf("given up at the try %d, want %d: %+v, held by %v", try, c.tries, odd, stored.Hold)
+					if try != c.tries || got.Hold != nil || odd.Why != c.why.Error() {
+						t.Fatalf("given up at the try %d, want %d: %+v, held by %v", try, c.tries, odd, got.Hold)
 					}
 					break
 				}
-				if !is || !strings.Contains(stored.Hold.Error(), "transaction "+id) || stored.Left != 2 {
-					t.Fatalf("try %d: held by %v, %d are left", try, stored.Hold, stored.Left)
+				if !is || !strings.Contains(got.Hold.Error(), "transaction "+id) || got.Left != 2 {
+					t.Fatalf("try %d: held by %v, %d are left", try, got.Hold, got.Left)
 				}
 			}
 			if (odd.Fate == Rejected) != (c.tries > 0) {
@@ -92,7 +92,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			if c.tries == 0 {
 				return
 			}
-			if _, err := l.perform(t.Context(), Assign{First: next, Most: 3}); err != nil {
+			if _, err := l.perform(t.Context(), assign{First: next, Most: 3}); err != nil {
 				t.Fatal(err)
 			}
 			if last := store.Records()[2]; last.Index == nil || *last.Index != 1 {

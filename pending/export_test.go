@@ -1,0 +1,24 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// Records returns all intents in the order in which they were accepted.
+func (s *Memory) Records() []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Record, len(s.intents))
+	for i, r := range s.intents {
+		all[i] = *r
+	}
+	return all
+}
+
+// Attempts returns all attempts that were ever stored for the account.
+func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.slots[account] {
+		all = append(all, one.Attempts...)
+	}
+	return all
+}
