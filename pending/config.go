@@ -31,6 +31,9 @@ type Config struct {
 	Retry       time.Duration // the pause after something that failed
 	Patience    time.Duration // how long without a block before the pool is looked at anyway
 	Pace        time.Duration // how long between two writes of what became of slots, while much is under way
+	// Sequence numbers the writes. Managers that lead one scope in one term after each other share one;
+	// nil is one for this Manager alone.
+	Sequence *Sequence
 	// Longest bounds one exchange with the store or the node (default 10s).
 	Longest time.Duration
 	// Repair is how often the store is asked for what a lost notification would have

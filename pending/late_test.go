@@ -76,13 +76,14 @@ func comesAfterTheLook(t *testing.T, anew bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var sequence pending.Sequence
 	lead := func(ctx context.Context) {
-		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock})
+		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock, Sequence: &sequence})
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		_ = m.Lead(ctx, fence.Standalone(t.Name(), "n1"), fence.Token{Scope: t.Name()}) // a scope of its own: its term is remembered
+		_ = m.Lead(ctx, fence.Standalone("sender", "n1"), fence.Token{Scope: "sender"})
 	}
 	running.Go(func() {
 		lead(first)

@@ -24,6 +24,9 @@ func New(cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Sequence == nil {
+		cfg.Sequence = new(Sequence)
+	}
 	return &Manager{cfg: cfg, wake: make(chan struct{}, 1)}, nil
 }
 
@@ -50,17 +53,11 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 		inputs: make(chan input), wake: m.wake, end: stop, headed: make(chan struct{}),
 	}
 	l.machine = newMachine(l.settings())
-	before, known := begun.Swap(token.Scope, token.Term)
-	l.unsure.Store(known && before == token.Term)
+	l.unsure.Store(l.Sequence.begin(token))
 	l.run(ctx)
 	l.work.Wait()
 	return context.Cause(ctx)
 }
-
-// begun is, for each scope, the term in which work was begun last in this process. A
-// later term's fence refuses what an earlier one wrote; but where work begins anew in
-// its own term, what was written before may still be carried out.
-var begun sync.Map
 
 // loop feeds the machine and does what it says.
 type loop struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -82,10 +81,6 @@ func (s Snapshot) has(from uint64) bool {
 	return from+n >= s.Next
 }
 
-// writes numbers what is written. A term is led in one process alone, but its work there
-// may end and begin anew: the numbers go on.
-var writes atomic.Uint64
-
 // ending is how long a write that was begun may take after the gate was shut: longer
 // than one takes, and no wait to speak of for a successor.
 const ending = 50 * time.Millisecond
@@ -93,7 +88,7 @@ const ending = 50 * time.Millisecond
 // write stores a batch that was begun while the gate's fenced door was open; if it
 // comes too late the store's own fence refuses it.
 func (l *loop) write(ctx context.Context, b Batch) error {
-	b.Account, b.Number = l.Account, writes.Add(1)
+	b.Account, b.Number = l.Account, l.Sequence.next()
 	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
 	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error {
@@ -113,7 +108,7 @@ func (l *loop) settle(ctx context.Context) error {
 	if !l.unsure.Load() {
 		return nil
 	}
-	err := l.act(ctx, func(ctx context.Context) error { return l.Store.Settle(ctx, l.token, l.Account, writes.Add(1)) })
+	err := l.act(ctx, func(ctx context.Context) error { return l.Store.Settle(ctx, l.token, l.Account, l.Sequence.next()) })
 	if err == nil {
 		l.unsure.Store(false) // nothing is written meanwhile
 	}

@@ -52,7 +52,7 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 			}
 		}
 		l := &loop{
-			Config: Config{Account: "a", Chain: slowSigner{}, Store: store, Longest: time.Second},
+			Config: Config{Account: "a", Chain: slowSigner{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
 			gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 		}
 		close(l.headed)
@@ -115,7 +115,7 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := &loop{
-				Config: Config{Account: "a", Chain: heard{}, Store: store, Longest: time.Second},
+				Config: Config{Account: "a", Chain: heard{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
 				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 			}
 			if in, err := l.perform(t.Context(), do); err == nil {
@@ -174,7 +174,7 @@ func TestAWriteEndsAfterTheGateIsShut(t *testing.T) {
 			gate, latch := fence.New("s", fence.Boottime)
 			latch.Open(fence.Token{Scope: "s"}, 0, fence.Boottime().Add(time.Hour))
 			ctx, stop := context.WithCancel(t.Context())
-			l := &loop{Config: Config{Account: "a", Store: store, Longest: time.Second}, gate: gate}
+			l := &loop{Config: Config{Account: "a", Store: store, Longest: time.Second, Sequence: new(Sequence)}, gate: gate}
 			ended := make(chan error)
 			go func() { ended <- l.write(ctx, Batch{}) }()
 			<-store.begun

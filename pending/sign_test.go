@@ -56,7 +56,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			var now fence.Instant
 			l := &loop{
 				Config: Config{
-					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute,
+					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence),
 					Clock: func() fence.Instant { return now },
 				},
 				gate: fence.Standalone("s", "h"), headed: make(chan struct{}),

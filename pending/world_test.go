@@ -58,9 +58,9 @@ type world struct {
 	judge *chaintest.Line
 	store *faultyStore
 	from  chain.Account
-	scope string // its own: which term was begun in a scope is remembered
 
 	epoch   int64
+	writes  *pending.Sequence // of the process that leads
 	leaders []*leader
 	lines   []*chaintest.Line
 	ids     []pending.ID
@@ -83,7 +83,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
 		node: chaintest.New(chaintest.Config{Seed: seed, Depth: depth, BlockGas: 25 * 21_500, PerAccount: 64, Pool: 200}),
 	}
-	w.scope = fmt.Sprint("sender of world ", seed)
 	w.from = w.node.Account("sender", 1<<60)
 	w.judge = w.node.Line()
 	w.store = &faultyStore{Memory: &pending.Memory{Fence: w.fence}, rand: rand.New(rand.NewPCG(seed, 9))}
@@ -149,8 +148,11 @@ func (w *world) promote(ctx context.Context) {
 	w.mu.Lock()
 	w.epoch++
 	w.mu.Unlock()
+	w.writes = new(pending.Sequence)
 	w.lead(ctx)
 }
+
+const scope = "sender"
 
 // bubbleClock goes with the time of a bubble. The machine's own does not: an hour of a
 // bubble is some moments of it, in which nothing is ever tried again.
@@ -159,13 +161,13 @@ func bubbleClock() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 
 // lead has somebody lead in the present term.
 func (w *world) lead(ctx context.Context) {
 	w.mu.Lock()
-	token := fence.Token{Scope: w.scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
+	token := fence.Token{Scope: scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	w.mu.Unlock()
-	gate, latch := fence.New(w.scope, bubbleClock)
+	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
 	m, err := pending.New(pending.Config{
-		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Clock: bubbleClock,
+		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
 		MaxInFlight: 30, MaxBatch: 10, FillAfter: 8,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()

@@ -50,7 +50,7 @@ func (p *Payer) Send(ctx context.Context, gate *fence.Gate, token fence.Token) (
 	s := &Sending{payer: p, ended: make(chan struct{}), taken: make(chan time.Time, 1)}
 	var err error
 	s.manager, err = pending.New(pending.Config{
-		Account: p.Account, Chain: &tap{Chain: p.driver, sending: s}, Store: p.store,
+		Account: p.Account, Chain: &tap{Chain: p.driver, sending: s}, Store: p.store, Sequence: &p.sequence,
 		Events: pending.Events{Trouble: s.trouble},
 	})
 	if err != nil {

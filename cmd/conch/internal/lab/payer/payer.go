@@ -22,6 +22,7 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -37,6 +38,8 @@ type Payer struct {
 	driver *evm.Chain
 	tables *pgstore.Database
 	store  *pgstore.Store
+
+	sequence pending.Sequence // of all managers: they lead in the same term
 }
 
 // BlockTime is how often the node makes a block.

@@ -22,6 +22,7 @@ type desk struct {
 	keyring  *keyring
 	beside   func(f func()) // in a goroutine that the node waits for
 	over     context.Context
+	sequence *pending.Sequence // of every manager made here: a standalone role has the same term after a reload
 
 	mu       sync.Mutex
 	accounts []Account
@@ -57,7 +58,7 @@ const connections = 8
 // newDesk makes a desk without accounts.
 func newDesk(f node.Frame) *desk {
 	return &desk{
-		id: f.ID, log: f.Log, database: f.Database, keyring: newKeyring(), beside: f.Go, over: f.Over,
+		id: f.ID, log: f.Log, database: f.Database, keyring: newKeyring(), beside: f.Go, over: f.Over, sequence: new(pending.Sequence),
 		ledgers: map[string]ledger{}, led: map[seat]*pending.Manager{}, counted: map[seat]map[string]int{},
 		raised: map[seat]map[pending.Cause]int{},
 	}

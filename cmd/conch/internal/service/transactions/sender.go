@@ -60,7 +60,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: book, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill),
+		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.desk.sequence,
 	})
 	if err != nil {
 		hangUp()
