@@ -24,7 +24,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 	}
 	for {
 		a := &asked{in: in, end: make(chan struct{})}
-		serve, err := s.desk.queue(a)
+		serve, err := s.intake.queue(a)
 		if err != nil {
 			return in, err
 		}
@@ -34,7 +34,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 		select {
 		case <-a.end:
 		case <-ctx.Done():
-			s.desk.leave(a)
+			s.intake.leave(a)
 			return in, context.Cause(ctx)
 		}
 		switch {
@@ -51,7 +51,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 
 // serve is a clerk.
 func (s *Store) serve(ctx context.Context) {
-	for batch := s.desk.next(); len(batch) > 0; batch = s.desk.next() {
+	for batch := s.intake.next(); len(batch) > 0; batch = s.intake.next() {
 		err := s.insert(ctx, batch)
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) && len(batch) > 1 {

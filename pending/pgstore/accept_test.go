@@ -38,9 +38,9 @@ func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {
 			s.blocked()
 		}
 	}
-	for deadline := time.Now().Add(30 * time.Second); s.Crowd() < len(keys)-1; {
+	for deadline := time.Now().Add(30 * time.Second); s.InIntake() < len(keys)-1; {
 		if _, err := tx.Exec(s.t.Context(), `SELECT 1`); err != nil || time.Now().After(deadline) {
-			s.t.Fatalf("%d wait, %v", s.Crowd(), err)
+			s.t.Fatalf("%d wait, %v", s.InIntake(), err)
 		}
 	}
 	if err := tx.Rollback(s.t.Context()); err != nil {

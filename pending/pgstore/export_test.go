@@ -9,14 +9,14 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Crowd is how many callers wait for a statement to begin, Longest how many may.
-func (s *Store) Crowd() int {
-	s.desk.mu.Lock()
-	defer s.desk.mu.Unlock()
-	return len(s.desk.waiting)
+// InIntake is how many callers wait for a statement to begin, MaxWaiting how many may.
+func (s *Store) InIntake() int {
+	s.intake.mu.Lock()
+	defer s.intake.mu.Unlock()
+	return len(s.intake.waiting)
 }
 
-const Longest = longest
+const MaxWaiting = maxWaiting
 
 // OpenWide is Open, with connections that keep the search_path they find, as those do that
 // have a pooler in between.

@@ -67,7 +67,7 @@ func TestReadersHoldNobodyUp(t *testing.T) {
 
 // There is an end to how many wait to have something accepted, and who has gone waits no
 // more.
-func TestTheDeskIsBounded(t *testing.T) {
+func TestTheIntakeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	tx, err := s.conn.Begin(t.Context())
@@ -79,7 +79,7 @@ func TestTheDeskIsBounded(t *testing.T) {
 	}
 	ctx, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
-	refused := make(chan error, 3*pgstore.Longest)
+	refused := make(chan error, 3*pgstore.MaxWaiting)
 	var crew sync.WaitGroup
 	for range cap(refused) {
 		crew.Go(func() {
@@ -91,12 +91,12 @@ func TestTheDeskIsBounded(t *testing.T) {
 	if err := wait(t, refused); !errors.Is(err, pending.ErrBusy) {
 		t.Errorf("one more: %v", err)
 	}
-	if n := s.Crowd(); n > pgstore.Longest {
+	if n := s.InIntake(); n > pgstore.MaxWaiting {
 		t.Errorf("%d wait", n)
 	}
 	giveUp()
 	pgtest.Within(t, time.Minute, "who has gone waits no more", crew.Wait)
-	if n := s.Crowd(); n != 0 {
+	if n := s.InIntake(); n != 0 {
 		t.Errorf("%d wait who have gone", n)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {

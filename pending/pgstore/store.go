@@ -17,10 +17,10 @@ type config struct{ Chain, Creator string }
 
 // Store keeps one chain's pending transactions. It is safe for concurrent use.
 type Store struct {
-	db   *Database
-	cfg  config
-	pool lines // what a leader reads over
-	desk desk
+	db     *Database
+	cfg    config
+	pool   lines // what a leader reads over
+	intake intake
 }
 
 var _ pending.Store = (*Store)(nil)
