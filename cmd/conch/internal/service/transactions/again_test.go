@@ -1,0 +1,62 @@
+package transactions
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/pending"
+)
+
+// A reload gives an account of a standalone node a new manager in the same term. Its writes
+// must count as later ones: with numbers of its own the store would ignore them.
+func TestANewManagerInTheSameTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		ledger := chaintest.New(chaintest.Config{Depth: 2})
+		a := Account{Name: "main", Scope: "pending:main", Address: ledger.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
+		var beside sync.WaitGroup
+		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
+		s := &service{frame: frame, desk: newDesk(frame), dial: func(Account) (chain.Chain, error) { return ledger.Line(), nil }}
+		use, err := s.desk.prepare([]Account{a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		use()
+		book := s.desk.book(a.Chain)
+		in, err := book.Accept(ctx, pending.Intent{Account: a.Address, Call: chain.Call{To: []byte("somebody")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lead := func(d time.Duration) {
+			m, release, err := (&sender{service: s, account: a}).hold()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			term, stop := context.WithTimeout(ctx, d)
+			defer stop()
+			_ = m.Lead(term, fence.Standalone(a.Scope, "n1"), fence.Token{Scope: a.Scope})
+		}
+		for range 5 { // the first manager stores the slot, and new states of it
+			lead(time.Second)
+			ledger.Mine()
+		}
+		for range 3 {
+			lead(time.Minute)
+			ledger.Mine()
+		}
+		if r, err := book.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
+			t.Errorf("record %+v, error %v; want the intent done", r, err)
+		}
+		end()
+	})
+}
