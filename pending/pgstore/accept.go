@@ -14,10 +14,10 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Accept stores an intent. The same key again returns the intent stored under it, or
-// an error that wraps pending.ErrConflict if the call is another. Callers that come at
-// once share a commit; beyond some thousands of them the error is pending.ErrBusy. When
-// ctx ends before the answer, the intent may be stored.
+// Accept stores an intent and returns it. For a known key it returns the stored intent, or
+// [pending.ErrConflict] if that has another call. If 2000 callers wait already, the error is
+// [pending.ErrBusy]. If ctx ends before the answer, or the result of the commit is unknown, the
+// intent may have been stored.
 func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
 	if in.ID == (pending.ID{}) {
 		in.ID = newID(time.Now())
@@ -41,7 +41,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 		case a.err != nil:
 			return in, a.err
 		case !a.got:
-			continue // its twin was committed after this statement had begun
+			continue // an intent with the same key was committed after the statement began
 		case !a.in.Call.Equal(in.Call):
 			return a.in, pending.ErrConflict
 		}
@@ -49,13 +49,13 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 	}
 }
 
-// serve is a clerk.
+// serve stores batches until no caller waits.
 func (s *Store) serve(ctx context.Context) {
 	for batch := s.intake.next(); len(batch) > 0; batch = s.intake.next() {
 		err := s.insert(ctx, batch)
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) && len(batch) > 1 {
-			for i := range batch { // one of them may be what is refused
+			for i := range batch { // find the one that was refused
 				batch[i].err = s.insert(ctx, batch[i:i+1])
 			}
 			err = nil
@@ -67,7 +67,7 @@ func (s *Store) serve(ctx context.Context) {
 	}
 }
 
-// insert stores intents in one statement, and gives each what is stored under its key.
+// insert stores a batch in one statement, and gives each caller the intent stored under its key.
 func (s *Store) insert(ctx context.Context, batch []*asked) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -82,7 +82,7 @@ func (s *Store) insert(ctx context.Context, batch []*asked) error {
 			if twin == "" {
 				stored[in.ID] = in
 			}
-			if in.Key != "" { // of twins in one batch, the first was stored
+			if in.Key != "" { // of two with the same key in one batch, the first was stored
 				older[key{string(in.Account), in.Key}] = in
 			}
 			twins = twins || twin != ""
@@ -110,10 +110,9 @@ func (s *Store) insert(ctx context.Context, batch []*asked) error {
 	return nil
 }
 
-// confirm makes sure that whatever can be read by now is there for good: the server may
-// have stopped waiting for a standby when that was committed, and whoever asked again
-// would be told that it is stored. To find it has written nothing, and what has written
-// nothing waits for nobody. What comes later in the log waits for all before.
+// confirm waits until every row that can be read is durable: the server may have stopped waiting
+// for the standby when it committed one. A transaction that only reads waits for nothing; this one
+// writes, and waits for everything before it in the log.
 func (s *Store) confirm(ctx context.Context) error {
 	var write pgx.Batch
 	write.Queue(pg.Durable)
@@ -121,8 +120,8 @@ func (s *Store) confirm(ctx context.Context) error {
 	return s.commit(ctx, &write)
 }
 
-// insertIntents returns the new ones, and those that were stored before under the keys
-// of the others, after the key.
+// insertIntents returns each new intent after an empty key, and for each of the others the intent
+// stored before, after its key.
 const insertIntents = `
 	WITH asked AS MATERIALIZED (
 		SELECT * FROM unnest($3::uuid[], $4::bytea[], $5::text[], $6::bytea[], $7::numeric[], $8::bytea[], $9::bigint[])
@@ -142,7 +141,7 @@ const insertIntents = `
 		SELECT ` + intentColumns + ` FROM conch.archived_intents WHERE chain = $1 AND account = a.account AND idempotency_key = a.key) i
 	 WHERE a.key <> '' AND NOT EXISTS (SELECT FROM fresh f WHERE f.id = a.id)`
 
-// columns are the arguments of insertIntents that have one value for each intent.
+// columns returns the arguments of insertIntents that have one value for each intent.
 func columns(batch []*asked) []any {
 	var ids []pgtype.UUID
 	var accounts, tos, datas [][]byte

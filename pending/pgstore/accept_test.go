@@ -15,11 +15,10 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// together has intents accepted under these keys, all of which are asked for before
-// the first is answered.
+// together accepts intents with these keys, all of which are asked for before the first answer.
 func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {
 	s.t.Helper()
-	s.accept("first") // connected
+	s.accept("first") // connects
 	tx, err := s.conn.Begin(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -28,9 +27,9 @@ func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {
 		s.t.Fatal(err)
 	}
 	ids, faults = make([]pending.ID, len(keys)), make([]error, len(keys))
-	var crew sync.WaitGroup
+	var callers sync.WaitGroup
 	for i, key := range keys {
-		crew.Go(func() {
+		callers.Go(func() {
 			in, err := s.Accept(s.t.Context(), pending.Intent{Account: pendingtest.Account, Key: key, Call: chain.Call{Gas: 1}})
 			ids[i], faults[i] = in.ID, err
 		})
@@ -40,17 +39,17 @@ func (s shelf) together(keys []string) (ids []pending.ID, faults []error) {
 	}
 	for deadline := time.Now().Add(30 * time.Second); s.InIntake() < len(keys)-1; {
 		if _, err := tx.Exec(s.t.Context(), `SELECT 1`); err != nil || time.Now().After(deadline) {
-			s.t.Fatalf("%d wait, %v", s.InIntake(), err)
+			s.t.Fatalf("%d callers wait, error %v; want %d", s.InIntake(), err, len(keys)-1)
 		}
 	}
 	if err := tx.Rollback(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	pgtest.Within(s.t, time.Minute, "all are answered", crew.Wait)
+	pgtest.Within(s.t, time.Minute, "all callers are answered", callers.Wait)
 	return ids, faults
 }
 
-// blocked returns once somebody waits for a lock.
+// blocked returns once a session waits for a lock.
 func (s shelf) blocked() {
 	s.t.Helper()
 	watch := s.db.Connect(s.t)
@@ -59,7 +58,7 @@ func (s shelf) blocked() {
 		err := watch.QueryRow(s.t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waits)
 		if err != nil || time.Now().After(deadline) {
-			s.t.Fatalf("nobody waits for a lock, %v", err)
+			s.t.Fatalf("no session waits for a lock, error %v", err)
 		}
 		if waits {
 			return
@@ -67,7 +66,7 @@ func (s shelf) blocked() {
 	}
 }
 
-// commits is how many transactions have written the intents.
+// commits returns the number of transactions that have written the intents.
 func (s shelf) commits() (n int) {
 	s.t.Helper()
 	if err := s.conn.QueryRow(s.t.Context(), `SELECT count(DISTINCT xmin::text) FROM conch.intents`).Scan(&n); err != nil {
@@ -76,8 +75,8 @@ func (s shelf) commits() (n int) {
 	return n
 }
 
-// Callers that come while a statement is under way share the next: ninety are a few
-// commits, and twins among them are one intent.
+// Callers that come while a statement is under way share the next one: ninety take a few commits.
+// Those with the same key get one intent.
 func TestAcceptTogether(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
@@ -88,18 +87,18 @@ func TestAcceptTogether(t *testing.T) {
 	ids, faults := s.together(keys)
 	for i, id := range ids {
 		if faults[i] != nil || id != ids[i/3*3] || id == (pending.ID{}) {
-			t.Errorf("%d: %x, %v", i, id, faults[i])
+			t.Errorf("caller %d: got ID %x, error %v; want %x", i, id, faults[i], ids[i/3*3])
 		}
 	}
 	if n := s.count("intents"); n != 31 {
-		t.Errorf("%d intents", n)
+		t.Errorf("%d intents are stored, want 31", n)
 	}
 	if n := s.commits(); n != 3 { // the first, the one that was under way, and all others
-		t.Errorf("31 intents in %d commits", n)
+		t.Errorf("31 intents took %d commits, want 3", n)
 	}
 }
 
-// Who asks for what the database refuses fails alone.
+// An intent that the database refuses fails alone.
 func TestARefusedIntentFailsAlone(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
@@ -107,10 +106,10 @@ func TestARefusedIntentFailsAlone(t *testing.T) {
 	var refused *pgconn.PgError
 	for i := range ids {
 		if i == 2 != errors.As(faults[i], &refused) || i != 2 && faults[i] != nil {
-			t.Errorf("%d: %v", i, faults[i])
+			t.Errorf("caller %d: got error %v, want one for caller 2 alone", i, faults[i])
 		}
 	}
 	if n := s.count("intents"); n != 4 {
-		t.Errorf("%d intents", n)
+		t.Errorf("%d intents are stored, want 4", n)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Archive implements pending.Archiver: one round trip, one transaction, fenced at its end.
-// While somebody has the table for longer, such as a vacuum, nothing is moved: whoever
-// waits for it has all others wait behind.
-func (s *Store) Archive(ctx context.Context, t fence.Token, account chain.Account, older time.Duration, most int) (moved int, err error) {
+// Archive implements [pending.Archiver], in one round trip and one transaction, fenced at its end.
+// While another session, such as a vacuum, holds a lock on the table it moves nothing: everybody
+// else would wait behind it.
+func (s *Store) Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error) {
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
-	batch.Queue(`SELECT conch.pending_archive($1, $2, $3, $4)`, s.cfg.Chain, []byte(account), older, most).
+	batch.Queue(`SELECT conch.pending_archive($1, $2, $3, $4)`, s.cfg.Chain, []byte(account), age, most).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&moved) })
 	queueFence(&batch, t)
 	err = s.cfg.stale(s.commit(ctx, &batch))

@@ -20,10 +20,10 @@ import (
 
 var (
 	current = fence.Token{Scope: "s", Epoch: 2, Holder: "a"}
-	writes  atomic.Uint64 // of all tests: each later than the one before
+	writes  atomic.Uint64 // numbers the writes of all tests
 )
 
-// shelf is a store whose database the test looks into.
+// shelf is a store, and a connection with which a test inspects its database.
 type shelf struct {
 	*pgstore.Store
 	t    *testing.T
@@ -37,8 +37,8 @@ func openShelf(t *testing.T) shelf {
 	return shelf{opened(t, db.Config(), 4).Store("evm:1", "test"), t, db, db.Connect(t)}
 }
 
-// narrow has the store work through one session, and read through another, which tell
-// what they have touched.
+// narrow gives the store one session, and one more for reading, so that their statistics are
+// complete.
 func (s shelf) narrow() (shelf, *pgstore.Database) {
 	s.t.Helper()
 	d := opened(s.t, s.db.Config(), 1)
@@ -55,7 +55,7 @@ func (s shelf) accept(key string) pending.Intent {
 	return in
 }
 
-// done gives an intent a slot and ends it there.
+// done gives an intent a slot, and stores it as done.
 func (s shelf) done(index uint64, in pending.Intent) {
 	s.t.Helper()
 	s.write(pending.Batch{New: []pending.Slot{slotOf(index, in)}})
@@ -95,8 +95,8 @@ func slotOf(index uint64, in pending.Intent) pending.Slot {
 	}}}}
 }
 
-// What is finished for long enough is moved, what is not stays; IDs, keys and lists
-// find it as before, and the next nonce is what it was.
+// Archive moves what has been finished for long enough, and nothing else. IDs, keys and lists still
+// find it, and the next nonce stays the same.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
@@ -109,43 +109,43 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := s.archive(time.Hour); n != 0 || s.count("archived_intents") != 0 {
-		t.Errorf("%d were moved too early", n)
+		t.Errorf("%d intents were moved too early", n)
 	}
 	stale := fence.Token{Scope: "s", Epoch: 1}
 	if _, err := s.Archive(t.Context(), stale, pendingtest.Account, 0, 10); !errors.Is(err, fence.ErrStale) || s.count("archived_intents") != 0 {
-		t.Errorf("under a stale token: %v", err)
+		t.Errorf("under a stale token: got error %v, want ErrStale and nothing moved", err)
 	}
 	if n := s.archive(0); n != 3 || s.count("intents") != 1 || s.count("pending_transactions") != 1 || s.count("pending_attempts") != 1 ||
 		s.count("archived_transactions") != 2 || s.count("archived_attempts") != 2 {
-		t.Errorf("moved %d", n)
+		t.Errorf("moved %d intents, want 3 with their 2 slots and 2 attempts", n)
 	}
 	after, err := s.List(t.Context(), pending.Filter{Most: 9})
 	if err != nil || fmt.Sprintf("%+v", deref(after)) != fmt.Sprintf("%+v", deref(before)) {
-		t.Errorf("listed %+v\nbefore %+v, %v", after, before, err)
+		t.Errorf("after archiving the list is %+v, error %v\nwant %+v", after, err, before)
 	}
 	if r, err := s.Get(t.Context(), two.ID); err != nil || r.Fate != pending.Done || r.Last.Hash != hashOf(1) || r.Last.Block.Number != 1 || *r.Index != 1 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("archived record %+v, error %v; want done with nonce 1 in block 1", r, err)
 	}
 	if again := s.accept("2"); again.ID != two.ID || s.count("intents") != 1 {
-		t.Error("a key in the archive was taken anew")
+		t.Error("a key in the archive gave a new intent")
 	}
 	_, err = s.Accept(t.Context(), pending.Intent{Account: pendingtest.Account, Key: "2", Call: chain.Call{Gas: 2}})
 	if !errors.Is(err, pending.ErrConflict) {
-		t.Errorf("the key of another call in the archive: %v", err)
+		t.Errorf("a key in the archive for another call: got error %v, want ErrConflict", err)
 	}
 	if err := s.Cancel(t.Context(), two.ID); err != nil {
-		t.Errorf("too late is no error: %v", err)
+		t.Errorf("cancelling an archived intent: %v", err)
 	}
 	s.write(pending.Batch{Changes: []pending.Change{{Index: 2, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(2), Block: chain.Block{Number: 1, Hash: "b"}}}})
 	if n := s.archive(0); n != 0 {
-		t.Errorf("the newest transaction was moved: %d", n)
+		t.Errorf("%d intents were moved, want 0: the newest transaction stays", n)
 	}
 	if snap, err := s.Load(t.Context(), pendingtest.Account, 9); err != nil || snap.Next != 3 || len(snap.Slots) != 0 {
-		t.Errorf("%+v, %v", snap, err)
+		t.Errorf("loaded %+v, error %v; want no slot and next nonce 3", snap, err)
 	}
 }
 
-// deref makes records comparable by their text.
+// deref returns the records as texts that can be compared.
 func deref(records []pending.Record) (texts []string) {
 	for _, r := range records {
 		index := int64(-1)
@@ -158,8 +158,8 @@ func deref(records []pending.Record) (texts []string) {
 	return texts
 }
 
-// An intent that was read as waiting, and is cancelled and in the archive before it is
-// written, gets no slot: cancelled was said, and its bytes would leave all the same.
+// An intent that was read from the queue, then cancelled and archived, gets no slot. It was
+// reported as cancelled and would be sent all the same.
 func TestTheArchivedGetNoSlot(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
@@ -168,23 +168,23 @@ func TestTheArchivedGetNoSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := s.archive(0); n != 1 || s.count("archived_intents") != 1 {
-		t.Fatalf("%d were archived", n)
+		t.Fatalf("%d intents were archived, want 1", n)
 	}
 	err := s.Write(t.Context(), current, pending.Batch{
 		Account: pendingtest.Account, Number: writes.Add(1), New: []pending.Slot{slotOf(0, first), slotOf(1, gone)},
 	})
 	if !errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("written: %v", err)
+		t.Errorf("a slot for an archived intent: got error %v, want ErrOvertaken", err)
 	}
 	if n, m := s.count("pending_transactions"), s.count("pending_attempts"); n != 0 || m != 0 {
-		t.Errorf("%d slots, %d attempts", n, m)
+		t.Errorf("%d slots and %d attempts were stored, want none", n, m)
 	}
 	s.write(pending.Batch{New: []pending.Slot{slotOf(0, first)}})
 }
 
-// Whoever has the table for long, as a vacuum does, is not waited for: all who accept
-// would wait behind. And where nothing is due the table is not locked at all.
-func TestArchivingHoldsNobodyUp(t *testing.T) {
+// Archive does not wait for a lock that a vacuum holds, since all callers of Accept would wait
+// behind it. If nothing is due it does not lock the table at all.
+func TestArchivingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	no := s.accept("no")
@@ -199,7 +199,7 @@ func TestArchivingHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := s.Archive(ctx, current, pendingtest.Account, 0, 10); n != 0 || err != nil {
-		t.Errorf("beside a vacuum %d were archived, %v", n, err)
+		t.Errorf("during a vacuum %d intents were archived, error %v; want 0 and none", n, err)
 	}
 	s.accept("goes on")
 	if err := vacuum.Rollback(ctx); err != nil {
@@ -216,14 +216,14 @@ func TestArchivingHoldsNobodyUp(t *testing.T) {
 	}
 	err = tx.QueryRow(ctx, `SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = 'ShareRowExclusiveLock'`).Scan(&locks)
 	if err != nil || moved != 0 || locks != 0 {
-		t.Errorf("with nothing due: moved %d, %d locks, %v", moved, locks, err)
+		t.Errorf("with nothing due: moved %d, took %d locks, error %v; want 0 and 0", moved, locks, err)
 	}
 	if n := s.archive(0); n != 1 {
-		t.Errorf("when the vacuum is over %d are archived", n)
+		t.Errorf("after the vacuum %d intents were archived, want 1", n)
 	}
 }
 
-// Who accepts while a key is on its way to the archive finds it there.
+// A key is found while its intent is moved to the archive.
 func TestAKeyIsFoundWhileItMoves(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)

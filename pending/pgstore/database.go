@@ -14,29 +14,27 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// Database is a pool of connections, from which stores for any number of chains are
-// made. Safe for concurrent use.
+// Database is a pool of connections for the stores of any number of chains. It is safe for
+// concurrent use.
 type Database struct {
 	cfg     pg.Config
-	pool    *pgxpool.Pool
-	readers *pgxpool.Pool // for whoever looks transactions up: neither a leader nor who accepts waits for those
-	lists   chan struct{} // has room for as many lists as may be read at once
-	direct  atomic.Bool   // there is no pool behind the pool, as the last connection has shown
+	pool    *pgxpool.Pool // for leaders, and for accepting
+	readers *pgxpool.Pool // for looking transactions up, so that the others never wait for that
+	lists   chan struct{} // semaphore of the lists that are read at once
+	direct  atomic.Bool   // the last new connection showed no pooler in between
 }
 
 const (
-	// mostReaders are the connections for looking transactions up.
+	// mostReaders is the number of connections for looking transactions up.
 	mostReaders = 3
-	// mostLists are those that lists may have, which can take long: one intent alone is
-	// found by its key.
+	// mostLists limits the lists, which can take long: one connection is left for single intents.
 	mostLists = mostReaders - 1
 )
 
-// Open makes a pool of that many connections at most, and a few more on which callers
-// look transactions up. It does not connect: a database that is away is found again by
-// whoever uses it.
+// Open returns a Database with up to most connections, and a few more for looking transactions up.
+// It does not connect yet.
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	cfg.Unnamed = true // there may be a pool behind the pool, unless a connection shows that there is none
+	cfg.Unnamed = true // there may be a pooler, until a connection shows none
 	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
 	if err := d.open(ctx, most, d.look); err != nil {
 		return nil, err
@@ -68,9 +66,8 @@ func (d *Database) open(ctx context.Context, most int, look func(context.Context
 	return err
 }
 
-// name has a new connection prepare its statements under names, once it is known that
-// its backend will stay its own: a write of a dozen statements takes a third of the time
-// when they need no planning.
+// name makes a new connection prepare its statements under names if there is no pooler that could
+// change its backend. A write of a dozen statements takes a third of the time without planning.
 func (d *Database) name(_ context.Context, cfg *pgx.ConnConfig) error {
 	if d.direct.Load() {
 		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
@@ -78,7 +75,7 @@ func (d *Database) name(_ context.Context, cfg *pgx.ConnConfig) error {
 	return nil
 }
 
-// look finds out whether somebody stands between, and if not sets the search_path.
+// look finds out whether there is a pooler, and sets the search_path if there is none.
 func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
 	direct, err := pg.Narrow(ctx, conn)
 	if err == nil {
@@ -87,25 +84,25 @@ func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// fits tells whether a connection was opened in the way that is known to fit by now.
+// fits reports whether a connection was opened in the mode that is now right.
 func (d *Database) fits(_ context.Context, conn *pgx.Conn) (bool, error) {
 	named := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	return named == d.direct.Load(), nil
 }
 
-// Close waits for what is under way and closes the connections.
+// Close closes the connections after the statements under way have ended.
 func (d *Database) Close() {
 	d.pool.Close()
 	d.readers.Close()
 }
 
-// Store keeps the transactions of one chain, whose ID is as in chain.Description.ID.
-// Creator is whoever accepts intents here. It writes under the fence.
+// Store returns the store of one chain. chainID is the chain's [chain.Description.ID], and creator
+// the name of this node, stored with the intents that it accepts.
 func (d *Database) Store(chainID, creator string) *Store {
 	return &Store{db: d, cfg: config{Chain: chainID, Creator: creator}, pool: d.pool}
 }
 
-// Check looks whether the tables are there and known to this program.
+// Check returns a [*SchemaError] if this program cannot work with the tables.
 func (d *Database) Check(ctx context.Context) error {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
@@ -119,16 +116,15 @@ func (d *Database) Check(ctx context.Context) error {
 	return checkVersion(version)
 }
 
-// Listen tells of accounts that have something to do, on a connection of its own,
-// until ctx ends. It connects again for as long as that takes, and calls missed
-// whenever it has: what was said meanwhile is lost.
+// Listen calls waits for each account that has something to do, on its own connection, until ctx
+// ends. After each connecting, also again, it calls missed: notifications may be lost.
 func (d *Database) Listen(ctx context.Context, waits func(id string, account chain.Account), missed func()) error {
 	return pg.Listen(ctx, d.cfg, []string{"pending_intent"}, pg.ListenFuncs{
 		Up: missed,
 		Notify: func(_, payload string) {
 			var keys struct{ Chain, Account string }
 			if json.Unmarshal([]byte(payload), &keys) != nil {
-				return // anybody may notify on any channel
+				return // not ours: any role may notify on any channel
 			}
 			if raw, err := chain.ParseHex(keys.Account); err == nil {
 				waits(keys.Chain, chain.Account(raw))
@@ -137,7 +133,7 @@ func (d *Database) Listen(ctx context.Context, waits func(id string, account cha
 	})
 }
 
-// Claims tells under which scope each account is sent from.
+// Claims calls told with the scope of each account.
 func (d *Database) Claims(ctx context.Context, told func(id string, account chain.Account, scope string)) error {
 	rows, err := d.pool.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)
 	if err != nil {

@@ -1,41 +1,33 @@
-// Package pgstore keeps intents and pending transactions in Postgres, in the schema
+// Package pgstore keeps intents and pending transactions in Postgres. Its tables are in the schema
 // conch, beside the leadership whose token fences every write.
 //
 // # Tables
 //
-//	intents               what shall be done, accepted by any node
-//	pending_transactions  a slot: account, nonce, its intent, the hash that counts, its state
-//	pending_attempts      the signed bytes, stored before they may leave
-//	pending_accounts      an account's scope, and the database history it was last worked on in
-//	archived_…            what was finished for long, of the first three
+//	intents               what callers asked for, accepted by any node
+//	pending_transactions  slots: account, nonce, intent, the hash that counts, state
+//	pending_attempts      the signed bytes, stored before they are sent
+//	pending_accounts      an account's scope, and the database history of its last work
+//	archived_…            the finished rows of the first three, moved there
 //
-// # A write
+// # Writes
 //
-// One round trip: all statements of a batch and, last, conch.fence with the leader's
-// token, in one implicit transaction. A stale token undoes all of it. When the line
-// breaks before the answer, nobody knows whether it happened: the caller reads the
-// rows again. Nor when the server warns that it has stopped waiting for its standby.
-// How long a commit waits is said in each transaction: it may be set to anything.
+// A write is one round trip and one transaction: all statements of a batch and, last,
+// conch.fence with the leader's token. A stale token undoes all of it. If the connection breaks
+// before the answer, or the server warns that it has stopped waiting for its standby, the write
+// may have happened, and the leader reads the rows again. Every commit waits for the disk and the
+// standby, whatever the setting of synchronous_commit. Callers that have intents accepted at the
+// same time share a commit.
 //
-// # An intent
+// # Reads
 //
-// Callers that come at once share a statement and its commit.
-//
-// # A long history
-//
-// Whatever a leader asks for has an index over what is open alone. Finished rows can be
-// moved to the archive; IDs and keys are looked for there too.
-//
-// # Who reads
-//
-// Callers look transactions up over connections of their own, a few: none of them keeps
-// a leader from writing.
+// Callers look transactions up over a few connections of their own, so that they never delay a
+// leader. Every statement of a leader uses an index over unfinished rows alone. Finished rows can
+// be moved to the archive, where their IDs and keys are still found.
 //
 // # Notifications
 //
-// pending_tx_new and pending_tx_update carry keys only, pending_intent an account
-// that has something to do. They wake; what they say is read from the tables, and a
-// poll finds what they missed.
+// pending_tx_new and pending_tx_update carry the keys of a slot, pending_intent an account that has
+// something to do. Listeners read the rows themselves, and a poll finds what they missed.
 //
 // Sources: requirements S20, S23–S26.
 package pgstore

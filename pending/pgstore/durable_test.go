@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// witness writes down, at the commit of whatever changes a table, how durable that is.
+// witness records, at each commit that changes a table, how durable the commit is.
 const witness = `
 	CREATE TABLE public.seen (what text, how text);
 	CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -23,10 +23,9 @@ const witness = `
 	CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON conch.pending_accounts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.see();
 	CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON conch.pending_transactions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.see()`
 
-// What is acknowledged, and that after which bytes leave, waits for the disk and the
-// standby whatever the database and the role are set to, and hears the server's warnings;
-// who has asked for more has more. Also where a pooler is in between, whose backends keep
-// nothing of it.
+// Every commit waits for the disk and the standby and receives the server's warnings, whatever the
+// settings of the database and the role; a stronger setting stays. The same holds behind a pooler,
+// whose backends keep none of these settings.
 func TestWhatIsPromisedIsDurable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -66,24 +65,24 @@ func TestWhatIsPromisedIsDurable(t *testing.T) {
 				}
 				delete(open, what)
 				if how != c.want {
-					t.Errorf("%s, %d times: %s, want %s", what, n, how, c.want)
+					t.Errorf("%s, %d times: got %s, want %s", what, n, how, c.want)
 				}
 			}
 			if err := rows.Err(); err != nil || len(open) > 0 {
-				t.Errorf("not seen: %v, %v", open, err)
+				t.Errorf("writes that never happened: %v, error %v", open, err)
 			}
 			for _, setting := range []string{"synchronous_commit", "client_min_messages"} {
 				var left string
 				other := pgtest.Connect(t, pg.Config{URL: cfg.URL, Unnamed: true})
 				if err := other.QueryRow(t.Context(), `SELECT current_setting($1)`, setting).Scan(&left); err != nil || !strings.Contains(c.set+" error", left) {
-					t.Errorf("%s = %s stayed on the backend, %v", setting, left, err)
+					t.Errorf("the backend keeps %s = %s, error %v", setting, left, err)
 				}
 			}
 		})
 	}
 }
 
-// promise makes each kind of write once.
+// promise makes each kind of write.
 func (s shelf) promise() {
 	s.t.Helper()
 	one, no := s.accept("1"), s.accept("no")

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// InIntake is how many callers wait for a statement to begin, MaxWaiting how many may.
+// InIntake returns the number of callers that wait for a statement to begin.
 func (s *Store) InIntake() int {
 	s.intake.mu.Lock()
 	defer s.intake.mu.Unlock()
@@ -18,21 +18,20 @@ func (s *Store) InIntake() int {
 
 const MaxWaiting = maxWaiting
 
-// OpenWide is Open, with connections that keep the search_path they find, as those do that
-// have a pooler in between.
+// OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	cfg.Unnamed = true
 	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
 	return d, d.open(ctx, most, func(context.Context, *pgx.Conn) error { return nil })
 }
 
-// Known is how many statements the server knows of the connection that is used next.
+// Known returns the number of prepared statements of the connection that is used next.
 func (d *Database) Known(ctx context.Context) (n int, err error) {
 	err = d.pool.QueryRow(ctx, `SELECT count(*) FROM pg_prepared_statements`).Scan(&n)
 	return n, err
 }
 
-// Flush has the server count what the connections have touched: one of each pool.
+// Flush makes the server publish the statistics of one connection of each pool.
 func (d *Database) Flush(ctx context.Context) error {
 	const flush = `SELECT pg_stat_force_next_flush()`
 	_, err := d.pool.Exec(ctx, flush)
@@ -40,5 +39,5 @@ func (d *Database) Flush(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
-// NewID is how intents are named.
+// NewID returns a new intent's ID.
 var NewID = newID

@@ -8,36 +8,36 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// intake is where callers wait to have intents accepted: who comes while a statement
-// is under way goes with the next, all in one commit.
+// intake gathers the intents of callers that come while a statement is under way. The next
+// statement stores them in one commit.
 type intake struct {
 	mu      sync.Mutex
 	waiting []*asked
-	serving int // statements under way
+	serving int // goroutines that store, each with a statement under way
 }
 
 // asked is one caller's intent and its answer.
 type asked struct {
-	in  pending.Intent
+	in  pending.Intent // the stored one, once got is set
 	err error
 	got bool
-	end chan struct{}
+	end chan struct{} // closed when the answer is there
 }
 
 const (
-	// maxStatements are the statements that may be under way at once, each more than one only
-	// for a crowd: the fewer there are, the more callers share a commit.
+	// maxStatements limits the statements under way. Each one after the first needs a crowd: the
+	// fewer there are, the more callers share a commit.
 	maxStatements = 3
 	crowd         = 100
-	// most is how many intents one statement takes.
+	// maxBatch limits the intents in one statement.
 	maxBatch = 500
-	// maxWaiting is the queue: who comes then is told to come later.
+	// maxWaiting limits the callers that wait; further ones get ErrBusy.
 	maxWaiting = 4 * maxBatch
-	// patience is for one statement, which is more than one caller's.
+	// patience limits one statement, which serves many callers.
 	patience = 10 * time.Second
 )
 
-// queue takes a caller in, and tells whether there has to be one more clerk.
+// queue adds a caller, and reports whether one more goroutine has to serve.
 func (i *intake) queue(a *asked) (serve bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -52,7 +52,7 @@ func (i *intake) queue(a *asked) (serve bool, err error) {
 	return true, nil
 }
 
-// leave takes out who has gone and was not served yet.
+// leave removes a caller that has given up and is not being served yet.
 func (i *intake) leave(a *asked) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -61,7 +61,7 @@ func (i *intake) leave(a *asked) {
 	}
 }
 
-// next are those who wait; with none the clerk's work has ended.
+// next returns the next batch. If it is empty, the goroutine that serves must end.
 func (i *intake) next() []*asked {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -16,7 +16,7 @@ const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, v
 
 func scanIntent(row pgx.CollectableRow) (in pending.Intent, err error) { return scanIntentAfter(row) }
 
-// scanIntentAfter reads what stands before an intent's columns, and them.
+// scanIntentAfter reads the columns of an intent, and further ones before them.
 func scanIntentAfter(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
 	var id pgtype.UUID
 	var from, to, data []byte
@@ -31,9 +31,9 @@ func scanIntentAfter(row pgx.CollectableRow, before ...any) (in pending.Intent, 
 
 func notNull(b []byte) []byte { return append([]byte{}, b...) }
 
-// newID is a UUID of version 7 (RFC 9562): the time in milliseconds, and then chance. New
-// rows are neighbours in the index then; with chance alone each would dirty a page of its
-// own in an index that has grown, which the log writes out whole after each checkpoint.
+// newID returns a UUID of version 7 (RFC 9562): the time in milliseconds, then random bits. New
+// rows are then neighbours in the index. With random bits alone each would dirty its own page of a
+// large index, which the log writes out whole after each checkpoint.
 func newID(now time.Time) (id pending.ID) {
 	_, _ = rand.Read(id[6:]) // never fails since Go 1.24
 	var ms [8]byte

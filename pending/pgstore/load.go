@@ -13,7 +13,7 @@ import (
 
 type account = chain.Account
 
-// Load implements pending.Store (S20): one snapshot of the database, in one round trip.
+// Load implements [pending.Store] (S20), with one snapshot of the database in one round trip.
 func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pending.Snapshot, err error) {
 	var batch pgx.Batch
 	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
@@ -49,7 +49,7 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 	return snap, err
 }
 
-// slots reads attempts, ordered by their slots.
+// slots reads rows of attempts, ordered by nonce, into slots.
 func slots(rows pgx.Rows, account account) (all []pending.Slot, err error) {
 	var nonce, since, gas int64
 	var intent pgtype.UUID
@@ -75,7 +75,7 @@ func slots(rows pgx.Rows, account account) (all []pending.Slot, err error) {
 	return all, err
 }
 
-// integer reads a number without a fraction, nil for NULL.
+// integer returns a number without a fraction, nil for NULL.
 func integer(n pgtype.Numeric) *big.Int {
 	if !n.Valid || n.Int == nil {
 		return nil
@@ -87,7 +87,7 @@ func integer(n pgtype.Numeric) *big.Int {
 	return value
 }
 
-// Calls implements pending.Store.
+// Calls implements [pending.Store].
 func (s *Store) Calls(ctx context.Context, account account, indices []uint64) (map[uint64]chain.Call, error) {
 	nonces := make([]int64, len(indices))
 	for i, index := range indices {

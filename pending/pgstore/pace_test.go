@@ -19,7 +19,7 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// counted counts the blocks that its follower is told of.
+// counted counts the applied blocks that Heads reports.
 type counted struct {
 	chain.Chain
 	heads atomic.Int64
@@ -38,9 +38,9 @@ func (c *counted) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.T
 	}
 }
 
-// A batch is a commit, and a block is one: for so many transactions there are no more
-// than a hundredth as many commits, and two for each block. Counted by the fence,
-// which every transaction of a leader passes.
+// A leader commits once for each batch and for each block: at most a hundredth of the number of
+// transactions, plus twice the number of blocks. The fence, which ends every transaction of a
+// leader, counts the commits.
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	const many = 3000
@@ -58,7 +58,7 @@ func TestCommits(t *testing.T) {
 	}
 	m, err := pending.New(pending.Config{
 		Account: from, Chain: line, Store: s.Store, Longest: time.Minute,
-		Patience: time.Hour, // else there is a commit now and then without a block
+		Patience: time.Hour, // else there are commits between blocks
 		Events: pending.Events{Trouble: func(err error) {
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
@@ -78,12 +78,12 @@ func TestCommits(t *testing.T) {
 		var accepted, final int
 		err := s.conn.QueryRow(t.Context(), `SELECT count(*), count(*) FILTER (WHERE final) FROM conch.pending_transactions`).Scan(&accepted, &final)
 		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d of %d are final, %v", final, many, err)
+			t.Fatalf("%d of %d are final, error %v", final, many, err)
 		}
 		if final == many {
 			break
 		}
-		if accepted >= mined+1000 || accepted == many && polls > 100 { // few blocks, for the limit to be near
+		if accepted >= mined+1000 || accepted == many && polls > 100 { // few blocks, so that the limit is tight
 			node.Mine()
 			mined, polls = accepted, 0
 		}
@@ -97,7 +97,7 @@ func TestCommits(t *testing.T) {
 	heads := int(line.heads.Load())
 	t.Logf("%d transactions, %d commits, %d blocks", many, commits, heads)
 	if commits == 0 || commits > many/100+2*heads {
-		t.Errorf("%d transactions and %d blocks took %d commits", many, heads, commits)
+		t.Errorf("%d transactions and %d blocks took %d commits, want at most %d", many, heads, commits, many/100+2*heads)
 	}
 }
 
@@ -108,9 +108,9 @@ func run(t *testing.T, conn *pgx.Conn, sql string) {
 	}
 }
 
-// A long history slows nothing down: what a leader reads and writes for one transaction
-// touches as many pages beside a million finished ones as beside none, and nothing is
-// read from end to end. Counted in pages, since time is a matter of the machine.
+// A long history slows nothing down: one transaction touches as many pages beside a million
+// finished ones as beside none, and no table is scanned. The test counts pages, because time
+// depends on the machine.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
 	rows := 30_000
@@ -141,7 +141,7 @@ func TestLongHistory(t *testing.T) {
 	}
 	touched := func() (pages, scans int) {
 		look := func() (pages, scans int) {
-			// Of all: what another one inserted would else be counted when its second is up.
+			// Flush all sessions: otherwise another one's inserts are counted a second later.
 			err := d.Flush(t.Context())
 			_, other := s.conn.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
 			if err := errors.Join(err, other); err != nil {
@@ -162,7 +162,7 @@ func TestLongHistory(t *testing.T) {
 		q, sd := look()
 		return (q - p) / 5, sd - sc
 	}
-	for range 3 { // the first ones read the catalog, and plan
+	for range 3 { // the first rounds read the catalog and plan
 		life()
 	}
 	before, _ := touched()
@@ -191,6 +191,6 @@ func TestLongHistory(t *testing.T) {
 	after, scans := touched()
 	t.Logf("a transaction's life touches %d pages, %d after %d finished ones; %d scans", before, after, rows, scans)
 	if after > 2*before || scans != 0 {
-		t.Errorf("a transaction's life touches %d pages, and %d after %d finished ones; %d scans", before, after, rows, scans)
+		t.Errorf("a transaction's life touches %d pages, and %d after %d finished ones, with %d scans; want at most twice as many and no scan", before, after, rows, scans)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// Whoever may create in public lays a trap for each function and operator that is used
-// here: none is sprung, whatever the path; behind a pooler, where it stays as it is, none
-// under the path that is the default.
+// A role that may create objects in public lays a trap for each function and operator that this
+// package uses. None is sprung, whatever the search_path; behind a pooler, which keeps the path as
+// it is, none under the default path.
 func TestNoTrapIsSprung(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func TestNoTrapIsSprung(t *testing.T) {
 			s := openShelf(t)
 			sprung := pgtest.Traps(t, s.db, c.path, ".", "migrations")
 			if _, err := s.db.Connect(t).Exec(t.Context(), `SELECT array_agg(n) FROM (VALUES (1::bigint)) v(n)`); pg.Code(err) != "P0001" || sprung() == "" {
-				t.Fatalf("no trap is set: %v", err)
+				t.Fatalf("no trap is set: got error %v, want P0001", err)
 			}
 			run(t, s.conn, `SELECT setval('public.sprung', 1)`)
 			d, err := c.open(t.Context(), pg.Config{URL: s.db.URL}, 2)
@@ -44,21 +44,21 @@ func TestNoTrapIsSprung(t *testing.T) {
 			s.Store = d.Store("evm:1", "test")
 			s.everything()
 			if trap := sprung(); trap != "" {
-				t.Errorf("sprung %s", trap)
+				t.Errorf("the store has sprung the trap %s", trap)
 			}
-			// The triggers, over a connection that nobody has narrowed.
+			// The triggers, on a connection with the unchanged path.
 			app := s.db.Connect(t)
 			run(t, app, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator) VALUES (pg_catalog.gen_random_uuid(), 'evm:1', '\x01', '\x01', 1, '\x', 1, 'app')`)
 			run(t, app, `UPDATE conch.intents SET cancel = true`)
 			run(t, app, `UPDATE conch.pending_transactions SET watched = true`)
 			if trap := sprung(); trap != "" {
-				t.Errorf("the triggers sprung %s", trap)
+				t.Errorf("a trigger has sprung the trap %s", trap)
 			}
 		})
 	}
 }
 
-// everything uses each kind of statement once.
+// everything runs each kind of statement.
 func (s shelf) everything() {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -84,7 +84,7 @@ func (s shelf) everything() {
 		}
 	}
 	if _, cancels, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(cancels) != 1 {
-		s.t.Errorf("waiting: %v, %v", cancels, err)
+		s.t.Errorf("waiting: got cancels %v, error %v; want one", cancels, err)
 	}
 	s.write(pending.Batch{Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
 	if n := s.archive(0); n == 0 {

@@ -9,16 +9,15 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// What the planner knows of a table that was analyzed in the middle of a term is that
-// there is hardly a row of an earlier term, or hardly one that is in no block. A batch is
-// still written row by row: whoever reads the rows first that it believes to be few, and
-// then the batch for each of them, takes minutes. Counted in rows that an index found.
+// A batch is written row by row, even if the table was analysed in the middle of a term, when
+// hardly any row is of an earlier term or in no block. A plan that reads first the rows it believes
+// to be few, and the whole batch for each, takes minutes. The test counts the rows read.
 func TestTheMiddleOfATerm(t *testing.T) {
 	t.Parallel()
 	const many, batch = 4000, 200
 	for name, c := range map[string]struct {
-		before pending.Change // of all
-		then   string         // happens after the planner has looked
+		before pending.Change // the state of all slots
+		then   string         // runs after ANALYZE
 		write  func() pending.Batch
 	}{
 		"states": {
@@ -73,9 +72,9 @@ func TestTheMiddleOfATerm(t *testing.T) {
 			before := found()
 			s.write(c.write())
 			rows := found() - before
-			t.Logf("%d rows are looked at for a batch of %d", rows, batch)
-			if rows < batch || rows > 3*batch { // the row, and the one that it was before
-				t.Errorf("%d rows are looked at for a batch of %d", rows, batch)
+			t.Logf("%d rows were read for a batch of %d", rows, batch)
+			if rows < batch || rows > 3*batch { // each row and its old version
+				t.Errorf("%d rows were read for a batch of %d, want at most 3 for each", rows, batch)
 			}
 		})
 	}

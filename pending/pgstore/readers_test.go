@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// waiting is how many sessions wait for a lock in this database.
+// waiting returns the number of sessions of this database that wait for a lock.
 func (s shelf) waiting() (n int) {
 	s.t.Helper()
 	err := s.conn.QueryRow(s.t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n)
@@ -23,9 +23,9 @@ func (s shelf) waiting() (n int) {
 	return n
 }
 
-// However many look transactions up, and however long that takes, a leader and whoever
-// accepts go on beside them; and many lists leave room for who asks for one.
-func TestReadersHoldNobodyUp(t *testing.T) {
+// Slow readers, however many, delay neither a leader nor Accept, and many slow lists leave room for
+// a caller that asks for one intent.
+func TestReadersBlockNobody(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
 	in := s.accept("first")
@@ -43,7 +43,7 @@ func TestReadersHoldNobodyUp(t *testing.T) {
 	for range 40 {
 		readers.Go(func() {
 			if _, err := s.List(ctx, pending.Filter{State: "dropped", Most: 1}); err == nil {
-				t.Error("a list that nobody could have read")
+				t.Error("a list succeeded although its table is locked")
 			}
 		})
 	}
@@ -51,7 +51,7 @@ func TestReadersHoldNobodyUp(t *testing.T) {
 	for range 40 {
 		readers.Go(func() { _, _ = s.Get(ctx, in.ID) })
 	}
-	pgtest.Eventually(t, 30*time.Second, "and one intent alone", func() bool { return s.waiting() == 3 })
+	pgtest.Eventually(t, 30*time.Second, "one intent is being read beside them", func() bool { return s.waiting() == 3 })
 	if _, err := s.Load(ctx, pendingtest.Account, 0); err != nil {
 		t.Error(err)
 	}
@@ -61,12 +61,11 @@ func TestReadersHoldNobodyUp(t *testing.T) {
 	s.write(pending.Batch{New: []pending.Slot{slotOf(0, in)}})
 	s.accept("second")
 	if n := s.waiting(); n != 3 {
-		t.Errorf("%d wait for the lock", n)
+		t.Errorf("%d sessions wait for the lock, want the 3 readers", n)
 	}
 }
 
-// There is an end to how many wait to have something accepted, and who has gone waits no
-// more.
+// The number of callers that wait in Accept is bounded, and a caller that gives up leaves.
 func TestTheIntakeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openShelf(t)
@@ -80,24 +79,24 @@ func TestTheIntakeIsBounded(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	refused := make(chan error, 3*pgstore.MaxWaiting)
-	var crew sync.WaitGroup
+	var callers sync.WaitGroup
 	for range cap(refused) {
-		crew.Go(func() {
+		callers.Go(func() {
 			if _, err := s.Accept(ctx, pending.Intent{Account: pendingtest.Account}); !errors.Is(err, context.Canceled) {
 				refused <- err
 			}
 		})
 	}
 	if err := wait(t, refused); !errors.Is(err, pending.ErrBusy) {
-		t.Errorf("one more: %v", err)
+		t.Errorf("one caller too many: got error %v, want ErrBusy", err)
 	}
 	if n := s.InIntake(); n > pgstore.MaxWaiting {
-		t.Errorf("%d wait", n)
+		t.Errorf("%d callers wait, want at most %d", n, pgstore.MaxWaiting)
 	}
 	giveUp()
-	pgtest.Within(t, time.Minute, "who has gone waits no more", crew.Wait)
+	pgtest.Within(t, time.Minute, "callers that give up return", callers.Wait)
 	if n := s.InIntake(); n != 0 {
-		t.Errorf("%d wait who have gone", n)
+		t.Errorf("%d callers wait after they gave up, want 0", n)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// records are the intents that a condition takes, those in the archive included, the
-// newest first. The last argument says how many at most.
+// records returns a query for the intents that a condition selects, also in the archive, newest
+// first. Its parameter number last is the limit.
 func records(where string, last int) string {
 	part := func(intents, transactions string) string {
 		return fmt.Sprintf(`(SELECT %s, i.seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce)
@@ -31,7 +31,7 @@ const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_ac
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordBefore(row) }
 
-// scanRecordBefore reads a record's columns, and what stands after them.
+// scanRecordBefore reads the columns of a record, and further ones after them.
 func scanRecordBefore(row pgx.CollectableRow, after ...any) (r pending.Record, err error) {
 	var id pgtype.UUID
 	var from, to, data, hash, block []byte
@@ -69,7 +69,7 @@ func scanRecordBefore(row pgx.CollectableRow, after ...any) (r pending.Record, e
 	return r, err
 }
 
-// Get returns one intent and what became of it, as last stored. Any node may ask.
+// Get returns an intent and its stored state, or [pending.ErrNotFound]. Any node may call it.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
 	rows, err := s.db.readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) 
 	return r, err
 }
 
-// List returns the newest intents that the filter takes, newest first. A filter that takes
-// few may have all of them looked through, so only so many lists are read at once.
+// List returns the newest intents that the filter selects, newest first. It may read all rows, so
+// only two lists are read at once.
 func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, error) {
 	select {
 	case s.db.lists <- struct{}{}:
@@ -107,8 +107,7 @@ var listRecords = `SELECT * FROM (
 		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
 	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
 
-// Counts says how many transactions of each account are not final, and in which
-// state; intents that wait are counted no further than to a thousand.
+// Counts returns the number of unfinished intents, by account and state, and at most 1000 queued.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
 	rows, err := s.db.readers.Query(ctx, `
 		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
@@ -128,20 +127,21 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 	return counts, err
 }
 
-// Cancel asks that an intent not be done any more. One that has no slot yet is
-// cancelled at once; for another the leader tries to fill its slot, which may be too late. One that has
-// ended stays as it is, also if the chain takes back how.
+// Cancel requests the cancellation of an intent, or returns [pending.ErrNotFound]. Without a slot
+// the intent is cancelled at once; with one the leader tries to fill the slot, which may be too
+// late. An intent that has ended stays so, even if the chain takes its end back.
 func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 	var found int64
 	var write pgx.Batch
 	write.Queue(pg.Durable)
-	// Also where it changes nothing: the commit waits for an earlier one that was not confirmed.
+	// The update writes even if it changes nothing, so that its commit waits for an earlier one
+	// that was not confirmed.
 	write.Queue(`
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
 	err := s.commit(ctx, &write)
 	if err == nil && found == 0 {
-		_, err = s.Get(ctx, id) // too late, or never heard of
+		_, err = s.Get(ctx, id) // archived, or unknown
 	}
 	return err
 }

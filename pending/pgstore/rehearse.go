@@ -17,8 +17,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// lines are a pool, or one connection of it.
-type lines interface { //nolint:interfacebloat // what a store asks of its connections
+// lines is a pool or one connection of it.
+type lines interface { //nolint:interfacebloat // the methods of pgx that a store uses
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -26,16 +26,15 @@ type lines interface { //nolint:interfacebloat // what a store asks of its conne
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// warmEvery is how often it is seen to that a rehearsed connection is at hand: sooner
-// than one that rests is closed.
+// warmEvery is the interval between rehearsals, shorter than the life of an idle connection.
 const warmEvery = 20 * time.Second
 
-// KeepWarm keeps one connection ready for a new leader until ctx ends.
+// KeepWarm keeps one rehearsed connection ready for a new leader until ctx ends.
 func (d *Database) KeepWarm(ctx context.Context) {
 	tick := time.NewTicker(warmEvery)
 	defer tick.Stop()
 	for {
-		_ = d.Rehearse(ctx) // the database may be away, or its tables not made: others say so
+		_ = d.Rehearse(ctx) // an unreachable database or missing tables are reported elsewhere
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -44,19 +43,18 @@ func (d *Database) KeepWarm(ctx context.Context) {
 	}
 }
 
-// rehearsed marks a connection.
 const rehearsed = "conch: rehearsed"
 
-// Rehearse has the connection that is used next run what a leader's first second runs,
-// for an account that nobody has, in a transaction that is taken back. The server has
-// compiled and planned it then, which takes several times as long as all else between a
-// new leader's token and its first transaction.
+// Rehearse runs a new leader's first statements on the connection that is used next, in a
+// transaction that is rolled back, so that the server has compiled and planned them. That takes
+// several times as long as everything else between a new leader's token and its first transaction.
+// Behind a pooler it does nothing.
 func (d *Database) Rehearse(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmEvery)
 	defer cancel()
 	conn, err := d.own(ctx)
 	if err != nil || conn == nil {
-		return err // behind a pooler nothing is kept for the next time
+		return err // behind a pooler no plan is kept
 	}
 	defer conn.Release()
 	marks := conn.Conn().PgConn().CustomData()
@@ -64,14 +62,14 @@ func (d *Database) Rehearse(ctx context.Context) error {
 		return nil
 	}
 	if err := play(ctx, conn); err != nil {
-		return fmt.Errorf("rehearsing a leader's first second: %w", err)
+		return fmt.Errorf("rehearsing the statements of a new leader: %w", err)
 	}
 	marks[rehearsed] = true
 	return nil
 }
 
-// own is a connection whose statements have names, nil if there can be none. The very
-// first has none, and is not used again.
+// own returns a connection with named statements, nil behind a pooler. The first connection of a
+// pool has none and is replaced, hence the second try.
 func (d *Database) own(ctx context.Context) (*pgxpool.Conn, error) {
 	for range 2 {
 		conn, err := d.pool.Acquire(ctx)
@@ -101,14 +99,13 @@ func play(ctx context.Context, conn lines) error {
 		Account: account, Hash: chain.Hash(id[:]), Bytes: id[:], Fee: chain.Fee{Max: new(big.Int), Tip: new(big.Int)},
 	}}
 	token := fence.Token{Scope: "conch: a rehearsal"}
-	// Each kind of write in a batch of its own, as a leader has them, and taken back at
-	// once. The fence comes last: a statement that fails is not kept.
+	// Each kind of write in its own batch, as a leader sends it. The fence fails, so it comes last.
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	// It holds locks of tables: a node that is frozen here is not to hold up everybody.
+	// The transaction holds table locks. The timeout frees them if this process freezes here.
 	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '2s'`); err != nil {
 		return err
 	}
@@ -129,7 +126,7 @@ func play(ctx context.Context, conn lines) error {
 	var fenced pgx.Batch
 	queueFence(&fenced, token)
 	if err := s.cfg.stale(tx.SendBatch(ctx, &fenced).Close()); !errors.Is(err, fence.ErrStale) {
-		return fmt.Errorf("the fence did not refuse it: %w", err)
+		return fmt.Errorf("the fence did not refuse the rehearsal: %w", err)
 	}
 	return nil
 }

@@ -14,29 +14,28 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// Migrations are the wing's own tables. They need the election's schema, whose fence
-// guards every write.
+// Migrations returns the migrations of the tables. They need the election's schema.
 func Migrations() migrate.Set {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
-		sub = files // not possible for the name embedded above
+		sub = files // impossible: the folder is embedded above
 	}
 	return migrate.Set{Wing: "pending", Files: sub}
 }
 
-// Up brings the tables to the latest version.
+// Up migrates the tables to the latest version.
 func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 	return migrate.Up(ctx, conn, Migrations(), progress)
 }
 
-// SchemaMin and SchemaMax bound the versions of the tables that this program works
-// with: version N works with programs N and N − 1.
+// SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
+// programs N and N − 1, so it also works with SchemaMax + 1.
 const (
 	SchemaMin = 4
 	SchemaMax = 4
 )
 
-// SchemaError says that the tables do not fit this program.
+// SchemaError reports that this program cannot work with the tables. Version 0 means none.
 type SchemaError struct{ Version int }
 
 func (e *SchemaError) Error() string {
@@ -56,28 +55,27 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// OpenError says that the tables stay.
+// OpenError reports that the tables cannot be removed, because work is unfinished.
 type OpenError struct {
 	Open    int // transactions that are not final
-	Waiting int // intents that are accepted and have no transaction yet
+	Waiting int // intents without a transaction
 }
 
 func (e *OpenError) Error() string {
 	if e.Open == 0 {
-		return fmt.Sprintf("%d accepted intents wait for their transactions and would be forgotten: let a node send them, or cancel them", e.Waiting)
+		return fmt.Sprintf("%d accepted intents have no transaction yet and would be lost: let a node send them, or cancel them", e.Waiting)
 	}
-	return fmt.Sprintf("%d transactions are not final and %d intents wait: signed bytes may be on their way, and nobody would know of them any more: let a node finish them", e.Open, e.Waiting)
+	return fmt.Sprintf("%d transactions are not final and %d intents wait: transactions that were sent could no longer be followed: let a node finish them first", e.Open, e.Waiting)
 }
 
-// RefuseOpen objects, within the transaction that takes the tables away, while something is
-// under way. With the tables go the idempotency keys: a key that is used again after that
-// means a new intent.
+// RefuseOpen returns an [*OpenError] if work is unfinished, and locks the tables, in the
+// transaction that removes them. The idempotency keys go too: a known key is then a new intent.
 func RefuseOpen(ctx context.Context, tx pgx.Tx) error {
-	// Before the locks too: whoever sends or accepts waits behind whoever waits for those.
+	// Count before locking too: while this waits for a lock, all who send or accept wait behind it.
 	if err := countOpen(ctx, tx); err != nil {
 		return err
 	}
-	// In the order in which a write of the leader takes them.
+	// In the order in which a leader's write takes the locks.
 	_, err := tx.Exec(ctx, `LOCK TABLE conch.pending_accounts, conch.pending_transactions, conch.intents IN ACCESS EXCLUSIVE MODE`)
 	if err != nil {
 		return err
@@ -96,7 +94,7 @@ func countOpen(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Status lists the migrations and when each was applied.
+// Status returns the migrations, and when each was applied.
 func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
 	return migrate.Status(ctx, conn, Migrations())
 }

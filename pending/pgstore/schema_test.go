@@ -7,11 +7,11 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// The version that this program knows is that of its newest file.
+// SchemaMax is the version of the newest migration.
 func TestTheNewestMigrationIsKnown(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
 	if err != nil || len(files) != pgstore.SchemaMax {
-		t.Errorf("%d migrations, %v; SchemaMax is %d", len(files), err, pgstore.SchemaMax)
+		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// A write that the server is carrying out is waited for: it is in the rows that are
-// read after, or it has failed.
+// Settle waits for a write that the server is carrying out.
 func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -34,14 +33,14 @@ func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	go func() {
 		settled <- store.Settle(t.Context(), fence.Token{Scope: "s", Epoch: 2}, pendingtest.Account, 8)
 	}()
-	pgtest.Eventually(t, 20*time.Second, "it waits for the write", func() bool {
+	pgtest.Eventually(t, 20*time.Second, "Settle waits for the write", func() bool {
 		var waits bool
 		err := watch.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database())`).Scan(&waits)
 		return err == nil && waits
 	})
 	select {
 	case err := <-settled:
-		t.Fatalf("it is settled (%v) while the write goes on", err)
+		t.Fatalf("Settle returned %v while the write goes on", err)
 	default:
 	}
 	if err := tx.Commit(t.Context()); err != nil {
@@ -52,9 +51,9 @@ func TestSettlingWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// What the tables cannot hold is not taken for an intent that waits no more, which would
-// be tried again in silence.
-func TestAnIndexThatNoTableHolds(t *testing.T) {
+// A nonce that the tables cannot hold does not give ErrOvertaken, after which the leader would try
+// again in silence.
+func TestANonceTooLargeForTheTables(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	in, err := store.Accept(t.Context(), pending.Intent{Account: pendingtest.Account})
@@ -64,6 +63,6 @@ func TestAnIndexThatNoTableHolds(t *testing.T) {
 	one := pending.Slot{Index: 1 << 63, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{Hash: "h", Bytes: []byte("b")}}}}
 	err = store.Write(t.Context(), fence.Token{Scope: "s", Epoch: 2}, pending.Batch{Account: pendingtest.Account, New: []pending.Slot{one}})
 	if err == nil || errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("stored, or overtaken: %v", err)
+		t.Errorf("got error %v, want one other than ErrOvertaken", err)
 	}
 }

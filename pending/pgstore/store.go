@@ -15,26 +15,27 @@ import (
 
 type config struct{ Chain, Creator string }
 
-// Store keeps one chain's pending transactions. It is safe for concurrent use.
+// Store keeps the pending transactions of one chain. It is a [pending.Store] and a
+// [pending.Archiver], and safe for concurrent use.
 type Store struct {
 	db     *Database
 	cfg    config
-	pool   lines // what a leader reads over
+	pool   lines // the leader's connections
 	intake intake
 }
 
 var _ pending.Store = (*Store)(nil)
 
-// ErrTaken says that the account is sent from under another scope.
+// ErrTaken: the account belongs to another scope, which alone may send from it.
 var ErrTaken = errors.New("the account belongs to another scope")
 
 // SQLSTATEs of the tables of pending transactions; docs/operations.md has all of conch's.
 const (
-	codeTaken     = "CN011" // the account is sent from under another scope
+	codeTaken     = "CN011" // the account belongs to another scope
 	codeOvertaken = "CN013" // an intent that was to get a slot is in the archive
 )
 
-// stale gives the refusals of the database their names.
+// stale turns refusals of the database into errors of pending and fence.
 func (c config) stale(err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {
@@ -55,8 +56,8 @@ func (c config) stale(err error) error {
 	return err
 }
 
-// commit sends a batch that begins with pg.Durable: one round trip, one transaction. After
-// a warning of the server nobody knows whether it has happened, as without an answer.
+// commit sends a batch that begins with pg.Durable, in one round trip and one transaction. After a
+// warning of the server the result is unknown, as without an answer.
 func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
 	conn, err := s.db.pool.Acquire(ctx)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
 	return pg.Confirmed(conn.Conn(), func() error { return conn.SendBatch(ctx, batch).Close() })
 }
 
-// Queue implements pending.Store.
+// Queue implements [pending.Store].
 func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []pending.Intent, left int, err error) {
 	rows, err := s.pool.Query(ctx, `SELECT `+intentColumns+`
 		  FROM conch.intents WHERE chain = $1 AND account = $2 AND waits
@@ -76,13 +77,13 @@ func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []
 	}
 	oldest, err = pgx.CollectRows(rows, scanIntent)
 	if len(oldest) > most {
-		oldest, left = oldest[:most], 1 // more wait; how many does not matter
+		oldest, left = oldest[:most], 1 // more wait; the number does not matter
 	}
 	return oldest, left, err
 }
 
-// Waiting implements pending.Store. It counts no further than to a thousand. Behind a pooler
-// the search_path may be anybody's: what takes any type names its schema.
+// Waiting implements [pending.Store]. It stops counting at 1000. Polymorphic functions are
+// qualified, because behind a pooler the search_path may be anything.
 func (s *Store) Waiting(ctx context.Context, account account) (queued int, cancels []uint64, err error) {
 	var nonces []int64
 	err = s.pool.QueryRow(ctx, `

@@ -18,9 +18,8 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// The election's own schema is not for this wing to know; a fence of its kind, which
-// takes epoch 2 and refuses every other, stands in for it. The real one guards the
-// real store in the tests of the binary.
+// standIn replaces the election's fence, whose schema this wing must not know: it accepts epoch 2
+// alone. The tests of the binary use the real one.
 const standIn = `
 	CREATE FUNCTION conch.fence(scope text, epoch bigint, term uuid) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// made makes the tables in a database.
+// made creates the tables in a database.
 func made(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgstore.Up(ctx, conn, nil); err != nil {
 		return err
@@ -48,7 +47,7 @@ func open(t *testing.T) *pgstore.Store {
 	return opened(t, pgtest.New(t).Config(), 4).Store("evm:1", "test")
 }
 
-// opened is a database that is closed when the test ends.
+// opened returns a Database that is closed when the test ends.
 func opened(t *testing.T, cfg pg.Config, most int) *pgstore.Database {
 	t.Helper()
 	d, err := pgstore.Open(t.Context(), cfg, most)
@@ -70,7 +69,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// One account is never sent from under two scopes.
+// An account belongs to one scope.
 func TestTwoScopes(t *testing.T) {
 	t.Parallel()
 	store := open(t)
@@ -79,12 +78,11 @@ func TestTwoScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store.Write(t.Context(), fence.Token{Scope: "other", Epoch: 2}, nothing); !errors.Is(err, pgstore.ErrTaken) {
-		t.Errorf("another scope: %v", err)
+		t.Errorf("writing under another scope: got error %v, want ErrTaken", err)
 	}
 }
 
-// An intent wakes whoever listens, and a line that was lost says that something may
-// have been missed.
+// A new intent is notified, and each new connection reports that notifications may be missing.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	db := opened(t, pgtest.New(t).Config(), 2)
@@ -101,27 +99,27 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := wait(t, woken); got != "evm:1 "+pendingtest.Account.String() {
-		t.Error(got)
+		t.Errorf("woken for %q, want the account on evm:1", got)
 	}
 	cancel()
 	if err := wait(t, ended); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("Listen returned %v, want context.Canceled", err)
 	}
 }
 
-// wait is for what has to come, however busy the machine is.
+// wait receives a value that must come, with patience for a busy machine.
 func wait[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
 	case <-time.After(30 * time.Second):
-		t.Fatal("nothing came")
+		t.Fatal("nothing was received for 30 seconds")
 	}
 	return v
 }
 
-// S23, S24: an insert and an update each tell account, nonce, hash, state, creator and
-// time, and the block when it is known. Keys only, however large the call (D5).
+// S23, S24: an insert and an update each notify account, nonce, hash, state, creator and time, and
+// the block if known, however large the call is (D5).
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -165,13 +163,13 @@ func TestNotifications(t *testing.T) {
 		}
 		if heard.Channel != want.channel || got.Account != pendingtest.Account.String() || got.Nonce != 5 || got.Hash != "0xabcd" ||
 			got.State != want.state || got.Creator != "node-1" || got.UpdatedAt.IsZero() || got.BlockHash != want.block {
-			t.Errorf("%s: %s", heard.Channel, heard.Payload)
+			t.Errorf("channel %s notified %s, want channel %s, state %s, block %q", heard.Channel, heard.Payload, want.channel, want.state, want.block)
 		}
 	}
 }
 
-// That rows may have been lost is forgotten with the first intent that gets a slot in
-// the new history, and not with a gap that is closed before that.
+// Rows count as possibly lost until an intent gets a slot in the new history. Filling a gap does
+// not end that.
 func TestAGapInAnotherHistory(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -198,7 +196,7 @@ func TestAGapInAnotherHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if snap, err := store.Load(t.Context(), pendingtest.Account, 0); err != nil || snap.Strange != step.want {
-			t.Errorf("after %d new slots: strange %v, want %v (%v)", len(step.write.New), snap.Strange, step.want, err)
+			t.Errorf("after a write with %d new slots: strange %v, error %v; want %v", len(step.write.New), snap.Strange, err, step.want)
 		}
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/conchhq/conch/pending/pendingtest"
 )
 
-// lonely is a server whose commits wait for a standby that does not exist, once it is
-// told to, and somebody who cancels every such wait.
+// lonely is a server that can be made to wait for a missing standby, and a session that cancels
+// such waits.
 type lonely struct {
 	t         *testing.T
 	cfg       pg.Config
-	admin     *pgx.Conn // its own commits wait for nobody
+	admin     *pgx.Conn // its own commits do not wait
 	cancelled atomic.Int64
 }
 
@@ -40,7 +40,7 @@ func newLonely(t *testing.T) *lonely {
 	return l
 }
 
-// waits has commits wait for that standby, or for none again.
+// waits makes commits wait for a standby, or for none if its name is empty.
 func (l *lonely) waits(standby string) {
 	l.t.Helper()
 	run(l.t, l.admin, `ALTER SYSTEM SET synchronous_standby_names = '`+standby+`'`)
@@ -59,8 +59,8 @@ func (l *lonely) waits(standby string) {
 	})
 }
 
-// cancels ends every wait for a standby, until the test ends. Each one once: it is still
-// seen for a moment after that, and a second signal would hit the statement that follows.
+// cancels ends every wait for a standby, until the test ends. It signals each transaction once: the
+// wait is visible a moment longer, and a second signal would hit the next statement.
 func (l *lonely) cancels() {
 	l.t.Helper()
 	conn := pgtest.Connect(l.t, l.cfg)
@@ -70,7 +70,7 @@ func (l *lonely) cancels() {
 		defer close(done)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
-		ended := []string{} // transactions; whoever waits has one
+		ended := []string{} // transactions that were signalled
 		for {
 			var more []string
 			err := conn.QueryRow(ctx, `SELECT coalesce(array_agg(backend_xid::text) FILTER (WHERE pg_cancel_backend(pid)), '{}')
@@ -90,9 +90,9 @@ func (l *lonely) cancels() {
 	l.t.Cleanup(func() { stop(); wait(l.t, done) })
 }
 
-// A commit that the server has stopped waiting for is on this server alone: whoever asked
-// is told that nobody knows, not that it is stored, nor that it is not. Whoever asks again
-// is told no more, although the rows are there to be read; once it is confirmed, they are.
+// A commit for which the server has stopped waiting is on this server alone. Its caller gets an
+// UnconfirmedError, neither success nor failure, and so does a caller that asks again, although the
+// rows can be read, until the commit is confirmed.
 func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	l := newLonely(t)
@@ -109,9 +109,9 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 		do   func() error
 	}{
 		{"accept", accept},
-		{"the same again", accept},
+		{"accept again", accept},
 		{"cancel", cancel},
-		{"the same again", cancel},
+		{"cancel again", cancel},
 		{"write", func() error {
 			return s.Write(t.Context(), current, pending.Batch{Account: pendingtest.Account, Number: writes.Add(1), New: []pending.Slot{slotOf(0, one)}})
 		}},
@@ -123,7 +123,7 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	} {
 		var unknown *pg.UnconfirmedError
 		if err := c.do(); !errors.As(err, &unknown) || errors.Is(err, pending.ErrOvertaken) || errors.Is(err, fence.ErrStale) {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: got error %v, want an UnconfirmedError", c.what, err)
 		}
 	}
 	l.waits("")
@@ -132,16 +132,16 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 		"settle": func() error { return s.Settle(t.Context(), current, pendingtest.Account, writes.Add(1)) },
 	} {
 		if err := do(); err != nil {
-			t.Errorf("%s, when it is confirmed: %v", what, err)
+			t.Errorf("%s, with confirmed commits: %v", what, err)
 		}
 	}
 	if snap, err := s.Load(t.Context(), pendingtest.Account, 0); err != nil || len(snap.Slots) != 1 || snap.Queued != 1 {
-		t.Errorf("%+v, %v", snap, err)
+		t.Errorf("loaded %+v, error %v; want one slot and one queued", snap, err)
 	}
 }
 
-// T7: nothing leaves whose commit is not confirmed, however often the leader reads the
-// rows and finds it there; when it is, each intent is done once.
+// T7: no attempt is sent before its commit is confirmed, however often the leader reads it in the
+// rows. Then each intent is carried out once.
 func TestNothingLeavesUnconfirmed(t *testing.T) {
 	t.Parallel()
 	const many = 5
@@ -169,19 +169,19 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 	defer func() { cancel(); _ = wait(t, ended) }()
 	go func() { ended <- m.Lead(ctx, gate, current) }()
 	before := l.cancelled.Load()
-	pgtest.Eventually(t, time.Minute, "the leader writes and settles in vain", func() bool { return l.cancelled.Load() >= before+5 })
+	pgtest.Eventually(t, time.Minute, "the leader writes and settles without confirmation", func() bool { return l.cancelled.Load() >= before+5 })
 	if n := line.Calls("Submit"); n != 0 {
-		t.Errorf("it was sent, %d times", n)
+		t.Errorf("unconfirmed attempts were sent %d times", n)
 	}
 	l.waits("")
-	pgtest.Eventually(t, time.Minute, "they are sent", func() bool { return line.Calls("Submit") > 0 })
+	pgtest.Eventually(t, time.Minute, "attempts are sent", func() bool { return line.Calls("Submit") > 0 })
 	final := 0
-	pgtest.Eventually(t, time.Minute, "all are done", func() bool {
+	pgtest.Eventually(t, time.Minute, "all intents are done", func() bool {
 		node.Mine()
 		err := l.admin.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE fate = 'done') FROM conch.intents`).Scan(&final)
 		return err == nil && final == many
 	})
 	if n, err := line.Next(t.Context(), from, chain.Best); err != nil || n != many {
-		t.Errorf("%d transactions are in the chain, %v", n, err)
+		t.Errorf("%d transactions are in the chain, error %v; want %d", n, err, many)
 	}
 }

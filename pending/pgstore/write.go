@@ -16,7 +16,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Write implements pending.Store: one round trip, one transaction, fenced at its end.
+// Write implements [pending.Store], in one round trip and one transaction, fenced at its end.
 func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
 	var batch pgx.Batch
 	s.queue(&batch, t, b)
@@ -33,27 +33,25 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueChanges(batch, t, b)
 }
 
-// queueFence ends a batch: what stands before it is undone if the token is stale.
+// queueFence ends a batch. A stale token undoes all statements before it.
 func queueFence(batch *pgx.Batch, t fence.Token) {
 	batch.Queue(pgfence.SQL, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
 }
 
-// byIndex has the planner fetch the rows of a batch one by one, by their keys, rather
-// than read a whole table that has grown. The statements help it: they name the
-// account in every row of a batch and not as a constant, since of a table that was never
-// analyzed the planner believes that an account has one row, and would then compare all
-// of the account's with all of the batch.
+// byIndex makes the planner fetch the rows of a batch one by one by their keys, instead of reading
+// a whole table. The statements help: they give the account in every row of a batch and not as a
+// constant. Of a table that was never analysed the planner believes that an account has one row,
+// and would compare all its rows with the whole batch.
 const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// queueAccount claims the account for the token's scope. That rows may have been lost
-// is forgotten only with the first slot assigned in the new history.
+// queueAccount claims the account for the token's scope, and refuses a settled write.
 func (s *Store) queueAccount(batch *pgx.Batch, t fence.Token, account chain.Account, number uint64) {
 	batch.Queue(`SELECT conch.pending_claim($1, $2, $3, $4, $5)`, s.cfg.Chain, []byte(account), t.Scope, t.Epoch, int64(number))
 }
 
-// Settle implements pending.Store: the update waits for the lock that each write has on
-// the row of its account, and whatever comes after it is refused.
+// Settle implements [pending.Store]. Its update waits for a write that holds the lock on the
+// account's row, and makes the row refuse earlier writes that come later.
 func (s *Store) Settle(ctx context.Context, t fence.Token, account chain.Account, number uint64) error {
 	var batch pgx.Batch
 	batch.Queue(pg.Durable)
@@ -84,10 +82,10 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
 	intended := len(slices.DeleteFunc(slices.Clone(intents), func(id pgtype.UUID) bool { return !id.Valid }))
 	if intended == 0 {
-		return // a gap was closed, which says nothing of what else was lost
+		return // filling a gap does not show what else was lost
 	}
-	// One that was cancelled since it was read gets a fate that is none: the whole batch
-	// fails, for the nonces have to follow one another. And it may be in the archive by now.
+	// An intent that no longer waits gets an invalid fate, so that the whole batch fails: nonces
+	// must not have gaps. It may also have moved to the archive, which pending_given refuses.
 	batch.Queue(`
 		WITH given AS (
 			UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
@@ -101,9 +99,9 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		s.cfg.Chain, []byte(b.Account))
 }
 
-// queueAttempts stores the bytes of new slots and the further attempts of old ones. They
-// are numbered by who signed them: a write that comes late, after its leader has given
-// it up and stored another, finds its number taken and is undone, for it may pay less.
+// queueAttempts stores the attempts of new slots and the further attempts of old ones. The leader
+// numbers them: a late write, after which another attempt was stored, finds its number taken and is
+// undone, since its attempt may pay less.
 func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 	var nonces, numbers, gas []int64
 	var hashes, signed [][]byte
@@ -146,8 +144,8 @@ func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 	}
 }
 
-// words are what this database can keep of what a contract says, which need be no text
-// and may be long. Refused, the same would be refused again for ever.
+// words makes a contract's reason, which may be long or no valid text, fit for the database. If the
+// database refused it, the same write would fail for ever.
 func words(why string) string {
 	const most = 2000
 	if len(why) > most {
@@ -156,14 +154,14 @@ func words(why string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(why, "\x00", ""), "\uFFFD")
 }
 
-// queueChanges stores what became of slots, and of their intents where that is decided,
-// unless a later write of this leader, or one of a later leader, has said so already. The
-// intent is the one from before: what is done again has none in its old slot afterwards.
-// Why the chain does not take a call is kept as soon as it is known: the leader that has
-// heard it may not be the one that sees the slot filled for good.
-// The CASE hides from the planner that hardly a row is of an earlier term (and the one of
-// queueAttempts, that hardly one is in no block): it would read these first, and for each
-// that there is all the same compare the whole batch.
+// queueChanges stores new states of slots, and the fates of their intents, except for slots that a
+// later write has changed. It reads the slot's intent before the update, because Again detaches it.
+// The reason for a refused call is stored as soon as it is known: another leader may see the filler
+// become final.
+//
+// The CASE hides from the planner that hardly any row is of an earlier term (in queueAttempts, that
+// hardly any is in no block): it would read those rows first, and compare each with the whole
+// batch.
 func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return
