@@ -12,14 +12,14 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// S20, S23: whoever is promoted finds nonce, hash, bytes, fee, call and creation of
-// everything that is not final.
+// S20, S23: a new leader finds the nonce, hash, bytes, fee, call and creation height of every slot
+// that is not final.
 func slotsAreLoadedBack(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(4, &in.ID)}})
 	snap := f.load(t, 4)
 	if len(snap.Slots) != 1 || snap.Next != 5 || snap.Queued != 0 || snap.Strange {
-		t.Fatalf("%+v", snap)
+		t.Fatalf("loaded %+v, want one slot and next nonce 5", snap)
 	}
 	got, want := snap.Slots[0], slot(4, &in.ID)
 	a, b := got.Attempts[0], want.Attempts[0]
@@ -29,14 +29,14 @@ func slotsAreLoadedBack(t *testing.T, f Fixture) {
 	}
 	calls, err := f.Store.Calls(t.Context(), Account, []uint64{4, 5})
 	if err != nil || len(calls) != 1 || calls[4].Value.Int64() != 1 || calls[4].Gas != 21000 || string(calls[4].To) != "\x01\x02\x03" {
-		t.Errorf("calls: %+v, %v", calls, err)
+		t.Errorf("calls: got %+v, error %v; want the call of nonce 4", calls, err)
 	}
 	if r := f.record(t, in.ID); r.Index == nil || *r.Index != 4 || r.Last.Status != pending.Future {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want nonce 4 and future", r)
 	}
 }
 
-// A call larger than a notification can carry (D5).
+// A call may be larger than a notification (D5).
 func bigCalls(t *testing.T, f Fixture) {
 	data := bytes.Repeat([]byte{7}, 64<<10)
 	in, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "k", Call: chain.Call{To: []byte{1}, Data: data}})
@@ -68,50 +68,50 @@ func (f Fixture) wantAttempts(t *testing.T, want string) {
 		got = append(got, fmt.Sprintf("%s %t", string(a.Hash), a.Filler))
 	}
 	if fmt.Sprint(got) != want {
-		t.Errorf("attempts: %s, want %s", got, want)
+		t.Errorf("attempts: got %s, want %s", got, want)
 	}
 }
 
-// A write that nobody has waited for comes after another attempt was stored in its
-// place. The last one stored has to be the dearest.
+// A late write of an attempt is refused once another was stored in its place: the last stored
+// attempt must be the dearest.
 func lateAttempts(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
 	f.write(t, pending.Batch{Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "c")}}}})
 	late := pending.Batch{Account: Account, Attempts: []pending.Slot{{Index: 0, Before: 1, Attempts: []pending.Attempt{attempt(0, "b")}}}}
 	if err := f.Store.Write(t.Context(), f.Current, late); err == nil || errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("a late attempt was stored after a dearer one, or is said to be nobody's: %v", err)
+		t.Errorf("a late attempt after a dearer one: got error %v, want a refusal other than ErrOvertaken", err)
 	}
 	f.wantAttempts(t, "[0a false 0c false]")
 }
 
-// A write whose answer was lost comes after its leader has looked at the rows: what is
-// not in them then never is, or the leader would not know of its slot.
+// After Settle a write with a lower number is refused. Otherwise its slot would appear after the
+// leader has read the rows, and the leader would not know of it.
 func whatWasGivenUpIsRefused(t *testing.T, f Fixture) {
 	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
 	late := pending.Batch{Account: Account, Number: writes.Add(1), New: []pending.Slot{slot(0, &in.ID)}}
 	if err := f.Store.Settle(t.Context(), f.Stale, Account, writes.Add(1)); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("a stale leader settles: %v", err)
+		t.Errorf("settling with a stale token: got error %v, want ErrStale", err)
 	}
 	if err := f.Store.Settle(t.Context(), f.Current, Account, writes.Add(1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Store.Write(t.Context(), f.Current, late); err == nil || errors.Is(err, fence.ErrStale) || errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("a write that was given up: %v", err)
+		t.Errorf("a write after it was settled: got error %v, want a refusal other than ErrStale and ErrOvertaken", err)
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 2 {
-		t.Errorf("it was stored: %+v", snap)
+		t.Errorf("loaded %+v, want no slot and 2 queued", snap)
 	}
-	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &other.ID)}}) // later ones are not
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &other.ID)}}) // a later write is carried out
 	next := f.Current
 	next.Epoch++
 	if err := f.Store.Write(t.Context(), next, pending.Batch{Account: Account, Number: 1}); err != nil && !errors.Is(err, fence.ErrStale) {
-		t.Errorf("the numbers of a successor begin anew: %v", err)
+		t.Errorf("the first write of a successor: got error %v, want none or ErrStale", err)
 	}
 }
 
-// A write that nobody waits for any more comes after the next one of the same leader:
-// what it says of a slot was true once, and neither the slot nor its intent hears it.
+// A write that is carried out after a later one of the same leader does not change the slots that
+// the later one has changed, nor their intents.
 func aLateSaveSaysNothing(t *testing.T, f Fixture) {
 	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, &other.ID)}})
@@ -119,19 +119,19 @@ func aLateSaveSaysNothing(t *testing.T, f Fixture) {
 		{Index: 0, Status: pending.Broadcast, Hash: "0a"}, final(1, pending.Finalized, pending.Done),
 	}}
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done)}})
-	for range 2 { // and once more: it is not told apart from what came in time
+	for range 2 { // twice: the first time must not make it count as new
 		if err := f.Store.Write(t.Context(), f.Current, late); err != nil {
 			t.Fatal(err)
 		}
 		if r := f.record(t, in.ID); r.Fate != pending.Done || r.Last.Status != pending.Finalized || r.Last.Block.Number != 3 {
-			t.Errorf("said late: %+v", r)
+			t.Errorf("changed by a late write: %+v, want done, in final block 3", r)
 		}
 		if r := f.record(t, other.ID); r.Fate != pending.Done || r.Last.Status != pending.Finalized {
-			t.Errorf("nobody has said anything later of this one: %+v", r)
+			t.Errorf("no later write has changed this one: %+v, want done and finalized", r)
 		}
 	}
 	if snap := f.load(t, 2); len(snap.Slots) != 0 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no open slot", snap)
 	}
 }
 
@@ -141,8 +141,7 @@ func final(index uint64, status pending.Status, fate pending.Fate) pending.Chang
 	}
 }
 
-// S24, S26: the block is kept, and what is terminal is not loaded again; a finality that
-// takes long is still watched.
+// S24, S26: the block is stored. A final slot is not loaded again, one with a finality timeout is.
 func finalOnesAreLeftOut(t *testing.T, f Fixture) {
 	one, two := f.accept(t, "1", 1), f.accept(t, "2", 2)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &one.ID), slot(1, &two.ID)}})
@@ -152,14 +151,14 @@ func finalOnesAreLeftOut(t *testing.T, f Fixture) {
 	}})
 	snap := f.load(t, 5)
 	if len(snap.Slots) != 1 || snap.Slots[0].Index != 1 || snap.Next != 2 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want the slot with a finality timeout and next nonce 2", snap)
 	}
 	if all := f.load(t, 0); len(all.Slots) != 2 || !all.Slots[0].Final || all.Slots[1].Final {
-		t.Errorf("from 0: %+v", all)
+		t.Errorf("loaded from nonce 0: %+v, want both slots, the first final", all)
 	}
 	r := f.record(t, one.ID)
 	if r.Fate != pending.Done || r.Last.Status != pending.Finalized || r.Last.Block.Number != 3 || r.Last.Hash != "0a" {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want done and finalized in block 3 with hash 0a", r)
 	}
 }
 
@@ -169,15 +168,15 @@ func aForeignOneFreesItsIntent(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Usurped, pending.Again)}})
 	ids, _ := f.queue(t, 9)
 	if len(ids) != 1 || ids[0] != in.ID {
-		t.Fatalf("queue: %x", ids)
+		t.Fatalf("queue: got %x, want the intent again", ids)
 	}
 	f.write(t, pending.Batch{New: []pending.Slot{slot(1, &in.ID)}})
 	f.write(t, pending.Batch{Changes: []pending.Change{final(1, pending.Finalized, pending.Done)}})
 	if r := f.record(t, in.ID); r.Fate != pending.Done || *r.Index != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want done with nonce 1", r)
 	}
 	if snap := f.load(t, 2); len(snap.Slots) != 0 || snap.Next != 2 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no open slot and next nonce 2", snap)
 	}
 }
 
@@ -193,17 +192,17 @@ func cancelling(t *testing.T, f Fixture) {
 		t.Errorf("queue: %x", ids)
 	}
 	if r := f.record(t, early.ID); r.Fate != pending.Cancelled {
-		t.Errorf("it had no slot: %+v", r)
+		t.Errorf("cancelled without a slot: %+v, want the fate cancelled", r)
 	}
 	if r := f.record(t, late.ID); r.Fate != pending.Open || !r.Cancel {
-		t.Errorf("it may be on its way: %+v", r)
+		t.Errorf("cancelled with a slot: %+v, want the fate open and the request noted", r)
 	}
 	_, cancels, err := f.Store.Waiting(t.Context(), Account)
 	if err != nil || len(cancels) != 1 || cancels[0] != 0 || !f.load(t, 0).Slots[0].Cancel {
-		t.Errorf("to be cancelled: %v, %v", cancels, err)
+		t.Errorf("slots to be cancelled: got %v, error %v; want nonce 0, also in the snapshot", cancels, err)
 	}
 	if err := f.Store.Cancel(t.Context(), pending.ID{9}); !errors.Is(err, pending.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("cancelling an unknown intent: got error %v, want ErrNotFound", err)
 	}
 }
 
@@ -213,37 +212,37 @@ func rejecting(t *testing.T, f Fixture) {
 	odd := f.accept(t, "odd", 2)
 	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: odd.ID, Why: "reverted: no\x00\x00\xff" + strings.Repeat("é", 5000)}}})
 	if r := f.record(t, odd.ID); r.Fate != pending.Rejected || !strings.HasPrefix(r.Why, "reverted: no") {
-		t.Errorf("rejected with what a contract has said, which is no text: %+v", r)
+		t.Errorf("rejected with a reason that is not valid text: %+v", r)
 	}
 	if r := f.record(t, in.ID); r.Fate != pending.Rejected || r.Why != "it reverts" || r.Index != nil {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want rejected without a slot", r)
 	}
 	if ids, _ := f.queue(t, 9); len(ids) != 0 {
 		t.Errorf("queue: %x", ids)
 	}
 }
 
-// What the chain has said of a call that it does not take is kept while its slot is being
-// filled, whoever sees that end; and there is something to say where it has said nothing.
+// The chain's reason for refusing a call is kept while the slot is being filled, whichever leader
+// sees the end. Without a reason a standard one is stored.
 func rejectedInASlot(t *testing.T, f Fixture) {
 	said, silent, done := f.accept(t, "said", 1), f.accept(t, "silent", 2), f.accept(t, "done", 3)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &said.ID), slot(1, &silent.ID), slot(2, &done.ID)}})
 	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Hash: "0a", Why: "too\x00 little"}, {Index: 2, Hash: "2a", Why: "no"}}})
 	if r := f.record(t, said.ID); r.Fate != pending.Open || !strings.HasPrefix(r.Why, "too") {
-		t.Errorf("about to be rejected: %+v", r)
+		t.Errorf("before the rejection: %+v, want open with a reason", r)
 	}
 	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Hash: "0a", Status: pending.Ready}}})
 	f.write(t, pending.Batch{Changes: []pending.Change{
 		final(0, pending.Usurped, pending.Rejected), final(1, pending.Usurped, pending.Rejected), final(2, pending.Finalized, pending.Done),
 	}})
 	if r := f.record(t, said.ID); r.Fate != pending.Rejected || !strings.HasSuffix(r.Why, "little") {
-		t.Errorf("rejected: %+v", r)
+		t.Errorf("after the rejection: %+v, want rejected with the same reason", r)
 	}
 	if r := f.record(t, silent.ID); r.Fate != pending.Rejected || r.Why != pending.NoWords {
-		t.Errorf("rejected without a word: %+v", r)
+		t.Errorf("rejected without a reason: %+v, want the standard reason", r)
 	}
 	if r := f.record(t, done.ID); r.Fate != pending.Done || r.Why != "" {
-		t.Errorf("it was done after all: %+v", r)
+		t.Errorf("done after all: %+v, want done without a reason", r)
 	}
 }
 
@@ -251,10 +250,10 @@ func staleWritesNothing(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	err := f.Store.Write(t.Context(), f.Stale, pending.Batch{Account: Account, New: []pending.Slot{slot(0, &in.ID)}})
 	if !errors.Is(err, fence.ErrStale) {
-		t.Fatalf("a stale token: %v", err)
+		t.Fatalf("writing with a stale token: got error %v, want ErrStale", err)
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no slot and 1 queued", snap)
 	}
 }
 
@@ -263,10 +262,10 @@ func aSlotIsTakenOnce(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &one.ID)}})
 	err := f.Store.Write(t.Context(), f.Current, pending.Batch{Account: Account, New: []pending.Slot{slot(1, &two.ID), slot(0, &two.ID)}})
 	if err == nil {
-		t.Fatal("a slot was given to two intents")
+		t.Fatal("two intents got the same slot")
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 1 || snap.Queued != 1 {
-		t.Errorf("half of a batch was stored: %+v", snap)
+		t.Errorf("part of a refused batch was stored: %+v", snap)
 	}
 }
 
@@ -276,26 +275,24 @@ func gapsAreFilled(t *testing.T, f Fixture) {
 	f.write(t, pending.Batch{New: []pending.Slot{s}})
 	f.write(t, pending.Batch{Changes: []pending.Change{final(3, pending.Finalized, pending.Open)}})
 	if snap := f.load(t, 4); len(snap.Slots) != 0 || snap.Next != 4 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no open slot and next nonce 4", snap)
 	}
 }
 
-// The chain took back what was final.
 func aFinalOneCanReopen(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done)}})
 	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Status: pending.Retracted, Hash: "0a"}}})
 	if snap := f.load(t, 5); len(snap.Slots) != 1 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want the slot again", snap)
 	}
 	if r := f.record(t, in.ID); r.Fate != pending.Open || r.Last.Status != pending.Retracted || r.Last.Block.Hash != "" {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want open and retracted, in no block", r)
 	}
 }
 
-// An intent that was cancelled after the look at the queue gets no slot, and neither do
-// those that were to be written with it.
+// An intent cancelled after the queue was read gets no slot, nor do the others of the batch.
 func theCancelledGetNoSlot(t *testing.T, f Fixture) {
 	first, gone := f.accept(t, "first", 1), f.accept(t, "gone", 2)
 	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
@@ -303,29 +300,28 @@ func theCancelledGetNoSlot(t *testing.T, f Fixture) {
 	}
 	err := f.Store.Write(t.Context(), f.Current, pending.Batch{Account: Account, New: []pending.Slot{slot(0, &first.ID), slot(1, &gone.ID)}})
 	if !errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("a cancelled intent was given a slot: %v", err)
+		t.Errorf("a slot for a cancelled intent: got error %v, want ErrOvertaken", err)
 	}
 	if r := f.record(t, gone.ID); r.Fate != pending.Cancelled || r.Index != nil {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want cancelled without a slot", r)
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no slot and 1 queued", snap)
 	}
 }
 
-// Nor does one that is not there, or not any more.
 func theUnknownGetNoSlot(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	b := pending.Batch{Account: Account, Number: writes.Add(1), New: []pending.Slot{slot(0, &in.ID), slot(1, &pending.ID{9})}}
 	if err := f.Store.Write(t.Context(), f.Current, b); !errors.Is(err, pending.ErrOvertaken) {
-		t.Errorf("an intent that nobody has was given a slot: %v", err)
+		t.Errorf("a slot for an unknown intent: got error %v, want ErrOvertaken", err)
 	}
 	if snap := f.load(t, 0); len(snap.Slots) != 0 || snap.Queued != 1 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want no slot and 1 queued", snap)
 	}
 }
 
-// One whose slot is lost, and that was to be cancelled, does not wait for another.
+// An intent that was to be cancelled and has lost its slot does not wait for another.
 func theCancelledAreNotDoneAgain(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
@@ -334,9 +330,9 @@ func theCancelledAreNotDoneAgain(t *testing.T, f Fixture) {
 	}
 	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Usurped, pending.Again)}})
 	if r := f.record(t, in.ID); r.Fate != pending.Cancelled {
-		t.Errorf("%+v", r)
+		t.Errorf("record %+v, want cancelled", r)
 	}
 	if snap := f.load(t, 1); snap.Queued != 0 {
-		t.Errorf("%+v", snap)
+		t.Errorf("loaded %+v, want nothing queued", snap)
 	}
 }

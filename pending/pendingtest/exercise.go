@@ -1,4 +1,4 @@
-// Package pendingtest is the suite that every store of pending transactions must pass.
+// Package pendingtest is the conformance suite of stores of pending transactions.
 package pendingtest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Store is what a store is asked for besides what the manager needs.
+// Store is a store with the methods for the manager and those for any node.
 type Store interface {
 	pending.Store
 	Desk
 }
 
-// Desk is what any node may ask of a store.
-type Desk interface { //nolint:interfacebloat // a store has all of it
+// Desk has the methods of a store that any node may call, leader or not.
+type Desk interface { //nolint:interfacebloat // every store has all of them
 	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
 	Cancel(ctx context.Context, id pending.ID) error
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
@@ -29,16 +29,16 @@ type Desk interface { //nolint:interfacebloat // a store has all of it
 	Counts(ctx context.Context) ([]pending.Count, error)
 }
 
-// Fixture is a store without rows, a token that is current, and one that is stale.
+// Fixture is an empty store, a token that is current and one that is stale.
 type Fixture struct {
 	Store          Store
 	Current, Stale fence.Token
 }
 
-// Account is what the suite sends from.
+// Account is the account whose transactions the suite stores.
 const Account = chain.Account("an account of 20 byt")
 
-// Exercise runs the suite.
+// Exercise runs the suite. Each test opens a Fixture.
 func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, Fixture){
@@ -95,7 +95,7 @@ func slot(index uint64, id *pending.ID) pending.Slot {
 	return pending.Slot{Index: index, Intent: id, Since: 7, Attempts: []pending.Attempt{attempt(index, "a")}}
 }
 
-// writes numbers the batches of all tests: each is later than the one before.
+// writes numbers the batches of all tests, in rising order.
 var writes atomic.Uint64
 
 func (f Fixture) write(t *testing.T, b pending.Batch) {
@@ -139,11 +139,11 @@ func (f Fixture) queue(t *testing.T, most int) (ids []pending.ID, left int) {
 func keysAreIdempotent(t *testing.T, f Fixture) {
 	first := f.accept(t, "k", 1)
 	if again := f.accept(t, "k", 1); again.ID != first.ID {
-		t.Errorf("the same key twice: %x and %x", first.ID, again.ID)
+		t.Errorf("the same key and call twice: got IDs %x and %x, want the same", first.ID, again.ID)
 	}
 	_, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "k", Call: call(2)})
 	if !errors.Is(err, pending.ErrConflict) {
-		t.Errorf("the same key for another call: %v", err)
+		t.Errorf("the same key for another call: got error %v, want ErrConflict", err)
 	}
 	plain, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "nothing", Call: chain.Call{To: []byte{1}}})
 	if err != nil {
@@ -151,13 +151,13 @@ func keysAreIdempotent(t *testing.T, f Fixture) {
 	}
 	zero := chain.Call{To: []byte{1}, Value: new(big.Int), Data: []byte{}}
 	if again, err := f.Store.Accept(t.Context(), pending.Intent{Account: Account, Key: "nothing", Call: zero}); err != nil || again.ID != plain.ID {
-		t.Errorf("no value is not a value of 0: %x and %x, %v", plain.ID, again.ID, err)
+		t.Errorf("no value and a value of 0: got IDs %x and %x, error %v; want the same", plain.ID, again.ID, err)
 	}
 	if one, two := f.accept(t, "", 1), f.accept(t, "", 1); one.ID == two.ID {
-		t.Error("without a key, two intents are one")
+		t.Error("two intents without a key have the same ID")
 	}
 	if _, err := f.Store.Get(t.Context(), pending.ID{9}); !errors.Is(err, pending.ErrNotFound) {
-		t.Errorf("an intent that never was: %v", err)
+		t.Errorf("an unknown intent: got error %v, want ErrNotFound", err)
 	}
 }
 
@@ -168,10 +168,10 @@ func queueIsInOrder(t *testing.T, f Fixture) {
 	}
 	got, left := f.queue(t, 3)
 	if fmt.Sprint(got) != fmt.Sprint(want[:3]) || left == 0 {
-		t.Errorf("queue: %x, %d left; accepted: %x", got, left, want)
+		t.Errorf("queue: got %x with %d left, want the first 3 of %x and some left", got, left, want)
 	}
 	queued, _, err := f.Store.Waiting(t.Context(), Account)
 	if queued != 5 || err != nil {
-		t.Errorf("%d wait, %v", queued, err)
+		t.Errorf("%d intents wait, error %v; want 5", queued, err)
 	}
 }

@@ -46,7 +46,7 @@ func listsAndCounts(t *testing.T, f Fixture) {
 			got = append(got, names[r.ID])
 		}
 		if err != nil || fmt.Sprint(got) != c.want {
-			t.Errorf("%+v: %v, %v; want %s", c.filter, got, err, c.want)
+			t.Errorf("%+v: got %v, error %v; want %s", c.filter, got, err, c.want)
 		}
 	}
 	for i, size := range []int{3, 5} {
@@ -60,7 +60,7 @@ func listsAndCounts(t *testing.T, f Fixture) {
 	}
 	for bytes, want := range map[int]int{4: 0, 5: 1, 7: 1, 8: 6, 0: 6} {
 		if found, err := f.Store.List(t.Context(), pending.Filter{Most: 9, Bytes: bytes}); err != nil || len(found) != want {
-			t.Errorf("%d bytes of data: %d listed, want %d; %v", bytes, len(found), want, err)
+			t.Errorf("limit of %d bytes: got %d intents, error %v; want %d", bytes, len(found), err, want)
 		}
 	}
 	counts, err := f.Store.Counts(t.Context())
@@ -69,6 +69,6 @@ func listsAndCounts(t *testing.T, f Fixture) {
 		got[c] = true
 	}
 	if err != nil || len(got) != 2 || !got[pending.Count{Account: Account, State: "broadcast", N: 1}] || !got[pending.Count{Account: Account, State: pending.Queued, N: 1}] {
-		t.Errorf("counts %+v, %v", counts, err)
+		t.Errorf("counts: got %+v, error %v; want one broadcast and one queued", counts, err)
 	}
 }
