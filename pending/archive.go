@@ -10,11 +10,10 @@ import (
 
 const (
 	archiveEvery = time.Minute
-	archiveBatch = 500 // nobody can accept an intent while one is moved
+	archiveBatch = 500 // the store accepts no intents while it moves a batch
 )
 
-// archive moves what has been finished for long, a batch at a time, while this
-// process leads.
+// archive moves old finished intents to the archive, a batch at a time, until ctx ends.
 func (l *loop) archive(ctx context.Context) {
 	store, can := l.Store.(Archiver)
 	if !can || l.ArchiveAfter == 0 {
@@ -35,7 +34,7 @@ func (l *loop) archive(ctx context.Context) {
 		case err != nil:
 			l.trouble(err)
 		case moved >= archiveBatch:
-			rest = lull // there is more, and callers wait
+			rest = lull // there is more; let callers in between batches
 		}
 		_ = pause(ctx, rest)
 	}

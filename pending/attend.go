@@ -9,11 +9,10 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// attendEvery is how often the chain is asked by who waits to lead: often enough that
-// no connection is given up meanwhile for being idle.
+// attendEvery is how often a follower asks the chain, so that nothing closes its idle connection.
 const attendEvery = 10 * time.Second
 
-// attended is what the chain said of itself while this process waited to lead.
+// attended holds the chain's last description that a follower has read.
 type attended struct {
 	mu   sync.Mutex
 	what chain.Description
@@ -26,16 +25,14 @@ func (a *attended) note(d chain.Description) {
 	a.what, a.when = d, time.Now()
 }
 
-// lately is what it said, unless that is long ago.
 func (a *attended) lately() (d chain.Description, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.what, !a.when.IsZero() && time.Since(a.when) < 2*attendEvery
 }
 
-// Attend keeps the line to the chain in use until ctx ends, so that a Lead finds it open
-// and begins with the account: whoever takes over is waited for. That a follower does
-// not reach the chain troubles nobody; it is tried again.
+// Attend keeps a follower's connection to the chain open until ctx ends, so that a later Lead
+// begins without connecting. After an error it tries again in silence.
 func (m *Manager) Attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		m.attend(ctx)
@@ -51,8 +48,8 @@ func (m *Manager) attend(ctx context.Context) {
 	}
 }
 
-// describe waits for the chain, unless it was heard of a moment ago: an endpoint that is
-// down keeps nobody from leading.
+// describe returns what Attend has read lately, so that a term can begin while the endpoint is
+// down; without that it asks until the chain answers.
 func (m *Manager) describe(ctx context.Context) (chain.Description, error) {
 	if d, ok := m.attended.lately(); ok {
 		return d, nil

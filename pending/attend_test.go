@@ -11,14 +11,14 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// told counts how often it is asked what it is.
-type told struct {
+// described is a chain that counts the calls of Describe.
+type described struct {
 	chain.Chain
 	down  atomic.Bool
 	asked atomic.Int32
 }
 
-func (c *told) Describe(context.Context) (chain.Description, error) {
+func (c *described) Describe(context.Context) (chain.Description, error) {
 	c.asked.Add(1)
 	if c.down.Load() {
 		return chain.Description{}, chain.ErrUnreachable
@@ -26,12 +26,12 @@ func (c *told) Describe(context.Context) (chain.Description, error) {
 	return chain.Description{Depth: 7}, nil
 }
 
-// Whoever waited with a line to the chain begins its term without asking what chain it
-// is; what it heard too long ago does not count. A follower's silence troubles nobody.
+// A process that has attended begins its term without asking for the chain's description, unless
+// that is too old. A follower that cannot reach the chain reports no trouble.
 func TestWhoAttendedKnowsTheChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		line, troubles := &told{}, 0
+		line, troubles := &described{}, 0
 		m, err := New(Config{Account: "a", Chain: line, Store: &Memory{}, Events: Events{Trouble: func(error) { troubles++ }}})
 		if err != nil {
 			t.Fatal(err)
@@ -41,18 +41,18 @@ func TestWhoAttendedKnowsTheChain(t *testing.T) {
 		go func() { defer close(over); m.Attend(ctx) }()
 		time.Sleep(5*attendEvery + time.Second)
 		if d, err := m.describe(ctx); err != nil || d.Depth != 7 || line.asked.Load() != 6 {
-			t.Errorf("%+v after being asked %d times: %v", d, line.asked.Load(), err)
+			t.Errorf("got description %+v after %d calls, error %v; want depth 7 after 6 calls", d, line.asked.Load(), err)
 		}
 		line.down.Store(true)
 		time.Sleep(2 * attendEvery)
 		if troubles != 0 {
-			t.Errorf("a follower told of %d troubles", troubles)
+			t.Errorf("a follower reported %d troubles, want 0", troubles)
 		}
 		asked := line.asked.Load()
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if _, err := m.describe(soon); !errors.Is(err, context.DeadlineExceeded) || line.asked.Load() == asked || troubles == 0 {
-			t.Errorf("it begins with what it heard long ago: %v", err)
+			t.Errorf("it began with an old description, or reported no trouble: error %v, troubles %d", err, troubles)
 		}
 		end()
 		<-over

@@ -8,36 +8,43 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Config is one account's pending transactions. The zero value of what is optional
-// means its default.
+// Config configures the [Manager] of one account. Account, Chain and Store are required; a zero
+// value elsewhere means the default.
 type Config struct {
 	Account chain.Account
 	Chain   chain.Chain
 	Store   Store
-	// MostFee is the highest fee that may be paid; the zero Fee means any.
+	// MostFee is the highest fee that an attempt may offer (default: no limit).
 	MostFee chain.Fee
-	// ArchiveAfter is how long finished intents stay among the others before they are
-	// moved to the store's archive, if it is an Archiver; 0: for ever.
+	// ArchiveAfter is the age at which an [Archiver] archives finished intents (default: never).
 	ArchiveAfter time.Duration
-	// What the machine decides by; what is 0 comes from the defaults and from the chain's
-	// description. Heights are counted in blocks.
-	MaxInFlight int // slots that are not in the chain
-	MaxBatch    int // attempts that are sent, slots that are signed for, hashes that are looked up at once
+
+	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's).
+	MaxInFlight int
+	// MaxBatch limits what is signed, sent or looked up at once (default 500, at most the chain's).
+	MaxBatch int
+	// ResendAfter is the number of blocks between searches for dropped attempts (default 3).
 	ResendAfter uint64
-	RaiseAfter  uint64
-	FillAfter   uint64
-	MostRaise   int64         // a slot's attempts never pay more than that many times the first
-	FinalAfter  uint64        // a transaction in a block for longer, and not final, is said to time out (S24)
-	Retry       time.Duration // the pause after something that failed
-	Patience    time.Duration // how long without a block before the pool is looked at anyway
-	Pace        time.Duration // how long between two writes of what became of slots, while much is under way
-	// Sequence numbers the writes. Managers that lead one scope in one term after each other share one;
-	// nil is one for this Manager alone.
+	// RaiseAfter is the number of blocks without progress before attempts pay more (default 5).
+	RaiseAfter uint64
+	// FillAfter is the number of blocks without progress before a gap is filled (default 10).
+	FillAfter uint64
+	// MostRaise is how many times the first attempt's fee a slot may pay (default 10).
+	MostRaise int64
+	// FinalAfter is the number of blocks before [FinalityTimeout] (default: chain depth + 512).
+	FinalAfter uint64
+	// Retry is the pause after a failure (default 250ms).
+	Retry time.Duration
+	// Patience is how long to wait for a block that triggers work before going on (default 2s).
+	Patience time.Duration
+	// Pace is the least time between writes of slots' states while busy (default 1s).
+	Pace time.Duration
+
+	// Sequence numbers the writes; Managers of the same term must share one (default: a new one).
 	Sequence *Sequence
-	// Longest bounds one exchange with the store or the node (default 10s).
+	// Longest limits one exchange with the store or the chain (default 10s).
 	Longest time.Duration
-	// Repair is how often the store is asked for what a lost notification would have
-	// said (default 1s).
+	// Repair is how often the store is polled, in case [Manager.Wake] was not called (default 1s).
 	Repair time.Duration
 	Events Events
 	Clock  fence.Clock // default fence.Boottime
@@ -56,7 +63,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	fill(&c.RaiseAfter, 5)
 	fill(&c.FillAfter, 10)
 	fill(&c.MostRaise, 10)
-	fill(&c.FinalAfter, d.Depth+512) // as long as Substrate's nodes wait before they say so
+	fill(&c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
 	fill(&c.Retry, 250*time.Millisecond)
 	fill(&c.Patience, 2*time.Second)
 	fill(&c.Pace, time.Second)
@@ -68,7 +75,6 @@ func (c Config) withDefaults(d chain.Description) Config {
 	return c
 }
 
-// settings are what the machine needs to know of it.
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
@@ -83,7 +89,7 @@ func fill[T comparable](v *T, standard T) {
 	}
 }
 
-// Validate names every fault.
+// Validate returns an error that lists every fault of the configuration.
 func (c Config) Validate() error {
 	var faults []error
 	if c.Account == "" {

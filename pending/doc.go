@@ -1,49 +1,41 @@
-// Package pending gets transactions from an account into a chain: each intent done
-// once, none lost, whatever dies in between.
+// Package pending sends an account's transactions to a blockchain and follows each one until it is
+// final. Every intent is carried out once, whichever process dies meanwhile.
 //
-// Any node accepts an [Intent]. The one that leads the account's scope gives it a
-// slot, signs, stores, and only then sends:
+// A [Store] keeps intents and signed transactions: package pgstore in Postgres, [Memory] in one
+// process. Any process may add an [Intent]. Only the process that leads the account's scope sends:
+// it runs [Manager.Lead] with its gate and token.
 //
-//	accepted ──▶ slot assigned, attempt signed and stored ──▶ sent ──▶ in a block ──▶ final
+//	accepted ──▶ nonce assigned, attempt signed and stored ──▶ sent ──▶ in a block ──▶ final
 //	             └── one transaction, fenced by the leader's token
 //
-// # Words
+// # Terms
 //
-// A slot is one index (nonce) of the account. It has one intent, which never
-// changes, and one or more attempts: signed transactions that differ in their fee.
-// An attempt that does nothing is a filler.
+// A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has
+// at most one intent, and attempts: signed transactions that differ in their fee. A filler is an
+// attempt that does nothing but use up its nonce.
 //
 // # Rules
 //
-//   - Bytes are stored before they can leave. A deposed leader has nothing to send
-//     that its successor does not have as well; sending it again is harmless, since the
-//     chain takes one transaction a slot. Hence these sends pass the fenced door, and a
-//     takeover waits for no clock.
-//   - The gate is asked right before each batch leaves (S15).
-//   - A write whose answer is missing may have happened: nothing is sent before the
-//     rows have been read again.
-//   - No answer to a send is unknown, never failed. "Nonce too low" is neither success
+//   - An attempt is stored before it is sent. So a deposed leader can only send what its
+//     successor has too, which is harmless: the chain includes one transaction for each nonce.
+//     Sending needs only the fenced door, and a takeover does not wait for a clock.
+//   - The gate is asked right before each batch is sent.
+//   - After a write without an answer, the rows are read before anything is sent.
+//   - A send without an answer is unknown, not failed. "Nonce too low" is neither success
 //     nor failure: every attempt of the slot is looked up.
-//   - An index counts as lost to somebody else's transaction only when that transaction
-//     has been seen in a final block. Until then the intent gets no other slot.
-//   - The next index never goes down.
-//   - A further attempt pays more than the dearest that is stored, sent or not.
-//   - Cancelled is said once the filler is final, and not before.
-//   - When the database has another history than before, rows may be missing: no index
-//     is given away until the chain has finalized all that was ever seen in it.
+//   - An intent whose nonce another sender has used gets another slot once that is final.
+//   - The next nonce never goes down.
+//   - A new attempt pays more than every stored attempt of its slot, sent or not.
+//   - A cancelled intent is reported as cancelled once its filler is final.
+//   - If the database has another history than before, rows may be missing. No nonce is
+//     assigned until every nonce of the account that was ever seen in the chain is final.
 //
-// # What it cannot do
+// # Limits
 //
-// After a database lost committed rows (asynchronous replication, a restore), an
-// intent whose slot was lost is done again. "Nothing twice" then needs synchronous
-// replication, or a contract that knows intents. A chain that takes back what it had
-// finalized can do the same, or leave an intent undone whose slot somebody else then
-// used; an alarm says so.
+// If the database loses committed rows (asynchronous replication, a restore), an intent whose slot
+// is lost is carried out again, unless the contract recognises it. A chain that takes back final
+// blocks can do the same, or leave an intent undone whose slot another sender then used; an alarm
+// reports it.
 //
-// # State
-//
-// [machine] decides; it is pure, and testdata tells its stories. [Manager] feeds it
-// and does what it says. What is stored are facts; a [Status] is derived from them.
-//
-// Sources: requirements S15, S17–S26, with D5–D7 (docs/requirements.md).
+// Sources: requirements S15, S17–S26.
 package pending

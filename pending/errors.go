@@ -6,20 +6,19 @@ import (
 )
 
 var (
-	// ErrConflict says that the key was used before, for another call.
-	ErrConflict = errors.New("this idempotency key names another call already")
-	// ErrOvertaken says that an intent was cancelled (and may be in the archive by now), or
-	// got a slot, between the look at the queue and the write, and that nothing of the write
-	// has happened.
-	ErrOvertaken = errors.New("an intent waits no more for the slot that it was given")
-	// ErrNotFound says that there is no such intent.
+	// ErrConflict: the idempotency key belongs to an intent with another call.
+	ErrConflict = errors.New("this idempotency key was already used for another call")
+	// ErrOvertaken: between the read of the queue and the write, an intent was cancelled, perhaps
+	// even archived, or got a slot. Nothing was written.
+	ErrOvertaken = errors.New("an intent no longer waits for a slot")
+	// ErrNotFound: there is no such intent.
 	ErrNotFound = errors.New("no such transaction")
-	// ErrBusy says that too many wait for the store already, and that nothing was begun.
-	ErrBusy = errors.New("too many requests wait for the database already")
+	// ErrBusy: too many callers wait for the store already. Nothing was stored.
+	ErrBusy = errors.New("too many requests are already waiting for the database")
 )
 
-// heldError is why an intent is not signed for now, and nothing that waits behind it. It
-// names the intent: somebody may want to cancel it.
+// heldError is why an intent cannot be signed now. It names the intent, so that it can be
+// cancelled.
 type heldError struct {
 	intent ID
 	why    error

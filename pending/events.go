@@ -1,50 +1,50 @@
 package pending
 
-// Events are facts for logs, metrics and people. All are optional and must not block.
+// Events are functions that the [Manager] calls. All are optional and must not block.
 type Events struct {
-	// Alarm is called by one goroutine, in order.
+	// Alarm reports that an alarm was raised or has ended. One goroutine calls it, in order.
 	Alarm func(a Alarm)
-	// Refused is a send that the gate refused (S17).
+	// Refused reports a send that the gate refused (S17).
 	Refused func(err error)
-	// Trouble is what is tried again. It may be called by several goroutines at once.
+	// Trouble reports an error before a retry. Several goroutines may call it at once.
 	Trouble func(err error)
 }
 
-// Alarm is for people. It is raised once for each cause until that has passed.
+// Alarm tells an operator of something that the [Manager] cannot solve alone. It is reported once
+// when it is raised, and once when it has ended.
 type Alarm struct {
 	Cause  Cause
-	Whole  bool   // it is about the account,
-	Index  uint64 // else about this slot
-	Intent ID     // Unclear: which
-	Raised bool   // else it has passed
-	Why    string // in the words of the chain, or of who signs, if there are some
+	Whole  bool   // it concerns the whole account, and Index means nothing
+	Index  uint64 // the nonce that it concerns
+	Intent ID     // the intent that it concerns, for Unclear
+	Raised bool   // false: the alarm has ended
+	Why    string // the words of the chain or of the signer, if any
 }
 
-// Cause is why an alarm is raised.
+// Cause is the reason for an [Alarm].
 type Cause uint8
 
 const (
-	// Strange: the database has another history than before and may have lost rows;
-	// nothing is given an index until all that was seen in the chain is final.
+	// Strange: the database has another history than before and may have lost rows. No nonce is
+	// assigned until every nonce seen in the chain is final.
 	Strange Cause = iota
-	// Rewound: the chain has gone back below what was final.
+	// Rewound: the chain has taken back final blocks.
 	Rewound
 	// Funds: the account cannot pay.
 	Funds
-	// Fees: what has to be paid is above the highest fee allowed.
+	// Fees: the fee needed is above the highest fee allowed.
 	Fees
 	// Keys: there is no key for the account.
 	Keys
-	// Refused: the chain will never take a transaction's bytes; its slot is filled.
+	// Refused: the chain will never include an attempt. A filler takes its nonce.
 	Refused
-	// Unsignable: the chain would never take what has to be signed anew for a slot, which
-	// waits with what it has.
+	// Unsignable: the chain would refuse the new attempt that a slot needs.
 	Unsignable
-	// Unfilled: the chain does not take the filler of a slot either. It is signed anew with
-	// each block; until one is taken nothing behind it is executed.
+	// Unfilled: the chain refuses the filler of a slot too. A new one is signed with each block;
+	// until one is accepted, no later nonce can be included.
 	Unfilled
-	// Unclear: the node refuses one intent in words that nobody knows. It is asked again,
-	// and the intent rejected in the end; until then what was accepted since waits.
+	// Unclear: the node refuses one intent with an error that the driver does not know. The intent
+	// is tried again, and rejected in the end; until then all later intents wait.
 	Unclear
 )
 

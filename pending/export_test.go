@@ -2,7 +2,7 @@ package pending
 
 import "github.com/conchhq/conch/chain"
 
-// Records returns all intents in the order in which they were accepted.
+// Records returns all intents in the order of acceptance.
 func (s *Memory) Records() []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -13,7 +13,7 @@ func (s *Memory) Records() []Record {
 	return all
 }
 
-// Attempts returns all attempts that were ever stored for the account.
+// Attempts returns all attempts of an account.
 func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A successor learns of what was mined while nobody led by a look alone: that the call
-// had no effect has to be stored then, since no turn of the chain will say it again.
+// A successor finds a transaction that was included while nobody led by a lookup alone. That its
+// call failed must be stored then, since no turn of the chain reports it again.
 func TestSightedFailure(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
@@ -29,6 +29,6 @@ func TestSightedFailure(t *testing.T) {
 		}
 	}
 	if len(stored) != 2 || !stored["0a"] || stored["1a"] {
-		t.Errorf("stored %v, want both, and that 0a failed", stored)
+		t.Errorf("stored as failed: %v, want 0a true and 1a false", stored)
 	}
 }

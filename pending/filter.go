@@ -2,21 +2,19 @@ package pending
 
 import "github.com/conchhq/conch/chain"
 
-// Filter says which intents to list. What is empty does not matter.
+// Filter selects the intents to list. An empty field selects all.
 type Filter struct {
 	Account  chain.Account
-	State    string // a word of S26, of the slot's transaction
-	Standing string // see Record.Standing
-	Most     int
-	Bytes    int // the list ends where its calls have more data than that
+	State    string // the word of a [Status]
+	Standing string // one of [Standings]
+	Most     int    // the number of intents; here 0 selects none
+	Bytes    int    // the list ends before the data of its calls would exceed this total
 }
 
-// Queued is the standing of an intent that waits for a slot; all others have the
-// word of their fate.
+// Queued is the standing of an intent that waits for a slot.
 const Queued = "queued"
 
-// Standing says in one word where an intent is: queued, open (it has a slot), done,
-// cancelled or rejected.
+// Standing returns one word: queued, open (it has a slot), done, cancelled or rejected.
 func (r Record) Standing() string {
 	if r.Fate == Open && r.Index == nil {
 		return Queued
@@ -24,8 +22,7 @@ func (r Record) Standing() string {
 	return r.Fate.String()
 }
 
-// Standings are the words of Record.Standing. [Again] is none of them: an intent that gets
-// another slot is queued until then.
+// Standings returns the words of [Record.Standing]. An intent whose fate is [Again] is queued.
 func Standings() []string {
 	return []string{Queued, Open.String(), Done.String(), Cancelled.String(), Rejected.String()}
 }
@@ -36,10 +33,9 @@ func (f Filter) takes(r *Record) bool {
 		(f.Standing == "" || f.Standing == r.Standing())
 }
 
-// Count is how many transactions of an account are in a state: a word of S26 that
-// is not terminal, or queued.
+// Count is the number of an account's unfinished intents in one state.
 type Count struct {
 	Account chain.Account
-	State   string
+	State   string // Queued, or the word of a [Status]
 	N       int
 }

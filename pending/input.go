@@ -1,96 +1,87 @@
 package pending
 
-import (
-	"github.com/conchhq/conch/chain"
-)
+import "github.com/conchhq/conch/chain"
 
-// Input is something that happened. Each action that asks for an answer gets
-// exactly one: the one named with it, or Broke.
+// input is an event for the machine. Each action but Alarm gets one answer: the one below, or
+// broke.
 type input interface{ input() }
 
 type (
-	// Loaded answers Load. Best and Final are what the chain says, asked while the
-	// snapshot was taken. Blocks in between are seen by the next count of a head.
+	// loaded answers load. Best and Final are the account's next nonce at the head and at the last
+	// final block, read while the snapshot was taken.
 	loaded struct {
 		Snapshot    Snapshot
 		Best, Final uint64
 	}
-	// Stored answers Assign and Replace: what was committed, with its bytes.
+	// stored answers assign and replace.
 	stored struct {
-		Slots []Slot // assign: new ones; replace: the attempts added
-		// Left is how many intents still wait; only Assign counts them.
-		Left int
-		// Hold says why no more was signed: one of ErrFunds, ErrFee, ErrKey, ErrUnclear of
-		// chain, or what the endpoint said.
-		Hold error
-		// Unsigned are the wishes that came to nothing; only Replace has some.
-		Unsigned []unsigned
+		Slots    []Slot     // what was committed: new slots after assign, new attempts after replace
+		Left     int        // intents that still wait; only after assign
+		Hold     error      // why no more was signed, if not nil
+		Unsigned []unsigned // raises that were not signed; only after replace
 	}
-	// Sent answers Submit.
+	// sent answers submit.
 	sent struct {
 		Answers []answer
 	}
-	// Seen answers Probe. Final is the account's next index at the last finalized
-	// block, and Height that block's number, both asked before the hashes were.
+	// seen answers probe. Final is the account's next nonce at the last final block, and Height
+	// that block's number; both were read before the hashes were looked up.
 	seen struct {
 		Final  uint64
 		Height uint64
 		Sights []sight
 	}
-	// Saved answers Save.
+	// saved answers save.
 	saved struct{}
-	// Broke says that an action failed as a whole, or that nobody knows whether it did.
+	// broke reports that an action failed as a whole, or that its result is unknown.
 	broke struct {
 		Action action
-		// Unsure: a write was sent and its answer is missing. The rows decide.
-		Unsure bool
+		Unsure bool // a write was sent without an answer: only the rows tell whether it happened
 	}
-	// Found answers Search: the transaction that used a slot up, or none.
+	// found answers search. In is the transaction that used the nonce, nil if there is none.
 	found struct {
 		Index uint64
 		In    *inclusion
 	}
-	// Turned is a turn of the chain. With an applied block comes what the account sent in
-	// it and its next index at the head, with a finalized one its next index there; both
-	// were asked after the turn.
+	// turned reports a turn of the chain. Count is the account's next nonce, read after it: at the
+	// head for an applied block, at the last final block for a finalized one.
 	turned struct {
 		Turn       chain.Turn
-		Inclusions []chain.Inclusion
+		Inclusions []chain.Inclusion // the account's, in an applied block
 		Count      uint64
 	}
-	// Woken says that intents wait, or that one of the account's was cancelled.
+	// woken reports that intents wait, or that cancellations were requested.
 	woken struct {
 		Queued  int
-		Cancels []uint64
-		Counted bool // the rows say so; else somebody did, and a count follows soon
+		Cancels []uint64 // nonces of slots whose intent is to be cancelled
+		Counted bool     // Queued is a count of rows; else it is a hint, and a count follows soon
 	}
-	// Lost says that the stream of heads broke off: whatever happened meanwhile is unknown.
+	// lost reports that the stream of heads broke off: turns may have been missed.
 	lost struct{}
-	// Tick says that the time named by Next has come.
+	// tick reports that the instant named by Next has come.
 	tick struct{}
 )
 
-// Unsigned is a wish that came to nothing: one of the errors that Hold has, or ErrCall.
+// unsigned is a raise that was not signed, and why.
 type unsigned struct {
 	Index uint64
 	Why   error
 }
 
-// Try is an attempt that was handed to the node, and its answer.
+// answer is the node's answer to an attempt that was sent.
 type answer struct {
 	Index uint64
 	Hash  chain.Hash
 	chain.Outcome
 }
 
-// Inclusion is a transaction in a block.
 type inclusion struct {
 	Hash   chain.Hash
 	Block  chain.Block
 	Failed bool
 }
 
-// Sight is where an attempt was found.
+// sight is the place where an attempt was found.
 type sight struct {
 	Index uint64
 	Hash  chain.Hash
@@ -109,53 +100,51 @@ func (woken) input()  {}
 func (lost) input()   {}
 func (tick) input()   {}
 
-// Action is something to be done.
+// action is an order of the machine.
 type action interface{ action() }
 
 type (
-	// Load asks the chain for its counts, and the store for all slots that are not final
-	// and all, final or not, that the chain has not finalized or has taken back.
+	// load reads the chain's counts, and the slots that the store or the chain has as not final.
 	load struct{}
-	// Assign takes the oldest waiting intents, at most that many, gives them the
-	// indices from First on, signs, and stores, in one fenced transaction.
+	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {
 		First uint64
-		Most  int
+		Most  int // how many intents
 	}
-	// Replace signs a further attempt for each slot and stores them, likewise.
+	// replace signs a further attempt for each of some slots, and stores them in the same way.
 	replace struct {
 		Raises []raise
 	}
-	// Submit hands stored attempts to the node, in this order, after a last look at the gate.
+	// submit sends stored attempts to the node, in this order, if the gate is open.
 	submit struct {
 		Attempts []Attempt
 	}
-	// Probe looks attempts up.
+	// probe looks attempts up.
 	probe struct {
 		Hashes []lookup
 	}
-	// Search looks for the transaction that used a slot up.
+	// search looks for the transaction that used a nonce, from a block on.
 	search struct {
 		Index uint64
-		From  uint64 // the lowest block it can be in
+		From  uint64
 	}
-	// Save stores what became of slots.
+	// save stores new states of slots.
 	save struct {
 		Changes []Change
 	}
 )
 
-// raise asks for a further attempt.
+// raise asks for a further attempt of a slot.
 type raise struct {
 	Index  uint64
-	Above  chain.Fee
-	Before int    // how many attempts there are
-	Gas    uint64 // what they may spend
+	Above  chain.Fee // the fee of the dearest attempt
+	Before int       // the number of attempts that exist
+	Gas    uint64    // the gas limit of the last attempt
 	Filler bool
-	New    bool // there is no slot yet: it closes a gap
+	New    bool // the slot does not exist yet: the attempt fills a gap
 }
 
-// Where is an attempt to be looked up.
+// lookup names an attempt to be looked up.
 type lookup struct {
 	Index uint64
 	Hash  chain.Hash

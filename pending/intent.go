@@ -8,83 +8,73 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// ID names an intent: a UUID.
+// ID is the UUID of an intent.
 type ID [16]byte
 
-// Intent is a wish to have one call done once. It never changes. It is done when a
-// transaction that carries it is final on the chain.
+// Intent asks for one call to be carried out once. It never changes.
 type Intent struct {
 	ID      ID
 	Account chain.Account
-	// Key is the caller's own name for the wish: the same key again is the same
-	// intent, and with another call it is an error. Unique per account.
+	// Key is the caller's idempotency key, unique per account: the same key with the same call is
+	// the same intent, and with another call an error. Intents without a key are all different.
 	Key     string
 	Call    chain.Call
-	Creator string // who accepted it
+	Creator string // the node that accepted it
 	Created time.Time
 }
 
-// Attempt is a signed transaction for a slot, as it is stored before it may leave.
+// Attempt is a signed transaction for a slot. It is stored before it is sent.
 type Attempt struct {
 	chain.Signed
-	Filler bool // it does nothing but use the slot up
+	Filler bool // it does nothing but use up its nonce
 }
 
-// Slot is one index of the account with its one intent and all attempts for it,
-// as stored. Without an intent it is there to close a gap.
+// Slot is one nonce of an account, as stored.
 type Slot struct {
-	Index    uint64
-	Intent   *ID
-	Attempts []Attempt // in the order in which they were signed, fees rising
-	// Before is how many attempts are stored before these, of a slot that is written.
-	Before int
-	Since  uint64 // the chain's height when it was stored: it cannot be in an earlier block
-	// Final says that it was final once: the chain has taken that back.
-	Final bool
-	// Cancel says that its intent shall not be done any more, if that is still possible.
-	Cancel bool
+	Index    uint64    // the nonce
+	Intent   *ID       // nil if it has none: it fills a gap, or its intent got another slot
+	Attempts []Attempt // in the order of signing, with rising fees
+	Before   int       // for Write: the number of attempts stored before these
+	Since    uint64    // the chain's height at signing; the slot cannot be in a lower block
+	Final    bool      // from Load: it was stored as final
+	Cancel   bool      // from Load: the cancellation of its intent was requested
 }
 
-// Snapshot is everything about an account that is not final, as stored (S20).
+// Snapshot is what a store knows of an account's unfinished work (S20).
 type Snapshot struct {
-	Slots []Slot // by index
-	// Next is one more than the highest index that was ever stored.
-	Next uint64
-	// Queued is how many intents have no slot yet; more than a few hundred need not be counted.
-	Queued int
-	// Strange says that the database's history is another one than when the account
-	// was last worked on: rows may have been lost.
-	Strange bool
+	Slots   []Slot // in the order of their nonces
+	Next    uint64 // one more than the highest nonce ever stored
+	Queued  int    // intents without a slot; a store may stop counting at some hundreds
+	Strange bool   // the database has another history than at the account's last write: rows may be lost
 }
 
-// Change is what became of a slot, to be stored.
+// Change is the new state of a slot, to be stored.
 type Change struct {
 	Index  uint64
 	Status Status
-	Hash   chain.Hash // the attempt it is said of
-	Block  chain.Block
-	// Intent says what it means for the intent, once nothing more will happen to the slot.
-	Intent Fate
-	Failed bool   // final, but its call had no effect
-	Why    string // why the chain does not take the intent's call, if it said so
+	Hash   chain.Hash  // the transaction that Status describes
+	Block  chain.Block // the block that includes it, if any
+	Intent Fate        // what it means for the slot's intent
+	Failed bool        // it is in a block, and its call had no effect
+	Why    string      // the chain's reason for refusing the intent's call, if any
 }
 
-// NoWords is why an intent is rejected of which the chain has said no more.
-const NoWords = "the chain does not take its call"
+// NoWords is the reason stored for a rejected intent for which the chain gave no reason.
+const NoWords = "the chain refuses its call"
 
-// Fate is how an intent ends.
+// Fate tells how an intent ended, or that it has not.
 type Fate uint8
 
 const (
-	// Open: not decided.
+	// Open: it has not ended.
 	Open Fate = iota
-	// Done: a transaction that carries it is final.
+	// Done: a transaction with its call is final.
 	Done
 	// Cancelled: a filler is final in its slot.
 	Cancelled
-	// Again: a foreign transaction is final in its slot; it gets another.
+	// Again: another sender's transaction is final in its slot; it gets a new slot.
 	Again
-	// Rejected: the chain does not take its call.
+	// Rejected: the chain refuses its call.
 	Rejected
 )
 
@@ -92,25 +82,25 @@ var fates = [...]string{"open", "done", "cancelled", "again", "rejected"}
 
 func (f Fate) String() string { return fates[f] }
 
-// MarshalText writes the fate's word.
+// MarshalText returns the fate's word.
 func (f Fate) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads a fate's word.
 func (f *Fate) UnmarshalText(text []byte) error {
 	i := slices.Index(fates[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("%q is no fate of an intent", text)
+		return fmt.Errorf("%q is not a fate of an intent", text)
 	}
 	*f = Fate(i)
 	return nil
 }
 
-// Record is an intent and what became of it so far.
+// Record is an intent and its state, as stored.
 type Record struct {
 	Intent
 	Fate   Fate
-	Why    string  // Rejected, or about to be: the chain's words
-	Index  *uint64 // nil: it waits for a slot
-	Last   Change  // as last stored
-	Cancel bool
+	Why    string  // the chain's reason, if the intent is or will be rejected
+	Index  *uint64 // the nonce of its slot; nil if it has none
+	Last   Change  // the last stored state of its slot
+	Cancel bool    // its cancellation was requested
 }

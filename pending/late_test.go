@@ -13,11 +13,11 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// tardy is a store that carries the first assignment out late: nobody gets an answer to
-// it, and the rows are read once more before.
+// tardy is a store that does not answer the first write, and carries it out after the rows have
+// been read again.
 type tardy struct {
 	*pending.Memory
-	then  func() // at the first assignment
+	then  func() // called by the first write
 	mu    sync.Mutex
 	calls int
 	late  func()
@@ -45,20 +45,20 @@ func (s *tardy) Load(ctx context.Context, a chain.Account, from uint64) (pending
 	return snap, err
 }
 
-// T7: a write without an answer happens after the rows were read because of it, or
-// because the work has begun anew in the same term. The slot would be in the rows, and
-// nobody who leads would know of it.
+// T7: a write without an answer is carried out after the rows were read, either because the answer
+// is missing or because the work was begun again in the same term. Then a slot would be in the rows
+// of which the leader does not know.
 func TestAWriteThatComesAfterTheLook(t *testing.T) {
 	t.Parallel()
-	for name, anew := range map[string]bool{"it was asked again": false, "its work began anew": true} {
+	for name, again := range map[string]bool{"the rows were read again": false, "the work began again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { comesAfterTheLook(t, anew) })
+			synctest.Test(t, func(t *testing.T) { comesAfterTheLook(t, again) })
 		})
 	}
 }
 
-func comesAfterTheLook(t *testing.T, anew bool) {
+func comesAfterTheLook(t *testing.T, again bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	first, stop := context.WithCancel(ctx)
@@ -68,7 +68,7 @@ func comesAfterTheLook(t *testing.T, anew bool) {
 	running.Go(func() { node.Run(ctx, time.Second) })
 	from := node.Account("sender", 1<<60)
 	store := &tardy{Memory: &pending.Memory{}, then: func() {
-		if anew {
+		if again {
 			stop()
 		}
 	}}
@@ -91,7 +91,7 @@ func comesAfterTheLook(t *testing.T, anew bool) {
 	})
 	time.Sleep(time.Hour)
 	if r, err := store.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
-		t.Errorf("after an hour it is %+v, %v", r, err)
+		t.Errorf("after an hour the intent is %+v, error %v; want it done", r, err)
 	}
 	end()
 	running.Wait()

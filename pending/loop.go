@@ -11,15 +11,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Manager sends one account's transactions while this process leads its scope: one term
-// after the other, never two at once.
+// Manager sends one account's transactions while this process leads the account's scope.
 type Manager struct {
 	cfg      Config
 	wake     chan struct{}
 	attended attended
 }
 
-// New returns a manager that does nothing yet.
+// New returns a Manager that does nothing until [Manager.Lead] is called.
 func New(cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -30,7 +29,7 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, wake: make(chan struct{}, 1)}, nil
 }
 
-// Wake says that intents may wait. It may be called at any time, by anybody.
+// Wake tells the Manager that an intent was accepted or cancelled. It never blocks.
 func (m *Manager) Wake() {
 	select {
 	case m.wake <- struct{}{}:
@@ -38,9 +37,9 @@ func (m *Manager) Wake() {
 	}
 }
 
-// Lead works until ctx ends or the token is refused. Everything that leaves passes
-// the gate's fenced door: what a deposed leader still sends is stored with its
-// successor, and the chain takes one transaction a slot.
+// Lead sends the account's transactions until ctx ends, while the gate's fenced door is open, and
+// returns the cause of ctx. It ends earlier with an error that wraps [fence.ErrStale] if the token
+// is over, or [chain.ErrForeign] if the endpoint serves another chain. Never call it twice at once.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -59,7 +58,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	return context.Cause(ctx)
 }
 
-// loop feeds the machine and does what it says.
+// loop feeds the machine of one term and carries out its actions.
 type loop struct {
 	Config
 	machine *machine
@@ -69,17 +68,17 @@ type loop struct {
 	wake    <-chan struct{}
 	end     context.CancelCauseFunc
 	work    sync.WaitGroup
-	height  atomic.Uint64 // of the head, as last told
-	headed  chan struct{} // closed once one was
-	first   sync.Once     // that closes it
-	final   atomic.Uint64 // of the last finalized block, as last told
-	unsure  atomic.Bool   // a write has no answer
-	known   atomic.Uint64 // one more than the account's count, as last told; 0: it was not yet
+	height  atomic.Uint64 // height of the head
+	headed  chan struct{} // closed once height is known
+	first   sync.Once     // closes headed
+	final   atomic.Uint64 // height of the last final block
+	unsure  atomic.Bool   // a write may still be carried out, and has to be settled
+	known   atomic.Uint64 // the account's next nonce at the head, plus one; 0: unknown
 
-	doubtful doubtful // of assign's, of which one is under way at a time
+	doubtful doubtful // used by assign alone, of which one runs at a time
 }
 
-// lull is how soon after a notification it is.
+// lull delays the count after a wake-up, so that a burst is counted once.
 const lull = 20 * time.Millisecond
 
 func (l *loop) run(ctx context.Context) {
@@ -106,7 +105,7 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// begin starts an action; its answer comes as an input.
+// begin starts an action. Its answer becomes an input.
 func (l *loop) begin(ctx context.Context, a action) {
 	if alarm, ok := a.(Alarm); ok {
 		if l.Events.Alarm != nil {
@@ -142,10 +141,10 @@ func (l *loop) trouble(err error) {
 	}
 }
 
-// listen counts what waits, once in a while. When woken it says at once that something
-// does, and looks a little later what that was: a cancelled intent, maybe.
+// listen counts the intents that wait, every Repair. After a wake-up it tells the machine at once
+// that one waits, and counts a little later: it may be a cancellation instead.
 func (l *loop) listen(ctx context.Context) {
-	look := time.NewTimer(l.Repair) // what waits at the beginning is loaded
+	look := time.NewTimer(l.Repair) // the first count comes with load
 	defer look.Stop()
 	soon := false
 	for {
@@ -154,7 +153,7 @@ func (l *loop) listen(ctx context.Context) {
 			return
 		case <-l.wake:
 			l.tell(ctx, woken{Queued: 1})
-			if !soon { // however many more come
+			if !soon { // more wake-ups do not delay the count further
 				look.Reset(lull)
 			}
 			soon = true
@@ -172,14 +171,13 @@ func (l *loop) listen(ctx context.Context) {
 	}
 }
 
-// waiting is patient with a line that is silent for no longer than with any other.
 func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
 	return l.Store.Waiting(ctx, l.Account)
 }
 
-// follow passes on the turns of the chain.
+// follow passes the turns of the chain to the machine.
 func (l *loop) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		for turn, err := range l.Chain.Heads(ctx, chain.Block{}) {
@@ -216,10 +214,10 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	return in, err
 }
 
-// count is the account's next index at the head.
+// count returns the account's next nonce at the head.
 func (l *loop) count(ctx context.Context) (uint64, error) {
 	n, err := l.Chain.Next(ctx, l.Account, chain.Best)
-	if known := l.known.Load(); err == nil && known > 0 { // else it is not listened to
+	if known := l.known.Load(); err == nil && known > 0 { // else the machine ignores the count
 		if n, err = l.sure(ctx, n, known-1); err == nil {
 			l.known.Store(n + 1)
 		}
@@ -227,8 +225,8 @@ func (l *loop) count(ctx context.Context) (uint64, error) {
 	return n, err
 }
 
-// sure asks once more for a count that is far above what is known, and takes the lower
-// answer: indices that are given away from there would wait for ever for those below.
+// sure asks again if a count is far above the known one, and returns the lower answer: nonces
+// assigned from a wrong count would wait for ever for the missing ones below.
 func (l *loop) sure(ctx context.Context, n, known uint64) (uint64, error) {
 	if n <= known+uint64(l.MaxInFlight) {
 		return n, nil

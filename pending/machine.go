@@ -8,76 +8,81 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// machine decides what is signed, sent, looked up and given up for one account. It
-// is pure: an input and the time go in, actions come out. It never concludes more
-// from an answer than the answer says; the rules it keeps are in the package comment.
+// machine decides what is signed, sent, looked up and given up for one account. It is pure: an
+// input and the time go in, actions come out. The package comment has its rules.
 type machine struct {
 	set   settings
 	phase phase
-	slots line   // everything that is not final and stored as such
-	next  uint64 // the index that the next intent gets; it never goes down
-	floor uint64 // what is loaded anew when the chain goes back below it: slots that are final below may be missing,
-	fixed uint64 // and alarmed about below this: it was final
-	best  uint64 // how many of the account's transactions the best chain holds
-	seen  uint64 // the highest best ever
-	final uint64 // the height of the last finalized block
-	head  chain.Block
+	slots line        // the slots that are not stored as final
+	next  uint64      // the nonce that the next intent gets; it never goes down
+	floor uint64      // reload if best drops below this: slots under it may not be in memory
+	fixed uint64      // raise Rewound if best drops below this: the nonces under it were final
+	best  uint64      // the account's next nonce at the head
+	seen  uint64      // the highest best ever
+	final uint64      // the height of the last final block
+	head  chain.Block // the newest block of the best chain
 
-	queued  int
-	heard   int           // what was counted since they were last read
-	strange bool          // rows may have been lost: nothing is assigned before all that was seen is final
-	retry   fence.Instant // nothing before
-	later   fence.Instant // when something may be handed over again
-	glance  fence.Instant // when to look through the pool though no block has come
-	paused  uint64        // nothing is sent or signed below this height,
-	resume  fence.Instant // or before this time
-	cursor  uint64        // where the next look through the pool begins
-	looked  uint64        // the height of the last such look
-	front   uint64        // best, as counted last: the lowest slot that is not in the chain,
-	since   uint64        // the height at which it became that,
-	bumped  uint64        // and at which attempts were raised last
-	written uint64        // the height at which changes were stored last,
-	overdue fence.Instant // when they are stored though no block has come,
-	due     fence.Instant // and before when they are not, while much is under way
+	queued  int           // intents that wait for a slot
+	heard   int           // the highest count of them since the last assign began
+	strange bool          // rows may be lost: assign nothing until every nonce below seen is final
+	retry   fence.Instant // no action before this instant; 0 if there is no limit
+	later   fence.Instant // when a postponed submit, raise or save is due; 0 if there is none
+	glance  fence.Instant // when to look through the pool even if no block has come
+	paused  uint64        // sign and send nothing until the head has this height, or until resume
+	resume  fence.Instant // see paused
+	cursor  uint64        // the nonce at which the next look through the pool begins
+	looked  uint64        // the height of the last look through the pool
+	front   uint64        // the lowest nonce that is not in a block, as of the last census
+	since   uint64        // the height at which front last changed
+	bumped  uint64        // the height at which slots were last marked as stuck
+	written uint64        // the height at which changes were last stored
+	overdue fence.Instant // store changes at this instant even if no block has come
+	due     fence.Instant // while busy, store no changes before this instant
 
-	census census // as last counted
+	census census // what the last count of slots found
 
-	loads                                        bool // a load is under way, also one whose answer is not wanted any more
-	signing, sending, looking, saving, searching bool
-	alarms                                       map[Alarm]bool
-	raising                                      []raise // what is signed for at present, if that is further attempts
-	unpaid, unsigned                             bool    // the node, or who signs, says that the account cannot pay
-	out                                          []action
+	loads     bool           // a load is under way, perhaps one whose answer is no longer wanted
+	signing   bool           // an assign or a replace is under way
+	sending   bool           // a submit is under way
+	looking   bool           // a probe is under way
+	saving    bool           // a save is under way
+	searching bool           // a search is under way
+	alarms    map[Alarm]bool // whether an alarm is raised, by its cause and subject
+	raising   []raise        // the raises that are being signed; nil during an assign
+	unpaid    bool           // the node's last answers say that the account cannot pay
+	unsigned  bool           // the last signing failed because the account cannot pay
+	out       []action       // the actions of the current Step
 }
 
-// settings are what the machine needs to know of a Config. Heights are counted in blocks.
+// settings are the fields of [Config] with the same names, with defaults filled in.
 type settings struct {
-	MaxInFlight int // slots that are not in the chain
-	MaxBatch    int // attempts in one submit, slots in one assign, hashes in one probe
+	MaxInFlight int
+	MaxBatch    int
 	ResendAfter uint64
 	RaiseAfter  uint64
 	FillAfter   uint64
-	MostRaise   int64         // a slot's attempts never pay more than that many times the first; 0: no limit
-	FinalAfter  uint64        // a transaction in a block for longer, and not final, is said to time out (S24)
-	Retry       time.Duration // the pause after something that failed
-	Patience    time.Duration // how long without a block before the pool is looked at anyway
-	Pace        time.Duration // how long between two writes of what became of slots, while much is under way
+	MostRaise   int64 // 0: no limit
+	FinalAfter  uint64
+	Retry       time.Duration
+	Patience    time.Duration
+	Pace        time.Duration
 }
 
+// phase tells whether the machine knows the account's slots.
 type phase uint8
 
 const (
-	blank   phase = iota // nothing is known
-	loading              // it was asked for, and nothing has happened since that its answer may miss
+	blank   phase = iota // nothing is known, and no load is under way that will do
+	loading              // a load is under way, and nothing has happened that its answer could miss
 	working
 )
 
-// newMachine returns a machine that begins by loading.
+// newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
 	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
 }
 
-// Step takes one input at the time now and returns what to do, in order.
+// Step takes one input at the time now and returns the actions to carry out, in order.
 func (m *machine) Step(now fence.Instant, in input) []action {
 	m.out = nil
 	switch in := in.(type) {
@@ -108,10 +113,9 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	return m.out
 }
 
-// Next is when Step wants to be called with a Tick if nothing else happens before;
-// 0 means never.
+// Next returns the instant at which Step needs a tick if no input comes before; 0 means never.
 func (m *machine) Next() fence.Instant {
-	if m.retry != 0 || m.phase != working { // else an answer is awaited, and nothing is due before
+	if m.retry != 0 || m.phase != working { // while loading nothing is due before the answer
 		return m.retry
 	}
 	next := m.later
@@ -124,7 +128,7 @@ func (m *machine) Next() fence.Instant {
 	return next
 }
 
-// sooner is the earlier of two instants of which 0 is never.
+// sooner returns the earlier of two instants, where 0 means never.
 func sooner(a, b fence.Instant) fence.Instant {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -134,11 +138,9 @@ func sooner(a, b fence.Instant) fence.Instant {
 
 func (m *machine) do(a action) { m.out = append(m.out, a) }
 
-// loaded begins anew from what is stored. Everything not final is in doubt: a
-// predecessor may have sent it, and blocks have passed (S20).
-//
-// An answer is of no use if something has happened since it was asked for: rows that
-// were stored meanwhile are not in it, and would be forgotten.
+// loaded starts over from the stored rows. Every slot is in doubt: a predecessor may have sent its
+// attempts, and blocks have passed (S20). The answer is dropped if the phase has changed since,
+// because it lacks rows stored meanwhile.
 func (m *machine) loaded(in loaded) {
 	m.loads = false
 	if m.phase != loading {
@@ -160,8 +162,8 @@ func (m *machine) loaded(in loaded) {
 	m.covered(in.Final)
 }
 
-// counted takes what the chain says of the account's next index. One answer of one
-// node may be old: the next index to give away only grows.
+// counted takes the account's next nonce at the head. A node's answer may be old, so the next nonce
+// to assign only grows.
 func (m *machine) counted(best uint64) {
 	m.best = best
 	m.seen = max(m.seen, best)
@@ -171,8 +173,8 @@ func (m *machine) counted(best uint64) {
 	}
 }
 
-// covered: nothing of what was ever seen in the chain can be unknown to us any more
-// and still come back.
+// covered ends the strange state once every nonce ever seen in the chain is below the final count:
+// no unknown transaction can then come back.
 func (m *machine) covered(final uint64) {
 	m.strange = m.strange && final < m.seen
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
@@ -180,7 +182,7 @@ func (m *machine) covered(final uint64) {
 
 func (m *machine) woken(in woken) {
 	m.queued = max(m.queued, in.Queued)
-	if in.Counted { // what was merely heard is mostly what is being signed
+	if in.Counted { // a hint mostly means intents that are being signed already
 		m.heard = max(m.heard, in.Queued)
 	}
 	for _, index := range in.Cancels {
@@ -190,8 +192,7 @@ func (m *machine) woken(in woken) {
 	}
 }
 
-// broke: an action failed as a whole. What reads is tried again later. What writes
-// may have happened; then only the rows know.
+// broke takes the failure of an action. After a write that may have happened it loads the rows.
 func (m *machine) broke(now fence.Instant, in broke) {
 	m.retry = now.Add(m.set.Retry)
 	switch a := in.Action.(type) {
@@ -203,12 +204,12 @@ func (m *machine) broke(now fence.Instant, in broke) {
 			m.phase = blank
 		}
 	case save:
-		m.saving = false // saving twice is harmless
+		m.saving = false // storing a change twice is harmless
 		for _, s := range m.slots.all() {
 			s.saving = false
 		}
 		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
-			m.phase = blank // the intent may wait for another slot by now, and is not this one's any more
+			m.phase = blank // the slot may have lost its intent to the queue
 		}
 	case probe:
 		m.looking = false

@@ -2,18 +2,17 @@ package pending
 
 import "github.com/conchhq/conch/chain"
 
-// turned follows the chain.
 func (m *machine) turned(in turned) {
 	if in.Turn.Kind == chain.Applied {
-		if m.head.Number == 0 { // whatever waits is not known to have waited before
+		if m.head.Number == 0 { // waiting times begin with the first head
 			m.since, m.bumped, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
 		}
 		m.head = in.Turn.Block
-		// After a rewind nothing has waited since a height that is yet to come.
+		// After a rewind the noted heights may lie above the head.
 		m.since, m.bumped, m.looked = min(m.since, m.head.Number), min(m.bumped, m.head.Number), min(m.looked, m.head.Number)
 	}
 	if m.phase != working {
-		return // whatever it says is asked for once the load is done
+		return // everything is looked up after the load
 	}
 	switch in.Turn.Kind {
 	case chain.Applied:
@@ -37,7 +36,7 @@ func (m *machine) applied(in turned) {
 	}
 	m.counted(in.Count)
 	if m.best < m.floor {
-		m.phase = blank // what was final may be to be sent again
+		m.phase = blank // final slots may have to be sent again
 		return
 	}
 	m.calmGone()
@@ -46,21 +45,21 @@ func (m *machine) applied(in turned) {
 			break
 		}
 		if s.in == nil {
-			s.doubt = true // included while nobody watched, or somebody else's is
+			s.doubt = true // its block was missed, or another sender's transaction is in one
 		}
 	}
 }
 
 func (m *machine) reverted(b chain.Block) {
-	for _, s := range m.slots.all() { // in order: alarms may be raised
+	for _, s := range m.slots.all() { // in order, since alarms may be raised
 		if s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
 		}
 	}
 }
 
-// retract: the block is gone. Nodes put its transactions back into their pools, or
-// do not; the same bytes are sent again.
+// retract notes that the slot's block has left the chain. The node may not have put the transaction
+// back into its pool, so the last attempt is sent again.
 func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.settled)
 	s.in, s.streamed, s.settled, s.retracted = nil, false, false, true
@@ -74,9 +73,9 @@ func (m *machine) finalized(in turned) {
 		switch {
 		case s.in == nil || s.settled || s.in.Block.Number > in.Turn.Block.Number:
 		case s.streamed:
-			s.settled = s.Index < in.Count // not by the height alone: after a rewind the same heights come again
+			s.settled = s.Index < in.Count // the height alone does not prove it: after a rewind, heights come again
 		default:
-			s.doubt = true // nobody would have told us that its block had left
+			s.doubt = true // found by a lookup, so no turn would have reported that its block left
 		}
 	}
 	m.covered(in.Count)

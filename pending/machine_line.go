@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// line is the slots of a machine: by index, and in the order of their indices. There
-// are thousands under load, and each input looks at all of them.
+// line holds slots by nonce and in order. Under load, each input visits thousands of them.
 type line struct {
 	by    map[uint64]*slot
 	order []*slot
@@ -14,10 +13,9 @@ type line struct {
 
 func newLine() line { return line{by: map[uint64]*slot{}} }
 
-// get returns a slot, nil if there is none.
 func (l *line) get(index uint64) *slot { return l.by[index] }
 
-// add takes a slot in whose index has none.
+// add inserts a slot whose nonce is not in the line.
 func (l *line) add(s *slot) {
 	l.by[s.Index] = s
 	at := len(l.order)
@@ -27,16 +25,16 @@ func (l *line) add(s *slot) {
 	l.order = slices.Insert(l.order, at, s)
 }
 
-// all are the slots, lowest first. It holds until the next change.
+// all returns the slots, lowest nonce first. The result is valid until the next change.
 func (l *line) all() []*slot { return l.order }
 
-// from are the slots with at least that index.
+// from returns the slots from a nonce on.
 func (l *line) from(index uint64) []*slot {
 	at, _ := slices.BinarySearchFunc(l.order, index, compareIndex)
 	return l.order[at:]
 }
 
-// sweep takes out the slots that it is told to.
+// sweep removes the slots for which out returns true.
 func (l *line) sweep(out func(*slot) bool) {
 	l.order = slices.DeleteFunc(l.order, func(s *slot) bool {
 		gone := out(s)
@@ -47,7 +45,6 @@ func (l *line) sweep(out func(*slot) bool) {
 	})
 }
 
-// clear takes all out.
 func (l *line) clear() {
 	clear(l.by)
 	l.order = nil

@@ -2,8 +2,8 @@ package pending
 
 import "github.com/conchhq/conch/fence"
 
-// pump asks for everything that can be done now. One action of a kind is under way
-// at a time, so that attempts leave in the order of their indices.
+// pump starts every action that is possible now, one of each kind at a time, so that attempts are
+// sent in the order of their nonces.
 func (m *machine) pump(now fence.Instant) {
 	if m.retry != 0 && now < m.retry {
 		return
@@ -18,7 +18,7 @@ func (m *machine) pump(now fence.Instant) {
 	}
 	m.later = 0
 	if now >= m.resume {
-		m.paused = 0 // else the instant, which is past, would be named by Next again and again
+		m.paused = 0 // else Next would return the past instant again and again
 	}
 	m.count()
 	m.markStuck()
@@ -29,16 +29,16 @@ func (m *machine) pump(now fence.Instant) {
 	m.submit(now)
 }
 
-// census is what one walk over all slots finds.
+// census is the result of one pass over all slots.
 type census struct {
-	flying int  // slots that are not in the chain
-	doubts bool // some are to be looked up
-	spent  bool // some were used up by an unknown transaction
-	raises bool // some may want a further attempt
-	unsent bool // some have to be handed over
+	flying int  // number of slots that are not in a block
+	doubts bool // some slots are to be looked up
+	spent  bool // some nonces were used by an unknown transaction
+	raises bool // some slots may need a further attempt
+	unsent bool // some slots have an attempt to send
 }
 
-// count walks over all slots, and notes when the chain has taken some.
+// count takes the census, and notes at which height the front has changed.
 func (m *machine) count() {
 	m.census = census{}
 	c := &m.census
@@ -51,20 +51,19 @@ func (m *machine) count() {
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 	}
-	if m.best != m.front || c.flying == 0 { // at rest nothing has waited, however long
+	if m.best != m.front || c.flying == 0 { // an idle account has waited for nothing
 		m.front, m.since = m.best, m.head.Number
 	}
 }
 
-// submit hands over what is stored and with no node, in order; no more of it than may
-// be in flight. After a rewind there can be more: a pool that was full of what has to
-// wait would refuse the one that all of it waits for.
+// submit sends stored attempts that no node has, up to MaxInFlight above the chain's count. After a
+// rewind more may be stored, and a pool full of them would refuse the one that they wait for.
 func (m *machine) submit(now fence.Instant) {
 	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
-	for _, s := range m.slots.from(m.best) { // below: somebody's is in a block there
+	for _, s := range m.slots.from(m.best) { // lower nonces are in a block
 		if len(batch) == m.set.MaxBatch || s.Index-m.best >= uint64(m.set.MaxInFlight) {
 			break
 		}
@@ -84,7 +83,7 @@ func (m *machine) submit(now fence.Instant) {
 	}
 }
 
-// sign asks for further attempts first: what waits behind a stuck slot is stuck too.
+// sign asks for further attempts before new slots: behind a stuck slot all are stuck.
 func (m *machine) sign(now fence.Instant) {
 	if m.signing || m.pausing(now) {
 		return
@@ -102,8 +101,8 @@ func (m *machine) sign(now fence.Instant) {
 	m.do(assign{First: m.next, Most: room})
 }
 
-// look asks for what is in doubt; and with each block for some of the others, since a
-// pool loses transactions without a word.
+// look looks up the slots in doubt and, every ResendAfter blocks, some of those that a node has
+// accepted, since a pool drops transactions without notice.
 func (m *machine) look(now fence.Instant) {
 	if m.looking {
 		return
@@ -138,7 +137,7 @@ func (m *machine) look(now fence.Instant) {
 	}
 }
 
-// rounds visits the slots from where it stopped the last time.
+// rounds visits the slots from the cursor on, round robin, until visit returns false.
 func (m *machine) rounds(visit func(*slot) bool) {
 	order := m.slots.all()
 	start := len(order) - len(m.slots.from(m.cursor))
@@ -151,11 +150,10 @@ func (m *machine) rounds(visit func(*slot) bool) {
 	}
 }
 
-// reach is by how many blocks a reorganisation may have put a transaction before the
-// height at which it was stored.
+// reach is how far below Since to search: a reorganisation may have moved a transaction down.
 const reach = 64
 
-// search asks who used a slot up.
+// search asks which transaction used the nonce of a slot.
 func (m *machine) search() {
 	if m.searching || !m.census.spent {
 		return
@@ -169,9 +167,9 @@ func (m *machine) search() {
 	}
 }
 
-// save stores what has changed: at once, but while much is under way only with a block,
-// and not with each if they come fast, for much of it is final a few blocks later; and
-// then not what was sent a moment ago: the next block overtakes that.
+// save stores changed states: at once, or, while busy, at most once a block and once every Pace,
+// since many slots are final a few blocks later. While busy it also leaves out attempts that were
+// sent a moment ago, since the next block changes them.
 func (m *machine) save(now fence.Instant) {
 	if m.saving {
 		return
@@ -206,13 +204,13 @@ func (m *machine) save(now fence.Instant) {
 	}
 }
 
-// saved forgets what is final and stored as such.
+// saved notes what was stored, and drops the slots that are stored as final.
 func (m *machine) saved() {
 	m.saving = false
-	m.slots.sweep(func(s *slot) bool { // in order: alarms may pass
+	m.slots.sweep(func(s *slot) bool { // in order, since alarms may end
 		if s.saving {
 			s.told, s.saving = s.telling, false
-			if s.told.Intent == Again { // also if the chain has taken that back meanwhile
+			if s.told.Intent == Again { // even if the chain has taken it back meanwhile
 				s.Intent = nil
 				m.queued++
 			}

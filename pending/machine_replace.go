@@ -8,9 +8,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// markStuck marks the slots at the front that have waited for too long: those that the
-// node has had for many blocks while nothing of the account got in. All of a batch at
-// once, since one at a time would take as many blocks for each.
+// markStuck marks a batch of the first slots for a raise if nothing of the account was included for
+// RaiseAfter blocks. One at a time, each would take that many blocks.
 func (m *machine) markStuck() {
 	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.bumped)+m.set.RaiseAfter {
 		return
@@ -27,7 +26,7 @@ func (m *machine) markStuck() {
 	m.bumped = m.head.Number
 }
 
-// raises are the further attempts that are wanted, and those that close a gap.
+// raises returns the further attempts to be signed, those that fill gaps first.
 func (m *machine) raises(now fence.Instant) (raises []raise) {
 	for _, index := range m.gaps() {
 		raises = append(raises, raise{Index: index, Filler: true, New: true})
@@ -48,11 +47,11 @@ func (m *machine) raises(now fence.Instant) (raises []raise) {
 			continue
 		}
 		if s.raise && s.dear(m.set.MostRaise) {
-			s.raise, m.census.unsent = false, true // the same bytes again; what keeps them out is not the fee, or somebody has to decide
+			s.raise, m.census.unsent = false, true // send the last attempt again; a higher fee does not help, or is for the operator to allow
 			switch {
 			case t.reached != refused:
 				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
-			case s.filled(): // which is alarmed about, and waits for no fee: the node may take it after all
+			case s.filled(): // its alarm is raised; the node may accept the filler after all
 				t.reached = gone
 			}
 		}
@@ -65,9 +64,8 @@ func (m *machine) raises(now fence.Instant) (raises []raise) {
 	return raises
 }
 
-// gaps are indices below some slot of ours that nothing is known of, once they have
-// kept the slots behind them waiting for long enough: rows were lost, or somebody
-// else's transaction vanished.
+// gaps returns unknown nonces below known slots, after FillAfter blocks without progress: rows were
+// lost, or another sender's transaction has vanished.
 func (m *machine) gaps() (missing []uint64) {
 	if m.set.FillAfter == 0 || m.head.Number < m.since+m.set.FillAfter {
 		return nil
@@ -80,11 +78,11 @@ func (m *machine) gaps() (missing []uint64) {
 	return missing
 }
 
-// stored takes in what was signed and committed: from here on it may leave.
+// stored takes in attempts that were signed and committed. From here on they may be sent.
 func (m *machine) stored(now fence.Instant, in stored) {
 	m.signing = false
 	if m.raising == nil {
-		m.queued = max(in.Left, m.heard) // else nobody has counted
+		m.queued = max(in.Left, m.heard) // a replace counts nothing
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)
@@ -93,7 +91,7 @@ func (m *machine) stored(now fence.Instant, in stored) {
 		}
 		if s == nil {
 			s = &slot{Slot: add, tries: make([]try, len(add.Attempts))}
-			s.told = s.change(false) // as the store has written it
+			s.told = s.change(false) // the store has written this state
 			s.telling = s.told
 			m.slots.add(s)
 			m.next = max(m.next, add.Index+1)
@@ -109,15 +107,13 @@ func (m *machine) stored(now fence.Instant, in stored) {
 	m.held(now, in.Hold)
 }
 
-// overtook says that a further attempt was signed for a slot that has been final and
-// forgotten since: there is nothing left that it could be of use for.
+// overtook reports whether an attempt was signed for a slot that has become final meanwhile.
 func (m *machine) overtook(index uint64) bool {
 	return slices.ContainsFunc(m.raising, func(w raise) bool { return w.Index == index && !w.New })
 }
 
-// unsignable: a further attempt may not pay more, or the chain would not take it. The same
-// bytes have to do, which a node may have dropped and may want again; else what waits for
-// a slot would wait for one that is never signed. Somebody is told.
+// unsignable takes a raise that the fee limit or the chain forbids. It keeps the existing attempt,
+// which a node may have dropped and need again, and raises an alarm.
 func (m *machine) unsignable(u unsigned) {
 	cause := Fees
 	switch {
@@ -125,18 +121,18 @@ func (m *machine) unsignable(u unsigned) {
 	case errors.Is(u.Why, chain.ErrCall):
 		cause = Unsignable
 	default:
-		return // it holds for the account, and passes
+		return // it concerns the account, not the slot
 	}
 	if s := m.slots.get(u.Index); s != nil {
 		s.raise = false
-		if _, t := s.last(); s.filled() && t.reached == refused { // as where it is dear
+		if _, t := s.last(); s.filled() && t.reached == refused { // as in raises
 			t.reached, m.census.unsent = gone, true
 		}
 	}
 	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
 }
 
-// held says why no more is signed. It is tried again with the next block.
+// held takes the reason why no more was signed, if any. Signing goes on with the next block.
 func (m *machine) held(now fence.Instant, why error) {
 	m.unsigned = errors.Is(why, chain.ErrFunds)
 	text := ""

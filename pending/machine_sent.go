@@ -8,8 +8,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// sent takes the node's answers to attempts that were handed over. None of them is a
-// failure: each says which question to ask next.
+// sent takes the node's answers to attempts. None is a failure: each decides what to do next.
 func (m *machine) sent(now fence.Instant, in sent) {
 	m.sending = false
 	funds, broke := true, ""
@@ -51,9 +50,9 @@ func (m *machine) sent(now fence.Instant, in sent) {
 	m.funds(broke)
 }
 
-// refused: the chain will never take these bytes. For a call a filler is signed, which
-// gives its slot up and rejects its intent. A filler is signed anew, with the next block:
-// that says nothing of an intent, and whatever comes after the slot waits for it.
+// refused takes the answer that the chain will never include an attempt. A filler replaces a call,
+// whose intent is rejected in the end. A refused filler says nothing about the intent: it is signed
+// anew with the next block, because all later nonces wait for it.
 func (m *machine) refused(now fence.Instant, s *slot, a *Attempt, why string) {
 	if !a.Filler {
 		s.void, s.why = true, why
@@ -64,17 +63,16 @@ func (m *machine) refused(now fence.Instant, s *slot, a *Attempt, why string) {
 	m.pause(now)
 }
 
-// pause: nothing is signed or sent before the next block, or for a while if none comes.
+// pause stops signing and sending until the next block, or for Patience if none comes.
 func (m *machine) pause(now fence.Instant) {
 	m.paused, m.resume = m.head.Number+1, now.Add(m.set.Patience)
 }
 
-// pausing tells whether that lasts.
 func (m *machine) pausing(now fence.Instant) bool {
 	return m.head.Number < m.paused && now < m.resume
 }
 
-// unsure: the bytes may have arrived.
+// unsure notes that a node may have an attempt.
 func (m *machine) unsure(index uint64, hash chain.Hash) {
 	if s := m.slots.get(index); s != nil {
 		if _, t := s.find(hash); t != nil && (t.reached == kept || t.reached == gone) {
@@ -84,8 +82,8 @@ func (m *machine) unsure(index uint64, hash chain.Hash) {
 	}
 }
 
-// sighted takes in where attempts were found. What was nowhere is sent again, the
-// same bytes; that another took its slot is only believed when the other is seen.
+// sighted takes the places where attempts were found. An attempt found nowhere is sent again,
+// unchanged. That another transaction used its nonce counts only once that one is found.
 func (m *machine) sighted(in seen) {
 	m.looking = false
 	m.final = max(m.final, in.Height)
@@ -107,7 +105,8 @@ func (m *machine) sighted(in seen) {
 				s.in = &inclusion{Hash: a.Hash, Block: one.Block, Failed: one.Failed}
 				s.retracted = false
 			}
-			// Not by the height alone: a node that has gone back may name a block that it had.
+			// The height alone does not prove it: a node that has gone back may name a block that
+			// it had.
 			s.settled = s.settled || one.Block.Number <= in.Height && s.Index < in.Final
 		case chain.Pooled:
 			t.reached = pooled
@@ -122,13 +121,13 @@ func (m *machine) sighted(in seen) {
 	}
 }
 
-// weigh draws the conclusion for a slot from all of its attempts.
+// weigh concludes from the best place where an attempt of the slot was found.
 func (m *machine) weigh(s *slot, where chain.Where, final uint64) {
 	s.doubt = false
 	switch {
 	case where == chain.Included:
 		s.raise = false
-	case s.in != nil && !s.own() && s.settled: // that ours are nowhere is no news
+	case s.in != nil && !s.own() && s.settled: // another transaction is final, so ours must be nowhere
 	case s.in != nil && !s.own():
 		s.spent = s.Index < final
 	case s.in != nil && !s.streamed:
@@ -136,14 +135,14 @@ func (m *machine) weigh(s *slot, where chain.Where, final uint64) {
 	case where == chain.Nowhere && s.Index < final:
 		s.spent = true
 	case where == chain.Nowhere && s.outbid:
-		s.raise = true // somebody else's transaction waits for our slot
+		s.raise = true // another sender's transaction with this nonce is in the pool
 	case s.outbid && s.outraised():
-		s.raise = true // an older attempt of ours waits, and the node wants more to replace it
+		s.raise = true // an older attempt is in the pool, and the node wants more to replace it
 	}
 	s.outbid = false
 }
 
-// found: another transaction used the slot up, or none did after all.
+// found takes the transaction that used the nonce of a slot, or that there is none after all.
 func (m *machine) found(now fence.Instant, in found) {
 	m.searching = false
 	s := m.slots.get(in.Index)
@@ -159,7 +158,7 @@ func (m *machine) found(now fence.Instant, in found) {
 	if s.in != nil {
 		m.retract(s)
 	}
-	s.Since -= min(s.Since, reach) // a chain that was rewound may have taken it lower down
+	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down
 	s.doubt = true
 	m.retry = now.Add(m.set.Retry)
 }

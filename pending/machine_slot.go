@@ -8,47 +8,47 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// slot is what the machine knows of a slot beyond what is stored.
+// slot is a stored slot with what the machine knows of it.
 type slot struct {
 	Slot
 	tries []try // one for each attempt
 
-	in        *inclusion // in the best chain, as far as we know
-	streamed  bool       // the stream of heads showed it: a turn will say when it leaves
-	retracted bool
-	settled   bool // in a finalized block
-	spent     bool // the chain counts the index as used by a final transaction that we do not know
+	in        *inclusion // the transaction with this nonce in the best chain, if known
+	streamed  bool       // in was read from the stream of heads, so a turn will report if it leaves
+	retracted bool       // its block has left the chain
+	settled   bool       // in is final
+	spent     bool       // the nonce is used by an unknown final transaction
 
 	doubt  bool   // to be looked up
-	raise  bool   // wants an attempt that pays more
-	outbid bool   // the node has another transaction for it, ours or not
-	void   bool   // the chain will never take its call,
-	why    string // in its own words
+	raise  bool   // needs an attempt that pays more
+	outbid bool   // the node has another transaction with this nonce
+	void   bool   // the chain will never include its call
+	why    string // the chain's reason for that
 
-	told    Change // what was last stored
-	telling Change // and what is being stored,
-	saving  bool   // if something is
+	told    Change // the state last stored
+	telling Change // the state being stored, if saving
+	saving  bool
 }
 
-// try is what became of an attempt.
+// try is what the machine knows of an attempt.
 type try struct {
 	reached level
-	after   fence.Instant // not to be handed over again before
+	after   fence.Instant // not to be sent again before
 }
 
-// level is how far an attempt has got, as far as we know.
+// level is how far an attempt has got.
 type level uint8
 
 const (
-	kept    level = iota // stored, and with no node
-	maybe                // it was handed over and nobody answered
-	taken                // a node said that it has it
-	pooled               // it was seen in a pool afterwards
-	gone                 // it was there and is not any more
-	refused              // the chain will never take it
+	kept    level = iota // stored, not sent
+	maybe                // sent, and the answer is missing or leaves it open
+	taken                // accepted by a node
+	pooled               // found in a pool
+	gone                 // looked up and not found, or its block has left the chain
+	refused              // the chain will never include it
 )
 
-// last is the attempt that counts: the one that pays most.
+// last returns the newest attempt, which pays most.
 func (s *slot) last() (*Attempt, *try) {
 	n := len(s.Attempts) - 1
 	return &s.Attempts[n], &s.tries[n]
@@ -63,9 +63,8 @@ func (s *slot) find(hash chain.Hash) (*Attempt, *try) {
 	return nil, nil
 }
 
-// dear says that its last attempt pays that many times as much as its first: by the
-// whole price where there is one, which bounds the tip. Often the first tip is nothing,
-// and the least more would be any number of times that.
+// dear reports whether the last attempt pays more than that many times the first. It compares the
+// maximum price, if there is one, and not the tip: a first tip is often 0.
 func (s *slot) dear(times int64) bool {
 	first, last := s.Attempts[0].Fee, s.Attempts[len(s.Attempts)-1].Fee
 	if first.Max != nil && last.Max != nil {
@@ -74,7 +73,7 @@ func (s *slot) dear(times int64) bool {
 	return times > 0 && above(last.Tip, first.Tip, times)
 }
 
-// above compares with b as if that were 1 at least: what cost nothing may be raised too.
+// above reports whether a is more than that many times b, where 0 counts as 1.
 func above(a, b *big.Int, times int64) bool {
 	if a == nil || b == nil {
 		return false
@@ -86,33 +85,33 @@ func above(a, b *big.Int, times int64) bool {
 	return a.Cmp(most) > 0
 }
 
-// mute says that nothing is known of it yet that would be worth storing.
+// mute reports whether the slot has no state worth storing yet.
 func (s *slot) mute() bool { return s.doubt && s.told == Change{} }
 
-// outraised says that an attempt is in a pool, and the dearest is not.
+// outraised reports whether an older attempt is in a pool and the dearest is gone.
 func (s *slot) outraised() bool {
 	_, t := s.last()
 	return t.reached == gone && slices.ContainsFunc(s.tries, func(t try) bool { return t.reached == pooled })
 }
 
-// filled says that its dearest attempt does nothing but use the slot up.
+// filled reports whether the dearest attempt is a filler.
 func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
 
-// handedOn says that its intent has another slot, and that its dearest attempt carries the
-// intent all the same: sent again, it would do it twice.
+// handedOn reports whether the intent has another slot but its call is still in the dearest
+// attempt, which must not be sent again.
 func (s *slot) handedOn() bool { return s.Intent == nil && !s.filled() }
 
-// handing says that this may be so by now. Nothing takes its place before it is: whoever
-// reads a filler beside an intent that was not handed on takes the call for a void one.
+// handing reports whether the write that detaches the intent is in flight. Do not replace the
+// attempt until it is confirmed: a successor would take a filler beside an intent for a void call.
 func (s *slot) handing() bool { return s.saving && s.telling.Intent == Again && !s.filled() }
 
-// unsent says that its dearest attempt has to be handed over.
+// unsent reports whether the dearest attempt is to be sent.
 func (s *slot) unsent() bool {
 	_, t := s.last()
 	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && !s.handing() && (t.reached == kept || t.reached == gone)
 }
 
-// own says that the transaction in the chain is one of the slot's attempts.
+// own reports whether the transaction in the chain is one of the slot's attempts.
 func (s *slot) own() bool {
 	if s.in == nil {
 		return false
@@ -121,11 +120,11 @@ func (s *slot) own() bool {
 	return a != nil
 }
 
-// change is what is to be stored of the slot.
+// change returns the state of the slot as it is to be stored.
 func (s *slot) change(timedOut bool) Change {
 	a, t := s.last()
 	c := Change{Index: s.Index, Hash: a.Hash}
-	// Somebody else's is no news of ours before it is final.
+	// Another sender's transaction changes nothing before it is final.
 	in := s.settled || s.own()
 	if in {
 		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
@@ -152,21 +151,21 @@ func (s *slot) change(timedOut bool) Change {
 	return c
 }
 
-// verdict says how a settled slot ends, for it and for its intent.
+// verdict returns the end of a settled slot and of its intent.
 func (s *slot) verdict() (Status, Fate) {
 	winner, _ := s.find(s.in.Hash)
 	switch {
 	case winner != nil && !winner.Filler:
 		return Finalized, Done
 	case winner != nil && s.Intent == nil:
-		return Finalized, Open // it closed a gap
+		return Finalized, Open // it filled a gap
 	case s.Intent == nil:
 		return Usurped, Open
 	case s.void:
 		return Usurped, Rejected
 	case s.Cancel:
 		return Usurped, Cancelled
-	case winner != nil: // a filler that nobody has asked for: its call was void, as was known before the rows were read
+	case winner != nil: // a filler, and no cancellation: before the rows were loaded, the call was known to be void
 		return Usurped, Rejected
 	default:
 		return Usurped, Again

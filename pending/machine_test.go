@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A tip of nothing is common, and one wei more is any number of times that: the slot
-// must not count as dear after one raise.
+// A tip of 0 is common, and one wei is any number of times that: one raise must not make a slot
+// dear.
 func TestDear(t *testing.T) {
 	t.Parallel()
 	fee := func(most, tip int64) chain.Fee { return chain.Fee{Max: big.NewInt(most), Tip: big.NewInt(tip)} }
@@ -20,13 +20,13 @@ func TestDear(t *testing.T) {
 		first, last chain.Fee
 		want        bool
 	}{
-		"no tip, raised once":          {fee(100, 0), fee(111, 1), false},
-		"one wei of tip, many times":   {fee(100, 1), fee(1000, 20), false},
-		"the whole price":              {fee(100, 0), fee(1001, 1), true},
-		"nothing at all, raised once":  {fee(0, 0), fee(1, 1), false},
-		"nothing at all, and now more": {fee(0, 0), fee(11, 1), true},
-		"the tip alone":                {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(51)}, true},
-		"the tip alone, less":          {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(50)}, false},
+		"no tip, raised once":                {fee(100, 0), fee(111, 1), false},
+		"20 times the tip of one wei":        {fee(100, 1), fee(1000, 20), false},
+		"above 10 times the maximum":         {fee(100, 0), fee(1001, 1), true},
+		"a fee of 0, raised once":            {fee(0, 0), fee(1, 1), false},
+		"a fee of 0, raised above 10":        {fee(0, 0), fee(11, 1), true},
+		"above 10 times the tip, no maximum": {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(51)}, true},
+		"10 times the tip, no maximum":       {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(50)}, false},
 	} {
 		s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Fee: c.first}}, {Signed: chain.Signed{Fee: c.last}}}}}
 		if got := s.dear(10); got != c.want {
@@ -35,8 +35,8 @@ func TestDear(t *testing.T) {
 	}
 }
 
-// What Next names is never past once Step has been called then: the loop would turn
-// as fast as it can until the next block.
+// After a Step, Next never returns an instant in the past: the loop would spin until the next
+// block.
 func TestNextIsNotPast(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
@@ -45,11 +45,11 @@ func TestNextIsNotPast(t *testing.T) {
 		t.Helper()
 		m.Step(now, in)
 		if next := m.Next(); next != 0 && next <= now {
-			t.Fatalf("after %T at %v the next tick is wanted at %v", in, now, next)
+			t.Fatalf("after %T at %v, Next returned %v, want a later instant", in, now, next)
 		}
 	}
 	step(tick{})
-	now = now.Add(5 * time.Second) // the store takes its time
+	now = now.Add(5 * time.Second) // the store is slow
 	step(tick{})
 	step(loaded{Snapshot: Snapshot{Queued: 1}})
 	step(stored{Hold: chain.ErrFunds})
@@ -59,15 +59,14 @@ func TestNextIsNotPast(t *testing.T) {
 	now = now.Add(time.Second)
 	step(tick{})
 	step(lost{})
-	for range 2 { // it is loaded, which takes its time again
+	for range 2 { // the load is slow again
 		now = now.Add(5 * time.Second)
 		step(tick{})
 	}
 }
 
-// What was not stored because something else was a moment ago is stored when its time has
-// come, though nothing else happens.
-func TestNextIsThePace(t *testing.T) {
+// Changes that wait for the pace are stored when it is over, even if nothing else happens.
+func TestNextReturnsThePace(t *testing.T) {
 	t.Parallel()
 	now := fence.Instant(time.Hour)
 	m := newMachine(settings{MaxInFlight: 4, MaxBatch: 3, ResendAfter: 9, Retry: time.Second, Patience: time.Hour, Pace: time.Minute})
@@ -89,21 +88,21 @@ func TestNextIsThePace(t *testing.T) {
 	}
 	saves(tick{})
 	saves(loaded{Snapshot: Snapshot{Queued: 9}})
-	saves(stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and more is signed for, all the time
+	saves(stored{Slots: []Slot{slot(0), slot(1)}, Left: 7}) // and an assign is under way all the time
 	if saves(block(1)) != 1 || saves(saved{}) != 0 || saves(block(2)) != 0 {
-		t.Fatal("the first block is stored, the next waits")
+		t.Fatal("want the changes of the first block saved at once, and those of the second to wait")
 	}
 	if next := m.Next(); next != now.Add(time.Minute) {
-		t.Fatalf("at %v the next tick is wanted at %v", now, next)
+		t.Fatalf("at %v, Next returned %v, want one minute later", now, next)
 	}
 	now = m.Next()
 	if saves(tick{}) != 1 {
-		t.Error("the second block is not stored when its time has come")
+		t.Error("the changes of the second block were not saved after the pace")
 	}
 }
 
-// A save without an answer may have given an intent back to the queue: its old slot's
-// bytes are not to be sent again before the rows have been read.
+// A save without an answer may have returned an intent to the queue: nothing of its old slot may be
+// sent again before the rows have been read.
 func TestUnsureSaveOfAnIntentThatGoesAgain(t *testing.T) {
 	t.Parallel()
 	for _, fate := range []Fate{Again, Done} {
@@ -119,21 +118,21 @@ func TestUnsureSaveOfAnIntentThatGoesAgain(t *testing.T) {
 			}
 		}
 		if want := map[Fate]int{Again: 1}[fate]; loads != want {
-			t.Errorf("%v: %d loads, want %d", fate, loads, want)
+			t.Errorf("fate %v: %d loads, want %d", fate, loads, want)
 		}
 	}
 }
 
-// What keeps the queue from being signed for is either an alarm or a complaint.
-func TestNothingHoldsSilently(t *testing.T) {
+// An error that stops signing raises an alarm or is reported as trouble, and not both.
+func TestEveryErrorOfSigningIsReported(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
-		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { t.Errorf("a complaint beside the alarm: %v", err) }}}}
+		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { t.Errorf("reported as trouble beside the alarm: %v", err) }}}}
 		l.puzzled(fmt.Errorf("%w: x", why))
 	}
 	var heard error
 	l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
 	if l.puzzled(chain.ErrAnswer); !errors.Is(heard, chain.ErrAnswer) {
-		t.Errorf("heard %v of an estimate that the node gives an error for", heard)
+		t.Errorf("reported %v, want %v", heard, chain.ErrAnswer)
 	}
 }

@@ -13,23 +13,22 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Memory is a store in this process: for a deployment of one copy that says so by
-// name (S18), and for tests. A crash loses everything in it, transactions that were
-// sent included: after it the chain alone knows what was done.
+// Memory is a [Store] in this process, for tests and for a deployment of one process that says so
+// by name (S18). A crash loses even transactions that were sent. The zero value is ready for use.
 type Memory struct {
-	// Fence refuses tokens that are not current; nil accepts every one.
+	// Fence returns an error for a token that is not current; nil accepts every token.
 	Fence func(fence.Token) error
-	// Now names the time at which intents are accepted; nil is time.Now.
+	// Now returns the time of acceptance; nil means time.Now.
 	Now func() time.Time
 
 	mu      sync.Mutex
-	intents []*Record // in the order in which they were accepted
+	intents []*Record // in the order of acceptance
 	byID    map[ID]*Record
 	slots   map[chain.Account]map[uint64]*memorySlot
 	floors  map[chain.Account]floor
 }
 
-// floor is below which of a leader's writes none counts any more.
+// floor is the lowest write that is still carried out, as Settle has set it.
 type floor struct {
 	epoch int64
 	write uint64
@@ -42,11 +41,12 @@ func (f floor) above(t fence.Token, number uint64) bool {
 type memorySlot struct {
 	Slot
 	last  Change
-	epoch int64 // of the leader whose change it is
-	write uint64
+	epoch int64  // of the last write that changed it
+	write uint64 // the number of that write
 }
 
-// Accept stores an intent, or returns the one that was stored under the same key.
+// Accept stores an intent and returns it with its ID. For a known key it returns the stored intent,
+// or [ErrConflict] if that has another call.
 func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 	return in, nil
 }
 
-// Cancel asks that an intent not be done any more; it may be too late.
+// Cancel requests the cancellation of an intent, which may be too late, or returns [ErrNotFound].
 func (s *Memory) Cancel(_ context.Context, id ID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Memory) Cancel(_ context.Context, id ID) error {
 	return nil
 }
 
-// Get returns an intent.
+// Get returns an intent and its state, or [ErrNotFound].
 func (s *Memory) Get(_ context.Context, id ID) (Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Memory) Get(_ context.Context, id ID) (Record, error) {
 	return Record{}, ErrNotFound
 }
 
-// List returns the newest intents that the filter takes, newest first.
+// List returns the newest intents that the filter selects, newest first.
 func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 	return found, nil
 }
 
-// Counts says how many intents of each account are under way, and in which state.
+// Counts returns the number of unfinished intents, by account and state.
 func (s *Memory) Counts(context.Context) (counts []Count, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,12 +220,12 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		}
 	}
 	if s.floors[b.Account].above(t, b.Number) {
-		return fmt.Errorf("write %d comes too late: it was given up", b.Number)
+		return fmt.Errorf("write %d comes too late: it was settled as not carried out", b.Number)
 	}
 	for i, add := range b.New {
 		taken := slices.ContainsFunc(b.New[:i], func(other Slot) bool { return other.Index == add.Index })
 		if taken || s.slots[b.Account][add.Index] != nil {
-			return fmt.Errorf("slot %d of %s is taken", add.Index, b.Account)
+			return fmt.Errorf("slot %d of %s exists already", add.Index, b.Account)
 		}
 		if add.Intent != nil && (s.byID[*add.Intent] == nil || !s.byID[*add.Intent].waits()) {
 			return ErrOvertaken

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// perform does one action and returns its answer.
+// perform carries out one action and returns its answer.
 func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
@@ -27,7 +27,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 		return l.submit(brief, a), nil
 	case probe:
 		return l.probe(brief, a)
-	case search: // an exchange for each block, where the node has forgotten old states
+	case search: // not brief: one exchange for each block if the node has dropped old states
 		return l.search(ctx, a)
 	case save:
 		return saved{}, l.write(ctx, Batch{Changes: a.Changes})
@@ -36,11 +36,9 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	}
 }
 
-// load asks the chain and the store at once: a predecessor has died, and its transactions
-// wait for the answers. Nobody else writes slots under this token, so the order of the
-// answers does not matter. The store is asked for what is not final; if the chain does
-// not have all the rest as final, then again, from there on. What is in doubt is settled
-// first.
+// load asks the chain and the store at once, since a dead predecessor's transactions wait for it;
+// nobody else writes slots under this token, so the order does not matter. It reads the slots that
+// are not final, and reads again if the chain counts fewer nonces as final than the store.
 func (l *loop) load(ctx context.Context) (input, error) {
 	var out loaded
 	var faults [2]error
@@ -70,7 +68,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	return out, err
 }
 
-// has tells whether every slot from an index on is in the snapshot.
+// has reports whether the snapshot has every slot from a nonce on.
 func (s Snapshot) has(from uint64) bool {
 	n := uint64(0)
 	for _, one := range s.Slots {
@@ -81,36 +79,36 @@ func (s Snapshot) has(from uint64) bool {
 	return from+n >= s.Next
 }
 
-// ending is how long a write that was begun may take after the gate was shut: longer
-// than one takes, and no wait to speak of for a successor.
+// ending is the grace for a write in flight when the gate shuts: more than it takes, and no delay
+// for a successor.
 const ending = 50 * time.Millisecond
 
-// write stores a batch that was begun while the gate's fenced door was open; if it
-// comes too late the store's own fence refuses it.
+// write stores a batch if the gate's fenced door is open. If the batch arrives too late, the
+// store's fence refuses it.
 func (l *loop) write(ctx context.Context, b Batch) error {
 	b.Account, b.Number = l.Account, l.Sequence.next()
-	ctx, cancel := context.WithTimeout(ctx, l.Longest) // of its own: what took long to sign is worth keeping
+	ctx, cancel := context.WithTimeout(ctx, l.Longest) // apart from the signer's: what took long to sign is kept
 	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error {
 		ctx, end := fence.Outlive(ctx, ending)
 		defer end()
 		err := l.Store.Write(ctx, l.token, b)
 		if err != nil {
-			l.unsure.Store(true) // whatever it says: to settle what was refused costs little
+			l.unsure.Store(true) // after any error: settling a refused write costs little
 		}
 		return err
 	})
 }
 
-// settle makes sure that a write without an answer has happened or never will, before
-// anybody looks at the rows to know: the server may still be about to carry it out.
+// settle waits until an unanswered write has been carried out or never will be. Without it the
+// server might still do so after the rows have been read.
 func (l *loop) settle(ctx context.Context) error {
 	if !l.unsure.Load() {
 		return nil
 	}
 	err := l.act(ctx, func(ctx context.Context) error { return l.Store.Settle(ctx, l.token, l.Account, l.Sequence.next()) })
 	if err == nil {
-		l.unsure.Store(false) // nothing is written meanwhile
+		l.unsure.Store(false) // nothing is written while load runs
 	}
 	return err
 }
@@ -124,8 +122,8 @@ func (l *loop) act(ctx context.Context, do func(context.Context) error) error {
 	})
 }
 
-// submit is the one place from which bytes leave. They are stored; the gate is asked
-// right before (S15); whatever is not answered is unknown.
+// submit is the only place that sends attempts. They are stored; the gate is asked right before
+// (S15); an attempt without an answer is unknown.
 func (l *loop) submit(ctx context.Context, a submit) input {
 	signed := make([]chain.Signed, len(a.Attempts))
 	out := sent{Answers: make([]answer, len(a.Attempts))}
@@ -142,21 +140,21 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 	if err != nil && l.Events.Refused != nil {
 		l.Events.Refused(err)
 	}
-	if !errors.Is(ctx.Err(), context.Canceled) { // else it was we who hung up
+	if !errors.Is(ctx.Err(), context.Canceled) { // else this process hung up
 		l.complain(out.Answers)
 	}
 	return out
 }
 
-// complain names one of those that the node has not taken: it has a reason for a batch.
-// An endpoint that answers everything but this would else be asked in silence for ever.
+// complain reports one attempt that the node did not accept, for the whole batch. Otherwise an
+// endpoint that fails only here would be asked in silence for ever.
 func (l *loop) complain(tries []answer) {
 	for _, try := range tries {
 		switch {
 		case try.Verdict == chain.Refused, try.Verdict == chain.Full:
-			l.trouble(fmt.Errorf("%w: it does not take slot %d now: %s", chain.ErrAnswer, try.Index, try.Text))
+			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, try.Index, try.Text))
 		case try.Verdict == chain.Unknown && try.Text != "":
-			l.trouble(fmt.Errorf("%w: whether it has taken slot %d nobody knows: %s", chain.ErrAnswer, try.Index, try.Text))
+			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, try.Index, try.Text))
 		default:
 			continue
 		}
@@ -165,7 +163,7 @@ func (l *loop) complain(tries []answer) {
 }
 
 func (l *loop) probe(ctx context.Context, a probe) (input, error) {
-	height := l.final.Load() // before: the count is of that block or a later one
+	height := l.final.Load() // read first, so that the count is of that block or a later one
 	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
 	if err != nil {
 		return nil, err

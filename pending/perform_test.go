@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// slowSigner signs one draft, and for the next waits for somebody who does not come.
+// slowSigner signs one draft, and then waits in vain until ctx ends.
 type slowSigner struct{ chain.Chain }
 
 func (slowSigner) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
@@ -30,7 +30,7 @@ func (slowSigner) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Pr
 	return signed, nil
 }
 
-// mortal is a store that takes no write from whoever has no time left.
+// mortal is a store that refuses a write whose context has ended.
 type mortal struct{ *Memory }
 
 func (s mortal) Write(ctx context.Context, t fence.Token, b Batch) error {
@@ -40,8 +40,8 @@ func (s mortal) Write(ctx context.Context, t fence.Token, b Batch) error {
 	return s.Memory.Write(ctx, t, b)
 }
 
-// What a slow signer has signed in its time is stored, though that time is up: thrown
-// away, the same would be signed for again and again.
+// What a slow signer has signed is stored even though its time is up. Otherwise the same intents
+// would be signed again and again.
 func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,23 +59,23 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		in, err := l.perform(t.Context(), assign{First: 0, Most: 3})
 		got, is := in.(stored)
 		if err != nil || !is || len(got.Slots) != 1 || !errors.Is(got.Hold, chain.ErrKey) || got.Left != 2 {
-			t.Fatalf("%+v, %v", in, err)
+			t.Fatalf("assign: got %+v, error %v; want one slot, held by a key, 2 left", in, err)
 		}
 		if n := len(store.Attempts("a")); n != 1 {
-			t.Errorf("%d attempts are stored", n)
+			t.Errorf("%d attempts are stored, want 1", n)
 		}
 		in, err = l.perform(t.Context(), replace{Raises: []raise{{Index: 0, Before: 1}, {Index: 1, Filler: true, New: true}}})
 		if got, is = in.(stored); err != nil || !is || len(got.Slots) != 1 {
-			t.Fatalf("%+v, %v", in, err)
+			t.Fatalf("replace: got %+v, error %v; want one slot", in, err)
 		}
 		if n := len(store.Attempts("a")); n != 2 {
-			t.Errorf("%d attempts are stored", n)
+			t.Errorf("%d attempts are stored, want 2", n)
 		}
 	})
 }
 
-// An endpoint that answers whatever is asked, and takes nothing, is named.
-func TestWhatIsNotTakenIsSaid(t *testing.T) {
+// An endpoint that answers every question and accepts no transaction is reported.
+func TestARefusedSendIsReported(t *testing.T) {
 	t.Parallel()
 	for verdict, want := range map[chain.Verdict]bool{
 		chain.Unknown: true, chain.Refused: true, chain.Full: true, chain.Accepted: false, chain.Known: false, chain.NoFunds: false,
@@ -83,27 +83,27 @@ func TestWhatIsNotTakenIsSaid(t *testing.T) {
 		var heard error
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
 		l.complain([]answer{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
-		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "slot 7") && strings.Contains(heard.Error(), "no such method"); said != want {
-			t.Errorf("verdict %d: %v", verdict, heard)
+		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "nonce 7") && strings.Contains(heard.Error(), "no such method"); said != want {
+			t.Errorf("verdict %v: reported %v, want a report: %v", verdict, heard, want)
 		}
 	}
 }
 
-// heard is a chain that signs anything, and has nothing in its blocks.
-type heard struct{ chain.Chain }
+// emptyChain is a chain that signs anything and has nothing in its blocks.
+type emptyChain struct{ chain.Chain }
 
-func (heard) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+func (emptyChain) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
 	return make([]chain.Prepared, len(drafts)), nil
 }
 
-func (heard) Inclusions(context.Context, chain.Block, []chain.Account) ([]chain.Inclusion, error) {
+func (emptyChain) Inclusions(context.Context, chain.Block, []chain.Account) ([]chain.Inclusion, error) {
 	return nil, nil
 }
 
-func (heard) Next(context.Context, chain.Account, chain.Level) (uint64, error) { return 0, nil }
+func (emptyChain) Next(context.Context, chain.Account, chain.Level) (uint64, error) { return 0, nil }
 
-// What is signed before the first head was seen would be said to be as old as the chain,
-// and who used its slot up would be searched for from the first block on.
+// Nothing is signed before the first head is known: its slot would seem as old as the chain, and a
+// search for it would begin at the first block.
 func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]action{
@@ -115,11 +115,11 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := &loop{
-				Config: Config{Account: "a", Chain: heard{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
+				Config: Config{Account: "a", Chain: emptyChain{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
 				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
 			}
 			if in, err := l.perform(t.Context(), do); err == nil {
-				t.Errorf("%s without a head: %+v", name, in)
+				t.Errorf("%s without a head: got %+v, want an error", name, in)
 			}
 			answered := make(chan input)
 			go func() {
@@ -138,14 +138,14 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 			tell(500)
 			got, is := (<-answered).(stored)
 			if !is || len(got.Slots) != 1 || got.Slots[0].Since != 500 {
-				t.Errorf("%s: %+v", name, got)
+				t.Errorf("%s: got %+v, want one slot since 500", name, got)
 			}
 			tell(501)
 		})
 	}
 }
 
-// slow is a store that takes its time over a write, and tells that it has begun.
+// slow is a store whose writes take a while. It closes begun when a write begins.
 type slow struct {
 	*Memory
 	takes time.Duration
@@ -164,8 +164,8 @@ func (s slow) Write(ctx context.Context, t fence.Token, b Batch) error {
 	}
 }
 
-// A write under way is not cut off by a drain, which would leave it unknown and cost a
-// connection; one that takes too long is.
+// A drain does not cancel a write in flight, which would leave its result unknown and cost a
+// connection, unless the write takes too long.
 func TestAWriteEndsAfterTheGateIsShut(t *testing.T) {
 	t.Parallel()
 	for takes, want := range map[time.Duration]bool{ending / 2: true, 2 * ending: false} {
@@ -181,13 +181,13 @@ func TestAWriteEndsAfterTheGateIsShut(t *testing.T) {
 			latch.Shut(fence.ErrShut)
 			stop()
 			if err := <-ended; (err == nil) != want {
-				t.Errorf("a write of %s that was under way: %v", takes, err)
+				t.Errorf("a write of %s when the gate shut: error %v, want it stored: %v", takes, err, want)
 			}
 		})
 	}
 }
 
-// counts is a chain that has two counts and nothing else.
+// counts is a chain that knows the account's two counts and nothing else.
 type counts struct {
 	chain.Chain
 	final, best uint64
@@ -200,7 +200,7 @@ func (c counts) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64
 	return c.best, nil
 }
 
-// liar is a chain whose next count is nonsense.
+// liar is a chain whose next count at the head is wrong if lies is set.
 type liar struct {
 	chain.Chain
 	lies bool
@@ -214,24 +214,24 @@ func (c *liar) Next(_ context.Context, _ chain.Account, at chain.Level) (uint64,
 	return 7, nil
 }
 
-// T11: indices from a false count on would be stored, and wait for ever.
+// T11: slots with nonces from a wrong count on would be stored, and wait for ever.
 func TestOneFalseCountIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	node := &liar{lies: true}
 	l := &loop{Config: Config{Account: "a", Chain: node, Store: &Memory{}, MaxInFlight: 4}}
 	in, err := l.load(t.Context())
 	if got, is := in.(loaded); err != nil || !is || got.Best != 7 {
-		t.Errorf("loaded: %+v, %v", in, err)
+		t.Errorf("load: got %+v, error %v; want Best 7", in, err)
 	}
 	for _, lies := range []bool{true, false} {
 		node.lies = lies
 		if n, err := l.count(t.Context()); err != nil || n != 7 || node.lies {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("count: got %d, error %v; want 7, after a second question if the first answer was wrong", n, err)
 		}
 	}
 }
 
-// rows is a store with the slots 0 to 9, of which the first so many are final.
+// rows is a store with slots for the nonces 0 to 9, of which those below final are final.
 type rows struct {
 	*Memory
 	final uint64
@@ -249,8 +249,7 @@ func (s *rows) Load(_ context.Context, _ chain.Account, from uint64) (snap Snaps
 	return snap, nil
 }
 
-// What is not final is read while the chain is asked, and final rows only if the chain
-// does not have them as final, or not any more (S20).
+// Load reads final rows only if the chain does not have them as final, or no longer (S20).
 func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -273,10 +272,10 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 			in, err := l.perform(t.Context(), load{})
 			got, is := in.(loaded)
 			if err != nil || !is || got.Final != c.final || got.Best != c.best || !slices.Equal(store.read, c.read) {
-				t.Fatalf("%+v, read from %v, want %v; %v", in, store.read, c.read, err)
+				t.Fatalf("load: got %+v, read from %v, error %v; want final %d, best %d, read from %v", in, store.read, err, c.final, c.best, c.read)
 			}
 			if n := uint64(len(got.Snapshot.Slots)); n != 10-c.lowest {
-				t.Errorf("%d slots, want those from %d to 9", n, c.lowest)
+				t.Errorf("%d slots, want the nonces %d to 9", n, c.lowest)
 			}
 		})
 	}

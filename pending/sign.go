@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// assign signs for the oldest intents and stores what it signed. The indices must
-// follow one another, so it ends at the first that cannot be signed.
+// assign signs the oldest intents and stores the attempts. It stops at the first intent that cannot
+// be signed, since nonces must not have gaps.
 func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
@@ -56,7 +56,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// replace signs further attempts, each carrying the slot's own intent or nothing.
+// replace signs further attempts, with the call of the slot's intent or as fillers.
 func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var indices []uint64
 	for _, r := range a.Raises {
@@ -77,10 +77,10 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	drafts := make([]chain.Draft, len(a.Raises))
 	for i, r := range a.Raises {
 		call, known := calls[r.Index]
-		if !known && !r.Filler { // an empty call is one too: it makes a contract
-			return nil, fmt.Errorf("pending: no intent is stored for slot %d any more", r.Index)
+		if !known && !r.Filler { // never sign an empty call instead: it creates a contract
+			return nil, fmt.Errorf("pending: slot %d no longer has an intent", r.Index)
 		}
-		call.Gas = r.Gas // not estimated anew: the first attempt may have been executed by now
+		call.Gas = r.Gas // no new estimate: the first attempt may have been executed by now
 		drafts[i] = chain.Draft{
 			Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: l.MostFee,
 		}
@@ -112,19 +112,17 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// since is the height that what is signed now cannot be below. It is waited for: with
-// the first look at the chain it is there.
+// since waits for the first head, and returns its height: a transaction signed now cannot be lower.
 func (l *loop) since(ctx context.Context) (uint64, error) {
 	select {
 	case <-l.headed:
 		return l.height.Load(), nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: it has not told its head yet, and nothing is signed before it has", chain.ErrUnreachable)
+		return 0, fmt.Errorf("%w: it has not reported its head yet, and nothing is signed before it has", chain.ErrUnreachable)
 	}
 }
 
-// puzzled tells of what kept something from being signed and has no alarm of its own:
-// it is tried again with each block, and all that waits behind it waits too.
+// puzzled reports an error of signing that raises no alarm, since all later intents wait.
 func (l *loop) puzzled(err error) {
 	for _, alarmed := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
 		if errors.Is(err, alarmed) {
@@ -134,24 +132,23 @@ func (l *loop) puzzled(err error) {
 	l.trouble(err)
 }
 
-// A node may refuse an intent so often and for so long in words that nobody knows, and take
-// another call at the same moment, before the intent is rejected in those words. It is asked
-// once a block, or where none comes every Patience; on a chain with many blocks a second
-// that would be a moment, and a node may be in part of its troubles for longer than that.
+// An intent refused with an unrecognised error, while the node accepts another call, is retried 20
+// times over at least two minutes, then rejected. Without the minutes, fast blocks would use up the
+// tries in a moment, and a node can be in trouble for longer.
 const (
 	bearable    = 20
 	bearableFor = 2 * time.Minute
 )
 
-// doubtful is the intent that was refused like that last, how often, and since when.
+// doubtful counts the unrecognised refusals of the intent that was refused last.
 type doubtful struct {
 	intent ID
 	times  int
 	since  fence.Instant
 }
 
-// hopeless counts that. No answer, and one about the node or about who asks, does not
-// count: of these the intent cannot be to blame.
+// hopeless counts a refusal, and reports whether the intent is to be rejected. Errors about the
+// node or the account do not count: the intent is not to blame.
 func (l *loop) hopeless(intent ID, why error) bool {
 	if !errors.Is(why, chain.ErrUnclear) {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// choosy is a chain that says of some calls why it takes them not.
+// choosy is a chain that refuses some calls, by their data.
 type choosy struct {
 	chain.Chain
 	refuses map[string]error
@@ -27,23 +27,23 @@ func (c choosy) Prepare(_ context.Context, drafts []chain.Draft) ([]chain.Prepar
 	return signed, nil
 }
 
-// T18: an intent that a node refuses again and again, in words that nobody knows and
-// while it takes others, is rejected in these words, and what waits behind it goes on.
-// What says nothing of the intent never has it rejected, however often it is said.
+// T18: an intent that a node refuses again and again with an unrecognised error, while it accepts
+// others, is rejected with that error, and the intents behind it go on. An error that says nothing
+// about the intent never rejects it.
 func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
 	for name, c := range map[string]struct {
 		why   error
-		every time.Duration // how often it is asked for
-		tries int           // until it is given up; 0: never
+		every time.Duration // the pause between two tries
+		tries int           // the try that rejects it; 0: none
 	}{
-		"words that nobody knows": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, bearable},
-		"the same, of fast heads": {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(bearableFor/time.Second)},
-		"a call that fails":       {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 1},
-		"the node's own trouble":  {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), minute, 0},
-		"no answer":               {chain.ErrUnreachable, minute, 0},
-		"no funds":                {chain.ErrFunds, minute, 0},
+		"an unrecognised error":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, bearable},
+		"the same, fast blocks":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(bearableFor/time.Second)},
+		"a call that fails":      {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 1},
+		"the node's own trouble": {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), minute, 0},
+		"no answer":              {chain.ErrUnreachable, minute, 0},
+		"no funds":               {chain.ErrFunds, minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
 				got, is := in.(stored)
 				if err != nil || !is {
-					t.Fatalf("%+v, %v", in, err)
+					t.Fatalf("assign: got %+v, error %v; want stored", in, err)
 				}
 				next += uint64(len(got.Slots))
 				is = errors.Is(got.Hold, c.why)
@@ -78,16 +78,16 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 				}
 				if odd.Fate == Rejected {
 					if try != c.tries || got.Hold != nil || odd.Why != c.why.Error() {
-						t.Fatalf("given up at the try %d, want %d: %+v, held by %v", try, c.tries, odd, got.Hold)
+						t.Fatalf("rejected at try %d, want %d: %+v, held by %v", try, c.tries, odd, got.Hold)
 					}
 					break
 				}
 				if !is || !strings.Contains(got.Hold.Error(), "transaction "+id) || got.Left != 2 {
-					t.Fatalf("try %d: held by %v, %d are left", try, got.Hold, got.Left)
+					t.Fatalf("try %d: held by %v with %d left, want %v of transaction %s with 2 left", try, got.Hold, got.Left, c.why, id)
 				}
 			}
 			if (odd.Fate == Rejected) != (c.tries > 0) {
-				t.Fatalf("%+v", odd)
+				t.Fatalf("after all tries: %+v, want rejected: %v", odd, c.tries > 0)
 			}
 			if c.tries == 0 {
 				return
@@ -96,25 +96,25 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if last := store.Records()[2]; last.Index == nil || *last.Index != 1 {
-				t.Errorf("what waited behind it: %+v", last)
+				t.Errorf("the intent behind it: %+v, want nonce 1", last)
 			}
 		})
 	}
 }
 
-// Each intent is borne with for as long as any other.
-func TestTheCountIsOfOneIntent(t *testing.T) {
+// Each intent has all the tries, whatever the intent before it used up.
+func TestRefusalsAreCountedPerIntent(t *testing.T) {
 	t.Parallel()
 	var now fence.Instant
 	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(bearableFor); return now }}}
 	for range 3 {
 		for try := 1; try < bearable; try++ {
 			if l.hopeless(ID{1}, chain.ErrUnclear) {
-				t.Fatalf("given up at the try %d", try)
+				t.Fatalf("rejected at try %d, want %d", try, bearable)
 			}
 		}
 		if l.hopeless(ID{2}, chain.ErrUnclear) {
-			t.Fatal("another's tries were counted")
+			t.Fatal("the tries of another intent were counted")
 		}
 	}
 }

@@ -5,33 +5,30 @@ import (
 	"slices"
 )
 
-// Status is what is known of a slot's transaction, in the words of requirement
-// S26. It is derived from what was seen and never stored as a truth of its own.
+// Status is the state of a slot's transaction, in the words of S26, derived from its attempts.
 type Status uint8
 
 const (
-	// Future: stored, and not yet handed to a node. A transaction whose node waits
-	// for a lower index is future too.
+	// Future: stored, and not known to be with a node.
 	Future Status = iota
-	// Ready: a node has said that it took it.
+	// Ready: a node has accepted it.
 	Ready
-	// Broadcast: it was seen in a node's pool.
+	// Broadcast: it was found in a node's pool.
 	Broadcast
 	// InBlock: it is in a block of the best chain.
 	InBlock
-	// Retracted: it was in a block that is not in the chain any more; it is sent again.
+	// Retracted: its block has left the best chain. It is sent again.
 	Retracted
-	// Finalized: it is in a block that stays.
+	// Finalized: it is in a final block.
 	Finalized
-	// Usurped: another transaction took its slot for good.
+	// Usurped: another transaction is in a final block with its nonce.
 	Usurped
-	// Dropped is reserved, a word of S26: a slot whose attempt a node has lost is sent
-	// again, and is Future until then.
+	// Dropped is reserved. An attempt that a node has dropped is sent again, and Future until then.
 	Dropped
-	// Invalid is reserved, a word of S26: a slot whose attempt the chain will never take is
-	// filled, and Usurped; its intent is rejected, and says why.
+	// Invalid is reserved. A slot whose attempt the chain refuses is filled and becomes Usurped.
 	Invalid
-	// FinalityTimeout: in a block for long without being finalized. It is still watched.
+	// FinalityTimeout: in a block for [Config.FinalAfter] blocks and not final. It is still
+	// watched.
 	FinalityTimeout
 )
 
@@ -40,19 +37,18 @@ var statuses = [...]string{
 	"finalized", "usurped", "dropped", "invalid", "finality_timeout",
 }
 
-// Statuses are the words of all, in the order of S26.
+// Statuses returns the words of all statuses, in the order of S26.
 func Statuses() []string { return slices.Clone(statuses[:]) }
 
 func (s Status) String() string { return statuses[s] }
 
-// closes tells those that end a slot: what timed out may still become final, and is
-// watched until it does.
+// closes reports whether the status ends a slot. After FinalityTimeout it may still become final.
 func (s Status) closes() bool { return s == Finalized || s == Usurped }
 
-// MarshalText writes the word of S26.
+// MarshalText returns the status's word.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads a status's word.
 func (s *Status) UnmarshalText(text []byte) error {
 	for i, word := range statuses {
 		if word == string(text) {
@@ -60,5 +56,5 @@ func (s *Status) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no status of a transaction", text)
+	return fmt.Errorf("%q is not a status of a transaction", text)
 }

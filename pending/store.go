@@ -8,49 +8,49 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Store keeps intents and slots. Reading needs no leadership; writing does, and the
-// store itself refuses a token that is not the current one, with an error that wraps
-// fence.ErrStale; and a slot for an intent that does not wait, with one that wraps
-// ErrOvertaken. Any other error of Write leaves open whether it happened.
+// Store keeps the intents and slots of accounts. Anyone may read. Writing needs the current token:
+// with any other, a method returns an error that wraps [fence.ErrStale] and changes nothing. It
+// must be safe for concurrent use; package pendingtest tests a Store.
 type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
-	// Load returns all slots of the account that are not final, and all with an index
-	// of at least from.
+	// Load returns the account's slots that are not final, and the final ones with nonces of at
+	// least from.
 	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
-	// Queue returns the oldest intents that wait for a slot, and how many more wait.
+	// Queue returns up to most of the oldest intents that wait for a slot, and how many more wait,
+	// where 1 may stand for any number.
 	Queue(ctx context.Context, account chain.Account, most int) (oldest []Intent, left int, err error)
-	// Waiting counts the intents that wait, and names the open slots whose intent is
-	// to be cancelled.
+	// Waiting returns the number of intents that wait for a slot, and the nonces of open slots
+	// whose intent is to be cancelled.
 	Waiting(ctx context.Context, account chain.Account) (queued int, cancels []uint64, err error)
-	// Calls returns what the intents in these slots want to have done.
+	// Calls returns the calls of the intents in these slots.
 	Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error)
-	// Write stores a batch in one transaction that the token fences.
+	// Write stores a batch in one transaction that the token fences. It returns an error that wraps
+	// [ErrOvertaken], and stores nothing, if an intent that gets a slot no longer waits for one.
+	// After any other error but fence.ErrStale the batch may have been stored.
 	Write(ctx context.Context, t fence.Token, b Batch) error
-	// Settle ends all doubt about the token's writes with lower numbers: once it returns
-	// they have happened, or they never will.
+	// Settle waits until no write of the token with a lower number is still to be carried out.
 	Settle(ctx context.Context, t fence.Token, account chain.Account, number uint64) error
 }
 
-// Archiver is a store that can move what is finished out of the way.
+// Archiver is a [Store] that can move finished intents to an archive.
 type Archiver interface {
-	// Archive moves the account's oldest finished intents with their slots, at most that
-	// many, if they are older than that by the store's own clock; it returns how many it
-	// moved. They are found as before, by their IDs and keys. The token fences it.
-	Archive(ctx context.Context, t fence.Token, account chain.Account, older time.Duration, most int) (moved int, err error)
+	// Archive moves up to most of the account's oldest finished intents of that age (by the store's
+	// clock), with their slots. Their IDs and keys are still found. The token fences it.
+	Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error)
 }
 
-// Batch is what one transaction writes.
+// Batch is the content of one write.
 type Batch struct {
 	Account chain.Account
-	// Number rises from write to write of a term: what comes late changes no slot that
-	// one with a higher number, or one of a later term, has changed.
+	// Number rises from write to write of a term. A write that is carried out late leaves alone the
+	// slots that a later write, of this term or another, has changed.
 	Number   uint64
-	New      []Slot // with their intents and first attempts
-	Attempts []Slot // further ones for slots that exist, refused if others were stored meanwhile
+	New      []Slot // new slots, with their first attempts
+	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
-	Rejects  []Reject // intents that never get a slot
+	Rejects  []Reject
 }
 
-// Reject ends an intent without a slot.
+// Reject ends an intent that has no slot.
 type Reject struct {
 	Intent ID
 	Why    string

@@ -14,10 +14,10 @@ import (
 	"github.com/conchhq/conch/internal/storytest"
 )
 
-var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
+var update = flag.Bool("update", false, "rewrite the actions in the stories")
 
-// S15, S19, S20, S24, S26. The stories in testdata are read by people: a line is an input, an indented line
-// after it is an action.
+// S15, S19, S20, S24, S26. In a story in testdata a line is an input, and the indented lines after
+// it are the actions that it causes.
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
@@ -49,8 +49,8 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// parse reads one input. Attempts are named by their slot and a letter: 5a is the
-// first for slot 5, 5x a foreign transaction. Blocks are named by number and branch.
+// parse reads one input. 5a names the first attempt for nonce 5, 5b the second, and 5x another
+// sender's transaction. A block's name is its number and a letter for its branch.
 func parse(t *testing.T, words []string) input {
 	t.Helper()
 	args := arguments(words[1:])
@@ -166,15 +166,15 @@ func number(text string) uint64 {
 	return n
 }
 
-// index is the slot of an attempt's name, height and branch those of a block's.
+// index returns the nonce in an attempt's name.
 func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyzA!")) }
 
 func blockNamed(name string) chain.Block {
 	return chain.Block{Number: number(strings.TrimRight(name, "abc'")), Hash: chain.Hash(name)}
 }
 
-// slotNamed reads 5a, 5ab (two attempts), 5a-b! (the second a filler), 5a~ (to be cancelled),
-// 5a^ (whose intent has another slot by now).
+// slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
+// cancelled), 5a^ (its intent has another slot).
 func slotNamed(name string) Slot {
 	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
 	name = strings.TrimRight(name, "~^")
@@ -200,7 +200,7 @@ func slotNamed(name string) Slot {
 	return s
 }
 
-// feeOf rises with the letter; a capital pays a thousand times as much.
+// feeOf returns a fee that rises with the letter. A capital pays a thousand times more.
 func feeOf(letter rune) chain.Fee {
 	if letter < 'a' {
 		return chain.Fee{Tip: big.NewInt(1000 * int64(letter))}
@@ -219,7 +219,7 @@ func verdictNamed(t *testing.T, word string) chain.Verdict {
 	return 0
 }
 
-// say writes an action.
+// say returns an action as a line of a story.
 func say(a action) string {
 	var w strings.Builder
 	switch a := a.(type) {

@@ -19,10 +19,10 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-var seed = flag.Uint64("seed", 0, "run this world only")
+var seed = flag.Uint64("seed", 0, "run only the world with this seed")
 
 // S15, S19, S20: leaders are killed, frozen and replaced while the chain loses answers,
-// transactions and blocks. Judged by the chain alone: each intent done once.
+// transactions and blocks. By the chain's blocks alone, each intent is carried out once.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
 	worlds := uint64(60)
@@ -41,7 +41,7 @@ func TestWorlds(t *testing.T) {
 			t.Parallel()
 			runWorld(t, s+1)
 		}); !ok {
-			t.Logf("again: go test -run TestWorlds -seed %d ./pending", s+1)
+			t.Logf("to repeat: go test -run TestWorlds -seed %d ./pending", s+1)
 		}
 	}
 }
@@ -60,7 +60,7 @@ type world struct {
 	from  chain.Account
 
 	epoch   int64
-	writes  *pending.Sequence // of the process that leads
+	writes  *pending.Sequence // of the newest leader's process
 	leaders []*leader
 	lines   []*chaintest.Line
 	ids     []pending.ID
@@ -68,7 +68,7 @@ type world struct {
 	foreign map[chain.Hash]bool
 	forget  atomic.Bool
 	peak    int  // the greatest height so far
-	unreal  bool // what was final can be taken back
+	unreal  bool // final blocks can be taken back
 	mu      sync.Mutex
 }
 
@@ -98,7 +98,7 @@ func (w *world) fence(t fence.Token) error {
 	return nil
 }
 
-// live runs the world: trouble for a while, then none, then judgement.
+// live runs the world: trouble for a while, then none, then the verdict.
 func (w *world) live() {
 	ctx, end := context.WithCancel(w.t.Context())
 	defer end()
@@ -127,7 +127,7 @@ func (w *world) live() {
 	w.verdict()
 }
 
-// wait passes virtual time: a world lives in a bubble of synctest.
+// wait lets virtual time pass: a world runs in a synctest bubble.
 func (w *world) wait(d time.Duration) { time.Sleep(d) }
 
 func (w *world) accept(n int) {
@@ -143,7 +143,7 @@ func (w *world) accept(n int) {
 	}
 }
 
-// promote makes a new leader. Whoever led before is not told.
+// promote starts a new leader in a new term. The previous one is not told.
 func (w *world) promote(ctx context.Context) {
 	w.mu.Lock()
 	w.epoch++
@@ -154,11 +154,11 @@ func (w *world) promote(ctx context.Context) {
 
 const scope = "sender"
 
-// bubbleClock goes with the time of a bubble. The machine's own does not: an hour of a
-// bubble is some moments of it, in which nothing is ever tried again.
+// bubbleClock follows a bubble's virtual time. The boot clock does not: it hardly moves in an hour
+// of the bubble, in which nothing would ever be tried again.
 func bubbleClock() fence.Instant { return fence.Instant(time.Since(time.Unix(0, 0))) }
 
-// lead has somebody lead in the present term.
+// lead starts a leader in the current term.
 func (w *world) lead(ctx context.Context) {
 	w.mu.Lock()
 	token := fence.Token{Scope: scope, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
@@ -201,7 +201,7 @@ func (w *world) settled() bool {
 	return true
 }
 
-// verdict reads the chain: each intent is there once, and every hash was stored.
+// verdict reads the chain: each intent must be there once, and every hash must have been stored.
 func (w *world) verdict() {
 	ctx := w.t.Context()
 	stored := map[chain.Hash]pending.Attempt{}
@@ -216,11 +216,11 @@ func (w *world) verdict() {
 	for index := range next {
 		in, _, err := w.judge.Find(ctx, w.from, index, 0)
 		if err != nil {
-			w.t.Fatalf("nonce %d: %v", index, err)
+			w.t.Fatalf("finding nonce %d in the chain: %v", index, err)
 		}
 		a, ours := stored[in.Hash]
 		if !ours && !w.foreign[in.Hash] {
-			w.t.Errorf("nonce %d: its bytes were never stored", index)
+			w.t.Errorf("the transaction with nonce %d was never stored", index)
 		}
 		if !ours {
 			continue
@@ -242,10 +242,10 @@ func (w *world) verdict() {
 			cancelled++
 		}
 		if told && n != want {
-			continue // what was final has been taken back: nobody could know, and somebody was told
+			continue // final blocks were taken back: it could not be known, and an alarm was raised
 		}
 		if n != want || want == 1 && r.Fate != pending.Done {
-			w.t.Errorf("intent %d was done %d times, and is said to be %s (nonce %v, %+v)", i, n, r.Fate, r.Index, r.Last)
+			w.t.Errorf("intent %d was carried out %d times, want %d; its fate is %s (nonce %v, %+v)", i, n, want, r.Fate, r.Index, r.Last)
 		}
 	}
 	if len(w.ids) == 0 || len(done)+cancelled != len(w.ids) && !told && !w.t.Failed() {

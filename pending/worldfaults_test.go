@@ -12,18 +12,17 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// faultyStore loses writes, or the answers to them, or carries them out when nobody
-// waits for them any more.
+// faultyStore loses writes or the answers to them, or carries writes out late.
 type faultyStore struct {
 	*pending.Memory
 	mu   sync.Mutex
 	rand *rand.Rand
-	part float64
+	part float64 // the part of writes that go wrong
 	then func()
-	late []func()
+	late []func() // writes to be carried out late
 }
 
-// after calls f once after the next write.
+// after arranges for one call of f after the next write.
 func (s *faultyStore) after(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,16 +35,16 @@ func (s *faultyStore) lose(part float64) {
 	s.part = part
 }
 
-var errLine = errors.New("the line to the database broke")
+var errLine = errors.New("the connection to the database broke")
 
-// Load: the server carries out what nobody waits for after the rows were read, too.
+// Load carries out late writes after the rows have been read.
 func (s *faultyStore) Load(ctx context.Context, a chain.Account, from uint64) (pending.Snapshot, error) {
 	snap, err := s.Memory.Load(ctx, a, from)
 	s.carryOut()
 	return snap, err
 }
 
-// carryOut does some of what nobody waits for.
+// carryOut carries out all late writes, or none, at random.
 func (s *faultyStore) carryOut() {
 	s.mu.Lock()
 	var late []func()
@@ -89,7 +88,7 @@ func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch)
 	return err
 }
 
-// forgetful is a node that at times does not find what is in its blocks.
+// forgetful is a node that sometimes does not find a transaction that it has.
 type forgetful struct {
 	chain.Chain
 	rand   *rand.Rand

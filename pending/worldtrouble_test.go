@@ -14,7 +14,7 @@ func (w *world) trouble(ctx context.Context) {
 	case 0: // kill -9
 		latest.kill()
 		w.promote(ctx)
-	case 1: // stopped, deposed, and going on
+	case 1: // deposed without notice
 		w.promote(ctx)
 	case 2:
 		line.LoseAnswers(0.3)
@@ -34,9 +34,9 @@ func (w *world) trouble(ctx context.Context) {
 		w.node.Resurrect()
 	case 8:
 		w.node.Reorg(w.shallow(w.rand.IntN(3)), nil)
-	case 9: // a node killed: its head goes back
+	case 9: // the node is killed, and its head goes back
 		w.node.Restart(w.shallow(w.rand.IntN(3)))
-	case 10: // somebody else has the key
+	case 10: // another sender's transaction is included
 		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
 			w.node.Seal(w.somebody(next))
 		}
@@ -50,53 +50,53 @@ func (w *world) trouble(ctx context.Context) {
 		line.Delay(time.Duration(w.rand.IntN(800)) * time.Millisecond)
 	case 15:
 		line.LoseNextAnswer("Submit")
-	case 16: // killed between the store and the node
+	case 16: // killed between storing and sending
 		line.Watch(func(call string) {
 			if call == "Submit" {
 				latest.kill()
 			}
 		})
 		w.later(ctx)
-	case 17: // killed after a write, before anything follows from it
+	case 17: // killed right after a write
 		w.store.after(latest.kill)
 		w.later(ctx)
-	case 18: // somebody else's waits in the pool under an index that is, or will be, ours
+	case 18: // another sender's transaction is in the pool with a nonce of ours
 		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
 			w.judge.Submit(ctx, []chain.Signed{w.somebody(next + uint64(w.rand.IntN(8)))})
 		}
-	case 19: // a node's index of transactions is behind
+	case 19: // the node's index of transactions is behind, or catches up
 		w.forget.Store(!w.forget.Load())
-	case 20: // below what was final
+	case 20: // final blocks are taken back
 		if w.unreal {
 			w.node.Restart(min(4+w.rand.IntN(4), w.height()))
 		}
-	case 22, 23: // it shall not be done after all
+	case 22, 23: // an intent is cancelled
 		if len(w.ids) > 0 {
 			if err := w.store.Cancel(ctx, w.ids[len(w.ids)-1-w.rand.IntN(min(8, len(w.ids)))]); err != nil {
 				w.t.Fatal(err)
 			}
 		}
-	case 21: // one of somebody else's is in the chain, and then it never was
+	case 21: // another sender's transaction is included, and its block is taken back
 		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
 			w.node.Seal(w.somebody(next))
 			w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
 			w.node.Restart(w.shallow(3))
 		}
-	case 24: // its work ends and begins anew, in one term
+	case 24: // the work ends and begins again in the same term
 		latest.kill()
 		<-latest.done
 		w.lead(ctx)
 	}
 }
 
-// somebody else has the key.
+// somebody returns a transaction of another sender that has the account's key.
 func (w *world) somebody(index uint64) chain.Signed {
 	tx := w.node.Foreign(w.from, index)
 	w.foreign[tx.Hash] = true
 	return tx
 }
 
-// later promotes another, a little after one was or will be killed.
+// later promotes a new leader after two seconds.
 func (w *world) later(ctx context.Context) {
 	w.wait(2 * time.Second)
 	w.promote(ctx)
@@ -116,7 +116,7 @@ func (w *world) height() int {
 
 const depth = 4
 
-// shallow bounds a reorganisation to what is not final.
+// shallow limits a reorganisation to blocks that were never final.
 func (w *world) shallow(blocks int) int {
 	height := w.height()
 	w.peak = max(w.peak, height)
