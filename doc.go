@@ -1,66 +1,67 @@
 // Package conch is the front door of a library for services that run as several
 // copies of which exactly one may act: send transactions from one account, run
-// the crons, assign the jobs. It elects the one, proves to the outside world
-// that it is the one, and hands over when it dies.
+// the crons, assign the jobs. It elects that one copy, proves to other systems
+// that it leads, and hands over to another copy when it dies.
 //
-// This package holds no code. Import the wing you need; none of them makes you
-// compile the others.
+// This package holds no code. Import the wing you need; you do not compile the
+// others with it.
 //
 // # The idea
 //
-// Five steps, each by somebody who can be trusted with that much and no more:
+// Leadership passes through five steps:
 //
-//   - suggest: names who should lead. Fast, without votes, and allowed to be
-//     wrong: two nodes may disagree for a while.
+//   - suggest: names the node that should lead. It is fast, takes no vote and may
+//     be wrong: two nodes may disagree for a while.
 //   - mint: makes a leader. A linearizable store issues a token whose epoch only
-//     grows; two tokens never have the same one.
-//   - gate: says at the moment of acting whether this process still may. It is a
-//     deadline inside the process: it closes early, never late.
+//     grows; two tokens never have the same epoch.
+//   - gate: answers, at the moment of acting, whether this process still may act.
+//     It is a deadline inside the process: it shuts early, never late.
 //   - act: does the work. It knows a gate and nothing of elections.
 //   - fence: refuses the stale actor at the resource itself.
 //
-// Anyone may suggest a leader, only a mint makes one, and only a fence makes it
+// Any node may suggest a leader, only a mint makes one, and only a fence makes it
 // safe: a process that freezes between its check and its write still writes when
-// it thaws, and no gate and no clock can catch that. So put the fence wherever
-// the resource can carry one, in the same transaction as the write.
+// it resumes, and no gate and no clock can stop that write. So use the fence
+// wherever the resource can carry one, in the same transaction as the write.
 //
 // # The wings
 //
 // Here today:
 //
-//   - [github.com/conchhq/conch/fence]: Token and Gate. The doorway: every actor
-//     imports it, and it imports nobody.
+//   - [github.com/conchhq/conch/fence]: Token and Gate. Every actor imports it; it
+//     imports no other wing.
 //   - [github.com/conchhq/conch/election]: the elector, a pure machine under a
 //     thin loop, for one or many scopes; drain and transfer.
-//   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own transactions of
-//     Postgres, by pgx or database/sql.
+//   - [github.com/conchhq/conch/fence/pgfence]: the fence in your own Postgres
+//     transactions, by pgx or database/sql.
 //   - [github.com/conchhq/conch/election/pgmint]: the mint on Postgres.
-//   - [github.com/conchhq/conch/election/pgops]: what operators do with it: look who leads,
-//     drain, transfer, advance.
+//   - [github.com/conchhq/conch/election/pgops]: what operators ask and do: status,
+//     history, drain, transfer, advance.
 //   - [github.com/conchhq/conch/pending]: transactions of one account, kept until
 //     they are final.
-//   - [github.com/conchhq/conch/pending/pgstore]: the store of these transactions
-//     in Postgres, which fences every write.
-//   - [github.com/conchhq/conch/chain]: what pending needs of a ledger, and a ledger in
-//     memory for tests.
-//   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and chains like it. It
-//     is a module of its own, since it needs the libraries of go-ethereum.
-//   - [github.com/conchhq/conch/chunksync]: file data that followers hold too, ready
-//     to take over.
+//   - [github.com/conchhq/conch/pending/pgstore]: the Postgres store of these
+//     transactions, which fences every write.
+//   - [github.com/conchhq/conch/chain]: the interface between pending and a chain, and
+//     a chain in memory for tests.
+//   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
+//     It is a separate module, since it needs the libraries of go-ethereum.
+//   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
+//     followers, so that each of them can take over.
 //
-// For those who write a mint, a driver or a store, the suites that each must pass:
+// The suites that a new mint, driver or store must pass:
 //
-//   - [github.com/conchhq/conch/election/electiontest]: for mints, with one in memory
-//     to test electors against.
+//   - [github.com/conchhq/conch/election/electiontest]: for mints, with a mint in
+//     memory to test electors against.
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
-//     to be broken on purpose.
+//     that a test can break on purpose.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
-// For those who deploy conch:
+// For deployments:
 //
-//   - [github.com/conchhq/conch/deploy]: the grants of the three roles, as a script.
+//   - [github.com/conchhq/conch/deploy]: the grants of the three database roles, as
+//     an SQL script.
 //
-// Planned, and not there yet: do not look for them in this version.
+// Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
 //   - transport: envelopes between nodes, in memory and over mutual TLS
@@ -71,8 +72,8 @@
 //
 // # The binary
 //
-// Without a line of Go, the command conch (module
-// github.com/conchhq/conch/cmd/conch) runs any program only while it leads:
+// The command conch (module github.com/conchhq/conch/cmd/conch) runs any program
+// only while it leads, without a line of Go:
 //
 //	conch run --scope crons -- ./my-service
 package conch

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Do runs one act of at most the given length if the door stays open for all of
-// it: iff now + most < deadline. Otherwise it returns a *[ShutError] and does
-// not call act. The context ends when the door's present deadline passes or the
-// gate is shut, its cause says why. Do returns what act returned.
+// Do calls act, which takes at most the given time, if the door stays open for all
+// of it: iff now + most < deadline. Otherwise it returns a *[ShutError] and does not
+// call act. The context that act receives ends when the door's present deadline
+// passes or the gate is shut; its cause says which. Do returns the error of act.
 //
-// Acts are counted: a leader that steps down waits for those under way before
-// it lets go of the leadership.
+// Acts are counted: a leader that gives its leadership up waits for the acts that
+// are under way.
 func (g *Gate) Do(ctx context.Context, d Door, most time.Duration, act func(context.Context, Token) error) error {
 	if g.tenure.Load() == nil {
-		return g.refusal(d, nil) // not counted: asking a shut gate holds up no draining
+		return g.refusal(d, nil) // not counted, so that calls at a shut gate do not delay a drain
 	}
-	// Counted before the check: a latch that shuts the gate and then sees no act
-	// under way knows that none will begin.
+	// Count before the check: a latch that shuts the gate and then counts no act
+	// knows that none can begin.
 	g.acts.Add(1)
 	defer g.done()
 
@@ -57,9 +57,8 @@ func (g *Gate) done() {
 	}
 }
 
-// Wait blocks until the door is open, and returns the token it opened with, which may
-// be acted on for as long as one of [Gate.Require]. It returns the cause of ctx if that
-// ends first.
+// Wait blocks until the door is open and returns its token, which is valid for as long
+// as that of [Gate.Require]. If ctx ends first, it returns the cause of ctx.
 func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 	for {
 		moved := *g.moved.Load()
@@ -71,7 +70,7 @@ func (g *Gate) Wait(ctx context.Context, d Door) (Token, error) {
 			if why == nil {
 				if token, err := g.Require(d); err == nil {
 					return token, nil
-				} // or it was shut meanwhile, or is open for too short a time: until it moves
+				} // the gate was shut meanwhile, or is open for too short a time: wait for a move
 			}
 			if errors.Is(why, ErrHolding) {
 				timer := time.NewTimer(t.actFrom.Sub(now))

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// bubbleGate is a gate on the virtual time of a synctest bubble.
+// bubbleGate returns a gate on the virtual time of a synctest bubble.
 func bubbleGate() (*fence.Gate, *fence.Latch) {
 	start := time.Now()
 	return fence.New("s", func() fence.Instant { return fence.Instant(time.Since(start)) })
@@ -23,7 +23,7 @@ func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 const second = fence.Instant(time.Second)
 
-// An act of length most is begun iff it can be over before the deadline.
+// Do begins an act of length most iff the act can end before the deadline.
 func TestDoFits(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 200, 300)
@@ -44,35 +44,35 @@ func TestDoFits(t *testing.T) {
 		err := g.Do(t.Context(), c.door, c.most, func(_ context.Context, got fence.Token) error {
 			ran = true
 			if got != token || l.Acts() != 1 {
-				t.Errorf("inside: %s, %d acts", got, l.Acts())
+				t.Errorf("inside the act: token %s and %d acts, want %s and 1", got, l.Acts(), token)
 			}
 			return nil
 		})
 		if !errors.Is(err, c.want) || ran != (c.want == nil) || c.want != nil && !errors.Is(err, fence.ErrShut) {
-			t.Errorf("at %d, %s door, at most %d: ran %v, %v", c.at, c.door, c.most, ran, err)
+			t.Errorf("at %d, %s door, most %d: ran %v with error %v, want error %v", c.at, c.door, c.most, ran, err, c.want)
 		}
 		if l.Acts() != 0 {
-			t.Fatalf("%d acts are counted after the last", l.Acts())
+			t.Fatalf("%d acts are counted after Do has returned, want 0", l.Acts())
 		}
 	}
 }
 
-func TestDoReturnsWhatTheActDid(t *testing.T) {
+func TestDoReturnsTheErrorOfTheAct(t *testing.T) {
 	g, l, _ := manualGate("s")
 	l.Open(token, 0, 300)
 	if err := g.Do(t.Context(), fence.Act, 0, func(context.Context, fence.Token) error { return errGone }); err != errGone { //nolint:errorlint // the very one
-		t.Errorf("Do: %v", err)
+		t.Errorf("Do returned %v, want %v", err, errGone)
 	}
 	func() {
 		defer func() { _ = recover() }()
 		_ = g.Do(t.Context(), fence.Act, 0, func(context.Context, fence.Token) error { panic("act") })
 	}()
 	if l.Acts() != 0 {
-		t.Error("an act that panicked is under way for ever")
+		t.Errorf("%d acts are counted after an act panicked, want 0", l.Acts())
 	}
 }
 
-// The act's context ends at the deadline as it was when the act began.
+// The act's context ends at the deadline that was valid when the act began.
 func TestDoEndsAtTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, l := bubbleGate()
@@ -83,15 +83,15 @@ func TestDoEndsAtTheDeadline(t *testing.T) {
 			l.Extend(9 * second)
 			<-ctx.Done()
 			if took := time.Since(began); took != 1500*time.Millisecond || !errors.Is(context.Cause(ctx), fence.ErrLate) {
-				t.Errorf("ended after %s: %v", took, context.Cause(ctx))
+				t.Errorf("the act's context ended after %s with %v, want 1.5s and %v", took, context.Cause(ctx), fence.ErrLate)
 			}
 			return nil
 		})
 	})
 }
 
-// Shut ends the contexts of all acts at once, with its cause, and so does the
-// next term; and Do's own end leaves nothing behind.
+// Shut ends the contexts of all acts at once with its cause, and so does the next
+// term. The context of an act ends when Do returns.
 func TestShutEndsActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -110,7 +110,7 @@ func TestShutEndsActs(t *testing.T) {
 					_ = g.Do(t.Context(), fence.Fenced, 0, func(ctx context.Context, _ fence.Token) error {
 						<-ctx.Done()
 						if context.Cause(ctx) != c.want || time.Since(began) != time.Second { //nolint:errorlint // the very one
-							t.Errorf("ended after %s: %v, want %v", time.Since(began), context.Cause(ctx), c.want)
+							t.Errorf("the act's context ended after %s with %v, want 1s and %v", time.Since(began), context.Cause(ctx), c.want)
 						}
 						return nil
 					})
@@ -125,34 +125,34 @@ func TestShutEndsActs(t *testing.T) {
 		var over func() error
 		_ = g.Do(t.Context(), fence.Fenced, 0, func(ctx context.Context, _ fence.Token) error { over = ctx.Err; return ctx.Err() })
 		if over() == nil {
-			t.Error("an act's context outlives Do")
+			t.Error("the act's context is alive after Do has returned")
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errGone)
 		_ = g.Do(ctx, fence.Fenced, 0, func(ctx context.Context, _ fence.Token) error {
 			if context.Cause(ctx) != errGone { //nolint:errorlint // the very one
-				t.Errorf("the caller's own end: %v", context.Cause(ctx))
+				t.Errorf("the caller's context ended, and the act's has the cause %v, want %v", context.Cause(ctx), errGone)
 			}
 			return nil
 		})
 	})
 }
 
-// An act is counted before its gate is looked at: whoever shuts the gate and
-// then counts none knows that none will begin.
-func TestCountedBeforeTheLook(t *testing.T) {
+// Do counts an act before it checks the gate: a latch that shuts the gate and then
+// counts no act knows that none will begin.
+func TestActsAreCountedBeforeTheCheck(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 0, 300)
 	counted := int64(-1)
 	clock.meanwhile = func() { counted = l.Acts() }
 	_ = g.Do(t.Context(), fence.Act, 0, func(context.Context, fence.Token) error { return nil })
 	if counted != 1 {
-		t.Errorf("%d acts were counted while one was about to begin", counted)
+		t.Errorf("%d acts are counted while one is about to begin, want 1", counted)
 	}
 }
 
-// Asking a shut gate counts nothing: else many who ask could hold up a drain
-// for as long as they like.
+// Do does not count calls at a shut gate: otherwise constant callers could delay a
+// drain without limit.
 func TestRefusedActsAreNotCounted(t *testing.T) {
 	g, l, _ := manualGate("s")
 	var asked atomic.Int64
@@ -165,12 +165,12 @@ func TestRefusedActsAreNotCounted(t *testing.T) {
 	defer stop()
 	for asked.Load() < 50_000 {
 		if n := l.Acts(); n != 0 {
-			t.Fatalf("%d acts under way behind a shut gate", n)
+			t.Fatalf("%d acts are under way behind a shut gate, want 0", n)
 		}
 	}
 }
 
-// hammer calls f without a pause from n goroutines until stopped.
+// hammer calls f without a pause from n goroutines until stop is called.
 func hammer(n int, f func()) (stop func()) {
 	var all sync.WaitGroup
 	var over atomic.Bool
@@ -184,8 +184,7 @@ func hammer(n int, f func()) (stop func()) {
 	return func() { over.Store(true); all.Wait() }
 }
 
-// F6: after Shut and Drain no act runs, and none begins, however hard the gate
-// is pressed.
+// F6: after Shut and Drain no act runs and none begins, even under constant calls.
 func TestDrainMeansNone(t *testing.T) {
 	g, l := fence.New("s", nil)
 	var running atomic.Int64
@@ -213,14 +212,14 @@ func TestDrainMeansNone(t *testing.T) {
 		then := began.Load()
 		for range 100 {
 			if running.Load() != 0 || began.Load() != then || l.Acts() != 0 {
-				t.Fatalf("after Drain: %d running, %d begun since", running.Load(), began.Load()-then)
+				t.Fatalf("after Drain %d acts run and %d have begun, want none", running.Load(), began.Load()-then)
 			}
 		}
 	}
 }
 
-// A gate that shuts between any two looks of Do refuses, and nothing worse.
-func TestShutBetweenTheLooks(t *testing.T) {
+// Do refuses if the gate shuts between any two of its checks.
+func TestShutBetweenTheChecks(t *testing.T) {
 	g, l, _ := manualGate("s")
 	stop := hammer(2, func() {
 		err := g.Do(t.Context(), fence.Act, 0, func(context.Context, fence.Token) error { return nil })
@@ -235,7 +234,7 @@ func TestShutBetweenTheLooks(t *testing.T) {
 	}
 }
 
-// A term that ends and is followed by another while Wait looks is not missed.
+// Wait does not miss a term that begins while it checks the one before.
 func TestWaitMissesNothing(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 0, 300)
@@ -247,16 +246,16 @@ func TestWaitMissesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if got, err := g.Wait(ctx, fence.Act); err != nil || got != token {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("Wait returned %s and %v, want %s", got, err, token)
 	}
 }
 
-// Drain waits for the last act, and no longer than its context.
+// Drain waits for the last act, but not longer than its context lives.
 func TestDrainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, l := bubbleGate()
 		if err := l.Drain(t.Context()); err != nil {
-			t.Errorf("nothing to wait for: %v", err)
+			t.Errorf("Drain without acts: %v", err)
 		}
 		l.Open(token, 0, 100*second)
 		var acts sync.WaitGroup
@@ -273,17 +272,17 @@ func TestDrainWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 1500*time.Millisecond, errGone)
 		defer cancel()
 		if err := l.Drain(ctx); !errors.Is(err, errGone) || l.Acts() != 2 {
-			t.Errorf("drain gave up with %v, %d acts", err, l.Acts())
+			t.Errorf("Drain gave up with %v and %d acts, want %v and 2", err, l.Acts(), errGone)
 		}
 		began := time.Now()
 		if err := l.Drain(t.Context()); err != nil || time.Since(began) != 1500*time.Millisecond {
-			t.Errorf("drained after %s: %v", time.Since(began), err)
+			t.Errorf("Drain took %s and returned %v, want 1.5s and no error", time.Since(began), err)
 		}
 		acts.Wait()
 	})
 }
 
-// Wait wakes when its door opens, by a token, by the end of the hold, by a
+// Wait returns when its door opens: at a new token, at the end of the hold, at a
 // heartbeat.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +292,7 @@ func TestWait(t *testing.T) {
 			began := time.Now()
 			go func() {
 				if got, err := g.Wait(t.Context(), d); err != nil || got != token {
-					t.Errorf("wait: %s, %v", got, err)
+					t.Errorf("Wait returned %s and %v, want %s", got, err, token)
 				}
 				woke <- time.Since(began)
 			}()
@@ -303,7 +302,7 @@ func TestWait(t *testing.T) {
 		expect := func(what string, woke <-chan time.Duration, want time.Duration) {
 			t.Helper()
 			if took := <-woke; took != want {
-				t.Errorf("%s: woke after %s, want %s", what, took, want)
+				t.Errorf("%s: Wait returned after %s, want %s", what, took, want)
 			}
 		}
 		fenced, act := wait(fence.Fenced), wait(fence.Act)
@@ -330,13 +329,13 @@ func TestWait(t *testing.T) {
 		l.Extend(90 * second)
 		pass(60 * time.Second)
 		if took := <-act; took > 60*time.Second {
-			t.Errorf("a late hold: woke after %s", took)
+			t.Errorf("a hold that ends after the first deadline: Wait returned after %s, want 60s at most", took)
 		}
 		l.Shut(errGone)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errGone)
 		defer cancel()
 		if _, err := g.Wait(ctx, fence.Act); !errors.Is(err, errGone) {
-			t.Errorf("giving up: %v", err)
+			t.Errorf("Wait gave up with %v, want %v", err, errGone)
 		}
 	})
 }

@@ -2,31 +2,33 @@ package fence
 
 import "time"
 
-// AnswerLife is how long an answer of an outside view lives, and so the longest that
-// such an answer can delay a handover, but for a tenth.
+// AnswerLife is how long an answer of an outside view is valid. It delays a handover
+// by at most this time plus a tenth.
 const AnswerLife = 500 * time.Millisecond
 
-// Outside returns the view of the gate for callers outside of its role, such as an
-// HTTP handler or another goroutine of the service. The role's function says by
-// returning that all is over; of others nobody knows when they act on what they were
-// told. So each answer of the act door ends after a time that is promised beforehand,
-// and a leadership is not handed over before the last of them has ended:
+// Outside returns the view of the gate for callers outside its role, such as an HTTP
+// handler or another goroutine of the service. A role's function shows by its return
+// that its acts are over; other callers give no such sign. So each answer of the act
+// door expires after a time that is promised beforehand, and a leadership is not handed
+// over before the last answer has expired:
 //
-//   - Require, EnsureEpoch and Wait allow one act that begins now and is over within
-//     [AnswerLife], and refuse with less than that left; Answer says how long;
-//   - Do counts its act, as it does inside;
-//   - IsOpen, Left, Deadline and Moved promise nothing.
+//   - Require, EnsureEpoch and Wait allow one act that begins now and ends within
+//     [AnswerLife]; they refuse if the door stays open for less than that;
+//   - Answer returns for how long its answer is valid;
+//   - Do counts its act, as it does inside the role;
+//   - IsOpen, Left, Deadline and Moved make no promise.
 //
-// Answers of the fenced door promise nothing either: the resource refuses what is late.
+// Answers of the fenced door make no promise either: the resource refuses a late act.
 func (g *Gate) Outside() *Gate { return &Gate{state: g.state, outside: true} }
 
-// Answer returns the token if the door is open now, and for how long the caller may
-// act on it from the moment it asked: the life it asks for, or what is left of the
-// gate's deadline if that is less. A clean handover waits for the answer to end, and a
-// crash is covered by the deadline. The error is a *[ShutError].
+// Answer returns the token if the door is open now, and for how long the answer is
+// valid, from the moment of the call: for life, or until the gate's deadline if that
+// comes first. A clean handover waits until the answer has expired; after a crash the
+// deadline covers it. The error is a *[ShutError].
 //
-// It is for callers that act elsewhere and cannot be called back, such as another
-// process; to act here, use [Gate.Do], which costs a handover no more than the act.
+// Answer is for callers that act elsewhere and cannot be called back, such as another
+// process. To act in this process use [Gate.Do], which delays a handover only for as
+// long as the act runs.
 func (g *Gate) Answer(d Door, life time.Duration) (Token, time.Duration, error) {
 	t := g.tenure.Load()
 	if t == nil {
@@ -41,10 +43,10 @@ func (g *Gate) Answer(d Door, life time.Duration) (Token, time.Duration, error) 
 	if d != Act {
 		return t.token, life, nil
 	}
-	// Promised before the last look, as Do counts before it: the latch shuts and then
-	// reads the promise, so one of the two sees the other. The tenth is for clocks that run
-	// at unequal speed, the caller's and the successor's together against this one; the
-	// deadline has its margin for that.
+	// Promise before the last check, as Do counts before it: the latch shuts the gate
+	// and then reads the promise, so one of the two sees the other. The tenth allows for
+	// the drift of the caller's and the successor's clocks against this one; the deadline
+	// has its margin for that.
 	g.promise(now.Add(life + life/10))
 	if g.tenure.Load() != t {
 		return Token{}, 0, g.refusal(d, nil)
@@ -55,12 +57,12 @@ func (g *Gate) Answer(d Door, life time.Duration) (Token, time.Duration, error) 
 	return t.token, life, nil
 }
 
-// promiseStep is what a promise is rounded up to, so that callers who ask all day long
-// write it 20 times a second and not each time.
+// promiseStep is the unit to which a promise is rounded up, so that constant callers
+// write it 20 times a second and not at each call.
 const promiseStep = Instant(50 * time.Millisecond)
 
-// promise raises the promise; it never lowers it. It belongs to the gate and outlives
-// terms: each of them waits for it before the next can begin here.
+// promise raises the promise; it never lowers it. The promise belongs to the gate, not
+// to a term: every handover waits for it.
 func (g *state) promise(until Instant) {
 	until = (until/promiseStep + 1) * promiseStep
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// An answer that was given outside is an act: what it promises is remembered, and
-// what promises nothing costs a handover nothing (G3, G7, S14).
+// The gate remembers the promise of each answer to an outside caller. A call that makes
+// no promise does not delay a handover (G3, G7, S14).
 func TestWhatAnAnswerPromises(t *testing.T) {
 	t.Parallel()
 	const life = fence.Instant(fence.AnswerLife + fence.AnswerLife/10)
@@ -47,7 +47,7 @@ func TestWhatAnAnswerPromises(t *testing.T) {
 			most = 0
 		}
 		if got := l.Answers(); got < least || got > most {
-			t.Errorf("%s, outside %t: answers end at %d, want %d to %d", name, outside, got, least, most)
+			t.Errorf("%s, outside %t: answers expire at %d, want %d to %d", name, outside, got, least, most)
 		}
 	}
 	for name, f := range nothing {
@@ -64,7 +64,7 @@ func TestWhatAnAnswerPromises(t *testing.T) {
 	check("Answer", func(g *fence.Gate) { _, _, _ = g.Answer(fence.Act, 2*time.Second) }, true, 1000+fence.Instant(2200*time.Millisecond))
 }
 
-// No answer is longer than what is left of the deadline: a crash is covered by it.
+// No answer is valid after the deadline, so that the deadline covers a crash.
 func TestAnswerWithinDeadline(t *testing.T) {
 	t.Parallel()
 	g, l, _ := manualGate("s")
@@ -72,44 +72,44 @@ func TestAnswerWithinDeadline(t *testing.T) {
 	l.Open(token, 5, 300)
 	var shut *fence.ShutError
 	if _, _, err := out.Answer(fence.Act, time.Second); !errors.As(err, &shut) || !errors.Is(err, fence.ErrHolding) {
-		t.Errorf("an act door that holds answers %v", err)
+		t.Errorf("Answer at the act door in the hold: %v, want %v", err, fence.ErrHolding)
 	}
 	if got := l.Answers(); got != 0 {
-		t.Errorf("a refusal promised %d", got)
+		t.Errorf("a refusal promised %d, want 0", got)
 	}
 	if _, life, err := out.Answer(fence.Fenced, time.Second); err != nil || life != 300 {
-		t.Errorf("fenced: %d, %v", life, err)
+		t.Errorf("Answer at the fenced door: valid for %d, %v, want 300", life, err)
 	}
 	l.Open(token, 0, 300)
 	if tok, life, err := out.Answer(fence.Act, time.Second); err != nil || life != 300 || tok != token {
-		t.Errorf("act: %d, %v, %+v", life, err, tok)
+		t.Errorf("Answer at the act door: valid for %d, %v, %+v, want 300", life, err, tok)
 	}
-	// Require does not say how long, so it promises all of an answer's life or nothing.
+	// Require does not return a time, so it promises all of AnswerLife or refuses.
 	if _, err := out.Require(fence.Act); !errors.Is(err, fence.ErrTooLong) {
-		t.Errorf("with less than the life of an answer left: %v", err)
+		t.Errorf("Require from outside with less than AnswerLife left: %v, want %v", err, fence.ErrTooLong)
 	}
 	if _, err := g.Require(fence.Act); err != nil {
-		t.Errorf("a role: %v", err)
+		t.Errorf("Require inside the role: %v", err)
 	}
 	if _, err := out.Require(fence.Fenced); err != nil {
-		t.Errorf("fenced: %v", err)
+		t.Errorf("Require from outside at the fenced door: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := out.Wait(ctx, fence.Act); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a wait beside a gate that is open for an instant: %v", err)
+		t.Errorf("Wait with less than AnswerLife left: %v, want %v", err, context.DeadlineExceeded)
 	}
 	l.Extend(fence.Instant(time.Hour))
 	if _, err := out.Wait(t.Context(), fence.Act); err != nil {
-		t.Errorf("and for an hour: %v", err)
+		t.Errorf("Wait with an hour left: %v", err)
 	}
 	l.Shut(fence.ErrStale)
 	if _, _, err := out.Answer(fence.Act, time.Second); !errors.As(err, &shut) {
-		t.Errorf("a shut gate answers %v", err)
+		t.Errorf("Answer of a shut gate: %v, want a *ShutError", err)
 	}
 }
 
-// What was promised stays promised, whatever happens to the deadline (R5).
+// A promise stands, whatever happens to the deadline (R5).
 func TestPromiseIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	g, l, _ := manualGate("s")
@@ -125,18 +125,18 @@ func TestPromiseIsNotForgotten(t *testing.T) {
 	}
 	l.Shut(fence.ErrLate)
 	if got := l.Answers(); got != was || got < fence.Instant(1100*time.Millisecond) {
-		t.Errorf("promised until %d, and then until %d", was, got)
+		t.Errorf("answers expire at %d, want %d as before Shut, and at least 1.1s", got, was)
 	}
 }
 
-// The promise is raised before the last look: an answer that is given is one that the
-// latch reads after it has shut the gate (R5).
+// The gate raises the promise before its last check, so that a latch which has shut the
+// gate reads the promise of every answer (R5).
 func TestAnswerAgainstShut(t *testing.T) {
 	t.Parallel()
 	var asking atomic.Bool
 	for round := range 40_000 {
 		asking.Store(false)
-		// The clock is read at the beginning of an answer: from there on both run.
+		// Answer reads the clock when it begins: from there on both goroutines run.
 		g, l := fence.New("s", func() fence.Instant { asking.Store(true); return 0 })
 		out := g.Outside()
 		l.Open(token, 0, fence.Instant(time.Hour))
@@ -153,12 +153,12 @@ func TestAnswerAgainstShut(t *testing.T) {
 		owed := l.Answers()
 		asked.Wait()
 		if err == nil && owed < fence.Instant(time.Second) {
-			t.Fatalf("round %d: an answer was given of which the latch knows nothing", round)
+			t.Fatalf("round %d: the gate gave an answer valid for 1s, and the latch reads the promise %d", round, owed)
 		}
 	}
 }
 
-// A handover waits for the answers, and for no longer.
+// Drain waits until all answers have expired, and not longer.
 func TestDrainWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestDrainWaitsForAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(begun); took < fence.AnswerLife || took > 600*time.Millisecond {
-			t.Errorf("drained after %s", took)
+			t.Errorf("Drain took %s, want %s to 600ms", took, fence.AnswerLife)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -181,7 +181,7 @@ func TestDrainWaitsForAnswers(t *testing.T) {
 		_, _, _ = g.Outside().Answer(fence.Act, time.Minute)
 		l.Shut(fence.ErrStale)
 		if err := l.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a drain that is cut short: %v", err)
+			t.Errorf("Drain whose context ends first: %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
 }

@@ -15,15 +15,15 @@ func openGate() *fence.Gate {
 	return g
 }
 
-// BenchmarkRawClock is the floor below every check: one reading of the clock.
+// BenchmarkRawClock is the lower bound of every check: one reading of the clock.
 func BenchmarkRawClock(b *testing.B) {
 	for b.Loop() {
 		_ = fence.Boottime()
 	}
 }
 
-// BenchmarkRequire should stay within 50 ns of it. It reports both, measured in
-// one run, since two runs on a busy machine do not compare.
+// BenchmarkRequire should stay within 50 ns of BenchmarkRawClock. It measures both in
+// one run, since two runs on a busy machine cannot be compared.
 func BenchmarkRequire(b *testing.B) {
 	g := openGate()
 	b.ReportAllocs()

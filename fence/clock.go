@@ -7,13 +7,13 @@ import "time"
 // of two machines, or of one machine across a reboot, cannot be compared.
 type Instant int64
 
-// Add returns the instant d after i.
+// Add returns i + d.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 
-// Sub returns how long after o the instant i is.
+// Sub returns i − o.
 func (i Instant) Sub(o Instant) time.Duration { return time.Duration(i - o) }
 
-// Clock reads the time. It must be safe for concurrent use, must never go back,
-// and must count suspended time; [Boottime] is the one for production. Tests and
-// simulations hand in their own.
+// Clock reads the time. It must be safe for concurrent use, must never go back
+// and must count suspended time. Use [Boottime] in production; tests and
+// simulations have their own clocks.
 type Clock func() Instant

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Boottime reads CLOCK_MONOTONIC, which on Darwin goes on while the machine
+// Boottime reads CLOCK_MONOTONIC, which on Darwin counts while the machine
 // sleeps (the clock behind time.Now there is CLOCK_UPTIME_RAW, which does not).
 func Boottime() Instant {
 	var ts unix.Timespec

@@ -7,8 +7,8 @@ import (
 )
 
 // Boottime reads CLOCK_BOOTTIME, which, unlike the monotonic clock behind
-// time.Now, goes on while the machine is suspended. A lease runs out on the
-// other side during that time, so it must run out here as well.
+// time.Now, counts while the machine is suspended. The lease in the mint runs out
+// during that time, so the deadline here must pass as well.
 func Boottime() Instant {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {

@@ -6,14 +6,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Whoever follows the deadline sees each move of it, and no deadline of a door
-// that is shut.
+// Moved reports each move of the deadline, and a shut door has no deadline.
 func TestDeadline(t *testing.T) {
 	g, l, clock := manualGate("s")
 	look := func(d fence.Door, want fence.Instant, open bool) {
 		t.Helper()
 		if at, ok := g.Deadline(d); ok != open || ok && at != want {
-			t.Errorf("%s door: deadline %d, %v; want %d, %v", d, at, ok, want, open)
+			t.Errorf("%s door: deadline %d, open %v; want %d, %v", d, at, ok, want, open)
 		}
 	}
 	moves := func(what string, move func()) {
@@ -21,20 +20,20 @@ func TestDeadline(t *testing.T) {
 		before := g.Moved()
 		select {
 		case <-before:
-			t.Fatalf("%s: it has moved before it did", what)
+			t.Fatalf("%s: Moved is closed before the move", what)
 		default:
 		}
 		move()
 		select {
 		case <-before:
 		default:
-			t.Errorf("%s is not told", what)
+			t.Errorf("%s: Moved is not closed after the move", what)
 		}
 	}
 	look(fence.Fenced, 0, false)
 	moves("opening", func() { l.Open(token, 200, 300) })
 	look(fence.Fenced, 300, true)
-	look(fence.Act, 0, false) // holding
+	look(fence.Act, 0, false) // in the hold
 	clock.set(250)
 	look(fence.Act, 300, true)
 	moves("a heartbeat", func() { l.Extend(500) })

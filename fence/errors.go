@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// ErrShut is what a gate answers while its door is not open: this process does
-// not lead now. The act did not happen. Retrying here is pointless until the
-// gate opens again; the holder, if known, is in [ShutError].
+// ErrShut means that the door of the gate is not open: this process does not lead
+// now. The act did not happen. Do not try again in this process until the gate
+// opens; [ShutError] names the holder if it is known.
 var ErrShut = errors.New("gate shut: not the leader")
 
-// ErrStale is what a resource answers to a token that is not the current one:
-// somebody else leads by now. The act did not happen and never will under this
+// ErrStale means that a resource refused a token because it is not the current
+// one: the leadership is over. The act did not happen and never will under this
 // token.
 var ErrStale = errors.New("stale leadership: the token is no longer the current one")
 
-// ShutError answers which door of which scope was shut, why, and who leads.
-// errors.Is(err, ErrShut) holds for it (requirement S17).
+// ShutError says which door of which scope is shut, why, and which process leads.
+// errors.Is(err, ErrShut) is true for it (requirement S17).
 type ShutError struct {
 	Scope  string
 	Door   Door
-	Holder string // who leads, as last heard; empty if unknown
-	Why    error  // what shut the gate; nil if this process never led
+	Holder string // last known holder; empty if unknown
+	Why    error  // why the door is shut; nil if this process never led
 }
 
 func (e *ShutError) Error() string {
@@ -35,15 +35,21 @@ func (e *ShutError) Error() string {
 	return s
 }
 
-// Is makes every ShutError an [ErrShut].
+// Is reports whether target is [ErrShut].
 func (e *ShutError) Is(target error) bool { return target == ErrShut }
 
-// Unwrap gives what shut the gate.
+// Unwrap returns why the door is shut.
 func (e *ShutError) Unwrap() error { return e.Why }
 
-// Reasons that a gate gives of its own accord, inside a [ShutError].
+// The reasons in a [ShutError] that the gate itself finds. The cause of [Latch.Shut]
+// is another.
 var (
-	ErrLate    = errors.New("no heartbeat succeeded in time")
+	// ErrLate means that the deadline has passed. The next heartbeat that succeeds
+	// opens the gate again, in the same term.
+	ErrLate = errors.New("no heartbeat succeeded in time")
+	// ErrHolding means that the act door waits until the predecessor's gate is known
+	// to be shut.
 	ErrHolding = errors.New("the predecessor's gate may still be open, waiting it out")
+	// ErrTooLong means that the act might not end before the door shuts.
 	ErrTooLong = errors.New("the act may take longer than the gate stays open")
 )

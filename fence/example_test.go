@@ -9,14 +9,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// led returns a gate that is open for a minute, as an elector would.
+// led returns a gate that is open for a minute, as under an elector.
 func led() (*fence.Gate, *fence.Latch) {
 	gate, latch := fence.New("payments", nil)
 	latch.Open(fence.Token{Scope: "payments", Holder: "a", Epoch: 7}, 0, fence.Boottime().Add(time.Minute))
 	return gate, latch
 }
 
-// An act behind the act door: a mail cannot be refused by anybody else.
+// An act behind the act door: no resource can refuse a mail that a former leader sends.
 func ExampleGate_Do() {
 	gate, latch := led()
 	send := func(ctx context.Context, t fence.Token) error {
@@ -34,18 +34,18 @@ func ExampleGate_Do() {
 	// the act door of scope "payments" is shut: this process is not its leader (b is, as last heard): the database is gone
 }
 
-// Ask right before the effect, and give the token to the resource that checks it.
+// Ask the gate right before the effect, and pass the token to the resource that checks it.
 func ExampleGate_Require() {
 	gate, _ := led()
 	token, err := gate.Require(fence.Fenced)
 	if err != nil {
-		return // not the leader: somebody else does it
+		return // not the leader: do nothing
 	}
 	fmt.Printf("SELECT conch.fence('%s', %d)\n", token.Scope, token.Epoch)
 	// Output: SELECT conch.fence('payments', 7)
 }
 
-// Work prepared in one epoch is not sent in another.
+// Work that was prepared in one epoch must not be sent in another.
 func ExampleGate_EnsureEpoch() {
 	gate, _ := led()
 	const preparedIn = 6
@@ -55,6 +55,7 @@ func ExampleGate_EnsureEpoch() {
 	// Output: prepared by a predecessor: not sent
 }
 
+// Wait blocks until this process leads.
 func ExampleGate_Wait() {
 	gate, latch := fence.New("payments", nil)
 	go latch.Open(fence.Token{Scope: "payments", Epoch: 8}, 0, fence.Boottime().Add(time.Minute))
@@ -63,6 +64,7 @@ func ExampleGate_Wait() {
 	// Output: 8 <nil>
 }
 
+// A refusal names the process that leads, so that a client can be sent there.
 func ExampleShutError() {
 	gate, latch := fence.New("payments", nil)
 	latch.Heard("b")
@@ -73,7 +75,7 @@ func ExampleShutError() {
 	// Output: ask b
 }
 
-// A deployment of one copy says so.
+// A deployment of exactly one copy needs no election.
 func ExampleStandalone() {
 	gate := fence.Standalone("payments", "the only one")
 	fmt.Println(gate.IsOpen(fence.Act))

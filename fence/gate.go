@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Door says what stands behind a gate: see the package comment. The zero value
-// is the stricter one.
+// Door is one of the two doors of a gate: see the package comment. The zero value
+// is the stricter door.
 type Door uint8
 
 const (
@@ -25,34 +25,35 @@ func (d Door) String() string {
 	return "act"
 }
 
-// Gate says at the moment of acting whether this process may. All methods are
-// safe for concurrent use; a check reads one clock, takes no lock and allocates
-// nothing while the door is open.
+// Gate answers, at the moment of acting, whether this process may act. All methods
+// are safe for concurrent use; a check reads the clock once, takes no lock and
+// allocates nothing while the door is open.
 //
-// A Gate can only be asked. Opening and shutting it is the business of the
-// [Latch] that [New] returns with it, which the elector keeps to itself.
+// A Gate only answers. The [Latch] that [New] returns with it opens and shuts it;
+// the elector keeps the latch to itself.
 //
-// There are two views of one gate. What [New] returns is for the code of a role:
-// its answers end when the role's function returns, and a handover waits for that.
-// [Gate.Outside] is for everybody else.
+// A gate has two views. [New] returns the view for the code of a role: its answers
+// are valid until the role's function returns, and a handover waits for that.
+// [Gate.Outside] returns the view for all other callers.
 type Gate struct {
 	*state
-	outside bool // an answer of the act door is an act
+	outside bool // promise each answer of the act door
 }
 
-// state is what the views of a gate, and its latch, share.
+// state is shared by the views of a gate and its latch.
 type state struct {
 	scope    string
 	now      Clock
-	tenure   atomic.Pointer[tenure] // nil: shut
-	why      atomic.Pointer[error]  // what shut it last
-	holder   atomic.Pointer[string] // who leads as last heard, for messages only
-	acts     atomic.Int64           // acts under way
-	promised atomic.Int64           // the latest instant at which an answer given outside may still be acted on
-	idle     chan struct{}          // a hint that acts may have reached zero
-	moved    atomic.Pointer[chan struct{}]
+	tenure   atomic.Pointer[tenure]        // nil: shut
+	why      atomic.Pointer[error]         // cause of the last Shut
+	holder   atomic.Pointer[string]        // last known holder, for messages only
+	acts     atomic.Int64                  // acts under way
+	promised atomic.Int64                  // the promise: the latest instant until which an answer is valid
+	idle     chan struct{}                 // a hint that acts may have reached zero
+	moved    atomic.Pointer[chan struct{}] // closed and replaced at each move
 }
 
+// tenure is a term as this process sees it.
 type tenure struct {
 	token    Token
 	actFrom  Instant
@@ -61,8 +62,8 @@ type tenure struct {
 	end      context.CancelCauseFunc
 }
 
-// New returns a shut gate for the scope and the latch that moves it. A nil
-// clock means [Boottime].
+// New returns a shut gate for the scope, and its latch. A nil clock means
+// [Boottime].
 func New(scope string, clock Clock) (*Gate, *Latch) {
 	if clock == nil {
 		clock = Boottime
@@ -73,20 +74,20 @@ func New(scope string, clock Clock) (*Gate, *Latch) {
 	return &Gate{state: s}, &Latch{state: s}
 }
 
-// Standalone returns a gate that is always open, for a deployment of exactly one
-// copy that says so by name (requirement S18). Its token has epoch 0, which
-// every fence refuses.
+// Standalone returns a gate that is always open, for a deployment that is
+// configured to run exactly one copy (requirement S18). Its token has epoch 0,
+// which every fence refuses.
 func Standalone(scope, holder string) *Gate {
 	g, latch := New(scope, func() Instant { return 0 })
 	latch.Open(Token{Scope: scope, Holder: holder}, 0, math.MaxInt64)
 	return g
 }
 
-// Scope names what this gate is for.
+// Scope returns the scope of the gate.
 func (g *Gate) Scope() string { return g.scope }
 
-// IsOpen reports whether the door is open now. It is for people and routers: it
-// promises nothing, and no handover waits for what is done on it.
+// IsOpen reports whether the door is open now. It is for displays and health
+// checks: it makes no promise, and no handover waits for its caller.
 func (g *Gate) IsOpen(d Door) bool {
 	t := g.tenure.Load()
 	if t == nil {
@@ -96,8 +97,8 @@ func (g *Gate) IsOpen(d Door) bool {
 	return why == nil
 }
 
-// Left is how long the door stays open if no further heartbeat succeeds and nobody
-// gives the leadership up; 0 when it is shut. Like [Gate.IsOpen] it promises nothing.
+// Left returns how long the door stays open if no further heartbeat succeeds and the
+// leadership is not given up; 0 when it is shut. Like [Gate.IsOpen] it makes no promise.
 func (g *Gate) Left(d Door) time.Duration {
 	t := g.tenure.Load()
 	if t == nil {
@@ -111,10 +112,10 @@ func (g *Gate) Left(d Door) time.Duration {
 	return deadline.Sub(now)
 }
 
-// Deadline is the instant at which the door shuts if no further heartbeat
-// succeeds; false when it is shut. It is for a role that has to tell somebody
-// beforehand, such as another process that has to be over by then. Like [Gate.IsOpen]
-// it promises nothing: to act, ask [Gate.Do].
+// Deadline returns the instant at which the door shuts if no further heartbeat
+// succeeds; false when it is shut. A role passes it on, for example to a child
+// process that must have ended by then. Like [Gate.IsOpen] it makes no promise: to
+// act, use [Gate.Do].
 func (g *Gate) Deadline(d Door) (Instant, bool) {
 	t := g.tenure.Load()
 	if t == nil {
@@ -124,16 +125,16 @@ func (g *Gate) Deadline(d Door) (Instant, bool) {
 	return deadline, why == nil
 }
 
-// Moved returns a channel that is closed when the gate is moved next: opened,
-// extended, suspended or shut. Take it before looking, or a move in between is
-// missed. The clock alone moves nothing.
+// Moved returns a channel that is closed when the latch next opens, extends,
+// suspends or shuts the gate. Call it before you look at the gate, or you miss a
+// move in between. A deadline that passes does not close the channel.
 func (g *Gate) Moved() <-chan struct{} { return *g.moved.Load() }
 
-// Require returns the token if the door is open now and a *[ShutError]
-// otherwise (requirement S14). Inside a role the token may be acted on until the
-// role's function returns. Of an outside view the act door's may be acted on for
-// [AnswerLife]; with less than that left it is refused ([ErrTooLong]), so with leases of
-// less than a second ask [Gate.Answer]. See [Gate.Outside].
+// Require returns the token if the door is open now, and a *[ShutError] otherwise
+// (requirement S14). Inside a role the token is valid until the role's function
+// returns. From an outside view the token of the act door is valid for [AnswerLife];
+// Require refuses with [ErrTooLong] if the door stays open for less than that, so use
+// [Gate.Answer] with leases shorter than a second.
 func (g *Gate) Require(d Door) (Token, error) {
 	if g.outside && d == Act {
 		t, life, err := g.Answer(d, AnswerLife)
@@ -152,10 +153,10 @@ func (g *Gate) Require(d Door) (Token, error) {
 	return t.token, nil
 }
 
-// EnsureEpoch is the last look before a transmission: nil only if the door is
-// open now and the epoch is still the one under which the work was prepared
-// (requirement S15). The error is [ErrStale] when another epoch leads here. How
-// long the answer may be acted on is as for [Gate.Require].
+// EnsureEpoch is the last check before a transmission. It returns nil if the door is
+// open now and epoch, under which the work was prepared, is still the current one;
+// [ErrStale] if this process leads in another epoch; a *[ShutError] if the door is
+// shut (requirement S15). The answer is valid for as long as that of [Gate.Require].
 func (g *Gate) EnsureEpoch(d Door, epoch int64) error {
 	t, err := g.Require(d)
 	if err != nil {
@@ -167,8 +168,8 @@ func (g *Gate) EnsureEpoch(d Door, epoch int64) error {
 	return nil
 }
 
-// check says why the door is not open at now for an act of length most, nil if it
-// is, and the deadline that it compared with: read once, since it may move.
+// check returns why the door is not open at now for an act of length most, nil if it
+// is, and the deadline it used: callers must not read it again, since it may move.
 func (t *tenure) check(d Door, now Instant, most time.Duration) (deadline Instant, why error) {
 	deadline = Instant(t.deadline.Load())
 	switch {

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// manual is a clock that goes when it is told to. Before each reading it calls
-// meanwhile, once: what another goroutine might do just then.
+// manual is a clock that a test sets. Its next reading first calls meanwhile, which
+// stands for what another goroutine might do at that instant.
 type manual struct {
 	at        atomic.Int64
 	meanwhile func()
@@ -42,14 +42,14 @@ func manualGate(scope string) (*fence.Gate, *fence.Latch, *manual) {
 
 var token = fence.Token{Scope: "s", Holder: "a", Epoch: 7, Term: fence.Term{1}, System: 5, Timeline: 2}
 
-// doors says which are open: "", "fenced", "act" or "fenced act".
+// doors returns the open doors: "", "fenced", "act" or "fenced act".
 func doors(g *fence.Gate) string {
 	var open []string
 	for _, d := range []fence.Door{fence.Fenced, fence.Act} {
 		is := g.IsOpen(d)
 		got, err := g.Require(d)
 		if is != (err == nil) || is != (g.Left(d) > 0) || is != (got == token) || is != (g.EnsureEpoch(d, 7) == nil) {
-			return "not agreed: " + d.String()
+			return "methods disagree: " + d.String()
 		}
 		if is {
 			open = append(open, d.String())
@@ -58,12 +58,12 @@ func doors(g *fence.Gate) string {
 	return strings.Join(open, " ")
 }
 
-// S14: the fenced door opens with the token, the act door when the hold is over,
-// both shut at the deadline, compared at each use.
+// S14: the fenced door opens with the token, the act door at the end of the hold.
+// Both shut at the deadline, which is compared at each use.
 func TestDoorsInOrder(t *testing.T) {
 	g, l, clock := manualGate("s")
 	if got := doors(g); got != "" {
-		t.Fatalf("a new gate has open: %q", got)
+		t.Fatalf("a new gate has the open doors %q, want none", got)
 	}
 	clock.set(100)
 	l.Open(token, 200, 300)
@@ -77,61 +77,61 @@ func TestDoorsInOrder(t *testing.T) {
 	} {
 		clock.set(c.at)
 		if got := doors(g); got != c.want {
-			t.Errorf("at %d open is %q, want %q", c.at, got, c.want)
+			t.Errorf("at %d the open doors are %q, want %q", c.at, got, c.want)
 		}
 	}
 	clock.set(250)
 	if left := g.Left(fence.Act); left != 50 {
-		t.Errorf("at 250 there is %s left until 300", left)
+		t.Errorf("at 250 Left is %s, want 50ns", left)
 	}
 }
 
-// S11: late, then extended: open again, in the same term.
+// S11: an Extend opens a late gate again, in the same term.
 func TestLateReopens(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 0, 300)
 	clock.set(300)
 	if _, err := g.Require(fence.Act); !errors.Is(err, fence.ErrLate) || !errors.Is(err, fence.ErrShut) {
-		t.Fatalf("at the deadline: %v", err)
+		t.Fatalf("at the deadline Require returned %v, want %v", err, fence.ErrLate)
 	}
 	l.Extend(500)
 	if got, err := g.Require(fence.Act); err != nil || got != token {
-		t.Fatalf("after Extend: %s, %v", got, err)
+		t.Fatalf("after Extend Require returned %s and %v, want %s", got, err, token)
 	}
-	l.Extend(400) // an answer that comes out of order never moves it back
+	l.Extend(400) // an answer that comes out of order never moves the deadline back
 	clock.set(450)
 	if got := doors(g); got != "fenced act" {
-		t.Errorf("Extend moved the deadline back: %q", got)
+		t.Errorf("Extend moved the deadline back: the open doors are %q, want both", got)
 	}
 }
 
-// S11: a failed heartbeat shuts at once, the next good one reopens.
+// S11: Suspend shuts the gate at once, and the next Extend opens it again.
 func TestSuspend(t *testing.T) {
 	g, l, clock := manualGate("s")
-	l.Suspend() // of a shut gate: nothing
+	l.Suspend() // does nothing to a shut gate
 	l.Open(token, 0, 300)
 	l.Suspend()
 	if got := doors(g); got != "" {
-		t.Errorf("suspended, open is %q", got)
+		t.Errorf("after Suspend the open doors are %q, want none", got)
 	}
 	l.Extend(300)
 	if got := doors(g); got != "fenced act" {
-		t.Errorf("extended to the same deadline, open is %q", got)
+		t.Errorf("after Extend to the same deadline the open doors are %q, want both", got)
 	}
 	clock.set(299)
 	l.Suspend()
-	l.Extend(200) // it succeeded, but it was sent too long ago
+	l.Extend(200) // the heartbeat succeeded, but it was sent too long ago
 	if got := doors(g); got != "" {
-		t.Errorf("extended into the past, open is %q", got)
+		t.Errorf("after Extend into the past the open doors are %q, want none", got)
 	}
 }
 
-// Shut is final for the term; the next term opens it anew.
+// Shut is final for the term; the next term opens the gate again.
 func TestShutIsFinal(t *testing.T) {
 	g, l, _ := manualGate("s")
-	l.Extend(300) // of a gate that was never open: nothing
+	l.Extend(300) // does nothing to a gate that was never open
 	if got := doors(g); got != "" {
-		t.Fatalf("extended out of nothing, open is %q", got)
+		t.Fatalf("after Extend of a new gate the open doors are %q, want none", got)
 	}
 	l.Open(token, 0, 300)
 	l.Shut(errGone)
@@ -139,25 +139,25 @@ func TestShutIsFinal(t *testing.T) {
 	l.Suspend()
 	l.Extend(1000)
 	if got := doors(g); got != "" {
-		t.Errorf("after Shut open is %q", got)
+		t.Errorf("after Shut the open doors are %q, want none", got)
 	}
-	l.Shut(errGone) // again: nothing
+	l.Shut(errGone) // does nothing to a shut gate
 	l.Open(token, 0, 300)
 	if got := doors(g); got != "fenced act" {
-		t.Errorf("in the next term open is %q", got)
+		t.Errorf("in the next term the open doors are %q, want both", got)
 	}
 }
 
 var errGone = errors.New("gone")
 
-// Whoever looked at the tenure an instant before it ended finds it over.
-func TestEndsBetweenTheLooks(t *testing.T) {
+// A call that loaded the tenure just before it ended finds it over.
+func TestTenureEndsDuringTheCheck(t *testing.T) {
 	next := token
 	next.Epoch = 8
 	for name, end := range map[string]func(*fence.Latch){
-		"shut":      func(l *fence.Latch) { l.Shut(errGone) },
-		"suspended": func(l *fence.Latch) { l.Suspend() },
-		"next term": func(l *fence.Latch) { l.Open(next, 0, 300) },
+		"shut":                     func(l *fence.Latch) { l.Shut(errGone) },
+		"suspended":                func(l *fence.Latch) { l.Suspend() },
+		"opened for the next term": func(l *fence.Latch) { l.Open(next, 0, 300) },
 	} {
 		for use, open := range map[string]func(*fence.Gate) bool{
 			"IsOpen":  func(g *fence.Gate) bool { return g.IsOpen(fence.Fenced) },
@@ -171,17 +171,17 @@ func TestEndsBetweenTheLooks(t *testing.T) {
 			l.Open(token, 0, 300)
 			clock.meanwhile = func() { end(l) }
 			if open(g) {
-				t.Errorf("%s while %s: open", use, name)
+				t.Errorf("%s found the gate open although it was %s meanwhile", use, name)
 			}
 		}
 	}
 }
 
-// S14, S15: work prepared in one epoch is not sent in another.
+// S14, S15: EnsureEpoch refuses work that was prepared in another epoch.
 func TestEnsureEpoch(t *testing.T) {
 	g, l, clock := manualGate("s")
 	if err := g.EnsureEpoch(fence.Fenced, 7); !errors.Is(err, fence.ErrShut) {
-		t.Errorf("of a shut gate: %v", err)
+		t.Errorf("EnsureEpoch of a shut gate: %v, want %v", err, fence.ErrShut)
 	}
 	l.Open(token, 200, 300)
 	for epoch, want := range map[int64]error{6: fence.ErrStale, 7: nil, 8: fence.ErrStale, 0: fence.ErrStale} {
@@ -190,15 +190,15 @@ func TestEnsureEpoch(t *testing.T) {
 		}
 	}
 	if err := g.EnsureEpoch(fence.Act, 7); !errors.Is(err, fence.ErrHolding) {
-		t.Errorf("before the act door is open: %v", err)
+		t.Errorf("EnsureEpoch before the act door opens: %v, want %v", err, fence.ErrHolding)
 	}
 	clock.set(300)
 	if err := g.EnsureEpoch(fence.Act, 7); !errors.Is(err, fence.ErrLate) {
-		t.Errorf("at the deadline: %v", err)
+		t.Errorf("EnsureEpoch at the deadline: %v, want %v", err, fence.ErrLate)
 	}
 }
 
-// S17: a refusal says which door of what, why, and who leads.
+// S17: a refusal names the door, the scope, the reason and the holder.
 func TestShutError(t *testing.T) {
 	g, l, clock := manualGate("payments")
 	refusal := func(d fence.Door) *fence.ShutError {
@@ -206,64 +206,64 @@ func TestShutError(t *testing.T) {
 		_, err := g.Require(d)
 		var shut *fence.ShutError
 		if !errors.As(err, &shut) || !errors.Is(err, fence.ErrShut) || errors.Is(err, fence.ErrStale) {
-			t.Fatalf("refused with %v", err)
+			t.Fatalf("Require returned %v, want a *ShutError", err)
 		}
 		return shut
 	}
 	if e := refusal(fence.Act); *e != (fence.ShutError{Scope: "payments", Door: fence.Act}) {
-		t.Errorf("never led: %+v", e)
+		t.Errorf("this process never led: got %+v", e)
 	}
 	l.Heard("b")
 	e := refusal(fence.Fenced)
 	if *e != (fence.ShutError{Scope: "payments", Door: fence.Fenced, Holder: "b"}) {
-		t.Errorf("another leads: %+v", e)
+		t.Errorf("b leads: got %+v", e)
 	}
 	l.Open(token, 200, 300)
 	if e := refusal(fence.Act); !errors.Is(e, fence.ErrHolding) {
-		t.Errorf("in the hold: %v", e)
+		t.Errorf("in the hold: got %v, want %v", e, fence.ErrHolding)
 	}
 	clock.set(300)
 	if e := refusal(fence.Act); !errors.Is(e, fence.ErrLate) {
-		t.Errorf("late: %v", e)
+		t.Errorf("at the deadline: got %v, want %v", e, fence.ErrLate)
 	}
 	l.Shut(errGone)
 	l.Heard("c")
 	e = refusal(fence.Act)
 	if e.Holder != "c" || !errors.Is(e, errGone) {
-		t.Errorf("shut: %v", e)
+		t.Errorf("after Shut: got %v, want holder c and %v", e, errGone)
 	}
 	l.Open(token, 200, 1000)
 	clock.set(100)
 	if e := refusal(fence.Act); !errors.Is(e, fence.ErrHolding) || errors.Is(e, errGone) {
-		t.Errorf("in the hold of a later term: %v", e)
+		t.Errorf("in the hold of a later term: got %v, want %v and not the old cause", e, fence.ErrHolding)
 	}
 	for _, word := range []string{"act door", `"payments"`, "c is", "gone"} {
 		if !strings.Contains(e.Error(), word) {
-			t.Errorf("%q does not say %q", e, word)
+			t.Errorf("%q does not contain %q", e, word)
 		}
 	}
 }
 
-// S18: standalone is open without end, under a token that every fence refuses.
+// S18: a standalone gate never shuts, and its token is one that every fence refuses.
 func TestStandalone(t *testing.T) {
 	g := fence.Standalone("s", "me")
 	for _, d := range []fence.Door{fence.Act, fence.Fenced} {
 		got, err := g.Require(d)
 		if err != nil || got != (fence.Token{Scope: "s", Holder: "me"}) {
-			t.Errorf("%s: %+v, %v", d, got, err)
+			t.Errorf("%s door: Require returned %+v and %v", d, got, err)
 		}
 		err = g.Do(t.Context(), d, 100*365*24*time.Hour, func(ctx context.Context, _ fence.Token) error { return ctx.Err() })
 		if err != nil {
-			t.Errorf("an act of a century: %v", err)
+			t.Errorf("%s door: an act of a century: %v", d, err)
 		}
 	}
 	if g.Left(fence.Act) <= 0 || g.Scope() != "s" {
-		t.Errorf("%s left of %q", g.Left(fence.Act), g.Scope())
+		t.Errorf("Left is %s and Scope is %q, want a positive time and \"s\"", g.Left(fence.Act), g.Scope())
 	}
 }
 
-// A gate that is suspended and resumed all the time never says that there is
-// more time left than there ever was.
+// Left is never more than the time to the deadline, even while the gate is suspended
+// and extended all the time.
 func TestLeftUnderSuspend(t *testing.T) {
 	g, l, _ := manualGate("s")
 	l.Open(token, 0, 1000)
@@ -282,14 +282,14 @@ func TestLeftUnderSuspend(t *testing.T) {
 	})
 	for range 200_000 {
 		if left := g.Left(fence.Act); left < 0 || left > 1000 {
-			t.Errorf("%s left", left)
+			t.Errorf("Left is %s, want 0 to 1µs", left)
 			break
 		}
 	}
 	for range 20_000 {
 		_ = g.Do(t.Context(), fence.Act, 0, func(ctx context.Context, _ fence.Token) error {
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Second {
-				t.Errorf("an act may go on until %s", end)
+				t.Errorf("the act's context ends at %s, want within a second", end)
 			}
 			return nil
 		})
@@ -307,7 +307,7 @@ func TestChecksDoNotAllocate(t *testing.T) {
 		"IsOpen":  func() { _ = g.IsOpen(fence.Fenced) },
 	} {
 		if n := testing.AllocsPerRun(1000, check); n != 0 {
-			t.Errorf("%s allocates %v times", name, n)
+			t.Errorf("%s allocates %v times, want 0", name, n)
 		}
 	}
 }

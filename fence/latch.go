@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Latch moves a gate. It belongs to whoever minted the leadership; one
-// goroutine uses it at a time.
+// Latch opens and shuts a gate. It belongs to the elector that obtained the
+// leadership; one goroutine uses it at a time.
 type Latch struct{ *state }
 
-// passed is a deadline before every instant, and far enough from the end of the
+// passed is a deadline before every instant. It is far enough from the end of the
 // range that a difference to it does not overflow.
 const passed = Instant(math.MinInt64 / 2)
 
-// Open opens the gate under a freshly minted token: the fenced door now, the
-// act door from actFrom on, both until the deadline.
+// Open opens the gate for a new term: the fenced door now, the act door from
+// actFrom on, both until the deadline.
 func (l *Latch) Open(t Token, actFrom, deadline Instant) {
 	tn := &tenure{token: t, actFrom: actFrom}
 	tn.deadline.Store(int64(deadline))
@@ -27,9 +27,9 @@ func (l *Latch) Open(t Token, actFrom, deadline Instant) {
 	l.move()
 }
 
-// Extend moves the deadline after a heartbeat that succeeded; it never moves it
-// back. A gate that had become late opens again, in the same term (S11). On a
-// shut gate it does nothing.
+// Extend moves the deadline after a successful heartbeat; it never moves it back.
+// A gate that is late opens again, in the same term (S11). On a shut gate Extend
+// does nothing.
 func (l *Latch) Extend(deadline Instant) {
 	t := l.tenure.Load()
 	if t == nil || int64(deadline) <= t.deadline.Load() {
@@ -39,8 +39,8 @@ func (l *Latch) Extend(deadline Instant) {
 	l.move()
 }
 
-// Suspend shuts the gate at once because a heartbeat failed, and leaves the term
-// as it is: the next Extend opens it again (S11).
+// Suspend shuts the gate at once because a heartbeat failed, but does not end the
+// term: the next Extend opens the gate again (S11).
 func (l *Latch) Suspend() {
 	if t := l.tenure.Load(); t != nil {
 		t.deadline.Store(int64(passed))
@@ -48,27 +48,27 @@ func (l *Latch) Suspend() {
 	}
 }
 
-// Shut closes the gate for good as far as this term goes, at once, and cancels
-// every act's context with the cause.
+// Shut shuts the gate at once and for the rest of the term, and cancels the context
+// of every act with the cause.
 func (l *Latch) Shut(cause error) {
 	l.why.Store(&cause)
 	if t := l.tenure.Swap(nil); t != nil {
-		// A caller that loaded the tenure an instant ago must find it over as well.
+		// A caller that has just loaded the tenure must find it over as well.
 		t.deadline.Store(int64(passed))
 		t.end(cause)
 	}
 	l.move()
 }
 
-// Acts is the number of acts under way.
+// Acts returns the number of acts under way.
 func (l *Latch) Acts() int64 { return l.acts.Load() }
 
-// Answers is the instant from which no answer that was given outside is acted on any
-// more: see [Gate.Outside]. Read it after Shut, or one more may be given.
+// Answers returns the instant at which the last answer to an outside caller expires:
+// see [Gate.Outside]. Call it after Shut, or the gate may still give another answer.
 func (l *Latch) Answers() Instant { return Instant(l.promised.Load()) }
 
-// Drain waits until no act is under way and every answer that was given outside has
-// ended, or returns the cause of ctx. Call it after Shut: only then does none begin.
+// Drain waits until no act is under way and every answer to an outside caller has
+// expired, or returns the cause of ctx. Call it after Shut: only then no act begins.
 func (l *Latch) Drain(ctx context.Context) error {
 	for l.acts.Load() != 0 {
 		select {
@@ -77,7 +77,7 @@ func (l *Latch) Drain(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	// The timer may run on another clock than the gate, hence the second look.
+	// The timer may run on another clock than the gate, so check again after it.
 	for left := l.Answers().Sub(l.now()); left > 0; left = l.Answers().Sub(l.now()) {
 		timer := time.NewTimer(left)
 		select {
@@ -90,8 +90,8 @@ func (l *Latch) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Heard records who leads as far as this process knows. It is for messages and
-// never opens or shuts anything (S12).
+// Heard records the holder that this process last heard of. It is for messages
+// only and never opens or shuts anything (S12).
 func (l *Latch) Heard(holder string) { l.holder.Store(&holder) }
 
 func (l *Latch) move() {

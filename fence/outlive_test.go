@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A step that was begun gets its time after the gate was shut, and no more.
+// Outlive gives a step the stated time after the gate has shut, and no more.
 func TestOutlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -17,31 +17,31 @@ func TestOutlive(t *testing.T) {
 		longer, end := fence.Outlive(ctx, time.Second)
 		defer end()
 		if _, bound := longer.Deadline(); bound || longer.Value(key{}) != "kept" {
-			t.Error("it is another context")
+			t.Error("the derived context has a deadline or lacks the values of ctx")
 		}
 		time.Sleep(time.Hour)
 		if longer.Err() != nil {
-			t.Fatal("it ended before the other")
+			t.Fatal("the derived context ended before ctx did")
 		}
 		cancel()
 		time.Sleep(time.Second - time.Nanosecond)
 		synctest.Wait()
 		if longer.Err() != nil {
-			t.Error("it was cut off")
+			t.Error("the derived context ended less than 1s after ctx")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if longer.Err() == nil {
-			t.Error("it goes on")
+			t.Error("the derived context is alive 1s after the end of ctx")
 		}
 
-		after, stop := fence.Outlive(ctx, time.Second) // of one that is over
+		after, stop := fence.Outlive(ctx, time.Second) // ctx has ended
 		if after.Err() != nil {
-			t.Error("no time was left")
+			t.Error("a context derived from one that has ended begins ended")
 		}
 		stop()
 		if after.Err() == nil {
-			t.Error("it goes on after its end")
+			t.Error("the derived context is alive after end was called")
 		}
 	})
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Term names one tenure of one holder: a random 128-bit value minted together
-// with the epoch. Two histories of a database can repeat an epoch, never a term.
-type Term [16]byte //nolint:recvcheck // what reads a term changes it, all else takes a copy
+// Term names one leadership of a scope: a random 128-bit value minted together with
+// the epoch. Two histories of a database can repeat an epoch, never a term.
+type Term [16]byte //nolint:recvcheck // the methods that parse need a pointer, all others take a copy
 
-// String renders the term as a lower-case UUID.
+// String formats the term as a lower-case UUID.
 func (t Term) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], t[0:4])
@@ -25,7 +25,7 @@ func (t Term) String() string {
 	return string(b[:])
 }
 
-// ParseTerm reads the form that String writes.
+// ParseTerm parses a UUID of 36 characters, in either letter case.
 func ParseTerm(s string) (Term, error) {
 	var t Term
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -38,19 +38,19 @@ func ParseTerm(s string) (Term, error) {
 	return t, nil
 }
 
-// MarshalText renders the term as String does, for JSON too.
+// MarshalText formats the term as String does; encoding/json uses it.
 func (t Term) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads what ParseTerm reads.
+// UnmarshalText parses text as ParseTerm does.
 func (t *Term) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTerm(string(text))
 	return err
 }
 
-// Value makes a term an argument of any database/sql driver, as a UUID in text.
+// Value returns the term as a UUID in text, for any database/sql driver.
 func (t Term) Value() (driver.Value, error) { return t.String(), nil }
 
-// Scan reads a uuid column: in text, as drivers give it, or as its 16 bytes.
+// Scan reads a uuid column, as text or as its 16 bytes. A NULL is an error.
 func (t *Term) Scan(from any) error {
 	switch from := from.(type) {
 	case string:
@@ -66,29 +66,30 @@ func (t *Term) Scan(from any) error {
 	}
 }
 
-// Token is the proof that a mint made its holder the leader of a scope. It is a
-// value: copy it freely, hand it to resources that check it. A token stays true
-// as a statement about the past ("this holder was made leader with this epoch")
-// and says nothing about now; for now ask the [Gate].
+// Token proves that a mint made its holder the leader of a scope. It is a value:
+// copy it freely and pass it to resources that check it. A token states a fact
+// about the past ("this holder was made leader with this epoch"); ask the [Gate]
+// whether the holder still leads.
 type Token struct {
-	Scope  string // what is led
-	Holder string // who was made leader
-	// Epoch only grows within a scope, whatever happened to the database between
-	// (requirement S9): a resource may refuse any epoch below the highest it saw.
+	Scope  string
+	Holder string // name of the process that was made leader
+	// Epoch only grows within a scope, even across a failover or a restore of the
+	// database (requirement S9). A resource may refuse any epoch below the highest
+	// that it has seen.
 	Epoch int64
-	Term  Term // names this tenure alone
-	// System and Timeline name the database history the token was minted in:
+	Term  Term // names this leadership alone
+	// System and Timeline name the history of the database that minted the token:
 	// the system identifier and the timeline of a Postgres cluster.
 	System   int64
 	Timeline uint32
 }
 
-// Same reports whether both name one tenure: equal scope, epoch and term.
+// Same reports whether both tokens name one term: equal scope, epoch and term.
 func (t Token) Same(o Token) bool {
 	return t.Scope == o.Scope && t.Epoch == o.Epoch && t.Term == o.Term
 }
 
-// String is for logs; it holds nothing secret.
+// String formats the token for logs. It contains no secret.
 func (t Token) String() string {
 	return fmt.Sprintf("%s epoch %d term %s holder %s", t.Scope, t.Epoch, t.Term, t.Holder)
 }

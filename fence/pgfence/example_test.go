@@ -3,14 +3,18 @@ package pgfence_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
 )
 
-// A transaction that is committed only if the token is the current one.
+// With pgx: the transaction commits only if the token is the current one.
 func ExampleTransact() {
 	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
 		return pgfence.Transact(ctx, conn, token, func(tx pgfence.Tx) error {
@@ -21,7 +25,20 @@ func ExampleTransact() {
 	_ = pay
 }
 
-// The same in a transaction that somebody else begins and ends.
+// With a pool of pgx: acquire a connection and pass its Conn.
+func ExampleTransact_pool() {
+	pay := func(ctx context.Context, pool *pgxpool.Pool, token fence.Token) error {
+		return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			return pgfence.Transact(ctx, c.Conn(), token, func(tx pgfence.Tx) error {
+				_, err := tx.Exec(ctx, `UPDATE accounts SET balance = balance - 1 WHERE id = 7`)
+				return err
+			})
+		})
+	}
+	_ = pay
+}
+
+// With pgx, in a transaction that other code begins and ends.
 func ExampleFence() {
 	pay := func(ctx context.Context, conn *pgx.Conn, token fence.Token) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -34,7 +51,7 @@ func ExampleFence() {
 	_ = pay
 }
 
-// By database/sql, with lib/pq, pgx's stdlib, or any other driver.
+// With database/sql, by lib/pq, pgx's stdlib or any other driver.
 func ExampleTransactSQL() {
 	pay := func(ctx context.Context, db *sql.DB, token fence.Token, amount int) error {
 		return pgfence.TransactSQL(ctx, db, nil, token, func(tx *sql.Tx) error {
@@ -45,28 +62,24 @@ func ExampleTransactSQL() {
 	_ = pay
 }
 
-// sqlx and GORM begin transactions of their own. The fence is their last statement, and
-// its refusal is recognised wherever it surfaces:
-//
-//	err := gormDB.Transaction(func(tx *gorm.DB) error {
-//		if err := tx.Create(&payment).Error; err != nil {
-//			return err
-//		}
-//		return tx.Exec("SELECT conch.fence(?, ?, ?)", token.Scope, token.Epoch, token.Term).Error
-//	})
-//	err = pgfence.Stale(err)
-//
-//	tx := sqlxDB.MustBeginTx(ctx, nil)
-//	defer tx.Rollback()
-//	tx.MustExecContext(ctx, insert, payment)
-//	_, err = tx.ExecContext(ctx, pgfence.SQL, token.Scope, token.Epoch, token.Term)
-//	err = pgfence.Stale(errors.Join(err, tx.Commit()))
-func ExampleStale() {
-	pay := func(tx *sql.Tx, token fence.Token) error {
-		if _, err := tx.Exec(pgfence.SQL, token.Scope, token.Epoch, token.Term); err != nil {
-			return pgfence.Stale(err) // fence.ErrStale: somebody else leads, so do not try again
+// With database/sql, in a transaction that other code has begun. sqlx has the same methods.
+func ExampleSQL() {
+	commit := func(ctx context.Context, tx *sql.Tx, token fence.Token) error {
+		defer func() { _ = tx.Rollback() }() // it does nothing after the commit
+		if _, err := tx.ExecContext(ctx, pgfence.SQL, token.Scope, token.Epoch, token.Term); err != nil {
+			return pgfence.Stale(err)
 		}
 		return pgfence.Stale(tx.Commit())
 	}
-	_ = pay
+	_ = commit
+}
+
+// Stale finds the refusal of the fence in an error of any layer.
+func ExampleStale() {
+	refused := &pgconn.PgError{Code: pgfence.CodeStale, Message: "stale leadership of scope 'payments'"}
+	err := pgfence.Stale(fmt.Errorf("paying: %w", refused))
+	if errors.Is(err, fence.ErrStale) {
+		fmt.Println("this leadership is over: do not try again")
+	}
+	// Output: this leadership is over: do not try again
 }

@@ -10,37 +10,41 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Querier is what Fence needs of a transaction: pgx.Tx and *pgx.Conn have it.
+// Querier is the part of a transaction that [Fence] uses. pgx.Tx and *pgx.Conn
+// implement it.
 type Querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// SQL is the statement that Fence sends, for clients that pipeline it with
-// COMMIT; its arguments are the scope, the epoch and the term of the token. A plain
-// INSERT that is all of a transaction may have the function as the one thing in its FROM
-// instead: INSERT … SELECT … FROM conch.fence($1, $2, $3). Then no row goes in without it.
-// Beside another table, or with a WHERE, it may never be called: no row is written then by
-// this statement, but by a WITH of it that writes, or by its triggers. And an INSERT that
-// waits for another's key holds the fence meanwhile, for which a successor waits too.
+// SQL is the statement that [Fence] sends. Its arguments are the scope, the epoch and the
+// term of the token. Send it as the last statement before the COMMIT; a client that can
+// pipeline sends both together.
+//
+// A transaction that consists of one plain INSERT may call the function there instead, as
+// the only item of the FROM clause: INSERT … SELECT … FROM conch.fence($1, $2, $3). Then
+// no row is inserted without the fence. Beside another table, or with a WHERE, Postgres
+// may never call the function: the INSERT then adds no row, but a WITH clause that writes
+// and the triggers of the statement still do, without a fence. An INSERT that waits for
+// another transaction's key holds the fence meanwhile, and a successor waits for it too.
 const SQL = `SELECT conch.fence($1, $2, $3)`
 
 // CodeStale is the SQLSTATE with which the fence refuses a token.
 const CodeStale = "CN001"
 
-// Fence makes the transaction fail with fence.ErrStale unless the token is the
-// current one, and keeps it current until the transaction ends. Above READ COMMITTED it
-// answers 40001 where the transaction's snapshot is too old to tell, and needs a transaction
-// that may write (25006). Call it last
-// before the commit, never inside a savepoint. Transact does that, and without a round
-// trip of its own.
+// Fence makes the transaction fail with fence.ErrStale unless the token is the current
+// one, and keeps the token current until the transaction ends. Call it last before the
+// commit and never inside a savepoint: a rollback to the savepoint drops the fence's lock.
+// Above READ COMMITTED it fails with 40001 if the transaction's snapshot is too old to
+// decide, and with 25006 in a read-only transaction. [Transact] does the same and needs no
+// extra round trip.
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
 	_, err := tx.Exec(ctx, SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 	return Stale(err)
 }
 
-// Stale turns the fence's refusal into fence.ErrStale, wherever in a pipeline it surfaced and
-// whichever driver reports it: the errors of pgx and of lib/pq, and of what is built on them,
-// answer SQLState. Other errors pass unchanged.
+// Stale wraps an error in fence.ErrStale if it contains a refusal of the fence, and returns
+// other errors unchanged. It recognises the errors of every driver whose errors have a method
+// SQLState, such as pgx and lib/pq, and of the frameworks on top of them.
 func Stale(err error) error {
 	if refused(err) {
 		return fmt.Errorf("%w: %w", fence.ErrStale, err)
@@ -48,8 +52,8 @@ func Stale(err error) error {
 	return err
 }
 
-// refused looks at every error of the tree: errors.As ends at the first that has an SQLSTATE, and
-// another one may be joined to the refusal, such as that of a rollback.
+// refused searches the whole tree of errors. errors.As would stop at the first that has an
+// SQLSTATE, and that may be another error joined to the refusal, such as that of a rollback.
 func refused(err error) bool {
 	if one, ok := err.(interface{ SQLState() string }); ok && one.SQLState() == CodeStale {
 		return true

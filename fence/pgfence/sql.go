@@ -8,12 +8,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// TransactSQL runs f in a transaction of database/sql, with any driver, and commits it under
-// the token: the fence is the last statement before the COMMIT. What is built on *sql.Tx,
-// such as sqlx or GORM, takes the transaction that f is given. Opts may be nil.
+// TransactSQL runs f in a transaction of database/sql, with any driver, and sends the fence
+// as the last statement before the COMMIT, so that the transaction commits only while the
+// token is the current one. opts may be nil.
 //
-// The error is f's own, wraps fence.ErrStale if the token is over, or is the driver's. After
-// f's, or the fence's, nothing is committed. If the COMMIT had no answer nobody knows.
+// TransactSQL returns the error of f, an error that wraps fence.ErrStale if the token is not
+// the current one, or an error of the driver. Nothing is committed if f or the fence fails. If
+// the COMMIT gets no answer, the outcome is unknown.
 func TransactSQL(ctx context.Context, db *sql.DB, opts *sql.TxOptions, t fence.Token, f func(tx *sql.Tx) error) (err error) {
 	tx, err := db.BeginTx(ctx, opts)
 	if err != nil {

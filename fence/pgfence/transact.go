@@ -11,9 +11,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Tx is a transaction that Transact has begun: a pgx.Tx without the means to end it, and
-// without savepoints, within which a fence would not hold.
-type Tx interface { //nolint:interfacebloat // what pgx gives a transaction, less what ends it
+// Tx is a transaction that [Transact] has begun. It has the methods of pgx.Tx except those
+// that end the transaction or make savepoints, inside which a fence does not hold.
+type Tx interface { //nolint:interfacebloat // the methods of pgx.Tx, except those that end it
 	Querier
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -21,18 +21,19 @@ type Tx interface { //nolint:interfacebloat // what pgx gives a transaction, les
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// undoing is how long a ROLLBACK may take; after that the connection is closed.
+// undoing limits the time of a ROLLBACK; after that the connection is closed.
 const undoing = 5 * time.Second
 
-// Transact runs f in a transaction of the connection and commits it under the token: the
-// fence is the last statement, and goes to the server together with the COMMIT. So the
-// fence costs no round trip, and the mint waits for no client between the two. Of a pool,
-// take a connection and give its Conn(). With an idle_in_transaction_session_timeout of
-// its own, not above the lease, a connection saves the fence setting one.
+// Transact runs f in a transaction on the connection, which commits only while the token is
+// the current one. It sends the fence together with the COMMIT: so the fence costs no round
+// trip, and the mint never waits for a client between the two. With a pool, acquire a
+// connection and pass its Conn(). A connection whose idle_in_transaction_session_timeout is
+// set, and not above the lease, saves the fence from setting it.
 //
-// The error is f's own, wraps fence.ErrStale if the token is over, or is the database's.
-// After any but the last nothing is committed. When the connection breaks during the last
-// exchange nobody knows (pgconn.SafeToRetry tells those that never were sent).
+// Transact returns the error of f, an error that wraps fence.ErrStale if the token is not the
+// current one, or an error of the database. Nothing is committed if f or the fence fails. If
+// the connection breaks during the COMMIT, the outcome is unknown, unless
+// pgconn.SafeToRetry reports that nothing was sent.
 func Transact(ctx context.Context, conn *pgx.Conn, t fence.Token, f func(tx Tx) error) (err error) {
 	if status := conn.PgConn().TxStatus(); status != idle {
 		return fmt.Errorf("pgfence: a transaction is under way on this connection (status %q): fence that one with pgfence.Fence", status)
@@ -54,13 +55,13 @@ func Transact(ctx context.Context, conn *pgx.Conn, t fence.Token, f func(tx Tx) 
 	return Stale(conn.SendBatch(ctx, &last).Close())
 }
 
-// idle is the status of a connection that is in no transaction.
+// idle is the status of a connection outside a transaction.
 const idle = 'I'
 
-// undo takes back what was done, although ctx may have ended.
+// undo rolls the transaction back, even if ctx has ended.
 func undo(ctx context.Context, conn *pgx.Conn) error {
 	if conn.IsClosed() {
-		return nil // and the server has
+		return nil // the server rolls back
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoing)
 	defer cancel()
