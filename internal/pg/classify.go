@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// CodeLockTimeout is lock_not_available: the lock_timeout is over.
+// CodeLockTimeout is lock_not_available: the lock_timeout has passed.
 const CodeLockTimeout = "55P03"
 
-// SQLSTATEs that conch treats in their own way.
+// The SQLSTATEs that conch treats specially.
 const (
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"
@@ -32,7 +32,7 @@ const (
 	codeIdleInTransaction = "25P03"
 )
 
-// Code is the SQLSTATE of an error, empty if the server did not send one.
+// Code returns the SQLSTATE of an error, empty if the server did not send it.
 func Code(err error) string {
 	if sent, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return sent.Code
@@ -40,9 +40,9 @@ func Code(err error) string {
 	return ""
 }
 
-// IsLost asks whether the connection is gone, and with it the session and its
-// locks. In doubt it says yes: a session held for lost is opened again, one held
-// for alive may act without its lock.
+// IsLost reports whether the connection is gone, and with it the session and its locks.
+// In doubt it returns true: a session wrongly taken for lost is only opened again, while
+// one wrongly taken for alive may act without its lock.
 func IsLost(err error) bool {
 	if err == nil {
 		return false
@@ -58,19 +58,19 @@ func IsLost(err error) bool {
 		return true
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		// pgx closes the connection when a context ends in the middle of a
-		// statement, and leaves it alone when the context was over before.
+		// pgx closes the connection when a context ends during a statement, and leaves
+		// it open when the context had ended before.
 		return !pgconn.SafeToRetry(err)
 	}
-	// A write that failed on the line has sent nothing, so it is safe to retry, and
-	// yet the connection is gone: this question comes before that one.
+	// A write that failed has sent nothing, so it is safe to retry, and yet the
+	// connection is gone: so SafeToRetry does not decide here.
 	var line net.Error
 	return errors.As(err, &line) || pgconn.Timeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
-// SafeToRetry asks whether the statement has certainly changed nothing, so that
-// doing it again cannot do it twice.
+// SafeToRetry reports whether the statement has certainly changed nothing, so that a
+// second try cannot have the effect twice.
 func SafeToRetry(err error) bool {
 	switch Code(err) {
 	case codeSerialization, codeDeadlock, CodeLockTimeout, codeTooManyConns, codeStarting:

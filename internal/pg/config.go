@@ -14,30 +14,30 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The environment that FromEnv reads.
+// The environment variables that FromEnv reads.
 const (
 	EnvURL      = "CONCH_DB_URL"
 	EnvInsecure = "CONCH_DB_TLS_INSECURE"
 	EnvCAFile   = "CONCH_DB_TLS_CA_FILE"
 )
 
-// connectTimeout applies when neither the URL nor PGCONNECT_TIMEOUT sets one:
-// without it, a host that swallows packets is waited for during minutes.
+// connectTimeout applies when neither the URL nor PGCONNECT_TIMEOUT sets one: without
+// it, connecting to a host that drops packets takes minutes.
 const connectTimeout = 10 * time.Second
 
-// Config says which database, and how to trust it.
+// Config names a database and says how to verify its server.
 type Config struct {
 	URL         string // URL or keyword/value; empty means the PG* variables
 	TLSInsecure bool   // encrypt, verify nothing
 	TLSCAFile   string // verify chain and host against this file
 	AppName     string // application_name, unless the URL has one
-	// Unnamed prepares no statement under a name, which another backend of a pool
-	// would not know, or know already.
+	// Unnamed gives prepared statements no names: another backend of a pool does not
+	// know a name, or knows it already.
 	Unnamed bool
 }
 
-// FromEnv reads the environment. The insecure flag counts only as "1" or "true":
-// a typo must not switch verification off (S28).
+// FromEnv reads a Config from the environment. Only "1" and "true" set the insecure
+// flag: a typo must not switch verification off (S28).
 func FromEnv(getenv func(string) string) (Config, error) {
 	insecure := getenv(EnvInsecure)
 	cfg := Config{
@@ -49,7 +49,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	return cfg, err
 }
 
-// Parse gives the configuration of every connection of conch, TLS included.
+// Parse returns the configuration of every connection of conch, TLS included.
 func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if scheme := foreign(c.URL); scheme != "" {
 		return nil, &ConfigError{Reason: fmt.Sprintf("it begins with %s://, and conch works with PostgreSQL alone: write %s", scheme, example)}
@@ -58,13 +58,13 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, &ConfigError{Reason: parseReason(err)}
 	}
-	if strings.Contains(parsed.Host, "@") { // and what is before it is of the password
+	if strings.Contains(parsed.Host, "@") { // the text before it is part of the password
 		return nil, &ConfigError{Reason: "there is an @ in its password: write it as %40"}
 	}
 	if err := c.secure(parsed); err != nil {
 		return nil, err
 	}
-	// Without it a database in LATIN1 takes each byte of a name for a letter.
+	// Otherwise a database in LATIN1 takes each byte of a name for a letter.
 	parsed.RuntimeParams["client_encoding"] = "UTF8"
 	if parsed.RuntimeParams["application_name"] == "" && c.AppName != "" {
 		parsed.RuntimeParams["application_name"] = c.AppName
@@ -79,8 +79,8 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	return parsed, nil
 }
 
-// Redact describes the target for messages: host, port, database, user, and
-// never the password.
+// Redact describes the target for messages: host, port, database and user, never the
+// password.
 func (c Config) Redact() string {
 	parsed, err := pgx.ParseConfig(c.URL)
 	if err != nil {
@@ -105,8 +105,8 @@ func where(c *pgconn.Config) string {
 	return net.JoinHostPort(c.Host, port)
 }
 
-// Connect opens a plain connection, for statements of conch: for work that holds no lock
-// between them, such as migrations and one-shot commands.
+// Connect opens a plain connection, for work that holds no lock between statements, such as
+// migrations and one-shot commands.
 func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -136,9 +136,9 @@ func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	return f(conn)
 }
 
-// parseReason keeps the part of pgx's message that cannot contain a password:
-// pgx quotes the connection string and sometimes the text it stumbled over, and
-// in a malformed URL that text may be the password.
+// parseReason returns the part of pgx's message that cannot contain a password. pgx
+// quotes the connection string and sometimes the text that it could not parse, and in
+// a malformed URL that text may be the password.
 func parseReason(err error) string {
 	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
 		return "it cannot be parsed"
@@ -159,12 +159,12 @@ func parseReason(err error) string {
 	return text
 }
 
-// example of what a user may have meant.
+// example is the URL that error messages suggest.
 const example = "postgres://user@host:5432/database"
 
 var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
 
-// foreign is the scheme of a URL that is not PostgreSQL's: no password can be in it.
+// foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
 func foreign(url string) string {
 	found := scheme.FindStringSubmatch(url)
 	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {

@@ -11,13 +11,13 @@ func env(values map[string]string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// S28: only a clear yes switches verification off.
+// S28: only "1" and "true" switch verification off.
 func TestTheInsecureFlagNeedsAClearYes(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"1": true, "true": true, "": false, "0": false, "false": false, "yes": false, "TRUE": false, " 1": false} {
 		cfg, err := pg.FromEnv(env(map[string]string{pg.EnvURL: "postgres://u@h/d", pg.EnvInsecure: value}))
 		if err != nil || cfg.TLSInsecure != want {
-			t.Errorf("%q: %v, %v", value, cfg.TLSInsecure, err)
+			t.Errorf("%q: TLSInsecure is %v, want %v (error %v)", value, cfg.TLSInsecure, want, err)
 		}
 	}
 }
@@ -31,7 +31,7 @@ func TestWithoutAURLTheStandardVariablesCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := cfg.Redact(); got != `database "works" on db.example:5432 as user "ada"` {
-		t.Fatalf("%s", got)
+		t.Fatalf("Redact returned %s", got)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestTheURLsApplicationNameWins(t *testing.T) {
 	for url, want := range map[string]string{"postgres://h/d": "ours", "postgres://h/d?application_name=theirs": "theirs"} {
 		parsed, err := pg.Config{URL: url, AppName: "ours"}.Parse()
 		if err != nil || parsed.RuntimeParams["application_name"] != want {
-			t.Errorf("%s: %v, %v", url, parsed.RuntimeParams, err)
+			t.Errorf("%s: application_name of %v, want %s (error %v)", url, parsed.RuntimeParams, want, err)
 		}
 	}
 }
@@ -49,11 +49,11 @@ func TestASocketHasNoTLS(t *testing.T) {
 	t.Parallel()
 	parsed, err := pg.Config{URL: "postgres:///d?host=/run/x,db.example", TLSInsecure: true}.Parse()
 	if err != nil || parsed.TLSConfig != nil || len(parsed.Fallbacks) != 1 || parsed.Fallbacks[0].TLSConfig == nil {
-		t.Fatalf("%+v, %v", parsed, err)
+		t.Fatalf("Parse returned %+v and %v, want TLS for the second host alone", parsed, err)
 	}
 }
 
-// Whatever is wrong, the password must not be in the message: it goes to logs.
+// The message never contains the password, since it goes to logs.
 func TestAnUnusableURLNeverShowsThePassword(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
@@ -72,18 +72,18 @@ func TestAnUnusableURLNeverShowsThePassword(t *testing.T) {
 		cfg := pg.Config{URL: url}
 		_, err := cfg.Parse()
 		if err == nil {
-			t.Errorf("%s is usable", url)
+			t.Errorf("Parse(%s) returned no error", url)
 			continue
 		}
 		for _, text := range []string{err.Error(), pg.Sentence(err), cfg.Redact()} {
 			if strings.Contains(text, secret) || strings.Contains(text, "\n") {
-				t.Errorf("%s: %s", url, text)
+				t.Errorf("%s: the text contains the password or a line break: %s", url, text)
 			}
 		}
 	}
 }
 
-// A mistake that is often made is told in the words of what was meant.
+// The error for a common mistake says what to write instead.
 func TestAnUnusableURLSaysWhatToWrite(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -95,12 +95,12 @@ func TestAnUnusableURLSaysWhatToWrite(t *testing.T) {
 	} {
 		_, err := pg.Config{URL: url}.Parse()
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "ter2") {
-			t.Errorf("%s: %v", url, err)
+			t.Errorf("%s: got %v, want an error with %q and no password", url, err, want)
 		}
 	}
 	for _, url := range []string{"postgres://h/d", "postgresql://h/d", "host=h dbname=d", "", "postgres://u:hun%40ter2@h/d"} {
 		if _, err := (pg.Config{URL: url}).Parse(); err != nil {
-			t.Errorf("%q: %v", url, err)
+			t.Errorf("Parse(%q) returned %v", url, err)
 		}
 	}
 }

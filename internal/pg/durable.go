@@ -8,28 +8,27 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A server that asks for more than we do keeps it.
+// commitSQL keeps remote_apply, which is stronger than on.
 const commitSQL = `CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END`
 
-// Durable is the first statement of a transaction whose commit is a promise, whatever
-// server, database and role are set to: the commit waits for the disk and for the standby,
-// and the warning comes through by which the server says that it has waited no longer.
-// It counts for the one transaction, so that it leaves nothing on the backend of a pool.
+// Durable is the first statement of a transaction whose commit must not be lost. Whatever
+// the settings of server, database and role, the commit waits for the disk and the standby,
+// and the server sends its warning if it stops waiting. Its settings end with the
+// transaction, so that none stays on the backend of a pool.
 const Durable = `SELECT pg_catalog.set_config('synchronous_commit', ` + commitSQL + `, true), pg_catalog.set_config('client_min_messages', '` + hearing + `', true)`
 
-// UnconfirmedError is a commit that came with a warning. It is on this server, where
-// everybody sees it, and a failover may forget it: nobody knows whether it has happened,
-// as if the answer had been lost.
+// UnconfirmedError means that a commit returned with a warning. The transaction is visible
+// on this server, but a failover may lose it: treat its outcome as unknown.
 type UnconfirmedError struct{ Warning string }
 
 func (e *UnconfirmedError) Error() string {
 	return "committed with a warning, so perhaps on this server only: " + e.Warning
 }
 
-// warned marks a connection on which a warning has come.
+// warned is the key under which a connection keeps its last warning.
 const warned = "conch: warned"
 
-// Heed has the connections of a configuration note warnings, for Confirmed.
+// Heed makes the connections of a configuration keep their warnings, for Confirmed.
 func Heed(c *pgx.ConnConfig) {
 	c.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if isWarning(notice) {
@@ -38,8 +37,8 @@ func Heed(c *pgx.ConnConfig) {
 	}
 }
 
-// Confirmed runs what ends with a commit, over a connection that heeds warnings, and
-// returns an *UnconfirmedError if one came meanwhile.
+// Confirmed runs work, which ends with a commit, on a connection whose configuration went
+// through Heed. It returns an *UnconfirmedError if a warning arrived meanwhile.
 func Confirmed(conn *pgx.Conn, work func() error) error {
 	marks := conn.PgConn().CustomData()
 	delete(marks, warned)

@@ -11,8 +11,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A warning makes a commit one of which nobody knows; an error says more, and an old
-// warning nothing. It is heard although the role does not want to hear any.
+// A warning gives a commit an unknown outcome. An error of the statements takes precedence,
+// and a warning of an earlier call does not count. The warning arrives although the database
+// is set to send only errors.
 func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -35,15 +36,15 @@ func TestConfirmed(t *testing.T) {
 	const warns = `DO $$ BEGIN RAISE WARNING 'careful'; END $$`
 	var unknown *pg.UnconfirmedError
 	if err := say(warns); !errors.As(err, &unknown) || unknown.Warning != "careful" {
-		t.Errorf("with a warning: %v", err)
+		t.Errorf("with a warning: got %v, want an *UnconfirmedError", err)
 	}
 	if err := say(`SELECT 1`); err != nil {
-		t.Errorf("an old warning came back: %v", err)
+		t.Errorf("after an earlier warning: got %v, want no error", err)
 	}
 	if err := say(`DO $$ BEGIN RAISE NOTICE 'aside'; END $$`); err != nil {
-		t.Errorf("a notice is no warning: %v", err)
+		t.Errorf("with a notice: got %v, want no error", err)
 	}
 	if err := say(warns, `SELECT 1/0`); pg.Code(err) != "22012" {
-		t.Errorf("refused: %v", err)
+		t.Errorf("with a warning and a division by zero: got %v, want SQLSTATE 22012", err)
 	}
 }

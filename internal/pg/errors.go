@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ConfigError is a configuration that cannot be used. Its text never holds the
+// ConfigError means that the configuration cannot be used. Its text never contains the
 // password.
 type ConfigError struct {
 	Reason string
@@ -18,10 +18,10 @@ func (e *ConfigError) Error() string { return "the database configuration is unu
 
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// MinMajor is the oldest server whose sessions can be leases.
+// MinMajor is the oldest major version of the server with which a session can be a lease.
 const MinMajor = 14
 
-// VersionError is a server that is too old to free the lock of a silent holder.
+// VersionError means that the server is too old to free the lock of a silent holder.
 type VersionError struct{ Server string }
 
 func (e *VersionError) Error() string {
@@ -29,7 +29,8 @@ func (e *VersionError) Error() string {
 		"client_connection_check_interval, without which a silent leader would keep its lock; upgrade the server", e.Server, MinMajor)
 }
 
-// StandbyError is a server in recovery: it can neither lock for others nor write.
+// StandbyError means that the server is in recovery: it takes no writes, and its locks do
+// not exclude sessions on the primary.
 type StandbyError struct{ Target string }
 
 func (e *StandbyError) Error() string {
@@ -38,13 +39,13 @@ func (e *StandbyError) Error() string {
 
 // The modes of a pooler that are refused.
 const (
-	PoolTransaction = "transaction" // one backend serves many clients
-	PoolStatement   = "statement"   // and each may change it after every statement
-	PoolUnknown     = "unknown"     // it could not be found out: in doubt refused
+	PoolTransaction = "transaction" // a client may get another backend after each transaction
+	PoolStatement   = "statement"   // a client may get another backend after each statement
+	PoolUnknown     = "unknown"     // the probe got no answer
 )
 
-// PoolerError is a pooler that shares one backend between clients, so that two
-// of them would both be told they hold one lock.
+// PoolerError means that a pooler shares one backend between clients, so that two of
+// them could both get the same lock.
 type PoolerError struct {
 	Mode   string
 	Name   string // PgBouncer and its version, or empty
@@ -67,8 +68,8 @@ func (e *PoolerError) Error() string {
 
 func (e *PoolerError) Unwrap() error { return e.Err }
 
-// PooledError is the warning about a pooler in session mode: it is allowed, and
-// stands between conch and the server that keeps its locks.
+// PooledError is the warning about a pooler in session mode. It is allowed, but it stands
+// between conch and the server that keeps its locks.
 type PooledError struct{ Target string }
 
 func (e *PooledError) Error() string {
@@ -77,8 +78,8 @@ func (e *PooledError) Error() string {
 		"or a process that dies leaves its locks to the pool; a direct connection has none of this"
 }
 
-// SilenceError says that the server ended a session because this process had not spoken on
-// it for a lease: it was stopped, starved, or its machine slept. The database is well.
+// SilenceError means that the server ended a session because this process sent nothing on
+// it for a lease: it was stopped or starved, or its machine slept. The database is healthy.
 type SilenceError struct{ Err *pgconn.PgError }
 
 func (e *SilenceError) Error() string {
@@ -87,11 +88,11 @@ func (e *SilenceError) Error() string {
 
 func (e *SilenceError) Unwrap() error { return e.Err }
 
-// Silent says so to those who do not know this package.
+// Silent returns true. Packages that do not import this one recognise the error by it.
 func (e *SilenceError) Silent() bool { return true }
 
-// Silenced makes a *SilenceError of what the server said last in such a session; other
-// errors pass unchanged.
+// Silenced returns a *SilenceError for the error with which the server ends a silent
+// session, and other errors unchanged.
 func Silenced(err error) error {
 	sent, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && (sent.Code == codeIdleSession || sent.Code == codeIdleInTransaction) {
@@ -100,7 +101,8 @@ func Silenced(err error) error {
 	return err
 }
 
-// OwnerError is a right to change the schema, which deploy/grants.sql gives to nobody.
+// OwnerError means that the user may not change the schema. deploy/grants.sql grants that
+// right to no role.
 type OwnerError struct{ Err *pgconn.PgError }
 
 func (e *OwnerError) Error() string {
@@ -110,8 +112,8 @@ func (e *OwnerError) Error() string {
 
 func (e *OwnerError) Unwrap() error { return e.Err }
 
-// ForOwners makes an *OwnerError of a right that was missing to whoever would change the
-// schema; other errors pass unchanged.
+// ForOwners returns an *OwnerError for a privilege that was missing while the schema was
+// changed, and other errors unchanged.
 func ForOwners(err error) error {
 	var sent *pgconn.PgError
 	if errors.As(err, &sent) && sent.Code == codeNoPrivilege {

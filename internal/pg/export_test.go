@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ListenHushed is Listen with a shorter patience for silence.
+// ListenHushed is Listen with another limit for silence.
 func ListenHushed(ctx context.Context, c Config, channels []string, funcs ListenFuncs, after time.Duration) error {
 	parsed, err := c.Parse()
 	if err != nil {

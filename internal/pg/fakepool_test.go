@@ -14,14 +14,13 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// fakePool is a connection pooler of the smallest kind, enough to meet what the
-// probe must tell apart. The real PgBouncer has its tests beside (pgbouncer_test.go);
-// the fake stays, since only it can be put into every state.
+// fakePool is a minimal connection pooler with the states that the probe must tell apart.
+// pgbouncer_test.go tests the real PgBouncer, which cannot be put into every state.
 type fakePool struct {
 	transaction bool // else session mode
-	fifo        bool // hands out the backend unused longest, else the one used last
-	sticky      bool // gives a client the backend it had before, a new client a new one
-	size        int  // no more backends than these; 0 is no limit
+	fifo        bool // hand out the backend unused longest, else the one used last
+	sticky      bool // give a client its former backend, and a new client a new backend
+	size        int  // maximum number of backends; 0 means no limit
 	version     string
 	url         string // of the real server
 
@@ -124,7 +123,7 @@ func (p *fakePool) give(backend *pgconn.HijackedConn) {
 	p.idle = append(p.idle, backend)
 }
 
-// welcome answers the startup by itself, with a process id that is no backend's.
+// welcome answers the startup itself, with a process id that no backend has.
 func (p *fakePool) welcome(client *pgproto3.Backend) error {
 	if _, err := client.ReceiveStartupMessage(); err != nil {
 		return err
@@ -173,8 +172,8 @@ func (p *fakePool) serve(conn net.Conn) {
 			_, _ = io.Copy(conn, backend.Conn)
 			return
 		}
-		// As in poolers with many threads, the client has its answer before the
-		// backend is back in the pool: the probe must not be deceived by that.
+		// As in poolers with many threads, the client gets its answer before the
+		// backend is back in the pool: this must not deceive the probe.
 		if idle {
 			p.give(backend)
 			last, backend = backend, nil
@@ -182,8 +181,8 @@ func (p *fakePool) serve(conn net.Conn) {
 	}
 }
 
-// answers carries the answer back once the client has asked for one; idle means
-// that no transaction is open any more.
+// answers passes the answer back if the message asks for one. idle reports that no
+// transaction is open after it.
 func answers(message pgproto3.FrontendMessage, server *pgproto3.Frontend, client *pgproto3.Backend) (idle bool, err error) {
 	switch message.(type) {
 	case *pgproto3.Query, *pgproto3.Sync:

@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// LineError is an error of an open line to the database. pgx passes such errors on as the
-// system gives them, and they then look like those of any other line or file: this type
-// says where they come from. It is a net.Error.
+// LineError is an error of an open connection to the database. pgx returns such errors as
+// the system gives them, so they look like errors of any other connection or file: this
+// type says where they come from. It is a net.Error.
 type LineError struct {
 	Err  error
-	Last *pgconn.PgError // what the server said before it hung up, where that is known
+	Last *pgconn.PgError // the server's last message before it closed the connection, or nil
 }
 
 func (e *LineError) Error() string {
@@ -34,17 +34,17 @@ func (e *LineError) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// Timeout and Temporary make it a net.Error, by which pgx tells a deadline from a broken line.
+// Timeout reports whether a deadline passed: pgx tells it from a broken connection by this.
 func (e *LineError) Timeout() bool {
 	var line net.Error
 	return errors.As(e.Err, &line) && line.Timeout()
 }
 
-// Temporary says no, so that TLS gives the line up.
+// Temporary returns false, so that TLS gives the connection up.
 func (e *LineError) Temporary() bool { return false }
 
-// line marks the errors of a connection. It lies below TLS, since pgx looks for a *tls.Conn
-// above it.
+// line makes LineErrors of the errors of a connection. It lies below TLS, since pgx looks
+// for a *tls.Conn above it.
 type line struct{ net.Conn }
 
 func (l line) Read(b []byte) (int, error) {
@@ -60,10 +60,11 @@ func (l line) Write(b []byte) (int, error) {
 	return n, ofLine(err)
 }
 
-// last reads why the server hung up. Over TCP the first write after that succeeds, and pgx
-// reads it; over a socket the write fails, and pgx would throw it away.
+// last reads why the server closed the connection. Over TCP the first write after that
+// succeeds and pgx reads the reason; over a Unix socket the write fails, and pgx would not
+// read it.
 func (l line) last() *pgconn.PgError {
-	_ = l.SetReadDeadline(time.Now().Add(lastPatience)) // it is there already, or never comes
+	_ = l.SetReadDeadline(time.Now().Add(lastPatience)) // the message is there already, or never comes
 	said := pgproto3.NewFrontend(l.Conn, io.Discard)
 	for message, err := said.Receive(); err == nil; message, err = said.Receive() {
 		if response, ok := message.(*pgproto3.ErrorResponse); ok {
@@ -82,8 +83,8 @@ func ofLine(err error) error {
 	return &LineError{Err: err}
 }
 
-// marked is a dialer whose connections mark their errors. Those of dialing need no mark:
-// pgx makes a ConnectError of them.
+// marked returns a dialer whose connections return LineErrors. Errors of dialing itself need
+// no mark: pgx makes a ConnectError of them.
 func marked(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

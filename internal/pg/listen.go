@@ -12,27 +12,27 @@ import (
 const (
 	firstBackoff   = 50 * time.Millisecond
 	longestBackoff = 3 * time.Second
-	// hushed is how long silence is believed before the server is asked whether it
-	// is still there, and also how long it may take to answer. Keepalives alone do
-	// not do: a proxy in between answers them for a server that is gone.
+	// hushed is how long a connection may be silent before Listen sends a ping, and how
+	// long the answer may take. Keepalives do not suffice: a proxy in between answers
+	// them for a server that is gone.
 	hushed = 3 * time.Second
 )
 
-// ListenFuncs hear what happens on the channels, one call at a time, on the
-// goroutine of Listen. Any of them may be nil.
+// ListenFuncs are the callbacks of Listen, which calls them one at a time on its own
+// goroutine. Any of them may be nil.
 type ListenFuncs struct {
 	Notify func(channel, payload string)
-	// Up follows every connect. Notifications sent while the line was down are
-	// lost, so this is the moment to look for what was missed (S25).
+	// Up follows every connect. Notifications sent while the connection was down are
+	// lost, so look now for what they announced (S25).
 	Up func()
-	// Down follows the end of a line, and every attempt to connect that failed.
+	// Down follows the end of a connection and every failed attempt to connect.
 	Down func(err error)
 }
 
-// Listen hears the channels on a connection of its own until ctx ends, whose error
-// it returns. It connects again for as long as that takes; only a configuration
-// that cannot be used ends it earlier. Through a pooler in transaction mode
-// notifications do not arrive: what is heard is a hint, polling is the truth.
+// Listen receives notifications on a dedicated connection until ctx ends, and returns
+// the error of ctx. It reconnects without limit; only an unusable configuration ends it
+// earlier. Through a pooler in transaction mode notifications do not arrive, so callers
+// must poll too: a notification is only a hint.
 func Listen(ctx context.Context, c Config, channels []string, funcs ListenFuncs) error {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -49,8 +49,8 @@ type listener struct {
 	hushed time.Duration
 }
 
-// listenSQL is sent in one round trip. The keepalives free the backend of a
-// listener that vanished. Nothing in it is looked up along the search_path.
+// listenSQL takes one round trip. The keepalives free the backend of a listener that
+// vanished. It contains no name that depends on the search_path.
 func listenSQL(channels []string) string {
 	var sql strings.Builder
 	sql.WriteString("SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3")
@@ -73,8 +73,8 @@ func (l *listener) run(ctx context.Context) error {
 		if up {
 			wait = firstBackoff
 		}
-		// Half fixed, half random: after a restart of the database all listeners
-		// come back, and should not come at once.
+		// Half fixed, half random, so that after a restart of the database not all
+		// listeners reconnect at once.
 		pause := time.NewTimer(wait/2 + rand.N(wait/2)) //nolint:gosec // to spread reconnects, not to hide anything
 		select {
 		case <-ctx.Done():
@@ -86,7 +86,7 @@ func (l *listener) run(ctx context.Context) error {
 	}
 }
 
-// line is one connection from its start to its end.
+// line runs one connection from its start to its end.
 func (l *listener) line(ctx context.Context) (up bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, l.parsed)
 	if err != nil {
@@ -113,8 +113,7 @@ func (l *listener) line(ctx context.Context) (up bool, err error) {
 	}
 }
 
-// next waits for one notification, or asks after a silence whether the line is
-// still there.
+// next waits for one notification. After a silence it sends a ping.
 func (l *listener) next(ctx context.Context, conn *pgx.Conn) error {
 	wait, cancel := context.WithTimeout(ctx, l.hushed)
 	defer cancel()

@@ -34,7 +34,7 @@ func listen(t *testing.T, cfg pg.Config, hushed time.Duration, channels ...strin
 		cancel()
 		pgtest.Within(t, patience, "the listener ends", func() {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("Listen ended with %v", err)
+				t.Errorf("Listen returned %v, want %v", err, context.Canceled)
 			}
 		})
 	})
@@ -59,8 +59,8 @@ func (e *ear) hears(t *testing.T, want string) {
 	}
 }
 
-// hearsAtLast notifies until it is heard: on a busy machine a line may be given up once
-// more, and what is sent while it is down is lost.
+// hearsAtLast notifies until the listener hears it: on a busy machine the connection may go
+// down once more, and notifications sent meanwhile are lost.
 func (e *ear) hearsAtLast(t *testing.T, db *pgtest.DB, channel, payload string) {
 	t.Helper()
 	conn, want := db.Connect(t), channel+"="+payload
@@ -91,7 +91,7 @@ func notify(t *testing.T, db *pgtest.DB, channel, payload string) {
 	}
 }
 
-// S25: a stream of its own connection.
+// S25: Listen hears all its channels and no others.
 func TestListenHearsAllItsChannels(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -103,7 +103,7 @@ func TestListenHearsAllItsChannels(t *testing.T) {
 	e.hears(t, `odd "name"=b`)
 }
 
-// S25: Up after each connect is where polling repairs what was missed.
+// S25: Listen reconnects, and calls Up after each connect.
 func TestListenComesBack(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -118,7 +118,7 @@ func TestListenComesBack(t *testing.T) {
 	e.hears(t, "one=again")
 }
 
-// Keepalives do not see this silence, the proxy's kernel answers them.
+// Keepalives do not notice this silence, since the proxy's kernel answers them.
 func TestListenNoticesSilence(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -130,7 +130,7 @@ func TestListenNoticesSilence(t *testing.T) {
 	e.isUp(t, 2)
 	e.hearsAtLast(t, db, "one", "again")
 	if e.ups.Load() > 3 {
-		t.Errorf("%d connects: a live line was given up", e.ups.Load())
+		t.Errorf("%d connects, want 3 at most: a live connection was given up", e.ups.Load())
 	}
 }
 
@@ -143,7 +143,7 @@ func TestSilenceAloneIsNoReasonToGiveUp(t *testing.T) {
 	notify(t, db, "one", "still there")
 	e.hears(t, "one=still there")
 	if e.down.Load() != 0 {
-		t.Fatalf("given up %d times", e.down.Load())
+		t.Fatalf("the connection went down %d times, want 0", e.down.Load())
 	}
 }
 
@@ -151,6 +151,6 @@ func TestListenRefusesABadConfiguration(t *testing.T) {
 	t.Parallel()
 	err := pg.Listen(t.Context(), pg.Config{URL: "postgres://h:port/"}, nil, pg.ListenFuncs{})
 	if _, ok := errors.AsType[*pg.ConfigError](err); !ok {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Listen returned %v, want a *ConfigError", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// namePatience bounds the search for a name, which serves a sentence alone.
+// namePatience limits the search for a name, which only improves an error message.
 const namePatience = time.Second
 
 const pgBouncer = "PgBouncer"
 
-// PoolerName finds out what a pooler calls itself, and is empty if it does not say.
-// PgBouncer has a database of its own name for its administrator; whoever is none is
-// turned away in its own words, without the routine that Postgres puts into every
+// PoolerName asks a pooler for its name, and returns "" if it does not answer.
+// PgBouncer has a console for its administrators, the database pgbouncer. It refuses
+// other users with words of its own, without the routine that Postgres puts into every
 // error.
 func PoolerName(ctx context.Context, c Config) string {
 	parsed, err := c.Parse()
@@ -51,9 +51,8 @@ func poolerName(ctx context.Context, parsed *pgx.ConnConfig) string {
 	return ""
 }
 
-// sharedError is the refusal of a pool that shares backends, once that is certain.
-// Whatever is asked here only makes its sentence more exact: which of the two modes
-// it is, and by what name the operator knows it.
+// sharedError returns the refusal of a pool that certainly shares backends. Its queries
+// only make the message more exact: the mode of the pool and its name.
 func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *PoolerError {
 	refused := &PoolerError{Mode: PoolTransaction, Target: client.target}
 	asking, cancel := context.WithTimeout(ctx, namePatience)
@@ -61,7 +60,7 @@ func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *
 	var sent *pgconn.PgError
 	_, err := client.conn.PgConn().Exec(asking, "BEGIN").ReadAll()
 	switch {
-	case err == nil: // or the pool throws away a backend whose client left in a transaction
+	case err == nil: // end the transaction, or the pool discards the backend
 		_, _ = client.conn.PgConn().Exec(asking, "ROLLBACK").ReadAll()
 	case errors.As(err, &sent) && strings.Contains(sent.Message, "statement pooling mode"):
 		refused.Mode, refused.Name = PoolStatement, pgBouncer
@@ -72,7 +71,7 @@ func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *
 	return refused
 }
 
-// unsure is the refusal of a pool that did not answer the probe in time.
+// unsure returns the refusal of a pool that did not answer the probe in time.
 func (s *Session) unsure(ctx context.Context, parsed *pgx.ConnConfig, err error) *PoolerError {
 	name := poolerName(context.WithoutCancel(ctx), parsed)
 	return &PoolerError{Mode: PoolUnknown, Name: name, Target: s.target, Err: err}

@@ -7,20 +7,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SearchPath is the search_path of all connections on which conch runs statements. Its
-// statements and functions name the schema of whatever is conch's own, and mean
-// pg_catalog with all else. Under another path they could be given something else: a
-// function in public that fits its arguments exactly is taken rather than one of
-// pg_catalog that takes any type, and up to Postgres 14 everybody may create one there.
+// SearchPath is the search_path of all connections on which conch runs statements. The
+// statements and functions of conch write the schema of their own names; a name without a
+// schema means pg_catalog's. Under another path such a name could mean another thing: Postgres
+// prefers a function in public that fits the arguments exactly to one in pg_catalog that
+// takes any type, and up to Postgres 14 every user may create one there.
 const SearchPath = "pg_catalog, pg_temp"
 
-// hearing is the client_min_messages of the same connections: a WARNING is all that tells
-// of a commit that no standby has confirmed, and a role can be set not to be sent any.
+// hearing is the client_min_messages of the same connections. Only a WARNING tells of a
+// commit that no standby has confirmed, and a role may be set to receive none.
 const hearing = "warning"
 
-// Narrow sets the search_path of a connection, and which messages it is sent, if the backend
-// that answers is the one announced at its start, and says whether it is. Otherwise a pooler
-// is in between, and the settings might stay on a backend that serves others.
+// Narrow sets search_path and client_min_messages of a connection if the answer comes from
+// the backend that was announced at its start, and reports whether it does. Otherwise a
+// pooler is in between, and the settings might stay on a backend that serves other clients.
 func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
 	told := conn.PgConn().PID()
 	results, err := conn.PgConn().Exec(ctx, narrowSQL(told)).ReadAll()
@@ -31,7 +31,7 @@ func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
 	return err == nil && string(row[0]) == "t", err
 }
 
-// narrowSQL says the schema of each name itself, since it runs before the path is set.
+// narrowSQL writes the schema of each name, since it runs before the path is set.
 func narrowSQL(backend uint32) string {
 	is := fmt.Sprintf("pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
 	return fmt.Sprintf("SELECT %s, CASE WHEN %s THEN pg_catalog.set_config('search_path', '%s', false) END, "+

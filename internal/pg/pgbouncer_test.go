@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// before puts a proxy that counts before the pooler.
+// before starts a proxy in front of the pooler, to count round trips.
 func before(t *testing.T, b *pgtest.PgBouncer, db string) (*tcpproxy.Proxy, pg.Config) {
 	t.Helper()
 	proxy, err := tcpproxy.New(b.SocketPath())
@@ -23,8 +23,8 @@ func before(t *testing.T, b *pgtest.PgBouncer, db string) (*tcpproxy.Proxy, pg.C
 	return proxy, pg.Config{URL: pgtest.ThroughURL(proxy.Addr(), db)}
 }
 
-// S1: a real pool that shares backends is refused after one round trip, by its name,
-// with what to do, and nothing stays on the backend that it lent.
+// S1: Open refuses a real pool that shares backends after one round trip. The error names
+// the pool and the remedy, and no setting stays on the pool's backends.
 func TestPgBouncerThatSharesIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -47,32 +47,32 @@ func TestPgBouncerThatSharesIsRefused(t *testing.T) {
 			_, err := pg.Open(t.Context(), cfg, pg.Settings{Lease: time.Second})
 			refused, ok := errors.AsType[*pg.PoolerError](err)
 			if !ok || refused.Mode != test.mode {
-				t.Fatalf("error %v", err)
+				t.Fatalf("Open returned %v, want a *PoolerError in %s mode", err, test.mode)
 			}
 			for _, words := range []string{test.name, "connect to PostgreSQL directly", "session mode", "two processes can hold one lock"} {
 				if said := pg.Sentence(err); !strings.Contains(said, words) {
-					t.Errorf("%q does not say %q", said, words)
+					t.Errorf("%q does not contain %q", said, words)
 				}
 			}
-			// The session: its start, one question. The probe: its start, one question,
-			// and what tells the two modes apart. The console: its start, and its name.
+			// The session: its start and one query. The probe: its start, one query, and
+			// two that tell the modes apart. The console: its start and its name.
 			trips := proxy.Trips()
 			if len(trips) != 3 || trips[0] != 2 || trips[1] > 4 || trips[2] > 2 {
-				t.Errorf("round trips of each connection: %v", trips)
+				t.Errorf("the round trips of the connections are %v, want [2 ≤4 ≤2]", trips)
 			}
 			results, err := pgtest.Connect(t, cfg).PgConn().Exec(t.Context(), "SHOW idle_session_timeout").ReadAll()
 			if err != nil || string(results[0].Rows[0][0]) != "0" {
-				t.Errorf("a setting stayed on a backend of the pool: %v, %v", results, err)
+				t.Errorf("a backend of the pool has idle_session_timeout %v (error %v), want 0", results, err)
 			}
-			// In statement mode the question costs the pool the backend that was asked.
+			// In statement mode the probe costs the pool a backend.
 			if now := backend(t, b, db); test.mode == pgtest.TransactionMode && test.order != "round robin" && now != warm {
-				t.Errorf("the pool lost its backend %s and has %s now", warm, now)
+				t.Errorf("the pool has the backend %s, want %s as before", now, warm)
 			}
 		})
 	}
 }
 
-// backend is the process that the pool lends to its next client.
+// backend returns the process id of the backend that the pool gives to its next client.
 func backend(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB) string {
 	t.Helper()
 	results, err := pgtest.Connect(t, pg.Config{URL: b.URL(db.Name)}).PgConn().Exec(t.Context(), "SELECT pg_backend_pid()").ReadAll()
@@ -82,24 +82,24 @@ func backend(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB) string {
 	return string(results[0].Rows[0][0])
 }
 
-// S1: session mode is allowed, and said.
+// S1: Open allows session mode, and Caution warns about it.
 func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := open(t, pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)}, pg.Settings{Lease: 3 * time.Second})
 	if got := shown(t, s, "idle_session_timeout"); got != "3s" {
-		t.Errorf("idle_session_timeout = %s", got)
+		t.Errorf("idle_session_timeout = %s, want 3s", got)
 	}
 	if err := s.Caution(); err == nil || !strings.Contains(pg.Sentence(err), "session mode") || !strings.Contains(pg.Sentence(err), "DISCARD ALL") {
-		t.Errorf("the warning: %v", err)
+		t.Errorf("Caution returned %v, want a warning about session mode and DISCARD ALL", err)
 	}
 	if err := open(t, db.Config(), pg.Settings{}).Caution(); err != nil {
-		t.Errorf("a warning about a direct connection: %v", err)
+		t.Errorf("Caution of a direct connection returned %v, want nil", err)
 	}
 }
 
-// A pool in session mode with one connection left cannot be told from one that
-// shares: refused, by name.
+// Open cannot tell a pool in session mode with one connection left from one that shares,
+// so it refuses it and names it.
 func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -107,12 +107,12 @@ func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
 	_, err := pg.Open(t.Context(), cfg, pg.Settings{})
 	refused, ok := errors.AsType[*pg.PoolerError](err)
 	if !ok || refused.Mode != pg.PoolUnknown || refused.Name != "PgBouncer" {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Open returned %v, want a *PoolerError of PgBouncer in unknown mode", err)
 	}
 }
 
-// lockThrough takes a lock for ever through the pooler. The server has heard of the holder
-// after the time that is returned.
+// lockThrough takes a lock through the pooler and keeps it. The server received the holder's
+// last statement after the returned time.
 func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Duration) (*tcpproxy.Proxy, *pg.Session, time.Time) {
 	t.Helper()
 	proxy, cfg := before(t, b, db.Name)
@@ -124,7 +124,7 @@ func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Du
 	return proxy, holder, start
 }
 
-// S1, S4: behind a pooler in session mode the lease is still the server's: silence
+// S1, S4: behind a pooler in session mode the server still enforces the lease: silence
 // between the client and the pooler, as from a stopped process, frees the lock.
 func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
 	t.Parallel()
@@ -135,17 +135,17 @@ func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
 	proxy.Blackhole(tcpproxy.Both)
 	pgtest.Eventually(t, patience, "the lock is free", func() bool { return locked(t, other) })
 	if took := time.Since(start); took < lease {
-		t.Errorf("free after %v, before the lease of %v", took, lease)
+		t.Errorf("the lock is free after %v, before the lease of %v", took, lease)
 	}
 	proxy.Heal()
 	if err := holder.Conn().Ping(t.Context()); !pg.IsLost(err) {
-		t.Errorf("the holder believes in its session: %v", err)
+		t.Errorf("the holder's ping returned %v, want a lost session", err)
 	}
 }
 
-// What a dead process leaves to the pool: DISCARD ALL frees its lock at once. With
-// another server_reset_query the lock outlives its holder, in a backend that waits
-// for its next client: the reset has taken the lease away and left the lock.
+// When a holder dies, DISCARD ALL frees its lock at once. With another
+// server_reset_query the lock outlives its holder, in a backend that waits for its next
+// client: the reset has removed the lease and left the lock.
 func TestPgBouncerAndItsResetQuery(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
@@ -173,8 +173,8 @@ func TestPgBouncerAndItsResetQuery(t *testing.T) {
 	}
 }
 
-// Which of a pool's limits end a session: none that rests, since its connection is in
-// use for the pool; but a wait, as followers have them, counts as a query.
+// The pool's limits do not end an idle session, since for the pool its connection is in
+// use. Only query_timeout does, and the waits of followers count as queries.
 func TestPgBouncerAndItsLimits(t *testing.T) {
 	t.Parallel()
 	for limit, survives := range map[string]bool{
@@ -185,21 +185,21 @@ func TestPgBouncerAndItsLimits(t *testing.T) {
 			db := pgtest.New(t)
 			s := open(t, pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode, limit).URL(db.Name)}, pg.Settings{})
 			busy := s.Conn()
-			if survives { // somebody else passes the time
+			if survives { // let another connection pass the time
 				busy = db.Connect(t)
 			}
 			if _, err := busy.Exec(t.Context(), "SELECT pg_sleep(3)"); (err == nil) != survives {
 				t.Fatal(err)
 			}
 			if err := s.Conn().Ping(t.Context()); (err == nil) != survives {
-				t.Errorf("after three seconds: %v", err)
+				t.Errorf("after three seconds the ping returned %v, want the session alive: %v", err, survives)
 			}
 		})
 	}
 }
 
-// A listener through a pool in transaction mode hears nothing, and is told nothing:
-// the backend that listens is not its own. Polling is what repairs it.
+// A listener through a pool in transaction mode receives no notification and no error:
+// the backend that listens is not its own. So listeners must poll too.
 func TestPgBouncerSwallowsNotifications(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -211,22 +211,22 @@ func TestPgBouncerSwallowsNotifications(t *testing.T) {
 		}
 		limit := patience
 		if mode == pgtest.TransactionMode {
-			limit = time.Second // how long nothing must come to count as nothing
+			limit = time.Second // expect no notification for this time
 		}
 		select {
 		case <-heard:
 			if mode == pgtest.TransactionMode {
-				t.Error("transaction mode passes notifications on: the warning is out of date")
+				t.Error("transaction mode passes notifications on: the documentation of Listen is out of date")
 			}
 		case <-time.After(limit):
 			if mode == pgtest.SessionMode {
-				t.Error("nothing was heard in session mode")
+				t.Error("no notification arrived in session mode")
 			}
 		}
 	}
 }
 
-// listening hears one channel until the test ends.
+// listening listens to one channel until the test ends.
 func listening(t *testing.T, cfg pg.Config) (heard chan string) {
 	t.Helper()
 	up, ended := make(chan struct{}, 8), make(chan struct{})

@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// probePatience bounds the second client of the probe: in a full pool it would
+	// probePatience limits the second client of the probe: in a full pool it would
 	// wait for a backend.
 	probePatience = 5 * time.Second
-	// deathPatience is how long the last question waits for its answer, which in
-	// session mode takes a millisecond and a round trip, or longer on a busy machine:
-	// silence is taken for a pool that shares. What is left of probePatience is for
-	// the questions before it and the words after it.
+	// deathPatience is how long ownsBackend waits for the end of its backend, which in
+	// session mode takes a millisecond and a round trip, or longer on a busy machine.
+	// After that the pool counts as one that shares. The rest of probePatience is for
+	// the queries before and after.
 	deathPatience = 3 * time.Second
 )
 
-// refuseShared decides what kind of pooler is in between, once it is known that
-// there is one: the backend that answered is not the one announced at the start.
+// refuseShared refuses a pooler that shares backends between clients. It is called
+// when a pooler is known to be in between: the backend that answered is not the one
+// announced at the start.
 //
-// Asking the same connection twice proves nothing: an idle pool in transaction
-// mode hands out first the backend that was used last, so one client alone always
-// meets the same. What does prove it is the failure itself, made on purpose: a
-// second client of ours asks while the first is idle. In transaction mode the
-// first client's backend lies in the pool, on top, and the second client is given
-// it: one question, refused. The second client asks twice in a row because a pool
-// may also hand out the backend unused longest, and then shows it two.
+// Two queries on one connection prove nothing: an idle pool in transaction mode hands
+// out the backend that was used last, so a single client always gets the same one. So
+// the probe provokes the failure itself: a second client sends a query while the first
+// is idle. In transaction mode the first client's backend is then on top of the pool,
+// and the second client gets it. The second client asks twice in a row because a pool
+// may also hand out the backend unused longest; the client then sees two of them.
 //
-// The session itself has made one round trip by then, and its probe another; what
-// follows only finds the words of the refusal (naming.go).
+// By then the session has made one round trip, and its probe another; what follows
+// only finds the words of the refusal (naming.go).
 //
-// That answer alone refuses; its absence allows nothing yet, see ownsBackend.
-// No answer at all is refused like everything in doubt.
+// A shared backend is reason to refuse; without one, ownsBackend decides. A pool that
+// does not answer is refused too.
 func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, first uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
@@ -60,15 +60,15 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	return second.ownsBackend(ctx, parsed)
 }
 
-// ownsBackend is the proof the other way round: the second client makes its
-// backend mortal, by a timeout of a millisecond for idle sessions, and waits. A
-// client that owns its backend dies with it, unasked. A client whose backend went
-// back into a pool hears nothing, whatever order or timing the pool has: there the
-// pool only loses an idle backend, which it replaces. Busy pools and poolers with
-// many threads can deceive the comparison of process ids; they cannot fake this.
+// ownsBackend proves that the pool does not share: the second client sets a timeout of
+// a millisecond for idle sessions and waits. If the client owns its backend, its
+// connection ends with the backend. If the backend went back into a pool, the client
+// hears nothing, whatever the order or timing of the pool: the pool only loses an idle
+// backend, which it replaces. A busy pool or a pooler with many threads can deceive the
+// comparison of process ids, but not this test.
 //
-// It comes second, and on the second client, so that a pool in transaction mode is
-// seldom troubled by it, and the session that is to stay never is.
+// It runs last and on the second client, so that it seldom disturbs a pool in
+// transaction mode and never the session that stays.
 func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error {
 	if _, err := s.ask(ctx, questionSQL+", pg_catalog.set_config('idle_session_timeout', '1', false)"); err != nil {
 		return s.unsure(ctx, parsed, err)
@@ -78,7 +78,7 @@ func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error
 	for {
 		_, err := s.conn.WaitForNotification(waiting)
 		switch {
-		case err == nil: // somebody's NOTIFY on a channel the backend had kept
+		case err == nil: // a NOTIFY on a channel to which the backend still listened
 		case errors.Is(err, context.Canceled):
 			return err
 		case pgconn.Timeout(err) || !IsLost(err):

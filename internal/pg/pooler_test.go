@@ -15,8 +15,8 @@ const anyVersion = "15.4"
 
 func through(addr string) pg.Config { return pg.Config{URL: pgtest.ThroughURL(addr, "any")} }
 
-// S1: a lock behind a pooler in transaction mode is nobody's: whatever the pool
-// looks like, it must be refused, and nothing be left on its backends.
+// S1: a lock behind a pooler in transaction mode excludes no other client, so Open refuses
+// such a pool, whatever its state.
 func TestTransactionModeIsRefused(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -28,22 +28,22 @@ func TestTransactionModeIsRefused(t *testing.T) {
 				_, err := pg.Open(t.Context(), through(pool.start(t, idle)), pg.Settings{Lease: time.Second})
 				var pooler *pg.PoolerError
 				if !errors.As(err, &pooler) || pooler.Mode != pg.PoolTransaction || !strings.Contains(err.Error(), "session mode") {
-					t.Fatalf("error %v", err)
+					t.Fatalf("Open returned %v, want a *PoolerError in transaction mode", err)
 				}
 			})
 		}
 	}
 }
 
-// A pool may show each client the same backend for as long as it likes: here it
-// hands each of the two another one, so process ids tell nothing.
+// This pool always gives a client the same backend, and its two clients different ones,
+// so the process ids do not show that it shares.
 func TestAPoolThatHidesItsModeIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := &fakePool{transaction: true, sticky: true, version: anyVersion, url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
 	pooler, ok := errors.AsType[*pg.PoolerError](err)
 	if !ok || pooler.Mode != pg.PoolTransaction {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Open returned %v, want a *PoolerError in transaction mode", err)
 	}
 }
 
@@ -52,14 +52,14 @@ func TestARefusedPoolIsLeftAsItWas(t *testing.T) {
 	pool := &fakePool{transaction: true, version: anyVersion, url: pgtest.New(t).URL}
 	cfg := through(pool.start(t, 1))
 	if _, err := pg.Open(t.Context(), cfg, pg.Settings{Lease: time.Second}); err == nil {
-		t.Fatal("not refused")
+		t.Fatal("Open returned no error")
 	}
 	results, err := pgtest.Connect(t, cfg).PgConn().Exec(t.Context(), "SHOW idle_session_timeout").ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := string(results[0].Rows[0][0]); got != "0" {
-		t.Fatalf("a backend that serves others now has idle_session_timeout = %s", got)
+		t.Fatalf("a backend of the pool has idle_session_timeout = %s, want 0", got)
 	}
 }
 
@@ -68,21 +68,21 @@ func TestSessionModeIsAllowedAndSaid(t *testing.T) {
 	pool := &fakePool{version: anyVersion, url: pgtest.New(t).URL}
 	s := open(t, through(pool.start(t, 2)), pg.Settings{Lease: 3 * time.Second})
 	if !s.Pooler() {
-		t.Error("the pooler is not seen")
+		t.Error("Pooler is false behind a pooler")
 	}
 	if got := shown(t, s, "idle_session_timeout"); got != "3s" {
-		t.Errorf("idle_session_timeout = %s", got)
+		t.Errorf("idle_session_timeout = %s, want 3s", got)
 	}
 }
 
-// A full pool looks the same from outside whether it shares backends or not.
+// A full pool does not show whether it shares backends.
 func TestAPoolThatGivesNoSecondConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := &fakePool{size: 1, version: anyVersion, url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
 	var pooler *pg.PoolerError
 	if !errors.As(err, &pooler) || pooler.Mode != pg.PoolUnknown || pg.Code(err) != "53300" {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Open returned %v, want a *PoolerError in unknown mode with SQLSTATE 53300", err)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestAnOldServerIsRefused(t *testing.T) {
 	pool := &fakePool{version: "13.14 (Ubuntu 13.14-1)", url: pgtest.New(t).URL}
 	_, err := pg.Open(t.Context(), through(pool.start(t, 0)), pg.Settings{})
 	if _, ok := errors.AsType[*pg.VersionError](err); !ok {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Open returned %v, want a *VersionError", err)
 	}
 	for _, word := range []string{"13.14", "14 or later", "idle_session_timeout", "client_connection_check_interval"} {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("%q does not name %s", err, word)
+			t.Errorf("%q does not contain %q", err, word)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Sentence turns an error into one sentence that says what to do. It never holds
-// the password. What it does not know it passes on, on one line: also an error that
-// only looks like one of the database, such as that of an address that is in use. Where
-// an error comes from is told by its type, and never by what the system calls it.
+// Sentence turns an error of the database into one sentence that says what to do. It never
+// contains the password. It returns other errors unchanged, on one line, even those that
+// look alike, such as an address in use: the type of an error decides where it comes from,
+// never the system's words.
 func Sentence(err error) string {
 	if err == nil {
 		return ""
@@ -29,7 +29,8 @@ func Sentence(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// own errors are sentences already; a wrapper around them adds nothing.
+// own handles the errors of this package, which are sentences already. It drops their
+// wrappers.
 func own(err error) string {
 	var config *ConfigError
 	var version *VersionError
@@ -54,8 +55,8 @@ func own(err error) string {
 	return ""
 }
 
-// fromServer goes by SQLSTATE and routine, never by the message alone: that is
-// in the server's language.
+// fromServer decides by SQLSTATE and routine, never by the message alone, which is in the
+// server's language.
 func fromServer(err error) string {
 	var sent *pgconn.PgError
 	if !errors.As(err, &sent) {
@@ -88,7 +89,7 @@ func fromServer(err error) string {
 	return ""
 }
 
-// fromConnecting speaks of a connection that did not come about.
+// fromConnecting handles errors of connecting.
 func fromConnecting(err error) string {
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
 		return ""
@@ -139,13 +140,13 @@ func fromNetwork(at string, err error) string {
 	return ""
 }
 
-// fromLine speaks of a connection that had come about.
+// fromLine handles errors of an open connection.
 func fromLine(err error) string {
 	_, ofLine := errors.AsType[*LineError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return ""
-	case pgconn.Timeout(err): // a context's end alone does not say what was waited for
+	case pgconn.Timeout(err): // the end of a context alone may come from elsewhere
 		return fmt.Sprintf(tooLate, "the database server")
 	case ofLine, errors.Is(err, pgconn.ErrConnClosed):
 		return "the connection to the database server is gone: is it running?"
@@ -155,7 +156,7 @@ func fromLine(err error) string {
 
 const tooLate = "%s did not answer in time: is it reachable from here, and not overloaded?"
 
-// target is known for errors of connecting; later ones do not carry it.
+// target returns the target of an error of connecting; later errors do not contain it.
 func target(err error) (at, user, db string) {
 	var connect *pgconn.ConnectError
 	if !errors.As(err, &connect) || connect.Config == nil {

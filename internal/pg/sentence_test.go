@@ -25,17 +25,17 @@ import (
 
 const secret = "hunter2"
 
-// says checks that the sentence has these words, is one line, and no secret.
+// says checks that the sentence contains these words, is one line, and has no secret.
 func says(t *testing.T, err error, words ...string) {
 	t.Helper()
 	text := pg.Sentence(err)
 	for _, word := range words {
 		if !strings.Contains(text, word) {
-			t.Errorf("%q does not say %q (%v)", text, word, err)
+			t.Errorf("%q does not contain %q (error %v)", text, word, err)
 		}
 	}
 	if strings.Contains(text, secret) || strings.Contains(text, "\n") || text == "" {
-		t.Errorf("unfit for a log: %q", text)
+		t.Errorf("the sentence is empty or contains the password or a line break: %q", text)
 	}
 }
 
@@ -44,7 +44,7 @@ func connectError(t *testing.T, raw string) error {
 	conn, err := pg.Connect(t.Context(), pg.Config{URL: raw})
 	if err == nil {
 		_ = conn.Close(t.Context())
-		t.Fatalf("%s lets us in", raw)
+		t.Fatalf("Connect(%s) returned no error", raw)
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func with(t *testing.T, raw string, change func(*url.URL)) string {
 
 func TestSentencesForWhoAndWhat(t *testing.T) {
 	t.Parallel()
-	const most = 20 // whoever was refused has a place until it has left
+	const most = 20 // a refused connection takes a place until it has ended
 	server := pgtest.Own(t, postmaster.Config{MaxConnections: most, Settings: map[string]string{"superuser_reserved_connections": "0"}})
 	base := server.URL("postgres")
 	hba := filepath.Join(server.DataDir(), "pg_hba.conf")
@@ -77,7 +77,7 @@ func TestSentencesForWhoAndWhat(t *testing.T) {
 	as := func(user string) string {
 		return with(t, base, func(u *url.URL) { u.User = url.UserPassword(user, secret) })
 	}
-	pgtest.Eventually(t, patience, "the new rules hold", func() bool {
+	pgtest.Eventually(t, patience, "the new rules are in force", func() bool {
 		conn, err := pg.Connect(t.Context(), pg.Config{URL: as("barred")})
 		if err == nil {
 			_ = conn.Close(t.Context())
@@ -89,7 +89,7 @@ func TestSentencesForWhoAndWhat(t *testing.T) {
 	says(t, connectError(t, server.URL("nowhere")), "no database", `"nowhere"`)
 	says(t, connectError(t, with(t, base, func(u *url.URL) { u.User = url.User("conch2") })), `"conch2"`)
 
-	// Some of these may still be leaving, so that it is full sooner than by our own.
+	// Some of the connections above may still be ending, so the server is full earlier.
 	var full error
 	for range most {
 		conn, err := pg.Connect(t.Context(), pg.Config{URL: base})
@@ -101,7 +101,7 @@ func TestSentencesForWhoAndWhat(t *testing.T) {
 	}
 	says(t, full, "no connection left", "max_connections")
 	if !pg.SafeToRetry(full) {
-		t.Error("a full server may be asked again")
+		t.Error("SafeToRetry is false for a full server")
 	}
 }
 
@@ -117,11 +117,11 @@ func TestSentencesForTheNetwork(t *testing.T) {
 	says(t, connectError(t, with(t, db.URL, func(u *url.URL) { u.RawQuery = "host=/nowhere&port=1" })), "no socket /nowhere/.s.PGSQL.1")
 	says(t, connectError(t, "postgres://u:"+secret+"@no-such-host.invalid/d"), "no-such-host.invalid", pg.EnvURL)
 
-	const closed = "127.0.0.1:1" // the kernel gives it to nobody, as it may a port that was closed
+	const closed = "127.0.0.1:1" // the kernel never gives this port away, as it may with one just closed
 	refused := connectError(t, "postgres://u:"+secret+"@"+closed+"/d")
 	says(t, refused, "nothing listens at "+closed)
 	if !pg.SafeToRetry(refused) {
-		t.Error("nothing was sent")
+		t.Error("SafeToRetry is false although nothing was sent")
 	}
 
 	proxy, through := db.Proxy(t)
@@ -132,7 +132,7 @@ func TestSentencesForTheNetwork(t *testing.T) {
 	says(t, err, "did not answer in time", proxy.Addr())
 }
 
-// S29: what is missing is named.
+// S29: the sentence names the missing object or privilege.
 func TestSentencesForTheSchemaAndItsGrants(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -154,10 +154,10 @@ func TestSentencesForTheSchemaAndItsGrants(t *testing.T) {
 	if err := fails("RESET ROLE"); err != nil {
 		t.Fatal(err)
 	}
-	says(t, fails("SELECT FROM elsewhere"), "elsewhere") // not ours: passed on
+	says(t, fails("SELECT FROM elsewhere"), "elsewhere") // not a table of conch: unchanged
 }
 
-// What only looks like an error of the database is told as it is.
+// Sentence does not change an error that only looks like one of the database.
 func TestSentencesBlameTheDatabaseForNothingElse(t *testing.T) {
 	t.Parallel()
 	_, missing := os.ReadFile(filepath.Join(t.TempDir(), "none"))
@@ -177,15 +177,15 @@ func TestSentencesBlameTheDatabaseForNothingElse(t *testing.T) {
 		"another's certificate": x509.UnknownAuthorityError{},
 	} {
 		if local == nil {
-			t.Fatal(name + " is no error")
+			t.Fatal(name + ": the test made no error")
 		}
 		if got := pg.Sentence(fmt.Errorf("doing: %w", local)); got != "doing: "+local.Error() {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want the error unchanged", name, got)
 		}
 	}
 }
 
-// What breaks on an open connection is known by its type, through any wrapper.
+// Sentence recognises errors of an open connection by their type, through any wrapper.
 func TestSentencesForALineThatBreaks(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -205,7 +205,7 @@ func TestSentencesForALineThatBreaks(t *testing.T) {
 			defer cancel()
 			_, err = conn.Exec(ctx, "SELECT 1")
 			if !pg.IsLost(err) {
-				t.Errorf("the connection is gone: %v", err)
+				t.Errorf("IsLost is false for %v", err)
 			}
 			says(t, err, "the database server")
 			_, err = conn.Exec(t.Context(), "SELECT 1")
@@ -221,14 +221,14 @@ func TestSentencesOfOurOwnErrorsAreTheErrors(t *testing.T) {
 		&pg.PoolerError{Mode: pg.PoolTransaction}, &pg.PoolerError{Mode: pg.PoolUnknown, Err: errors.New("e")},
 	} {
 		if got := pg.Sentence(fmt.Errorf("opening: %w", err)); got != err.Error() {
-			t.Errorf("%q became %q", err, got)
+			t.Errorf("got %q, want %q", got, err)
 		}
 	}
 	if got := pg.Sentence(errors.New("two\nlines")); got != "two lines" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "two lines")
 	}
-	if pg.Sentence(nil) != "" {
-		t.Error("nothing has a sentence")
+	if got := pg.Sentence(nil); got != "" {
+		t.Errorf("the sentence of nil is %q, want none", got)
 	}
 }
 
@@ -240,20 +240,20 @@ func TestIsLost(t *testing.T) {
 
 	conn := db.Connect(t)
 	if err := run(conn, "SELECT 1/0"); pg.IsLost(err) || pg.SafeToRetry(err) {
-		t.Errorf("a plain error: %v", err)
+		t.Errorf("a failed statement counts as lost or safe to retry: %v", err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := conn.Exec(over, "SELECT 1"); err == nil || pg.IsLost(err) || conn.IsClosed() {
-		t.Errorf("the context was over before: %v, closed %v", err, conn.IsClosed())
+		t.Errorf("the context had ended before: got %v, closed %v, want an error and an open connection", err, conn.IsClosed())
 	}
-	short, cancel := context.WithTimeout(t.Context(), time.Second) // not over before the statement is sent
+	short, cancel := context.WithTimeout(t.Context(), time.Second) // long enough to send the statement
 	defer cancel()
 	if _, err := conn.Exec(short, "SELECT pg_sleep(10)"); !pg.IsLost(err) || !conn.IsClosed() || pg.SafeToRetry(err) {
-		t.Errorf("the context ended in the middle: %v, closed %v", err, conn.IsClosed())
+		t.Errorf("the context ended during the statement: got %v, closed %v, want a lost connection", err, conn.IsClosed())
 	}
 	if err := run(conn, "SELECT 1"); !pg.IsLost(err) {
-		t.Errorf("closed: %v", err)
+		t.Errorf("IsLost is false for %v on a closed connection", err)
 	}
 
 	killed := db.Connect(t)
@@ -262,9 +262,9 @@ func TestIsLost(t *testing.T) {
 	}
 	pgtest.Eventually(t, patience, "the backend ends", func() bool { return run(killed, "SELECT 1") != nil })
 	if err := run(killed, "SELECT 1"); !pg.IsLost(err) {
-		t.Errorf("terminated: %v", err)
+		t.Errorf("IsLost is false for %v after the backend was terminated", err)
 	}
 	if pg.IsLost(nil) || pg.SafeToRetry(nil) {
-		t.Error("nothing is wrong")
+		t.Error("IsLost or SafeToRetry is true for nil")
 	}
 }

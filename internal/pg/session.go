@@ -9,22 +9,22 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// closePatience bounds the goodbye of Close when its context has no deadline.
+// closePatience limits the time of Close.
 const closePatience = 2 * time.Second
 
 // Settings make the session a lease.
 type Settings struct {
-	// Lease is how long the server tolerates silence before it ends the session
-	// and frees its locks. Zero sets no limit: only a dead connection does.
+	// Lease is how long the server tolerates silence before it ends the session and
+	// frees its locks. Zero means no limit: only a dead connection ends the session.
 	Lease time.Duration
-	// LockTimeout bounds the wait for each lock; zero means no bound. It is counted anew
-	// for each one, so a statement that needs many can wait many times as long.
+	// LockTimeout limits the wait for each lock; zero means no limit. A statement that
+	// needs several locks can wait this long for each.
 	LockTimeout time.Duration
-	// StatementTimeout bounds each statement; zero means no bound.
+	// StatementTimeout limits each statement; zero means no limit.
 	StatementTimeout time.Duration
 }
 
-// Session is one dedicated connection, see the package documentation.
+// Session is one dedicated connection; see the package documentation.
 type Session struct {
 	conn    *pgx.Conn
 	target  string
@@ -34,8 +34,8 @@ type Session struct {
 	warning *pgconn.Notice
 }
 
-// Open connects, sets the session up and checks the server, in one round trip
-// after the connection's own (S1). Behind a pooler it takes a few more.
+// Open connects, applies the settings and checks the server, in one round trip after
+// those of the connection (S1). Behind a pooler it takes a few more.
 func Open(ctx context.Context, c Config, set Settings) (*Session, error) {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -64,9 +64,9 @@ func dial(ctx context.Context, parsed *pgx.ConnConfig) (*Session, error) {
 	return s, nil
 }
 
-// begin applies the settings only if the backend that answers is the one that
-// the connection was told at its start. Otherwise a pooler is in between, and a
-// setting made now might stay on a backend that serves others.
+// begin applies the settings only if the answer comes from the backend that was
+// announced when the connection started. Otherwise a pooler is in between, and a
+// setting made now might stay on a backend that serves other clients.
 func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Settings) error {
 	if version := s.conn.PgConn().ParameterStatus("server_version"); tooOld(version) {
 		return &VersionError{Server: version}
@@ -99,21 +99,21 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 	return nil
 }
 
-// Conn is the connection itself. A WARNING during a statement sent past Watch
-// and Batch is not seen.
+// Conn returns the connection. Statements sent directly on it, and not through Watch
+// or Batch, lose their WARNINGs.
 func (s *Session) Conn() *pgx.Conn { return s.conn }
 
-// Backend is the process id of the backend that serves the session.
+// Backend returns the process id of the backend that serves the session.
 func (s *Session) Backend() uint32 { return s.backend }
 
-// Version is server_version_num, 150004 for 15.4.
+// Version returns server_version_num, such as 150004 for 15.4.
 func (s *Session) Version() int { return s.version }
 
-// Pooler says that a pooler in session mode is in between.
+// Pooler reports whether a pooler in session mode is in between.
 func (s *Session) Pooler() bool { return s.pooler }
 
-// Caution is what whoever runs this should know although it is allowed: a
-// *PooledError, or nil.
+// Caution returns a warning for the operator: a *PooledError behind a pooler in session
+// mode, which is allowed, or nil.
 func (s *Session) Caution() error {
 	if !s.pooler {
 		return nil
@@ -124,20 +124,20 @@ func (s *Session) Caution() error {
 // Target describes the database without the password.
 func (s *Session) Target() string { return s.target }
 
-// Lost says that the connection is known to be gone. A line that was cut in
-// silence is only noticed by the next statement.
+// Lost reports whether the connection is known to be gone. Only the next statement
+// notices a connection that broke without a sign.
 func (s *Session) Lost() bool { return s.conn.IsClosed() }
 
-// Watch runs work and hands over the last WARNING that arrived meanwhile. A COMMIT
-// with a WARNING is one that the synchronous standby has not confirmed.
+// Watch runs work and returns the last WARNING that arrived meanwhile. After a COMMIT
+// with a WARNING the synchronous standby may not have the transaction.
 func (s *Session) Watch(work func(*pgx.Conn) error) (warning *pgconn.Notice, err error) {
 	s.warning = nil
 	err = work(s.conn)
 	return s.warning, err
 }
 
-// Batch sends all statements in one round trip and one implicit transaction, and
-// closes the results: only then is it known whether the commit came through.
+// Batch sends all statements in one round trip and one implicit transaction, and closes
+// the results, which returns the outcome of the commit. It returns the last WARNING too.
 func (s *Session) Batch(ctx context.Context, batch *pgx.Batch, read func(pgx.BatchResults) error) (*pgconn.Notice, error) {
 	return s.Watch(func(conn *pgx.Conn) error {
 		results := conn.SendBatch(ctx, batch)
@@ -153,15 +153,15 @@ func (s *Session) Batch(ctx context.Context, batch *pgx.Batch, read func(pgx.Bat
 	})
 }
 
-// Close says goodbye. The server may free the locks only after this returns:
-// unlock first where it matters.
+// Close ends the session. The server may free the locks only after Close has returned,
+// so unlock first where the time matters.
 func (s *Session) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	return s.conn.Close(ctx)
 }
 
-// discard closes a session that was refused, even if its context is over.
+// discard closes a session that was refused, even if the caller's context has ended.
 func (s *Session) discard() { _ = s.Close(context.Background()) }
 
 func (s *Session) notice(notice *pgconn.Notice) {

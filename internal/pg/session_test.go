@@ -33,7 +33,7 @@ func shown(t *testing.T, s *pg.Session, setting string) (value string) {
 	return value
 }
 
-// S1: the dedicated session, with settings that make its locks a lease.
+// S1: the settings of the dedicated session turn its locks into a lease.
 func TestTheSessionIsALease(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true, Settings: map[string]string{"synchronous_commit": "off", "client_min_messages": "error"}})
@@ -59,7 +59,7 @@ func TestTheSessionIsALease(t *testing.T) {
 	}
 }
 
-// Other connections of conch's commit too.
+// Connections of pg.Connect commit too, so they receive warnings.
 func TestEveryConnectionIsSentWarnings(t *testing.T) {
 	t.Parallel()
 	cfg := pgtest.New(t).Config()
@@ -71,7 +71,7 @@ func TestEveryConnectionIsSentWarnings(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	var level string
 	if err := conn.QueryRow(t.Context(), `SHOW client_min_messages`).Scan(&level); err != nil || level != "warning" {
-		t.Errorf("client_min_messages = %s, %v", level, err)
+		t.Errorf("client_min_messages = %s, want warning (error %v)", level, err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestWithoutALeaseOnlyTheConnectionCounts(t *testing.T) {
 	s := open(t, pgtest.New(t).Config(), pg.Settings{})
 	for _, setting := range []string{"idle_session_timeout", "idle_in_transaction_session_timeout", "client_connection_check_interval", "lock_timeout"} {
 		if got := shown(t, s, setting); got != "0" {
-			t.Errorf("%s = %s", setting, got)
+			t.Errorf("%s = %s, want 0", setting, got)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestRemoteApplyIsNotWeakened(t *testing.T) {
 	cfg := pgtest.New(t).Config()
 	cfg.URL += "&synchronous_commit=remote_apply"
 	if got := shown(t, open(t, cfg, pg.Settings{Lease: time.Second}), "synchronous_commit"); got != "remote_apply" {
-		t.Fatalf("synchronous_commit = %s", got)
+		t.Fatalf("synchronous_commit = %s, want remote_apply", got)
 	}
 }
 
@@ -102,8 +102,8 @@ func locked(t *testing.T, conn *pgx.Conn) (got bool) {
 	return got
 }
 
-// S1, S4: a holder that the network swallowed loses its lock after the lease, on
-// the server's clock, with no help from the holder.
+// S1, S4: a holder that is cut off loses its lock after the lease, by the server's clock
+// and without its own help.
 func TestASilentHolderLosesItsLock(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -111,18 +111,18 @@ func TestASilentHolderLosesItsLock(t *testing.T) {
 	other := db.Connect(t)
 	proxy, url := db.Proxy(t)
 	holder := open(t, pg.Config{URL: url}, pg.Settings{Lease: lease})
-	start := time.Now() // before the last that the server hears
+	start := time.Now() // before the last statement that the server receives
 	if !locked(t, holder.Conn()) {
 		t.Fatal("no lock")
 	}
 	proxy.Blackhole(tcpproxy.Both)
 	pgtest.Eventually(t, patience, "the lock is free", func() bool { return locked(t, other) })
 	if took := time.Since(start); took < lease {
-		t.Errorf("free after %v, before the lease of %v", took, lease)
+		t.Errorf("the lock is free after %v, before the lease of %v", took, lease)
 	}
 	proxy.Heal()
 	if err := holder.Conn().Ping(t.Context()); !pg.IsLost(err) || !holder.Lost() {
-		t.Fatalf("the holder believes in its session: %v, lost %v", err, holder.Lost())
+		t.Fatalf("the holder's ping returned %v and Lost is %v, want a lost session", err, holder.Lost())
 	}
 }
 
@@ -135,12 +135,12 @@ func TestAWarningIsHandedOver(t *testing.T) {
 		batch.Queue("SELECT 1")
 		warning, err := s.Batch(t.Context(), batch, nil)
 		if err != nil || (warning != nil) != want {
-			t.Errorf("%s: warning %v, error %v", level, warning, err)
+			t.Errorf("%s: warning %v, want one: %v (error %v)", level, warning, want, err)
 		}
 	}
 	warning, err := s.Watch(func(conn *pgx.Conn) error { return conn.Ping(t.Context()) })
 	if warning != nil || err != nil {
-		t.Errorf("an old warning came back: %v, %v", warning, err)
+		t.Errorf("Watch returned the old warning %v (error %v)", warning, err)
 	}
 }
 
@@ -153,12 +153,12 @@ func TestBatchGivesTheFirstError(t *testing.T) {
 	var one int
 	_, err := s.Batch(t.Context(), batch, func(r pgx.BatchResults) error { return r.QueryRow().Scan(&one) })
 	if pg.Code(err) != "22012" || one != 1 || s.Lost() {
-		t.Fatalf("one = %d, error %v", one, err)
+		t.Fatalf("got row %d, error %v, lost %v; want 1, SQLSTATE 22012 and an open session", one, err, s.Lost())
 	}
 }
 
-// A commit whose standby does not answer arrives with a WARNING once somebody
-// cancels the wait: it is on this server only, so no heartbeat may count it.
+// If an operator cancels a commit that waits for its standby, the commit returns with a
+// WARNING: it is on this server only, so a heartbeat must not count it.
 func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})
@@ -181,8 +181,8 @@ func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		// The setting is seen before the server's checkpointer has put it into force.
-		// Until then a commit waits for nobody, and says nothing.
+		// The session shows the setting before the checkpointer has put it into force.
+		// Until then a commit does not wait and returns no warning.
 		var got result
 		for got.warning == nil && got.err == nil {
 			batch := &pgx.Batch{}
@@ -202,7 +202,7 @@ func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	select {
 	case got := <-done:
 		if got.warning == nil || got.err != nil {
-			t.Fatalf("warning %v, error %v", got.warning, got.err)
+			t.Fatalf("got warning %v and error %v, want a warning alone", got.warning, got.err)
 		}
 	case <-time.After(patience):
 		t.Fatal("the commit still waits")
@@ -218,6 +218,6 @@ func TestAStandbyIsRefused(t *testing.T) {
 	}
 	_, err := pg.Open(t.Context(), pg.Config{URL: server.URL("postgres")}, pg.Settings{})
 	if _, ok := errors.AsType[*pg.StandbyError](err); !ok {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Open returned %v, want a *StandbyError", err)
 	}
 }

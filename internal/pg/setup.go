@@ -11,24 +11,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// minCheck is the shortest client_connection_check_interval: each check is a
-// system call of a backend that is busy with a statement.
+// minCheck is the shortest client_connection_check_interval: each check costs a backend
+// that runs a statement a system call.
 const minCheck = 100 * time.Millisecond
 
 // refusedSetting is the SQLSTATE of a value that a platform does not support.
 const refusedSetting = "22023"
 
-// answer is what the server says about itself in the same round trip.
+// answer describes the server; it arrives in the round trip of the settings.
 type answer struct {
 	backend uint32
 	version int
 	standby bool
 }
 
-// setUp sends everything as one statement of the simple protocol, which needs
-// neither a parse nor a describe before it. The connection check is missing on
-// some platforms; then the session does without, and a holder that died inside a
-// statement is noticed when that statement ends.
+// setUp sends everything as one statement of the simple protocol, which needs no parse
+// and no describe. Some platforms do not support the connection check; without it the
+// server notices a client that died during a statement only when the statement ends.
 func (s *Session) setUp(ctx context.Context, set Settings, backend uint32) (answer, error) {
 	got, err := s.ask(ctx, setUpSQL(set, backend, true))
 	var refused *pgconn.PgError
@@ -68,8 +67,8 @@ func onlyRow(results []*pgconn.Result, columns int) ([][]byte, error) {
 // questionSQL is the part of setUpSQL that changes nothing.
 const questionSQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('server_version_num'), pg_catalog.pg_is_in_recovery()"
 
-// setUpSQL holds only numbers and names of ours, so it needs no parameters. It runs before
-// the search_path is set, so it says the schema of each name.
+// setUpSQL contains only numbers and names from this package, so it needs no parameters. It
+// runs before the search_path is set, so every name in it has its schema.
 func setUpSQL(set Settings, backend uint32, check bool) string {
 	var sql strings.Builder
 	sql.WriteString(questionSQL)
@@ -80,15 +79,15 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	for _, one := range leaseSettings(set, check) {
 		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
 	}
-	// A role or a database can be set to anything, and servers before 17 do not know the first.
+	// A role or a database may have a transaction_timeout; servers before 17 do not know it.
 	fmt.Fprintf(&sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d AND pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL "+
 		"THEN pg_catalog.set_config('transaction_timeout', '0', false) END", backend)
 	put("default_transaction_isolation", "'read committed'")
 	put("synchronous_commit", commitSQL)
 	put("search_path", "'"+SearchPath+"'")
 	put("client_min_messages", "'"+hearing+"'")
-	// Few statements, the same ones for the life of the session, and a leader's death is
-	// when they count: plan each once, and not five times anew before a plan is kept.
+	// The session runs a few statements again and again, and their speed counts most when
+	// a leader has died: plan each once, and not five times before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")
 	return sql.String()
 }
@@ -98,8 +97,8 @@ type setting struct {
 	value int64
 }
 
-// leaseSettings: milliseconds for the timeouts, seconds for tcp_keepalives_*; a
-// zero is the server's or the system's own default.
+// leaseSettings returns milliseconds for the timeouts and seconds for tcp_keepalives_*;
+// zero selects the default of the server or the system.
 func leaseSettings(set Settings, check bool) []setting {
 	lease := atLeastOneMS(set.Lease)
 	var alive, count, interval int64
@@ -131,8 +130,8 @@ func atLeastOneMS(d time.Duration) int64 {
 	return max(d.Milliseconds(), 1)
 }
 
-// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". What cannot be read is left
-// to server_version_num.
+// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". Of a text that it cannot read it says
+// no: server_version_num decides.
 func tooOld(version string) bool {
 	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
 	if digits < 0 {

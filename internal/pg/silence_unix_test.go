@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// A session that was silent for its lease is ended by the server, which is then told as what
-// it is, over a socket as over TCP: the database is well.
+// The server ends a session that was silent for its lease. The next statement returns a
+// *SilenceError, over a Unix socket as over TCP.
 func TestASilentSessionKnowsWhyItEnded(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
@@ -27,18 +27,18 @@ func TestASilentSessionKnowsWhyItEnded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pgtest.Eventually(t, patience, "the server ends it", func() bool {
+			pgtest.Eventually(t, patience, "the server ends the session", func() bool {
 				return errors.Is(syscall.Kill(int(s.Backend()), 0), syscall.ESRCH)
 			})
 			_, err = s.Conn().Exec(t.Context(), "SELECT 1")
 			err = fmt.Errorf("keep the session: %w", pg.Silenced(err))
 			if silence, ok := errors.AsType[*pg.SilenceError](err); !ok || !silence.Silent() || !pg.IsLost(err) || pg.Code(err) != "57P05" {
-				t.Errorf("%v", err)
+				t.Errorf("got %v, want a *SilenceError with SQLSTATE 57P05", err)
 			}
 			says(t, err, "silent for longer than its lease")
 		})
 	}
 	if _, silent := errors.AsType[*pg.SilenceError](pg.Silenced(io.EOF)); silent || pg.Silenced(nil) != nil {
-		t.Error("what the server did not say is no silence")
+		t.Error("Silenced made a *SilenceError of io.EOF, or an error of nil")
 	}
 }

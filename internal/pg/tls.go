@@ -16,9 +16,9 @@ import (
 //	insecure flag      encrypt, verify nothing
 //	CA file            verify chain and host against that file
 //	sslmode=require    verify chain and host against the system's roots. libpq
-//	                   verifies nothing here; we are stricter, since who asks for
-//	                   encryption rarely means "with anybody". With sslrootcert it
-//	                   is verify-ca, as in libpq
+//	                   verifies nothing here; we are stricter, since encryption
+//	                   with an unknown server is rarely intended. With sslrootcert
+//	                   it is verify-ca, as in libpq
 //	any other sslmode  as pgx and libpq do it
 //
 // The first two never fall back to plain text, whatever the URL says. A Unix
@@ -62,8 +62,8 @@ func (c Config) roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// forced leaves one attempt per host, with our TLS: dropping the others is what
-// removes the attempt in plain text that sslmode=prefer adds.
+// forced keeps one attempt per host, with our TLS. It drops the others, among them the
+// attempt in plain text that sslmode=prefer adds.
 func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pgconn.FallbackConfig {
 	type target struct {
 		host string
@@ -88,8 +88,8 @@ func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pg
 	return kept
 }
 
-// verifyRequired finds what pgx makes of sslmode=require: no attempt in plain
-// text for that host, and no verification of any kind.
+// verifyRequired turns verification on for sslmode=require. pgx makes of it a host with
+// no attempt in plain text and no verification.
 func verifyRequired(hosts []*pgconn.FallbackConfig) {
 	plain := make(map[string]bool)
 	for _, host := range hosts {
@@ -105,7 +105,7 @@ func verifyRequired(hosts []*pgconn.FallbackConfig) {
 	}
 }
 
-// verify checks chain and host; nil roots are those of the system.
+// verify makes conf verify chain and host; nil means the roots of the system.
 func verify(conf *tls.Config, host string, roots *x509.CertPool) {
 	conf.InsecureSkipVerify = false
 	conf.RootCAs = roots

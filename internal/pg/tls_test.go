@@ -22,7 +22,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// authority signs certificates for 127.0.0.1, and for no name.
+// authority signs certificates for 127.0.0.1, without a host name.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -65,7 +65,7 @@ func writePEM(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-// tlsServer speaks TLS with a certificate of that authority, and plain text too.
+// tlsServer starts a server that accepts TLS, with a certificate of a, and plain text.
 func tlsServer(t *testing.T, a *authority) *postmaster.Server {
 	t.Helper()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
@@ -112,7 +112,7 @@ func isEncrypted(t *testing.T, cfg pg.Config) (encrypted bool, err error) {
 	return encrypted, err
 }
 
-// S28: one decision for every connection, against a real server.
+// S28: the TLS of connections to a real server.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	trusted, stranger := newAuthority(t), newAuthority(t)
@@ -139,18 +139,18 @@ func TestTLS(t *testing.T) {
 			encrypted, err := isEncrypted(t, test.cfg)
 			if test.fails != "" {
 				if err == nil || !strings.Contains(pg.Sentence(err), test.fails) {
-					t.Fatalf("%s (%v)", pg.Sentence(err), err)
+					t.Fatalf("got %q (error %v), want a sentence with %q", pg.Sentence(err), err, test.fails)
 				}
 				return
 			}
 			if err != nil || encrypted != test.encrypted {
-				t.Fatalf("encrypted %v, %v", encrypted, err)
+				t.Fatalf("encrypted is %v, want %v (error %v)", encrypted, test.encrypted, err)
 			}
 		})
 	}
 }
 
-// S28: asked for TLS, a server without it is refused, not spoken to in plain text.
+// S28: a configuration that asks for TLS never connects in plain text.
 func TestNoPlainTextWhereTLSIsAskedFor(t *testing.T) {
 	t.Parallel()
 	plain := pgtest.Own(t, postmaster.Config{TCP: true}).TCPURL("postgres")
@@ -160,12 +160,12 @@ func TestNoPlainTextWhereTLSIsAskedFor(t *testing.T) {
 		{URL: plain + "?sslmode=require"},
 	} {
 		if _, err := isEncrypted(t, cfg); err == nil || !strings.Contains(pg.Sentence(err), "offers no TLS") {
-			t.Errorf("%+v: %v", cfg, err)
+			t.Errorf("%+v: got %v, want an error", cfg, err)
 		}
 	}
 }
 
-// S28: a bad file is an error, also where no connection would use it.
+// S28: a bad CA file is an error even if no connection would use it.
 func TestABadAuthorityFileIsAnError(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty.pem")
@@ -176,7 +176,7 @@ func TestABadAuthorityFileIsAnError(t *testing.T) {
 		_, err := pg.Config{URL: "postgres:///db?host=/tmp", TLSCAFile: file}.Parse()
 		var bad *pg.ConfigError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), file) {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: got %v, want a *ConfigError that names the file", file, err)
 		}
 	}
 }

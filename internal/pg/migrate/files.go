@@ -10,20 +10,20 @@ import (
 	"strconv"
 )
 
-// step is one migration as the files have it.
+// step is one migration from the files.
 type step struct {
 	version  int
 	name     string
 	up, down string
-	checksum string // of the way up: the way down may be mended later
+	checksum string // of the up file alone: the down file may be corrected later
 }
 
 func (s step) String() string { return fmt.Sprintf("%04d_%s", s.version, s.name) }
 
 var fileName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
 
-// load reads and checks all files; anything else that ends in .sql is an error,
-// for it is a migration that somebody believes to be applied.
+// load reads and checks all files. Any other name that ends in .sql is an error, since
+// its author probably believes that it is applied.
 func load(fsys fs.FS) ([]step, error) {
 	paths, err := fs.Glob(fsys, "*.sql")
 	if err != nil {

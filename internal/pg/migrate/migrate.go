@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Progress hears one line per migration; nil hears nothing.
+// Progress receives one line per migration. It may be nil.
 type Progress func(line string)
 
 func (p Progress) sayf(format string, args ...any) {
@@ -21,10 +21,10 @@ func (p Progress) sayf(format string, args ...any) {
 	}
 }
 
-// Set is a wing's migrations. Each wing has its own versions, so that a program that
-// uses one of them minds none of the others.
+// Set contains the migrations of a wing. Each wing has its own versions, so that a program
+// with one wing does not depend on the migrations of another.
 type Set struct {
-	Wing  string // as in the table's name, conch.WING_schema_version; empty is the election
+	Wing  string // prefix of the table conch.WING_schema_version; empty for the election
 	Files fs.FS
 }
 
@@ -35,7 +35,7 @@ func (s Set) table() string {
 	return "conch." + s.Wing + "_schema_version"
 }
 
-// Up applies what is missing.
+// Up applies the missing migrations.
 func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
 	steps, err := load(set.Files)
 	if err != nil {
@@ -50,7 +50,7 @@ func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
 	}
 }
 
-// upOne applies the first migration that is missing; nil if none is.
+// upOne applies the first missing migration and returns it, or nil if none is missing.
 func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step) (next *step, err error) {
 	err = locked(ctx, conn, func(tx pgx.Tx) error {
 		if err := prepare(ctx, tx, set); err != nil {
@@ -86,16 +86,16 @@ func missing(steps []step, applied []record) *step {
 	return nil
 }
 
-// Removal is what of a set Down takes back.
+// Removal tells Down what to take back of a set.
 type Removal struct {
 	Set
-	To       int                                 // every migration above this version
-	Guard    func(context.Context, pgx.Tx) error // may forbid it; nil allows everything
+	To       int                                 // the version that remains
+	Guard    func(context.Context, pgx.Tx) error // an error forbids the removal; nil allows it
 	Progress Progress
 }
 
-// Down takes back one removal after the other, of each the last migration first: all of
-// them, or nothing. No guard is asked about a set of which nothing is there.
+// Down takes back all removals or none, in their order and within each the last migration
+// first. It does not call the guard of a set of which nothing is applied.
 func Down(ctx context.Context, conn *pgx.Conn, removals ...Removal) error {
 	undone := make([][]step, len(removals))
 	err := locked(ctx, conn, func(tx pgx.Tx) (err error) {
@@ -146,7 +146,7 @@ func (r Removal) takeBack(ctx context.Context, tx pgx.Tx) ([]step, error) {
 	return steps, nil
 }
 
-// above lists what to take back, the last one first.
+// above lists the applied migrations above a version, the last first.
 func above(to int, steps []step, applied []record) ([]step, error) {
 	var list []step
 	for _, done := range slices.Backward(applied) {
@@ -165,9 +165,9 @@ func above(to int, steps []step, applied []record) ([]step, error) {
 	return list, nil
 }
 
-// locked runs work in a transaction that holds the migration lock. Whatever path the
-// connection has, a name without a schema means pg_catalog's: what a migration makes may be
-// parsed with it once and for all.
+// locked runs work in a transaction that holds the migration lock. It sets the search_path,
+// so that a name without a schema means pg_catalog's: Postgres resolves the names in what a
+// migration creates once and for all.
 func locked(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// files makes a file system of alternating names and texts.
+// files makes a file system from alternating names and texts.
 func files(pairs ...string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -51,14 +51,14 @@ func TestUpStatusDown(t *testing.T) {
 	t.Parallel()
 	ctx, conn := t.Context(), pgtest.New(t).Connect(t)
 	if v := version(t, conn); v != 0 {
-		t.Fatalf("version %d without a schema", v)
+		t.Fatalf("version %d without a schema, want 0", v)
 	}
 	var said []string
 	say := func(line string) { said = append(said, line) }
 	if err := migrate.Up(ctx, conn, set(two()), say); err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate.Up(ctx, conn, set(two()), say); err != nil { // nothing left to do
+	if err := migrate.Up(ctx, conn, set(two()), say); err != nil { // none is missing
 		t.Fatal(err)
 	}
 	list, err := migrate.Status(ctx, conn, set(two()))
@@ -69,14 +69,14 @@ func TestUpStatusDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := version(t, conn); v != 1 {
-		t.Fatalf("version %d after going down to 1", v)
+		t.Fatalf("version %d after Down to 1", v)
 	}
 	list, err = migrate.Status(ctx, conn, set(two()))
 	if err != nil || list[0].AppliedAt == nil || list[1].AppliedAt != nil {
 		t.Fatalf("status %+v, %v", list, err)
 	}
 	if got := strings.Join(said, ", "); got != "applied 0001_one, applied 0002_two, took back 0002_two" {
-		t.Fatalf("progress: %s", got)
+		t.Fatalf("the progress lines are %s", got)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestConcurrentRunsAreHarmless(t *testing.T) {
 	}
 	var n int
 	if err := db.Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM conch.one").Scan(&n); err != nil || n != 1 {
-		t.Fatalf("the first migration ran %d times, %v", n, err)
+		t.Fatalf("the first migration ran %d times, want once (error %v)", n, err)
 	}
 }
 
@@ -106,12 +106,12 @@ func TestAFailureKeepsWhatCameBefore(t *testing.T) {
 	broken["0002_two.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE conch.two (n int); SELECT nonsense")}
 	err := migrate.Up(t.Context(), conn, set(broken), nil)
 	if err == nil || !strings.Contains(err.Error(), "0002_two") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Up returned %v, want an error that names 0002_two", err)
 	}
 	if v := version(t, conn); v != 1 {
-		t.Fatalf("version %d", v)
+		t.Fatalf("version %d after 0002 failed, want 1", v)
 	}
-	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil { // the half of 0002 is gone
+	if err := migrate.Up(t.Context(), conn, set(two()), nil); err != nil { // nothing of 0002 is left
 		t.Fatal(err)
 	}
 }
@@ -126,10 +126,10 @@ func TestAChangedFileIsDrift(t *testing.T) {
 	changed["0001_one.up.sql"] = &fstest.MapFile{Data: []byte("SELECT 1")}
 	var drift *migrate.DriftError
 	if err := migrate.Up(t.Context(), conn, set(changed), nil); !errors.As(err, &drift) || drift.Version != 1 {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Up returned %v, want a *DriftError of version 1", err)
 	}
 	if _, err := migrate.Status(t.Context(), conn, set(changed)); !errors.As(err, &drift) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Status returned %v, want a *DriftError", err)
 	}
 }
 
@@ -145,14 +145,14 @@ func TestTheGuardSeesTheSchemaAndCanRefuse(t *testing.T) {
 		return errors.Join(err, inUse)
 	}
 	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(two()), Guard: guard}); !errors.Is(err, inUse) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Down returned %v, want %v", err, inUse)
 	}
 	if v := version(t, conn); v != 2 {
-		t.Fatalf("version %d after a refused way down", v)
+		t.Fatalf("version %d after the guard refused, want 2", v)
 	}
 }
 
-// Schema N works with programs N and N − 1: the older one must not mind.
+// Schema N works with programs N and N − 1: Up of the older program accepts it.
 func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
@@ -170,11 +170,11 @@ func TestAnOlderProgramToleratesANewerSchema(t *testing.T) {
 		t.Fatalf("status %+v, %v", list, err)
 	}
 	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: set(older)}); err == nil || !strings.Contains(err.Error(), "newer program") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Down of the older program returned %v, want an error about a newer one", err)
 	}
 }
 
-// S29: who may not create schemas can still migrate in one that was made for it.
+// S29: a role that may not create schemas can migrate in one that was made for it.
 func TestMigratesWithoutTheRightToCreateSchemas(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
@@ -205,7 +205,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 	}
 }
 
-// Two wings have the same numbers and never meet.
+// Two wings use the same version numbers and do not affect each other.
 func TestWings(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.New(t).Connect(t)
@@ -218,28 +218,28 @@ func TestWings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// All of them or nothing: what cannot be taken back keeps the other wing too.
+	// Down takes back all or none: a failure in one wing keeps the other.
 	broken := two()
 	broken["0001_one.down.sql"] = &fstest.MapFile{Data: []byte(`SELECT nonsense`)}
 	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}, migrate.Removal{Set: set(broken)}); err == nil || !strings.Contains(err.Error(), "0001_one") {
-		t.Errorf("error %v", err)
+		t.Errorf("Down returned %v, want an error that names 0001_one", err)
 	}
 	if v, err := migrate.Version(t.Context(), conn, other); v != 1 || err != nil {
-		t.Errorf("the wing is at version %d, %v", v, err)
+		t.Errorf("after a Down that failed the wing is at version %d, want 1 (error %v)", v, err)
 	}
 	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: other}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := migrate.Version(t.Context(), conn, set(nil)); v != 2 || err != nil {
-		t.Errorf("the other wing is at version %d, %v", v, err)
+		t.Errorf("after Down of the wing the election is at version %d, want 2 (error %v)", v, err)
 	}
 	if v, err := migrate.Version(t.Context(), conn, other); v != 0 || err != nil {
-		t.Errorf("the wing is at version %d, %v", v, err)
+		t.Errorf("after Down the wing is at version %d, want 0 (error %v)", v, err)
 	}
 }
 
-// What a migration says without a schema is pg_catalog's, whatever path the connection has,
-// and the path is afterwards what it was.
+// A name without a schema in a migration means pg_catalog's, whatever search_path the
+// connection has, and the search_path is the same afterwards.
 func TestMigrationsMeanPgCatalog(t *testing.T) {
 	t.Parallel()
 	ctx, conn := t.Context(), pgtest.New(t).Connect(t)
@@ -260,9 +260,9 @@ func TestMigrationsMeanPgCatalog(t *testing.T) {
 	var now string
 	var n int
 	if err := conn.QueryRow(ctx, `SHOW search_path`).Scan(&now); err != nil || now != path {
-		t.Errorf("the path is %q, %v", now, err)
+		t.Errorf("the search_path is %q, want %q (error %v)", now, path, err)
 	}
 	if err := conn.QueryRow(ctx, `SELECT conch.count('{a,b}')`).Scan(&n); err != nil || n != 2 {
-		t.Errorf("counted %d, %v", n, err)
+		t.Errorf("conch.count returned %d, want 2 (error %v)", n, err)
 	}
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lockKey is arbitrary and never changes: two versions of the program must meet
-// on it.
+// lockKey is arbitrary and never changes: all versions of the program must use the same.
 const lockKey int64 = 0x636f6e63685f6d67 // "conch_mg"
 
-// record is one line of a set's table.
+// record is one row of a set's table.
 type record struct {
 	Version   int
 	Name      string
@@ -20,7 +19,7 @@ type record struct {
 	AppliedAt time.Time
 }
 
-// DriftError is a migration that changed after it was applied.
+// DriftError means that a migration changed after it was applied.
 type DriftError struct {
 	Version int
 	Name    string
@@ -31,8 +30,8 @@ func (e *DriftError) Error() string {
 		"restore the file, and put the change into a new migration", e.Version, e.Name)
 }
 
-// prepare makes schema and table where they are missing. Asking first matters:
-// CREATE SCHEMA IF NOT EXISTS wants the privilege even where there is nothing to do.
+// prepare creates the schema and the table if they are missing. It checks first, since
+// CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
 func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	var schema, table bool
 	err := tx.QueryRow(ctx, `SELECT to_regnamespace('conch') IS NOT NULL, to_regclass($1) IS NOT NULL`, set.table()).
@@ -52,7 +51,7 @@ func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	return err
 }
 
-// createTable makes the set's table, which is missing.
+// createTable returns the statement that creates the set's table.
 func (s Set) createTable() string {
 	return `CREATE TABLE ` + s.table() + ` (
     version    int PRIMARY KEY CHECK (version > 0),
@@ -79,8 +78,8 @@ func records(ctx context.Context, q querier, set Set) ([]record, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[record])
 }
 
-// checked compares what is applied with the files. A version that the files do
-// not know comes from a newer program, with which this one may still work.
+// checked compares the applied migrations with the files. A version that is not in the
+// files comes from a newer program, whose schema this one may still use.
 func checked(steps []step, applied []record) error {
 	for _, done := range applied {
 		if done.Version <= len(steps) && steps[done.Version-1].checksum != done.Checksum {

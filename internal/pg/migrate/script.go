@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Script writes what Up would do to a database that has the first applied versions, as
-// plain SQL: for somebody who reads it first, or who may run it where a program may not.
-// Each migration is a transaction; run it with a client that stops at an error.
+// Script writes, as plain SQL, what Up would do to a database that has the first applied
+// versions, so that an administrator can review and run it. Each migration is a
+// transaction; run the script with a client that stops at an error.
 func Script(w io.Writer, set Set, applied int) error {
 	steps, err := load(set.Files)
 	if err != nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Applied is one migration and when it was applied, nil if it was not.
+// Applied is one migration in the list of [Status].
 type Applied struct {
 	Version   int
 	Name      string
-	AppliedAt *time.Time
+	AppliedAt *time.Time // nil if it is not applied
 }
 
-// Status lists every migration of the files, and those of a newer program that
-// are applied.
+// Status lists every migration of the files, and every applied one of a newer program.
 func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
 	steps, err := load(set.Files)
 	if err != nil {
@@ -43,7 +42,7 @@ func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
 	return list, nil
 }
 
-// Version is the highest migration applied, 0 where there is no schema. It needs no files.
+// Version returns the highest applied migration, 0 without a schema. It needs no files.
 func Version(ctx context.Context, conn *pgx.Conn, set Set) (int, error) {
 	applied, err := records(ctx, conn, set)
 	if err != nil || len(applied) == 0 {

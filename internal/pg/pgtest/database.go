@@ -17,13 +17,13 @@ type DB struct {
 	URL  string
 }
 
-// New makes a database from the template, dropped when the test ends.
+// New makes a database from the template. It is dropped when the test ends.
 func New(t testing.TB) *DB {
 	t.Helper()
 	return create(t, "TEMPLATE "+templateName)
 }
 
-// Empty makes a database without tables in an encoding of its own, such as LATIN1, dropped
+// Empty makes a database without tables in the given encoding, such as LATIN1. It is dropped
 // when the test ends.
 func Empty(t testing.TB, encoding string) *DB {
 	t.Helper()
@@ -50,7 +50,7 @@ func create(t testing.TB, how string) *DB {
 	return db
 }
 
-// drop takes open sessions with it: a test that failed may have left some.
+// drop ends open sessions too: a test that failed may have left some.
 func drop(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -62,17 +62,17 @@ func drop(t testing.TB, name string) {
 	}
 }
 
-// Config reaches the database.
+// Config returns the configuration of connections to the database.
 func (db *DB) Config() pg.Config { return pg.Config{URL: db.URL, AppName: "conch-test"} }
 
-// Connect opens a plain connection, closed when the test ends.
+// Connect opens a plain connection. It is closed when the test ends.
 func (db *DB) Connect(t testing.TB) *pgx.Conn {
 	t.Helper()
 	return Connect(t, db.Config())
 }
 
-// Connect opens a plain connection to any server, closed when the test ends. It is an
-// application's: its search_path is as its user set it.
+// Connect opens a plain connection to any server. It is closed when the test ends. Like an
+// application's connection it has the search_path of its user.
 func Connect(t testing.TB, cfg pg.Config) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -84,7 +84,7 @@ func Connect(t testing.TB, cfg pg.Config) *pgx.Conn {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_ = conn.Close(ctx) // the server may be gone, which is what some tests are about
+		_ = conn.Close(ctx) // some tests have killed the server
 	})
 	return conn
 }
@@ -97,16 +97,16 @@ func connect(ctx context.Context, cfg pg.Config) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, parsed)
 }
 
-// slow skips what needs a server in the inner loop of development (make test-fast).
+// slow skips a test that needs a server under -short (make test-fast).
 func slow(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it needs a real Postgres, and -short leaves these out")
+		t.Skip("the test needs a real Postgres, and -short skips such tests")
 	}
 }
 
-// Own starts a server for this test alone: to be killed, restarted or set up in
-// an unusual way. It stops when the test ends. It has no template.
+// Own starts a server for this test alone, which the test may kill, restart or configure
+// in an unusual way. It stops when the test ends. It has no template.
 func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
 	t.Helper()
 	slow(t)
@@ -116,7 +116,7 @@ func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
 	return stopped(t, server, err)
 }
 
-// Standby starts a standby of such a server; it stops when the test ends.
+// Standby starts a standby of a server made by Own. It stops when the test ends.
 func Standby(t testing.TB, primary *postmaster.Server, cfg postmaster.Config, f postmaster.Follow) *postmaster.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -1,6 +1,6 @@
-// Package pgtest gives each test a PostgreSQL database of its own on a real,
-// private server: one server per test binary, started by the first test that asks
-// and stopped by Main; one database per test, copied from a template.
+// Package pgtest gives each test its own PostgreSQL database on a real, private server.
+// The first test that needs a database starts the server of the test binary, and Main
+// stops it; each database is copied from a template.
 //
 //	func TestMain(m *testing.M) {
 //		pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error { … migrate … })
@@ -14,8 +14,7 @@
 //		…
 //	}
 //
-// Main also runs goleak, so a test binary fails if anything it started still
-// runs. Tests that restart or kill the server take one of their own with Own.
-// Without server programs on the machine tests fail, they are never skipped: a
-// skipped proof looks like a proof.
+// Main also runs goleak, so a test binary fails if it leaves a goroutine running. Tests
+// that restart or kill the server start their own with Own. Without server programs on
+// the machine tests fail and are not skipped: a skipped proof looks like a proof.
 package pgtest

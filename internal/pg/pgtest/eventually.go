@@ -7,8 +7,7 @@ import (
 
 const pollEvery = 5 * time.Millisecond
 
-// Eventually waits until cond holds, and fails the test with the words of what
-// after timeout.
+// Eventually waits until cond holds. After timeout it fails the test with the text what.
 func Eventually(t testing.TB, timeout time.Duration, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(timeout)
@@ -24,8 +23,8 @@ func Eventually(t testing.TB, timeout time.Duration, what string, cond func() bo
 	}
 }
 
-// Within runs what waits for somebody else's end, and fails the test with the words of what
-// after timeout: a test whose cleanup hangs says nothing until the limit of the whole run.
+// Within runs wait, and fails the test with the text what if wait has not returned after
+// timeout: otherwise a cleanup that hangs shows nothing until the limit of the whole run.
 func Within(t testing.TB, timeout time.Duration, what string, wait func()) {
 	t.Helper()
 	over := make(chan struct{})

@@ -29,11 +29,11 @@ func TestEachTestHasItsOwnCopyOfTheTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n != 1 {
-		t.Fatalf("the second database sees n = %d of the first", n)
+		t.Fatalf("the second database has n = %d, want 1", n)
 	}
 }
 
-// Not parallel: its subtest must have ended, cleanups and all, before it looks.
+// The test is not parallel: its subtest and the subtest's cleanups must end before the query.
 func TestADatabaseIsDroppedWithItsSessions(t *testing.T) {
 	var name string
 	t.Run("leaves a session open", func(t *testing.T) {
@@ -44,6 +44,6 @@ func TestADatabaseIsDroppedWithItsSessions(t *testing.T) {
 	var left int
 	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname = $1", name).Scan(&left)
 	if err != nil || left != 0 {
-		t.Fatalf("database %s is still there: %d, %v", name, left, err)
+		t.Fatalf("%d databases are called %s after the test, want 0 (error %v)", left, name, err)
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Missing ends a test for want of something that conch itself does not need: elsewhere
-// it is skipped, in CI it fails, since a proof that is skipped where it is demanded looks
-// like a proof.
+// Missing ends a test that lacks a program which conch itself does not need. In CI the
+// test fails, since a skipped proof looks like a proof; elsewhere it is skipped.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {

@@ -27,20 +27,20 @@ const (
 )
 
 const (
-	// bouncerPort only names the socket file: there is no TCP port.
+	// bouncerPort is only part of the socket's file name: there is no TCP port.
 	bouncerPort = 6432
-	// farewell is how long it may take to end in order.
-	farewell = 5 * time.Second
+	// grace is how long PgBouncer may take to end by itself.
+	grace = 5 * time.Second
 )
 
-// PgBouncer is a private pooler before a private server.
+// PgBouncer is a private pooler in front of a private server.
 type PgBouncer struct {
 	dir, file string
 	log       locked
 }
 
-// PgBouncer starts one before the server of this test binary, ended with the test.
-// More lines for its configuration, such as "server_round_robin = 1", go last.
+// PgBouncer starts a pooler in front of the server of this test binary. It stops when the
+// test ends. more are further lines of its configuration, such as "server_round_robin = 1".
 func (db *DB) PgBouncer(t testing.TB, mode string, more ...string) *PgBouncer {
 	t.Helper()
 	shared.Lock()
@@ -49,11 +49,11 @@ func (db *DB) PgBouncer(t testing.TB, mode string, more ...string) *PgBouncer {
 	return StartPgBouncer(t, server, mode, more...)
 }
 
-// StartPgBouncer does the same before a server of one's own.
+// StartPgBouncer starts a pooler in front of a server made by Own.
 func StartPgBouncer(t testing.TB, server *postmaster.Server, mode string, more ...string) *PgBouncer {
 	t.Helper()
 	program := findPgBouncer(t)
-	dir, err := os.MkdirTemp(filepath.Dir(server.SocketPath()), "b-") //nolint:usetesting // t.TempDir is closed to the user that the pooler runs as
+	dir, err := os.MkdirTemp(filepath.Dir(server.SocketPath()), "b-") //nolint:usetesting // the pooler's user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ server_login_retry = 1
 	return b
 }
 
-// run keeps a shell between: it ends the pooler when its input ends, which is when
-// this process does, however that happens.
+// run starts the pooler under a shell, which ends it when its input ends, and so when this
+// process ends for whatever reason.
 func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server) {
 	t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file) //nolint:noctx // it is ended by its handle when the test ends
+	cmd := exec.Command("/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file) //nolint:noctx // the cleanup below ends it
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &b.log, &b.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: owner(t, server.DataDir())}
 	leash, err := cmd.StdinPipe()
@@ -103,12 +103,12 @@ func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server)
 		_ = leash.Close()
 		select {
 		case <-p.Gone():
-		case <-time.After(farewell): // newer ones wait for their clients, and a test may have left some
+		case <-time.After(grace): // newer versions wait for their clients, and a test may have left some
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			p.Wait(patience)
 		}
 		if t.Failed() {
-			t.Logf("PgBouncer said:\n%s", b.log.String())
+			t.Logf("the log of PgBouncer:\n%s", b.log.String())
 		}
 	})
 	Eventually(t, patience, "PgBouncer is up", func() bool {
@@ -120,12 +120,12 @@ func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server)
 	})
 }
 
-// SocketPath is the file of its socket, for a proxy to dial.
+// SocketPath returns the path of its socket, for a proxy to dial.
 func (b *PgBouncer) SocketPath() string {
 	return filepath.Join(b.dir, ".s.PGSQL."+strconv.Itoa(bouncerPort))
 }
 
-// URL reaches the database through the pooler.
+// URL returns a URL of the database through the pooler.
 func (b *PgBouncer) URL(db string) string {
 	query := url.Values{"host": {b.dir}, "port": {strconv.Itoa(bouncerPort)}}
 	return (&url.URL{Scheme: "postgres", User: url.User(postmaster.Superuser), Path: "/" + db, RawQuery: query.Encode()}).String()
@@ -142,8 +142,8 @@ func findPgBouncer(t testing.TB) string {
 	return ""
 }
 
-// owner is who a folder belongs to, if that is not this very user: PgBouncer, like
-// Postgres, refuses root.
+// owner returns the credentials of a folder's owner, or nil if that is the user of this
+// process: PgBouncer, like Postgres, refuses to run as root.
 func owner(t testing.TB, dir string) *syscall.Credential {
 	t.Helper()
 	info, err := os.Stat(dir)
@@ -157,7 +157,7 @@ func owner(t testing.TB, dir string) *syscall.Credential {
 	return &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}
 }
 
-// locked is a buffer that may be read while it is written.
+// locked is a buffer that is safe for concurrent use.
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer

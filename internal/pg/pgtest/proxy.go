@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// Proxy puts a TCP proxy before the database, closed when the test ends, and
-// returns the URL that leads through it.
+// Proxy starts a TCP proxy to the database and returns a URL through it. It is closed when
+// the test ends.
 func (db *DB) Proxy(t testing.TB) (*tcpproxy.Proxy, string) {
 	t.Helper()
 	shared.Lock()
@@ -18,7 +18,7 @@ func (db *DB) Proxy(t testing.TB) (*tcpproxy.Proxy, string) {
 	return Proxy(t, server, db.Name)
 }
 
-// Proxy does the same for a server of one's own.
+// Proxy starts a TCP proxy to a server made by Own.
 func Proxy(t testing.TB, server *postmaster.Server, db string) (*tcpproxy.Proxy, string) {
 	t.Helper()
 	proxy, err := tcpproxy.New(server.SocketPath())
@@ -29,8 +29,8 @@ func Proxy(t testing.TB, server *postmaster.Server, db string) (*tcpproxy.Proxy,
 	return proxy, ThroughURL(proxy.Addr(), db)
 }
 
-// ThroughURL reaches a database at host:port, in plain text: what stands there
-// is a proxy or a pooler.
+// ThroughURL returns a URL of a database behind a proxy or pooler at host:port, in plain
+// text.
 func ThroughURL(addr, db string) string {
 	return (&url.URL{
 		Scheme: "postgres", User: url.User(postmaster.Superuser), Host: addr, Path: "/" + db, RawQuery: "sslmode=disable",

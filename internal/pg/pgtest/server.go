@@ -33,8 +33,8 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests, stops the shared server and looks for goroutines that
-// were left running. It does not return.
+// Main runs the tests, stops the shared server and fails if a goroutine is left running. It
+// does not return.
 func Main(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -50,13 +50,13 @@ func run(m *testing.M) int {
 	return code
 }
 
-// Template registers what every database of this binary starts with, usually
-// the migrations of a wing. Call it before the first New, in TestMain.
+// Template registers the function that fills the template of this binary's databases,
+// usually with the migrations of a wing. Call it before the first New, in TestMain.
 func Template(prepare func(context.Context, *pgx.Conn) error) {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server != nil {
-		panic("pgtest: Template after New: the template is made already")
+		panic("pgtest: Template was called after New: the template is made already")
 	}
 	shared.prepare = prepare
 }
@@ -69,7 +69,7 @@ func start(ctx context.Context) error {
 	}
 	shared.server, shared.err = postmaster.Start(ctx, postmaster.Config{
 		MaxConnections: sharedConns,
-		// What a test counts is its own work, and nobody but a test has its tables.
+		// Autovacuum would add to the work that tests count.
 		Settings: map[string]string{"autovacuum": "off"},
 	})
 	if shared.err != nil {

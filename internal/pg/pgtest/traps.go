@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// Traps lays a trap in the schema public of a database for each function that is called by
-// the SQL in the files of some folders, and for each operator: with the arguments that
-// pg_catalog's has and, where that takes any type, with types of its own, which fit better.
-// Whoever connects from then on has the search_path. What it returns names the trap that
-// was sprung last, also if the transaction was undone; "" is none.
+// Traps creates traps in the schema public of a database: for each function that the SQL in
+// the files of some folders calls, and for each operator. A trap has the arguments of its
+// model in pg_catalog; if that takes any type, it has concrete types, which fit better. New
+// connections to the database get searchPath. sprung returns the last trap that was called,
+// even if that transaction was rolled back, and "" if none was.
 func Traps(t testing.TB, db *DB, searchPath string, folders ...string) (sprung func() string) {
 	t.Helper()
 	admin := db.Connect(t)
@@ -39,8 +39,8 @@ func Traps(t testing.TB, db *DB, searchPath string, folders ...string) (sprung f
 
 var call = regexp.MustCompile(`\b([a-z][a-z0-9_]*)\(`)
 
-// called are the names before a parenthesis. It does not matter that most are no function's
-// of Postgres.
+// called returns the names before a parenthesis. Names that are no function of Postgres do
+// no harm.
 func called(t testing.TB, folders []string) (names []string) {
 	t.Helper()
 	for _, folder := range folders {
@@ -66,14 +66,14 @@ func called(t testing.TB, folders []string) (names []string) {
 	return names
 }
 
-// A sequence does not go back when a transaction does.
+// trapTables has a sequence, since a rollback does not set a sequence back.
 const trapTables = `
 CREATE SEQUENCE public.sprung;
 GRANT SELECT, UPDATE ON SEQUENCE public.sprung TO PUBLIC;
 CREATE TABLE public.traps (id int PRIMARY KEY, what text NOT NULL)`
 
-// Each trap answers with the type that is expected of it, or a caller would fail before it
-// is called.
+// trapSQL gives each trap the expected return type, or its caller would fail before the
+// call.
 const trapSQL = `
 CREATE FUNCTION public.trap(name text, args text, answer text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -100,7 +100,7 @@ BEGIN
     EXECUTE format('CREATE OPERATOR public.%s (FUNCTION = public.%I, LEFTARG = %s, RIGHTARG = %s)', op, name, l, r);
 EXCEPTION WHEN duplicate_function THEN NULL;
 END $$;
--- of says with which type a word for any type is replaced.
+-- of replaces each pseudo-type for any type by kind.
 CREATE FUNCTION public.of(kind text, words text) RETURNS text LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT regexp_replace(regexp_replace(words, '\yany(compatible)?array\y', kind || '[]', 'g'), '"any"|\yany(compatible)?(nonarray|element)?\y', kind, 'g')
 $$;
@@ -109,7 +109,7 @@ DECLARE
     kinds  text[] := '{text,int8,int4,bool,uuid,bytea,numeric,timestamptz}';
     others text[] := '{oid,float8,interval,jsonb,name,"\"char\"",pg_lsn}';
 BEGIN
-    -- What takes types, and what takes any: with each of these.
+    -- Functions with concrete types, and functions of any type with each of kinds.
     PERFORM CASE p.prokind WHEN 'a' THEN public.trap_aggregate(p.proname, a.args, a.answer) ELSE public.trap(p.proname, a.args, a.answer) END
        FROM pg_proc p, unnest(kinds) k,
             LATERAL (SELECT public.of(k, oidvectortypes(p.proargtypes)), public.of(k, format_type(p.prorettype, NULL))) a(args, answer)
@@ -117,13 +117,13 @@ BEGIN
         AND (p.pronargs > 0 OR p.prokind = 'f') AND p.prorettype <> 'record'::regtype AND NOT EXISTS (
             SELECT FROM unnest(p.proargtypes::oid[] || p.prorettype) a JOIN pg_type t ON t.oid = a
              WHERE t.typtype = 'p' AND t.typname NOT IN ('void', 'any') AND t.typname !~ '^any(compatible)?(array|element|nonarray)$');
-    -- What takes any number of them.
+    -- Functions with any number of arguments.
     PERFORM public.trap(p.name, array_to_string(array_fill(k, ARRAY[n]), ', '), p.answer)
        FROM (VALUES ('format', 'text'), ('concat', 'text'), ('concat_ws', 'text'), ('jsonb_build_object', 'jsonb'), ('json_build_object', 'json')) p(name, answer),
             unnest(kinds) k, generate_series(1, 8) n WHERE p.name = ANY (names);
     PERFORM public.trap(f.name, f.args, f.answer) FROM (VALUES ('jsonb_build_object', 'text, int4, text, text', 'jsonb'), ('format', 'text, text, int8', 'text'),
         ('format', 'text, int4, text', 'text'), ('format', 'text, int8', 'text'), ('format', 'text, int8, uuid', 'text')) f(name, args, answer);
-    -- Operators between two of a kind, and between those that meet.
+    -- Operators between equal types, and between types that occur together.
     PERFORM public.trap_operator(o.op, p.l, p.r)
        FROM unnest('{=,<>,<,>,<=,>=,+,-,*,/,||,@>,&&,&,|,<<,>>,->,->>}'::text[]) o(op),
             (SELECT k, k FROM unnest(kinds || others) k UNION ALL SELECT k || '[]', k || '[]' FROM unnest(kinds) k

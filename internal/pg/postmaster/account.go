@@ -12,15 +12,15 @@ import (
 	"syscall"
 )
 
-// account is the user the server runs as. The zero value is "this very user".
+// account is the user that the server runs as.
 type account struct {
 	name     string
 	uid, gid int
-	other    bool // another user than this process
+	other    bool // another user than that of this process
 }
 
-// serverAccount picks who runs the server: PostgreSQL refuses root, so root
-// lends it to an unprivileged user through process credentials.
+// serverAccount picks the server's user: PostgreSQL refuses to run as root, so root
+// starts it as an unprivileged user.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -39,7 +39,7 @@ func serverAccount() (account, error) {
 	return account{}, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody here: create one, or run as another user")
 }
 
-// attributes start a process as that user, in a process group of its own.
+// attributes starts a process as that user, in its own process group.
 func (a account) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if a.other {
@@ -48,7 +48,7 @@ func (a account) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// give hands a path of ours to the server's user.
+// give makes the server's user the owner of path.
 func (a account) give(path string) error {
 	if !a.other {
 		return nil
@@ -56,8 +56,8 @@ func (a account) give(path string) error {
 	return os.Lchown(path, a.uid, a.gid)
 }
 
-// mayEnter says whether the server's user can reach dir: one parent with mode
-// 0700 of root, such as /root or a test's temporary folder, is enough to fail.
+// mayEnter returns an error if the server's user cannot reach dir. One parent that
+// belongs to root with mode 0700 is enough, such as /root or a test's temporary folder.
 func (a account) mayEnter(dir string) error {
 	if !a.other {
 		return nil

@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// BinEnv names the folder that holds initdb and postgres; it wins over every
-// other place.
+// BinEnv is the environment variable for the folder that holds initdb and postgres. It
+// overrides every other place.
 const BinEnv = "CONCH_PG_BIN"
 
-// ErrNoBinaries says what to install. The second half of the sentence matters:
-// Debian's package otherwise starts a cluster of its own on port 5432.
+// ErrNoBinaries says how to install the server programs. Without create_main_cluster =
+// false Debian's package starts a cluster on port 5432.
 var ErrNoBinaries = errors.New(`no PostgreSQL server programs found: run "apt-get install postgresql-common", ` +
 	`write "create_main_cluster = false" to /etc/postgresql-common/createcluster.conf so that no cluster is started on port 5432, ` +
 	`then run "apt-get install postgresql" (macOS: "brew install postgresql@17"), or set ` + BinEnv +
 	` to the folder that holds initdb and postgres`)
 
-// places are tried in this order; inside one pattern the highest version wins.
+// places are tried in this order; within a pattern the highest version wins.
 var places = []string{
 	"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
 	"/usr/pgsql-*/bin",          // RHEL and relatives
@@ -72,8 +72,8 @@ func highest(pattern string) string {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// versionOf reads the numbers of a path, so that 9.6 < 14 < 15, which the
-// alphabet gets wrong.
+// versionOf returns the numbers in a path, so that 9.6 < 14 < 15, unlike in
+// alphabetical order.
 func versionOf(dir string) []int {
 	var numbers []int
 	for _, word := range digits.FindAllString(dir, -1) {

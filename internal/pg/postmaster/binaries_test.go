@@ -30,7 +30,7 @@ func TestTheHighestVersionWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := highest(filepath.Join(root, "*", "bin")); got != filepath.Join(root, "17", "bin") {
-		t.Fatalf("found %s", got)
+		t.Fatalf("found %s, want version 17", got)
 	}
 }
 
@@ -38,11 +38,11 @@ func TestTheEnvironmentNamesTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(BinEnv, dir)
 	if _, err := Binaries(t.Context()); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Binaries returned %v, want an error that names %s", err, dir)
 	}
 	programs(t, dir)
 	if got, err := Binaries(t.Context()); err != nil || got != dir {
-		t.Fatalf("found %s, %v", got, err)
+		t.Fatalf("found %s, want %s (error %v)", got, dir, err)
 	}
 }
 
@@ -55,6 +55,6 @@ func TestNothingInstalledNamesTheInstallLine(t *testing.T) {
 	_, err := Binaries(t.Context())
 	if !errors.Is(err, ErrNoBinaries) || !strings.Contains(err.Error(), "apt-get install postgresql") ||
 		!strings.Contains(err.Error(), "create_main_cluster = false") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Binaries returned %v, want %v with the install line", err, ErrNoBinaries)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// configure appends to postgresql.conf rather than use the command line, so that
-// a test may still ALTER SYSTEM.
+// configure appends to postgresql.conf. Settings on the command line would override
+// ALTER SYSTEM, which tests use.
 func (s *Server) configure() error {
 	conns := s.cfg.MaxConnections
 	if conns == 0 {
@@ -28,8 +28,8 @@ func (s *Server) configure() error {
 		"unix_socket_directories": s.socketDir,
 		"max_connections":         strconv.Itoa(conns),
 		"shared_buffers":          "32MB",
-		// Segments under the data folder go with it; under /dev/shm a killed
-		// server would leave them behind for ever.
+		// Segments in the data folder are removed with it; in /dev/shm a killed server
+		// would leave them behind for ever.
 		"dynamic_shared_memory_type": "mmap",
 		"logging_collector":          "off",
 		"log_line_prefix":            "%m [%p] %a ",
@@ -70,22 +70,21 @@ func onOff(on bool) string {
 }
 
 const (
-	// lowestPort is above those that services are known by.
+	// lowestPort is above the ports of well-known services.
 	lowestPort = 20_000
-	// ephemeralPort is where Linux begins with its own choices, if it does not say so
-	// itself; most others begin higher.
+	// ephemeralPort is where Linux by default begins to choose ports itself; most other
+	// systems begin higher.
 	ephemeralPort = 32_768
 	portTries     = 50
 )
 
-// freePort picks a port that the kernel gives to nobody who asks for any: one of those
-// would be somebody else's by the time the server binds it, or while it is down after
-// Kill9. Whoever takes this very port in between makes the start fail with the server's
-// own words, which only tests can meet.
+// freePort picks a free port below the ephemeral ports. The kernel might give an ephemeral
+// port to another process before the server binds it, or while the server is down after
+// Kill9. If another process takes the port nevertheless, the start fails.
 func freePort() (port int, err error) {
 	room := firstEphemeral() - lowestPort
 	if room <= 0 {
-		return portIfFree(0) // a system that gives all of them away
+		return portIfFree(0) // every port is ephemeral
 	}
 	for range portTries {
 		port, err = portIfFree(lowestPort + rand.IntN(room)) //nolint:gosec // to keep out of each other's way, not to hide anything
@@ -96,9 +95,9 @@ func freePort() (port int, err error) {
 	return port, err
 }
 
-// firstEphemeral is the lowest port that the kernel gives to whoever asks for any.
+// firstEphemeral returns the lowest port that the kernel chooses itself.
 func firstEphemeral() int {
-	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // elsewhere there is none
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // missing on other systems
 	low, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\t")
 	first, err := strconv.Atoi(low)
 	if err != nil {
@@ -107,7 +106,7 @@ func firstEphemeral() int {
 	return first
 }
 
-// portIfFree is that port, or for 0 one of the kernel's choice.
+// portIfFree returns port if it is free, or for 0 a port of the kernel's choice.
 func portIfFree(port int) (int, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {

@@ -16,10 +16,9 @@ const (
 	ownerFile    = "owner"
 )
 
-// lockedFolder makes a folder under base that says whether its program still
-// lives: the file "owner" in it is locked for as long as that program has it
-// open, and the kernel unlocks it even after SIGKILL. The folder gets its final
-// name only once the lock is held, so removeOrphans never sees one without.
+// lockedFolder makes a folder under base. The file "owner" in it is locked while its
+// program lives; the kernel unlocks it even after SIGKILL. The folder gets its final
+// name only once the lock is held, so removeOrphans never sees one without a lock.
 func lockedFolder(base string) (string, *os.File, error) {
 	raw, err := os.MkdirTemp(base, unborn+"*")
 	if err != nil {
@@ -39,8 +38,8 @@ func lockedFolder(base string) (string, *os.File, error) {
 	return dir, owner, nil
 }
 
-// removeOrphans removes what killed programs left under base. Errors are of no
-// interest: the next Start tries again.
+// removeOrphans removes the folders that killed programs left under base. It ignores
+// errors: the next Start tries again.
 func removeOrphans(base string, acc account) {
 	dirs, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*"))
 	for _, dir := range dirs {
@@ -58,8 +57,8 @@ func removeOrphans(base string, acc account) {
 	}
 }
 
-// ours guards the removal: base is open to everybody, so a folder of that name
-// may be somebody else's.
+// ours reports whether the folder may be removed: every user may write to base, so
+// another user's folder may have such a name.
 func ours(dir string, acc account) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// socketPathLimit is what fits in sockaddr_un on every system we know: Linux
-// takes 107 bytes, the BSDs and macOS 103.
+// socketPathLimit is the longest path in sockaddr_un: Linux takes 107 bytes, the BSDs
+// and macOS 103.
 const socketPathLimit = 103
 
 // room is the least free space for a cluster in memory: containers often have a
-// /dev/shm of 64 MB, which a cluster fills at its second WAL segment.
+// /dev/shm of 64 MB, which the second WAL segment of a cluster fills.
 const room = 768 << 20
 
 // base picks the folder under which private clusters are made.
@@ -33,7 +33,7 @@ func base(acc account) (string, error) {
 	return "", fmt.Errorf("no folder for a private server: %w", errors.Join(faults...))
 }
 
-// place makes the folders of one server: home (removed by Stop) and the folder
+// place makes the server's home, in the folder asked if that is not empty, and the folder
 // of its socket, which is home unless that path is too long for a socket.
 func (s *Server) place(asked string) error {
 	under, err := base(s.acc)
@@ -62,8 +62,7 @@ func (s *Server) place(asked string) error {
 	return s.acc.give(made)
 }
 
-// claim takes the caller's folder, which must be missing or empty: Stop removes
-// it, and must never remove what was not ours.
+// claim takes the caller's folder, which must be missing or empty, since Stop removes it.
 func (s *Server) claim(asked string) (string, error) {
 	dir, err := filepath.Abs(asked)
 	if err != nil {
@@ -85,15 +84,15 @@ func (s *Server) claim(asked string) (string, error) {
 	return dir, s.acc.mayEnter(dir)
 }
 
-// Shared makes a folder that the user of a private server can read as well, for what
-// the server is to load or look at. The caller removes it.
+// Shared makes a folder that the user of a private server can read too, for files that the
+// server loads. The caller removes it.
 func Shared(pattern string) (string, error) {
 	acc, err := serverAccount()
 	if err != nil {
 		return "", err
 	}
 	var faults []error
-	// Not in memory: what a server loads must be allowed to be run from there.
+	// Not in memory, where a mount may forbid to execute what the server loads.
 	for _, under := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		err := acc.mayEnter(under)
 		if err != nil {

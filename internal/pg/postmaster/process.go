@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// stragglers bounds the wait for backends that outlive the postmaster, such
-	// as one that a test has stopped with SIGSTOP.
+	// stragglers limits the wait for backends that outlive the postmaster, such as one
+	// that a test has stopped with SIGSTOP.
 	stragglers   = 10 * time.Second
 	stopPatience = 10 * time.Second
 	readyPoll    = 5 * time.Millisecond
 )
 
-// process is one life of the server: from exec until the postmaster and all its
-// backends are gone.
+// process is one run of the server: from exec until the postmaster and all its backends
+// are gone.
 type process struct {
 	pid  int
-	gone chan struct{} // closed once nothing of it runs
+	gone chan struct{} // closed once the postmaster and all backends are gone
 }
 
-// launch starts the server. The goroutine keeps its OS thread for as long as the
-// server lives, because the parent-death signal follows that thread. It ends
-// when the server's log reaches its end: every backend holds the other side of
-// that pipe, so this is the one portable sign that all of them are gone.
+// launch starts the server. Its goroutine keeps its OS thread while the server lives,
+// because the parent-death signal comes when that thread ends. The goroutine ends at the
+// end of the server's log: every backend holds the other side of that pipe, so this is
+// the one portable sign that all of them are gone.
 func launch(bin, data string, acc account, env []string, log *tail) (*process, error) {
 	// No context: the server outlives the call that starts it, until Stop.
 	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), "-D", data)
@@ -55,7 +55,7 @@ func launch(bin, data string, acc account, env []string, log *tail) (*process, e
 		}
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // the log says how it ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -64,9 +64,9 @@ func launch(bin, data string, acc account, env []string, log *tail) (*process, e
 	return p, nil
 }
 
-// ready waits until the server accepts connections, as pg_ctl does: the last
-// line of postmaster.pid says so. Its first line must be our pid, for a killed
-// server leaves its file behind.
+// ready waits until the server accepts connections: like pg_ctl it waits for "ready" in
+// the last line of postmaster.pid. The first line must be our pid, since a killed server
+// leaves its file behind.
 func (p *process) ready(ctx context.Context, data string) error {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()
@@ -95,8 +95,8 @@ func (p *process) alive() bool {
 	}
 }
 
-// end signals the postmaster and waits until everything is gone. SIGCONT first:
-// a stopped process takes no other signal than SIGKILL.
+// end signals the postmaster and waits until all its processes are gone. SIGCONT makes a
+// stopped process take the signal.
 func (p *process) end(sig syscall.Signal) error {
 	if !p.alive() {
 		return nil

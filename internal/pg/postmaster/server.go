@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	// socketPort only names the socket file when there is no TCP port.
+	// socketPort is only part of the socket's file name if there is no TCP port.
 	socketPort   = 54320
 	defaultConns = 100
 )
 
-// Config says what kind of server. The zero value is right for most tests.
+// Config describes the server. The zero value is right for most tests.
 type Config struct {
-	// Dir is where it lives: missing or empty, removed by Stop. Empty means a
-	// new folder in memory where there is room, else a temporary one.
+	// Dir is the server's folder, which must be missing or empty; Stop removes it. ""
+	// means a new folder, in memory if there is room.
 	Dir string
 	// Fsync makes commits survive a crash of the machine. A crash of the server
-	// alone (Kill9) loses nothing either way.
+	// alone (Kill9) loses no commit either way.
 	Fsync bool
-	// MaxConnections is 100 when zero.
+	// MaxConnections is 100 if it is zero.
 	MaxConnections int
 	// TCP makes the server listen on a free port of 127.0.0.1 as well.
 	TCP bool
-	// Settings go to postgresql.conf after our own, so they win; ALTER SYSTEM
-	// wins over both.
+	// Settings follow those of this package in postgresql.conf, so they win; ALTER
+	// SYSTEM wins over both.
 	Settings map[string]string
-	// Env is added to the server's environment, which has nothing of ours: a library
-	// that turns its clock is named there.
+	// Env is added to the server's environment, which does not contain that of this
+	// program. A test names a library there that changes the server's clock.
 	Env []string
 	// Log receives the server's log.
 	Log io.Writer
 }
 
-// StartError is a server that did not come up.
+// StartError means that the server did not start.
 type StartError struct {
 	Err    error
-	Reason string // the line of its log that says why
+	Reason string // the line of the server's log that says why
 }
 
 func (e *StartError) Error() string {
@@ -67,7 +67,7 @@ type Server struct {
 	proc      *process
 }
 
-// Start makes a cluster and runs a server on it. ctx bounds the start alone.
+// Start makes a cluster and runs a server on it. The end of ctx only ends the start.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return start(ctx, cfg, func(ctx context.Context, s *Server) error { return s.prepare(ctx) })
 }
@@ -100,7 +100,7 @@ func start(ctx context.Context, cfg Config, prepare func(context.Context, *Serve
 	return s, nil
 }
 
-// prepare makes the data folder.
+// prepare makes the data folder of a new cluster.
 func (s *Server) prepare(ctx context.Context) error {
 	if err := newCluster(ctx, s.bin, s.acc, s.data()); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (s *Server) prepare(ctx context.Context) error {
 	return s.configure()
 }
 
-// StartAgain runs the server on its cluster: after Kill9, with the recovery from
-// the crash that this asks for.
+// StartAgain runs the server on its cluster. After Kill9 the server first recovers from
+// the crash.
 func (s *Server) StartAgain(ctx context.Context) error {
 	if s.proc != nil && s.proc.alive() {
 		return errors.New("the private PostgreSQL server runs already")
@@ -127,7 +127,7 @@ func (s *Server) StartAgain(ctx context.Context) error {
 	return nil
 }
 
-// RestartFast ends every session as an administrator would, then starts again.
+// RestartFast shuts the server down in fast mode, which ends every session, and starts it.
 func (s *Server) RestartFast(ctx context.Context) error {
 	if err := s.proc.end(syscall.SIGINT); err != nil {
 		return err
@@ -135,24 +135,25 @@ func (s *Server) RestartFast(ctx context.Context) error {
 	return s.StartAgain(ctx)
 }
 
-// Kill9 is a crash: SIGKILL for the postmaster, then wait until its backends
-// have noticed. The folder stays as the crash left it.
+// Kill9 crashes the server: it sends SIGKILL to the postmaster and waits until the
+// backends have ended. The folder stays as the crash left it.
 func (s *Server) Kill9() { _ = s.proc.end(syscall.SIGKILL) }
 
-// PID is the postmaster's process id, for tests that stop it with SIGSTOP.
+// PID returns the postmaster's process id, for tests that stop it with SIGSTOP.
 func (s *Server) PID() int { return s.proc.pid }
 
-// Folder makes a folder for what belongs to the server's user and is to go with it: by
-// Stop, or, if this program is killed, by the next Start of any other.
+// Folder makes a folder in the server's own. Stop removes it, or, if this program is
+// killed, the next Start of any program.
 func (s *Server) Folder(name string) (string, error) {
 	dir := filepath.Join(s.folders[0], name)
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// Gone is closed when this life of the server has ended, wanted or not.
+// Gone returns a channel that is closed when this run of the server has ended, wanted or
+// not.
 func (s *Server) Gone() <-chan struct{} { return s.proc.gone }
 
-// Stop ends the server at once and removes its folder. It may be called again.
+// Stop ends the server at once and removes its folder. A second call does nothing.
 func (s *Server) Stop() error {
 	var faults []error
 	if s.proc != nil {

@@ -22,7 +22,7 @@ import (
 
 const patience = 20 * time.Second
 
-// victimEnv makes this test binary a program that is killed with its server up.
+// victimEnv makes this test binary run victim instead of the tests.
 const victimEnv = "POSTMASTER_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -47,13 +47,13 @@ func TestASocketAndNoPort(t *testing.T) {
 	server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"work_mem": "5MB"}})
 	url := server.URL("postgres")
 	if got := query(t, url, "SELECT current_setting('listen_addresses')"); got != "" {
-		t.Errorf("listens on %q", got)
+		t.Errorf("listen_addresses is %q, want none", got)
 	}
 	if got := query(t, url, "SELECT current_setting('work_mem')"); got != "5MB" {
-		t.Errorf("work_mem %s", got)
+		t.Errorf("work_mem is %s, want 5MB", got)
 	}
 	if server.TCPAddr() != "" {
-		t.Errorf("claims to be at %s", server.TCPAddr())
+		t.Errorf("TCPAddr is %s, want none", server.TCPAddr())
 	}
 }
 
@@ -65,7 +65,7 @@ func TestTheServersEnvironment(t *testing.T) {
 		t.Skip("no /proc here")
 	}
 	if err != nil || !strings.Contains(string(got), "CONCH_TEST_WORD=here") {
-		t.Errorf("the environment is %q, %v", got, err)
+		t.Errorf("the environment is %q, want CONCH_TEST_WORD in it (error %v)", got, err)
 	}
 }
 
@@ -77,12 +77,12 @@ func TestPsqlTakesTheURL(t *testing.T) {
 	}
 	psql := filepath.Join(bin, "psql")
 	if _, err := os.Stat(psql); err != nil {
-		t.Skip("the server programs came without psql")
+		t.Skip("there is no psql beside the server programs")
 	}
 	cmd := exec.Command(psql, "-XAtc", "SELECT current_user", pgtest.Own(t, postmaster.Config{}).URL("postgres"))
 	out, err := proctest.Output(t, cmd, patience)
 	if err != nil || strings.TrimSpace(out) != postmaster.Superuser {
-		t.Fatalf("%s, %v", out, err)
+		t.Fatalf("psql printed %s, want %s (error %v)", out, postmaster.Superuser, err)
 	}
 }
 
@@ -101,14 +101,14 @@ func TestACommitSurvivesKill9(t *testing.T) {
 		t.Fatal("Kill9 returned before all backends were gone")
 	}
 	if err := conn.Ping(t.Context()); !pg.IsLost(err) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("after Kill9 the ping returned %v, want a lost connection", err)
 	}
 	if err := server.StartAgain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// The same URL leads to it: port and socket are kept.
+	// The URL is the same: the server keeps port and socket.
 	if got := query(t, server.TCPURL("postgres"), "SELECT word FROM kept"); got != "here" {
-		t.Fatalf("kept %q", got)
+		t.Fatalf("the row is %q, want %q", got, "here")
 	}
 }
 
@@ -121,10 +121,10 @@ func TestRestartFast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if server.PID() == first {
-		t.Error("the same postmaster")
+		t.Errorf("the postmaster is %d before and after the restart", first)
 	}
 	if err := conn.Ping(t.Context()); !pg.IsLost(err) {
-		t.Errorf("the session outlived the restart: %v", err)
+		t.Errorf("after the restart the ping returned %v, want a lost connection", err)
 	}
 	query(t, server.URL("postgres"), "SELECT 'up'")
 }
@@ -136,7 +136,7 @@ func TestStopRemovesTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := filepath.Dir(server.DataDir())
-	if err := errors.Join(server.Stop(), server.Stop()); err != nil { // twice is fine
+	if err := errors.Join(server.Stop(), server.Stop()); err != nil { // the second call does nothing
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
@@ -144,8 +144,8 @@ func TestStopRemovesTheFolder(t *testing.T) {
 	}
 }
 
-// The folder is under TMPDIR's own 0700 parents when tests run as root, so this
-// also shows the sentence about them; elsewhere the path is long for a socket.
+// The caller's folder must be empty, may have a long path, and must be within reach of the
+// server's user.
 func TestAFolderOfTheCallers(t *testing.T) {
 	t.Parallel()
 	full := t.TempDir()
@@ -153,13 +153,13 @@ func TestAFolderOfTheCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := postmaster.Start(t.Context(), postmaster.Config{Dir: full}); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Start in a full folder returned %v, want an error with %q", err, "not empty")
 	}
 	if _, err := os.Stat(filepath.Join(full, "precious")); err != nil {
 		t.Fatal(err)
 	}
 
-	open, err := os.MkdirTemp("/tmp", "conch-postmaster-test-") //nolint:usetesting // t.TempDir is closed to the server's user
+	open, err := os.MkdirTemp("/tmp", "conch-postmaster-test-") //nolint:usetesting // the server's user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestAFolderOfTheCallers(t *testing.T) {
 	}
 	_, err = postmaster.Start(t.Context(), postmaster.Config{Dir: filepath.Join(closed, "pg")})
 	if err == nil || !strings.Contains(err.Error(), "cannot enter "+closed) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Start in a closed folder returned %v, want an error that names %s", err, closed)
 	}
 }
 
@@ -184,11 +184,11 @@ func TestAFailedStartSaysWhy(t *testing.T) {
 	_, err := postmaster.Start(t.Context(), postmaster.Config{Settings: map[string]string{"wal_level": "nonsense"}})
 	var start *postmaster.StartError
 	if !errors.As(err, &start) || !strings.Contains(start.Error(), "postgresql.conf") && !strings.Contains(start.Error(), "wal_level") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Start returned %v, want a *StartError about wal_level", err)
 	}
 }
 
-// victim starts a server, says where it is, and waits to be killed.
+// victim starts a server, prints its pid and socket, and waits to be killed.
 func victim() {
 	server, err := postmaster.Start(context.Background(), postmaster.Config{})
 	if err != nil {
@@ -221,7 +221,7 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 		}
 		return err != nil
 	})
-	// Whoever starts next clears up what is left: we, or somebody else who is at it already.
+	// The next Start, here or in another test binary, removes the folder.
 	home := filepath.Dir(socket)
 	pgtest.Own(t, postmaster.Config{})
 	pgtest.Eventually(t, patience, home+" is gone", func() bool {
@@ -230,8 +230,8 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 	})
 }
 
-// A standby streams what the primary writes, through a link that can be cut; promoted,
-// it has a timeline of its own and waits for no standby, though the primary was told to.
+// A standby streams from the primary through a link that can be cut. After its promotion it
+// has a new timeline and waits for no standby, although the primary is set to.
 func TestAStandbyFollowsAndIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{MaxConnections: 40})
@@ -260,13 +260,13 @@ func TestAStandbyFollowsAndIsPromoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if count() != 1 {
-		t.Error("what was written behind the cut link is there")
+		t.Errorf("the standby has %d tables, want only the one from before the cut", count())
 	}
 	if got := query(t, standby.URL("postgres"), "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"); got != "00000002" {
-		t.Errorf("timeline %s", got)
+		t.Errorf("the timeline is %s, want 00000002", got)
 	}
 	if got := query(t, standby.URL("postgres"), "SHOW synchronous_standby_names"); got != "" {
-		t.Errorf("waits for %s", got)
+		t.Errorf("synchronous_standby_names is %s, want none", got)
 	}
-	run("CREATE TABLE three ()") // the old primary knows nothing of it
+	run("CREATE TABLE three ()") // the old primary does not know of the promotion
 }

@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// Follow says how a standby follows its primary.
+// Follow describes how a standby follows its primary.
 type Follow struct {
-	// Name is its application_name, by which synchronous_standby_names knows it.
+	// Name is its application_name, which synchronous_standby_names lists.
 	Name string
-	// Link is host:port of a proxy before the primary's socket, so that a test can
-	// cut it; empty means the socket itself.
+	// Link is host:port of a proxy to the primary's socket, so that a test can cut the
+	// connection; empty means the socket itself.
 	Link string
 }
 
-// Standby makes a hot standby of this running server: a base backup in a folder of
-// its own, that streams from then on. It waits for nobody when it is promoted,
-// whatever the primary was told about its own standbys. ctx bounds the start alone;
-// the standby outlives the primary, and its caller stops it.
+// Standby makes a hot standby of this running server: a base backup in a new folder,
+// which then streams from the primary. It has no synchronous standbys of its own when it
+// is promoted, whatever the primary's setting is. The end of ctx only ends the start. The
+// standby outlives the primary; the caller stops it.
 func (s *Server) Standby(ctx context.Context, cfg Config, f Follow) (*Server, error) {
 	own := map[string]string{
 		"primary_conninfo":          s.conninfo(f),
 		"synchronous_standby_names": "",
-		// A link that was cut is tried again at once when it is back.
+		// Reconnect soon after a link that was cut is back.
 		"wal_retrieve_retry_interval": "100ms",
 	}
 	maps.Copy(own, cfg.Settings)
 	cfg.Settings = own
 	if cfg.MaxConnections == 0 {
-		cfg.MaxConnections = s.cfg.MaxConnections // fewer would not replay
+		cfg.MaxConnections = s.cfg.MaxConnections // with fewer the standby refuses to replay
 	}
 	return start(ctx, cfg, func(ctx context.Context, standby *Server) error { return standby.prepareBehind(ctx, s) })
 }
@@ -58,7 +58,7 @@ func (s *Server) prepareBehind(ctx context.Context, primary *Server) error {
 	if err != nil {
 		return err
 	}
-	// What was set on the primary by ALTER SYSTEM is the primary's.
+	// Drop the primary's ALTER SYSTEM settings.
 	for name, flags := range map[string]int{"postgresql.auto.conf": os.O_TRUNC, "standby.signal": os.O_CREATE} {
 		path := filepath.Join(s.data(), name)
 		file, err := os.OpenFile(path, os.O_WRONLY|flags, 0o600)
@@ -72,11 +72,11 @@ func (s *Server) prepareBehind(ctx context.Context, primary *Server) error {
 	return s.configure()
 }
 
-// Promote makes a primary of a standby, as pg_ctl does, and returns once it takes
-// writes. Nobody tells the old primary.
+// Promote turns a standby into a primary, as pg_ctl does, and returns once it takes writes.
+// It does not tell the old primary.
 func (s *Server) Promote(ctx context.Context) error {
-	// The server looks for the file at every SIGUSR1 that its own processes send it, and
-	// takes it away: it has to be whole when it appears.
+	// The server looks for the file at every SIGUSR1, also from its own processes, and
+	// removes it: the file must be complete when it appears.
 	signal := filepath.Join(s.data(), "promote")
 	whole := signal + ".new"
 	if err := os.WriteFile(whole, nil, 0o600); err != nil {
@@ -102,8 +102,8 @@ func (s *Server) Promote(ctx context.Context) error {
 	}
 }
 
-// state is what the control file says of the cluster; "in production" is written
-// after the server has begun to take writes.
+// state returns the state of the cluster in its control file. The server writes "in
+// production" there after it has begun to take writes.
 func (s *Server) state(ctx context.Context) (string, error) {
 	out, err := tool(ctx, s.bin, s.acc, "pg_controldata", "-D", s.data())
 	_, rest, _ := strings.Cut(out, "Database cluster state:")

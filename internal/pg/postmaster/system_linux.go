@@ -2,13 +2,13 @@ package postmaster
 
 import "syscall"
 
-// DiesWithProgram says whether the server ends with a program that is killed.
+// DiesWithProgram reports whether the server ends when this program is killed.
 const DiesWithProgram = true
 
-// tie ends the server with us. The signal is SIGQUIT, an immediate shutdown, and
-// not SIGKILL: the server then still ends its own children and gives its shared
-// memory back. The kernel sends it when the *thread* that started the server
-// ends, hence the locked thread in process.run.
+// tie ends the server when this program ends. The signal is SIGQUIT, an immediate
+// shutdown, and not SIGKILL, so that the server still ends its children and frees its
+// shared memory. The kernel sends it when the *thread* that started the server ends,
+// hence the locked thread in launch.
 func tie(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }
 
 func memoryFolder() string {

@@ -4,13 +4,13 @@ package postmaster
 
 import "syscall"
 
-// DiesWithProgram says whether the server ends with a program that is killed.
+// DiesWithProgram reports whether the server ends when this program is killed.
 const DiesWithProgram = false
 
-// tie does nothing here: no other system has a parent-death signal. After a
-// SIGKILL of the program the server goes on until somebody ends it; nobody else
-// can reach it, for its socket is private.
+// tie does nothing: only Linux has a parent-death signal here. After a SIGKILL of this
+// program the server runs until it is killed too; its socket is private, so no other user
+// can reach it.
 func tie(*syscall.SysProcAttr) {}
 
-// memoryFolder is empty: there is no file system in memory one can count on.
+// memoryFolder returns "": these systems have no standard file system in memory.
 func memoryFolder() string { return "" }

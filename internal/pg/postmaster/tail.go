@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// tailSize is how much of the log is kept for the sentence of a failed start.
+// tailSize is how much of the log is kept for a StartError.
 const tailSize = 16 << 10
 
-// tail passes the server's log on and keeps its end.
+// tail passes the server's log on to a writer and keeps its end.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -26,14 +26,14 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	if t.to != nil {
-		// A caller whose writer fails must not stop the server: os/exec would
-		// close the pipe, and the server would die of SIGPIPE.
+		// Ignore errors: os/exec would close the pipe, and the server would die of
+		// SIGPIPE.
 		_, _ = t.to.Write(p)
 	}
 	return len(p), nil
 }
 
-// reason is the last line that says why the server gave up.
+// reason returns the last line of the log that says why the server gave up.
 func (t *tail) reason() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

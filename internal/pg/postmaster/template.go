@@ -14,13 +14,13 @@ import (
 	"sync"
 )
 
-// Superuser is the role that owns every private cluster; it needs no password,
-// since only the socket's folder leads to it.
+// Superuser is the role that owns every private cluster. It needs no password, since the
+// folder of the socket is private.
 const Superuser = "conch"
 
-// templates keeps one freshly made cluster per program, made at the first Start
-// and copied by each: initdb takes 0.4 s, a copy in memory a tenth of that. It
-// goes when the last server of the program stops.
+// templates keeps one new cluster per program, which the first Start makes and every
+// Start copies: initdb takes 0.4 s, a copy in memory a tenth of that. It is removed when
+// the last server of the program stops.
 var templates struct {
 	sync.Mutex
 	dir   string
@@ -28,7 +28,7 @@ var templates struct {
 	users int
 }
 
-// newCluster copies the template to data, making it first if need be.
+// newCluster copies the template to data, and makes the template first if it is missing.
 func newCluster(ctx context.Context, bin string, acc account, data string) error {
 	templates.Lock()
 	defer templates.Unlock()
@@ -44,7 +44,7 @@ func newCluster(ctx context.Context, bin string, acc account, data string) error
 	return nil
 }
 
-// makeTemplate is called with the lock held.
+// makeTemplate makes the template. The caller holds the lock.
 func makeTemplate(ctx context.Context, bin string, acc account) error {
 	under, err := base(acc)
 	if err != nil {
@@ -84,7 +84,7 @@ func initdb(ctx context.Context, bin string, acc account, data string) error {
 	return err
 }
 
-// tool runs one of the server's programs as its user and returns what it prints.
+// tool runs one of the server's programs as the server's user and returns its output.
 func tool(ctx context.Context, bin string, acc account, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, name), args...)
 	cmd.Dir, cmd.Env = "/", environment()
@@ -97,8 +97,8 @@ func tool(ctx context.Context, bin string, acc account, name string, args ...str
 	return string(out), nil
 }
 
-// environment is bare on purpose: PGDATA, PGPORT, LC_* and the like of whoever
-// runs us must not leak into the server.
+// environment is bare on purpose: the caller's PGDATA, PGPORT, LC_* and the like must
+// not leak into the server.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }

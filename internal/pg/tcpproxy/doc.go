@@ -1,10 +1,10 @@
-// Package tcpproxy is a TCP proxy inside the test's own process that can be made
-// as bad as a network can be: silent one way or both (Blackhole), slow (Delay),
-// torn (Reset), closed to newcomers (Refuse). Heal undoes all of it, with the same
-// connections, which is what a partition that ends looks like. Retarget leads to
-// another server, as a moved address does; Trips counts round trips.
+// Package tcpproxy is a TCP proxy inside the test's process that simulates a bad
+// network. It can drop all bytes in one or both directions (Blackhole), delay them
+// (Delay), reset connections (Reset) and refuse new ones (Refuse). Heal ends all of this
+// and keeps the connections, as at the end of a partition. Retarget sends new connections
+// to another server; Trips counts round trips.
 //
-// What it cannot do: lose single packets, and hide from keepalives. The kernel
-// acknowledges what the proxy does not pass on, so TCP's own timers never notice
-// the silence; only timers of the protocol above do.
+// It cannot lose single packets, and it cannot make TCP's own timers notice the silence:
+// the kernel acknowledges bytes that the proxy does not pass on. Only timers of the
+// protocol above notice it.
 package tcpproxy

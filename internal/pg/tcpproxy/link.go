@@ -19,7 +19,7 @@ func (l *link) reset() {
 	abort(l.server)
 }
 
-// abort closes with a RST. A Unix socket has none; there a close must do.
+// abort closes with a RST, or without one on a Unix socket, which has none.
 func abort(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -27,8 +27,8 @@ func abort(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// pump carries one direction. The end of a stream and a RST wait for their turn
-// like any other bytes: through a real black hole they do not pass either.
+// pump copies one direction. The end of a stream and a RST wait like other bytes: they do
+// not pass a real black hole either.
 func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -66,8 +66,8 @@ func (p *Proxy) count(l *link, dir Direction) {
 	l.asked = dir == ToServer
 }
 
-// pass waits until a piece that was just read may go on; false means that the
-// proxy closes.
+// pass waits until bytes that have just been read may go on. It returns false if the proxy
+// closes.
 func (p *Proxy) pass(dir Direction) bool {
 	arrived := time.Now()
 	for {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Direction of the bytes.
+// Direction is a set of directions of bytes.
 type Direction int
 
-// The directions can be added up.
+// The directions can be combined with |.
 const (
 	ToServer Direction = 1 << iota
 	ToClient
@@ -32,7 +32,7 @@ type Proxy struct {
 	delay   time.Duration
 	changed chan struct{} // closed and replaced when any of the above changes
 	links   map[*link]struct{}
-	trips   []*int // of every connection there ever was, in their order
+	trips   []*int // round trips of every connection so far, in order of arrival
 }
 
 // New listens on 127.0.0.1. The target is host:port, or the path of a Unix socket.
@@ -50,22 +50,22 @@ func New(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients connect, as host:port.
+// Addr returns the address for clients, as host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Blackhole passes nothing on in that direction from now on, and tells nobody.
+// Blackhole stops passing bytes on in that direction; neither end is told.
 func (p *Proxy) Blackhole(dir Direction) { p.change(func() { p.silent |= dir }) }
 
-// Delay holds every piece back for that long, each way.
+// Delay delays all bytes by d, in each direction.
 func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
 
-// Refuse resets new connections; those that exist go on.
+// Refuse resets new connections; existing ones go on.
 func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
-// Heal ends Blackhole, Delay and Refuse. What was held back arrives now.
+// Heal ends Blackhole, Delay and Refuse. Bytes that were held back arrive now.
 func (p *Proxy) Heal() { p.change(func() { p.silent, p.delay, p.refuse = 0, 0, false }) }
 
-// Reset tears all connections, so that both ends receive a RST.
+// Reset breaks all connections: both ends receive a RST.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,12 +74,12 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Retarget leads new connections elsewhere, as a moved address does; those that
-// exist go on.
+// Retarget sends new connections to another target, as when an address moves; existing
+// ones go on.
 func (p *Proxy) Retarget(target string) { p.change(func() { p.target = target }) }
 
-// Trips is how many round trips each connection has made, in the order in which
-// they came: how often the target answered after the client had spoken.
+// Trips returns the round trips of each connection so far, in order of arrival: how often
+// the target sent bytes after the client had sent some.
 func (p *Proxy) Trips() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,14 +90,14 @@ func (p *Proxy) Trips() []int {
 	return all
 }
 
-// Connections is how many are open.
+// Connections returns the number of open connections.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Close ends everything and waits for it.
+// Close ends the proxy and all connections, and waits for its goroutines.
 func (p *Proxy) Close() {
 	p.cancel()
 	_ = p.listener.Close()
@@ -149,7 +149,7 @@ func (p *Proxy) serve(client net.Conn) {
 	one.server = server
 	p.mu.Lock()
 	p.links[one] = struct{}{}
-	if p.ctx.Err() != nil { // Close has walked over the links already
+	if p.ctx.Err() != nil { // Close has reset the links already
 		one.reset()
 	}
 	p.mu.Unlock()

@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	patience = 5 * time.Second
-	silence  = 80 * time.Millisecond // how long nothing must arrive to count as nothing
+	silence  = 80 * time.Millisecond // a test that expects no bytes waits this long
 )
 
-// echo sends back what it receives.
+// echo starts a server that sends back all it receives.
 func echo(t *testing.T, network, address string) string {
 	t.Helper()
 	listener, err := net.Listen(network, address)
@@ -87,7 +87,7 @@ func hear(conn net.Conn, within time.Duration) (string, error) {
 func mustHear(t *testing.T, conn net.Conn, want string) {
 	t.Helper()
 	if got, err := hear(conn, patience); err != nil || got != want {
-		t.Fatalf("heard %q, %v; want %q", got, err, want)
+		t.Fatalf("received %q and %v, want %q", got, err, want)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestSilenceEachWayHealsWithTheSameConnection(t *testing.T) {
 		proxy.Blackhole(dir)
 		send(t, conn, "held")
 		if got, err := hear(conn, silence); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("direction %d: heard %q, %v through a black hole", dir, got, err)
+			t.Fatalf("direction %d: received %q and %v through a black hole, want %v", dir, got, err, os.ErrDeadlineExceeded)
 		}
 		proxy.Heal()
 		mustHear(t, conn, "held")
@@ -116,11 +116,11 @@ func TestTheEndOfAStreamDoesNotPassABlackhole(t *testing.T) {
 	proxy.Blackhole(tcpproxy.ToServer)
 	_ = conn.(*net.TCPConn).CloseWrite()
 	if _, err := hear(conn, silence); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("the server noticed: %v", err)
+		t.Fatalf("the end of the stream passed the black hole: %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 	proxy.Heal()
 	if _, err := hear(conn, patience); !errors.Is(err, io.EOF) {
-		t.Fatalf("after healing: %v", err)
+		t.Fatalf("after Heal: %v, want %v", err, io.EOF)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestReset(t *testing.T) {
 	mustHear(t, conn, "x")
 	proxy.Reset()
 	if _, err := hear(conn, patience); !errors.Is(err, syscall.ECONNRESET) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("after Reset: %v, want %v", err, syscall.ECONNRESET)
 	}
 	send(t, dial(t, proxy), "new connections are welcome")
 }
@@ -156,7 +156,7 @@ func TestDelayIsEachWay(t *testing.T) {
 	send(t, conn, "x")
 	mustHear(t, conn, "x")
 	if took := time.Since(start); took < 2*each {
-		t.Fatalf("there and back in %v", took)
+		t.Fatalf("the round trip took %v, want %v or more", took, 2*each)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestNobodyBehind(t *testing.T) {
 	mustBeTornAway(t, proxy)
 }
 
-// mustBeTornAway meets the RST at the first read, or already while dialling.
+// mustBeTornAway expects a RST at the first read or while dialling.
 func mustBeTornAway(t *testing.T, proxy *tcpproxy.Proxy) {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", proxy.Addr())
@@ -186,7 +186,7 @@ func mustBeTornAway(t *testing.T, proxy *tcpproxy.Proxy) {
 	}
 	defer conn.Close()
 	if got, err := hear(conn, patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("a newcomer heard %q, %v", got, err)
+		t.Fatalf("a new connection received %q and %v, want a reset", got, err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestTripsAreCountedPerConnection(t *testing.T) {
 	send(t, second, "y")
 	mustHear(t, second, "y")
 	if got := proxy.Trips(); len(got) != 2 || got[0] != 3 || got[1] != 1 {
-		t.Fatalf("counted %v", got)
+		t.Fatalf("the round trips are %v, want [3 1]", got)
 	}
 }
 
