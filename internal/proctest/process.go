@@ -1,8 +1,7 @@
-// Package proctest starts the programs that tests need, so that no test waits for one without
-// end. Each is known by the handle that its parent has, which never misses it: a search through
-// /proc does, since a process shows no environment in the moment after its exec. Each wait has a
-// limit, after which the test says what hangs and kills it; and each program is killed with its
-// test.
+// Package proctest starts the programs that tests need. Every wait has a limit, after which the
+// test names the program that hangs and kills it, and every program is killed when its test ends.
+// Tests know a program by its handle: a search through /proc can miss it, since a process shows no
+// environment in the moment after its exec.
 package proctest
 
 import (
@@ -17,25 +16,25 @@ import (
 )
 
 const (
-	// linger is how long a program's end waits for those of its descendants that have its output.
+	// linger is the default WaitDelay: how long to wait for descendants that hold the program's output.
 	linger = 10 * time.Second
-	// dying is how long a killed program may take to go on a busy machine.
+	// dying is how long a killed program may take to end on a busy machine.
 	dying = 30 * time.Second
 )
 
-// Process is a program that runs. Only this package waits for it.
+// Process is a running program. Only this package may call Cmd.Wait.
 type Process struct {
 	Cmd *exec.Cmd
-	// Lines are those of its stdout, if it was started by Listen. The channel is closed after the last.
+	// Lines are the lines of stdout after Listen, otherwise nil. It is closed after the last line.
 	Lines chan string
 
 	t    testing.TB
 	gone chan struct{}
-	err  error // of Wait, once it is gone
+	err  error // result of Cmd.Wait, valid once gone is closed
 }
 
-// Start starts a command that is killed when the test ends, if it has not ended by then. A
-// WaitDelay that is not set is ten seconds.
+// Start starts a command. If it still runs when the test ends, it is killed. If WaitDelay is not
+// set, it is ten seconds.
 func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	return start(t, &Process{Cmd: cmd, t: t})
@@ -72,7 +71,7 @@ func start(t testing.TB, p *Process) *Process {
 	return p
 }
 
-// Output runs a command to its end, and returns what it printed and how it ended.
+// Output runs a command to its end and returns its stdout and stderr, and the error of its Wait.
 func Output(t testing.TB, cmd *exec.Cmd, limit time.Duration) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -82,10 +81,10 @@ func Output(t testing.TB, cmd *exec.Cmd, limit time.Duration) (string, error) {
 	return out.String(), p.err
 }
 
-// Gone is closed when it has ended, and all that it printed was read.
+// Gone returns a channel that is closed when the program has ended and all its output was read.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Signal sends a signal; a process that has ended does not mind.
+// Signal sends a signal. It does nothing if the program has ended.
 func (p *Process) Signal(sig os.Signal) {
 	p.t.Helper()
 	if err := p.Cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -93,43 +92,44 @@ func (p *Process) Signal(sig os.Signal) {
 	}
 }
 
-// Kill ends it at once, and not what it has started.
+// Kill kills the program, but not its descendants.
 func (p *Process) Kill() { _ = p.Cmd.Process.Kill() }
 
-// Wait waits for its end and returns its exit code, -1 for an end by a signal. It reads what is
-// left of its lines. What does not end within the limit fails the test and is killed.
+// Wait waits for the end of the program and returns its exit code, -1 if a signal ended it. It
+// discards the remaining lines. A program that does not end within the limit fails the test and is
+// killed.
 func (p *Process) Wait(limit time.Duration) int {
 	p.t.Helper()
 	if !p.within(limit) {
-		p.t.Errorf("%s does not end within %v and is killed", p, limit)
+		p.t.Errorf("%s does not end within %v, and the test kills it", p, limit)
 		p.Kill()
 	}
 	if !p.dies() {
 		return -1
 	}
 	if errors.Is(p.err, exec.ErrWaitDelay) {
-		p.t.Logf("%s has ended, and what it started still had its output %v later", p, p.Cmd.WaitDelay)
+		p.t.Logf("%s has ended, and a descendant still held its output %v later", p, p.Cmd.WaitDelay)
 	}
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// dies waits for one that was killed.
+// dies waits for the end of a program that was killed.
 func (p *Process) dies() bool {
 	p.t.Helper()
 	if limit := p.Cmd.WaitDelay + dying; !p.within(limit) {
-		p.t.Errorf("%s was killed and is still there after %v", p, limit)
+		p.t.Errorf("%s was killed and still runs after %v", p, limit)
 		return false
 	}
 	return true
 }
 
-// within waits until it is gone, and no longer than that.
+// within reports whether the program ends within the limit.
 func (p *Process) within(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for lines := p.Lines; ; {
 		select {
-		case _, more := <-lines: // one that nobody reads could not end
+		case _, more := <-lines: // a program whose lines are not read could not end
 			if !more {
 				lines = nil
 			}
@@ -141,7 +141,7 @@ func (p *Process) within(limit time.Duration) bool {
 	}
 }
 
-// Says waits for a line with that text, and returns it.
+// Says waits for a line that contains the text and returns it.
 func (p *Process) Says(limit time.Duration, text string) string {
 	p.t.Helper()
 	timer := time.NewTimer(limit)
@@ -150,22 +150,21 @@ func (p *Process) Says(limit time.Duration, text string) string {
 		select {
 		case line, more := <-p.Lines:
 			if !more {
-				p.t.Fatalf("%s ended without saying %q", p, text)
+				p.t.Fatalf("%s ended without a line that contains %q", p, text)
 			}
 			if strings.Contains(line, text) {
 				return line
 			}
 		case <-timer.C:
-			p.t.Fatalf("%s did not say %q within %v", p, text, limit)
+			p.t.Fatalf("%s printed no line that contains %q within %v", p, text, limit)
 		}
 	}
 }
 
-// String is its command line.
+// String returns the command line.
 func (p *Process) String() string { return strings.Join(p.Cmd.Args, " ") }
 
-// Cut is an output of a command that is cut into lines. What comes after the last line's end is
-// left out.
+// Cut returns a writer that calls to for each whole line. It drops an unfinished last line.
 func Cut(to func(line string)) io.Writer { return &liner{to: to} }
 
 type liner struct {

@@ -15,10 +15,10 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// patience is for what comes at once on an idle machine.
+// patience is a limit for waits that take no time on an idle machine.
 const patience = time.Minute
 
-// judged is a test whose failures are kept for another to look at.
+// judged collects failures, so that a test can check them.
 type judged struct {
 	testing.TB
 	faults []string
@@ -41,8 +41,7 @@ func shell(script string) *exec.Cmd { return exec.Command("/bin/sh", "-c", scrip
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// A program that does not end, and one that is stopped and could not even be asked to: both are
-// named and killed.
+// Wait names and kills a program that ignores its signal, and one that is stopped.
 func TestAWaitHasAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, hurt := range map[string]syscall.Signal{"deaf": syscall.SIGTERM, "stopped": syscall.SIGSTOP} {
@@ -54,17 +53,17 @@ func TestAWaitHasAnEnd(t *testing.T) {
 			p.Says(patience, "up")
 			p.Signal(hurt)
 			if code := p.Wait(50 * time.Millisecond); code != -1 || alive(p.Cmd.Process.Pid) {
-				t.Errorf("exit code %d, alive: %t", code, alive(p.Cmd.Process.Pid))
+				t.Errorf("got exit code %d and alive %t, want -1 and false", code, alive(p.Cmd.Process.Pid))
 			}
 			if len(j.faults) != 1 || !strings.Contains(j.faults[0], "trap") || !strings.Contains(j.faults[0], "does not end within 50ms") {
-				t.Errorf("the test was told %q", j.faults)
+				t.Errorf("the failures are %q, want one that names the command and the limit", j.faults)
 			}
 			j.end()
 		})
 	}
 }
 
-// What a program has started and left behind has its output for as long as it likes.
+// Wait does not wait for a descendant that holds the program's output.
 func TestAnEndWithoutTheEndOfTheOutput(t *testing.T) {
 	t.Parallel()
 	cmd := shell(`sleep 1000 & echo $!; exit 3`)
@@ -76,20 +75,20 @@ func TestAnEndWithoutTheEndOfTheOutput(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	if code := p.Wait(patience); code != 3 || !alive(pid) {
-		t.Errorf("exit code %d, and what it left lives: %t", code, alive(pid))
+		t.Errorf("got exit code %d and a descendant alive %t, want 3 and true", code, alive(pid))
 	}
 }
 
-// Nobody reads what it prints, and it prints more than any buffer takes.
+// Wait reads the lines that the test does not, even more than a buffer takes.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	p := proctest.Listen(t, shell(`i=0; while [ $i -lt 20000 ]; do echo a line of its many lines; i=$((i+1)); done; exit 5`))
 	if code := p.Wait(patience); code != 5 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d, want 5", code)
 	}
 }
 
-// A test that ends ends its programs, and does not fail for it.
+// The end of a test kills its programs, without a failure.
 func TestItEndsWithItsTest(t *testing.T) {
 	t.Parallel()
 	j := &judged{TB: t}
@@ -98,14 +97,14 @@ func TestItEndsWithItsTest(t *testing.T) {
 	select {
 	case <-p.Gone():
 	default:
-		t.Error("its test has ended, and it runs")
+		t.Error("the program runs after its test has ended")
 	}
 	if len(j.faults) > 0 {
-		t.Errorf("the test was told %q", j.faults)
+		t.Errorf("the failures are %q, want none", j.faults)
 	}
-	p.Signal(syscall.SIGTERM) // does not mind
+	p.Signal(syscall.SIGTERM)
 	if len(j.faults) > 0 {
-		t.Errorf("of a signal to one that has ended the test was told %q", j.faults)
+		t.Errorf("after a signal to a program that has ended the failures are %q, want none", j.faults)
 	}
 }
 
@@ -113,9 +112,9 @@ func TestOutput(t *testing.T) {
 	t.Parallel()
 	out, err := proctest.Output(t, shell("echo one; echo two >&2; exit 7"), patience)
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 || out != "one\ntwo\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("got output %q and error %v, want both lines and exit code 7", out, err)
 	}
 	if out, err := proctest.Output(t, shell("echo fine"), patience); err != nil || out != "fine\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("got output %q and error %v, want %q", out, err, "fine\n")
 	}
 }

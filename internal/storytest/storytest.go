@@ -1,10 +1,10 @@
-// Package storytest runs the stories of machines, which are read by people: in a file of
-// testdata a line is an input, and the indented lines after it are what the machine did.
+// Package storytest runs the stories of machines: golden files in testdata that people can
+// read. A line is an input, and the indented lines after it are the machine's actions.
 //
 //	storytest.Run(t, *update, func(t *testing.T) func(line string) []string { … })
 //
-// A line that begins with # is a comment. With update the files are rewritten with what
-// the machine does now: read the diff.
+// A line that begins with # is a comment. With update, Run rewrites the files with the
+// actions of now: read the diff.
 package storytest
 
 import (
@@ -16,13 +16,13 @@ import (
 
 const indent = "    "
 
-// Run tells each story of testdata/*.txt to a machine of its own, which begin makes, and
-// compares what it does with what is written.
+// Run plays each story of testdata/*.txt to a new machine and compares the actions with
+// those in the file. begin makes the machine and returns a function that feeds it a line.
 func Run(t *testing.T, update bool, begin func(t *testing.T) (tell func(line string) []string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories: %v", err)
+		t.Fatalf("there are no stories in testdata (error %v)", err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -39,13 +39,13 @@ func Run(t *testing.T, update bool, begin func(t *testing.T) (tell func(line str
 				return
 			}
 			if got != string(want) {
-				t.Errorf("%s is told differently now (run it with -update, then read the diff):\n%s", file, FirstDifference(string(want), got))
+				t.Errorf("the machine no longer acts as in %s (run the test with -update, then read the diff):\n%s", file, FirstDifference(string(want), got))
 			}
 		})
 	}
 }
 
-// Play tells a story and returns it with what is done after each input.
+// Play feeds the inputs of a story to tell and returns the story with the actions it returns.
 func Play(text string, tell func(line string) []string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -64,7 +64,7 @@ func Play(text string, tell func(line string) []string) string {
 	return out.String()
 }
 
-// FirstDifference shows where two texts part.
+// FirstDifference returns the lines around the first difference of two texts.
 func FirstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {
@@ -73,5 +73,5 @@ func FirstDifference(want, got string) string {
 			return "want\n" + strings.Join(w[from:min(i+4, len(w))], "\n") + "\ngot\n" + strings.Join(g[from:min(i+4, len(g))], "\n")
 		}
 	}
-	return "one of the two ends earlier"
+	return "one of the two texts ends earlier"
 }

@@ -8,29 +8,29 @@ import (
 // Never is an instant of true time that does not come.
 const Never = time.Duration(math.MaxInt64)
 
-// million is the unit in which a clock's error is given: parts per million.
+// million is the unit of a clock's error: parts per million.
 const million = 1_000_000
 
-// Clock is one machine's clock that counts suspended time: it never steps and
-// never goes back, but it may run fast or slow.
+// Clock is a machine's clock that counts suspended time: it never steps and never
+// goes back, but it may run fast or slow.
 type Clock struct {
 	w     *World
-	ppm   int64 // how many parts per million it runs fast
-	base  int64 // what it read at since
+	ppm   int64 // error in parts per million; positive is fast
+	base  int64 // reading at since
 	since time.Duration
-	stood bool
+	stood bool // stands still
 }
 
-// NewClock returns a clock that reads origin now and runs ppm parts per million
-// fast (or slow, if negative).
+// NewClock returns a clock that reads origin now and runs ppm parts per million fast,
+// or slow if ppm is negative.
 func (w *World) NewClock(origin, ppm int64) *Clock {
 	return &Clock{w: w, ppm: ppm, base: origin, since: w.now}
 }
 
-// Read is what the clock shows now, in nanoseconds.
+// Read returns the reading now, in nanoseconds.
 func (c *Clock) Read() int64 { return c.At(c.w.now) }
 
-// At is what the clock shows at an instant of true time, if nobody touches it
+// At returns the reading at an instant of true time, if the clock is not changed
 // until then.
 func (c *Clock) At(t time.Duration) int64 {
 	if c.stood {
@@ -40,8 +40,8 @@ func (c *Clock) At(t time.Duration) int64 {
 	return c.base + d + d*c.ppm/million
 }
 
-// When is the first instant of true time at which the clock shows at least the
-// reading, if nobody touches it until then. It may lie in the past.
+// When returns the first instant of true time at which the clock reads at least
+// reading, if it is not changed until then. The instant may be in the past.
 func (c *Clock) When(reading int64) time.Duration {
 	if c.stood {
 		if reading <= c.base {
@@ -57,7 +57,7 @@ func (c *Clock) When(reading int64) time.Duration {
 		return 0
 	}
 	t := c.since + time.Duration(left/(million+c.ppm)*million+left%(million+c.ppm)*million/(million+c.ppm))
-	for c.At(t) >= reading { // the division rounds: walk the last nanoseconds
+	for c.At(t) >= reading { // the division rounds: step through the last nanoseconds
 		t--
 	}
 	for c.At(t) < reading {
@@ -66,7 +66,7 @@ func (c *Clock) When(reading int64) time.Duration {
 	return t
 }
 
-// For is the true time that a span on this clock takes.
+// For returns the true time that a span d on this clock takes.
 func (c *Clock) For(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * million / float64(million+c.ppm))
 }
@@ -77,13 +77,13 @@ func (c *Clock) SetSpeed(ppm int64) {
 	c.ppm = ppm
 }
 
-// Halt makes the clock stand still, as one that does not count suspended time.
+// Halt makes the clock stand still, like one that does not count suspended time.
 func (c *Clock) Halt() {
 	c.rebase()
 	c.stood = true
 }
 
-// Go lets it run again.
+// Go makes the clock run again.
 func (c *Clock) Go() {
 	c.rebase()
 	c.stood = false

@@ -2,7 +2,7 @@ package world
 
 import "time"
 
-// Network carries messages between named places, late or not at all.
+// Network carries messages between named places. It may delay or lose them.
 type Network struct {
 	w    *World
 	unit time.Duration
@@ -14,13 +14,14 @@ type link struct{ from, to string }
 
 type parked struct{ waiting []func() }
 
-// NewNetwork returns a network whose longest delays are two units: for leases,
-// the unit is a lease.
+// NewNetwork returns a network whose longest delays are two units. To test leases, use
+// a lease as the unit.
 func (w *World) NewNetwork(unit time.Duration) *Network {
 	return &Network{w: w, unit: unit, cut: map[link]*parked{}}
 }
 
-// Calm ends all trouble: links heal, delays are short, nothing is lost.
+// Calm ends all faults: it heals the links between places, and from now on delays are
+// short and no message is lost.
 func (n *Network) Calm(places []string) {
 	n.calm = true
 	for _, a := range places {
@@ -30,14 +31,14 @@ func (n *Network) Calm(places []string) {
 	}
 }
 
-// Cut parts one direction of a link.
+// Cut cuts one direction of a link.
 func (n *Network) Cut(from, to string) {
 	if n.cut[link{from, to}] == nil {
 		n.cut[link{from, to}] = &parked{}
 	}
 }
 
-// Heal mends it. What was retransmitted meanwhile arrives now.
+// Heal ends a cut. Messages that were retransmitted meanwhile arrive now.
 func (n *Network) Heal(from, to string) {
 	p := n.cut[link{from, to}]
 	delete(n.cut, link{from, to})
@@ -48,10 +49,10 @@ func (n *Network) Heal(from, to string) {
 	}
 }
 
-// IsCut tells whether that direction is parted.
+// IsCut reports whether that direction is cut.
 func (n *Network) IsCut(from, to string) bool { return n.cut[link{from, to}] != nil }
 
-// delay is mostly that of one rack, sometimes that of a bad day.
+// delay draws a delay: mostly that of one rack, sometimes that of a bad network.
 func (n *Network) delay() time.Duration {
 	if n.calm {
 		return n.w.Between(50*time.Microsecond, 2*time.Millisecond)
@@ -87,13 +88,13 @@ type Pipe struct {
 	onBreak  func()
 }
 
-// NewPipe opens one. When a piece is lost, nothing that is sent after it
-// arrives, and onBreak is told; neither end knows of it by itself.
+// NewPipe opens a pipe. When a message is lost, no later message arrives, and the pipe
+// calls onBreak; neither end notices the loss by itself.
 func (n *Network) NewPipe(from, to string, onBreak func()) *Pipe {
 	return &Pipe{n: n, from: from, to: to, onBreak: onBreak}
 }
 
-// Send sends one piece.
+// Send sends one message.
 func (p *Pipe) Send(arrive func()) {
 	if p.broken {
 		return
@@ -111,8 +112,8 @@ func (p *Pipe) Send(arrive func()) {
 	p.deliver(arrive)
 }
 
-// Reset sends the news that the connection is over. It needs no intact stream;
-// if the link is cut it is lost, and found out as any loss is.
+// Reset breaks the pipe and sends the message that the connection is over, which needs
+// no intact pipe. If the link is cut, the message is lost and the pipe calls onBreak.
 func (p *Pipe) Reset(arrive func()) {
 	p.broken = true
 	if !p.n.IsCut(p.from, p.to) {

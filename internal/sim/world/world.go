@@ -9,7 +9,7 @@ import (
 
 // World runs events in the order of their instants.
 type World struct {
-	now   time.Duration // true time since the beginning
+	now   time.Duration // true time since the start
 	queue []*event
 	taken map[time.Duration]struct{}
 	rng   *rand.Rand
@@ -23,8 +23,8 @@ type event struct {
 	run func()
 }
 
-// New returns a world at its beginning. What happens is written to trace, a line
-// each, unless it is nil.
+// New returns a world at the start of its time. If trace is not nil, it receives a line
+// for each note.
 func New(seed uint64, trace io.Writer) *World {
 	return &World{
 		rng:   rand.New(rand.NewPCG(seed, 0x636f6e6368)),
@@ -32,16 +32,16 @@ func New(seed uint64, trace io.Writer) *World {
 	}
 }
 
-// Now is true time.
+// Now returns true time.
 func (w *World) Now() time.Duration { return w.now }
 
-// Steps is the number of events so far.
+// Steps returns the number of events so far.
 func (w *World) Steps() int { return w.steps }
 
-// Hash mixes everything that has happened.
+// Hash returns a hash of all events and notes so far.
 func (w *World) Hash() uint64 { return w.hash }
 
-// After runs f once d has passed, at an instant of its own and never at once.
+// After schedules f after d, at an instant that no other event has, and never now.
 func (w *World) After(d time.Duration, f func()) {
 	at := w.now + max(d, 1)
 	for {
@@ -54,7 +54,7 @@ func (w *World) After(d time.Duration, f func()) {
 	w.push(&event{at: at, run: f})
 }
 
-// Next is the instant of the next event; false if there is none.
+// Next returns the instant of the next event; false if there is none.
 func (w *World) Next() (time.Duration, bool) {
 	if len(w.queue) == 0 {
 		return 0, false
@@ -62,7 +62,7 @@ func (w *World) Next() (time.Duration, bool) {
 	return w.queue[0].at, true
 }
 
-// Step runs the next event; false if there is none.
+// Step runs the next event. It returns false if there is none.
 func (w *World) Step() bool {
 	if len(w.queue) == 0 {
 		return false
@@ -76,7 +76,7 @@ func (w *World) Step() bool {
 	return true
 }
 
-// Note puts something that happened into the hash and the trace.
+// Note adds a fact to the hash and the trace.
 func (w *World) Note(who, what string, n int64) {
 	for _, text := range [2]string{who, what} {
 		for i := range len(text) {
@@ -89,7 +89,7 @@ func (w *World) Note(who, what string, n int64) {
 	}
 }
 
-// Mark puts a number into the hash.
+// Mark adds a number to the hash.
 func (w *World) Mark(n int64) {
 	const prime = 1099511628211 // of FNV-1a, a word at a time
 	h := (w.hash ^ uint64(n)) * prime
@@ -104,16 +104,16 @@ func (w *World) Between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(w.rng.Int64N(int64(hi-lo)))
 }
 
-// Chance is true in one case of 1/p.
+// Chance returns true with probability p.
 func (w *World) Chance(p float64) bool { return w.rng.Float64() < p }
 
 // Pick draws from [0, n).
 func (w *World) Pick(n int) int { return w.rng.IntN(n) }
 
-// Draw is 64 random bits, for the seeds of others.
+// Draw draws 64 random bits, for the seed of another source.
 func (w *World) Draw() uint64 { return w.rng.Uint64() }
 
-// The queue is a binary heap, kept by hand: container/heap would box each event.
+// push adds an event to the queue, a binary heap. container/heap would box each event.
 func (w *World) push(e *event) {
 	q := append(w.queue, e)
 	for i := len(q) - 1; i > 0; {

@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// No two events share an instant, and they come in the order of their instants.
+// No two events share an instant, and events run in the order of their instants.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	w := world.New(1, nil)
@@ -19,7 +19,7 @@ func TestOrder(t *testing.T) {
 	for w.Step() {
 	}
 	if len(at) != 500 || !slices.IsSorted(at) || len(slices.Compact(slices.Clone(at))) != 500 {
-		t.Errorf("%d events at %v", len(at), at)
+		t.Errorf("%d events ran at %v, want 500 at different instants in order", len(at), at)
 	}
 }
 
@@ -34,12 +34,12 @@ func TestClock(t *testing.T) {
 		reading := c.Read() + int64(w.Between(-time.Hour, time.Hour))
 		at := c.When(reading)
 		if c.At(at) < reading || c.At(at-1) >= reading {
-			t.Fatalf("the clock shows %d at %s and %d just before, wanted %d", c.At(at), at, c.At(at-1), reading)
+			t.Fatalf("the clock reads %d at %s and %d just before, want %d there first", c.At(at), at, c.At(at-1), reading)
 		}
 	}
 }
 
-// A clock that was halted goes on where it stood; speed changes do not make it jump.
+// A clock that was halted goes on from its reading, and a change of speed does not make it jump.
 func TestClockHalts(t *testing.T) {
 	t.Parallel()
 	w := world.New(3, nil)
@@ -52,21 +52,21 @@ func TestClockHalts(t *testing.T) {
 	c.Halt()
 	pass(1000)
 	if c.Read() != 1100 || c.When(1100) != 0 || c.When(1101) != world.Never {
-		t.Errorf("halted at 1100 it shows %d", c.Read())
+		t.Errorf("halted at 1100 the clock reads %d", c.Read())
 	}
 	c.Go()
 	pass(10)
 	c.SetSpeed(20_000)
 	if c.Read() != 1110 {
-		t.Errorf("it shows %d", c.Read())
+		t.Errorf("after Go the clock reads %d, want 1110", c.Read())
 	}
 	pass(1000)
 	if c.Read() != 2130 {
-		t.Errorf("2 %% fast it shows %d", c.Read())
+		t.Errorf("2 %% fast the clock reads %d, want 2130", c.Read())
 	}
 }
 
-// A pipe keeps its order, whatever the delays.
+// A pipe keeps the order of its messages, whatever the delays.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	w := world.New(4, nil)
@@ -82,16 +82,16 @@ func TestPipe(t *testing.T) {
 		}
 		for i, v := range got {
 			if i != v {
-				t.Fatalf("arrived in the order %v", got)
+				t.Fatalf("the messages arrived in the order %v", got)
 			}
 		}
 	}
 	if broke == 0 {
-		t.Error("nothing was ever lost")
+		t.Error("no pipe lost a message")
 	}
 }
 
-// What was retransmitted into a cut arrives once it is healed.
+// A message that is retransmitted during a cut arrives after Heal.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	w := world.New(5, nil)
@@ -105,12 +105,12 @@ func TestCut(t *testing.T) {
 	for w.Step() {
 	}
 	if late != 0 || !n.IsCut("a", "b") || n.IsCut("b", "a") {
-		t.Fatalf("%d crossed the cut", late)
+		t.Fatalf("%d messages crossed the cut, want 0", late)
 	}
 	n.Calm([]string{"a", "b"})
 	for w.Step() {
 	}
 	if late == 0 || late == 100 {
-		t.Errorf("%d of 100 arrived after it was healed", late)
+		t.Errorf("%d of 100 messages arrived after Heal, want some but not all", late)
 	}
 }
