@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// glossaries are the pages that say what a number means, each in a row of a table.
-var glossaries = []string{"docs/requirements.md", "docs/guarantees.md"}
+// numberPages are the pages that define the numbers, each in a row of a table.
+var numberPages = []string{"docs/requirements.md", "docs/guarantees.md"}
 
 var (
 	defined = regexp.MustCompile(`(?m)^\| ([A-Z]\d{1,2}) \|`)
 	cited   = regexp.MustCompile(`(?:^|[^\w.])([A-Z])(\d{1,2})(?:–([A-Z])(\d{1,2}))?\b`)
-	// quoted is code within a page, where a name is no number, and a link, of which another wall takes care.
+	// quoted matches code in a page, where a name may look like a number, and links, which checkLinks checks.
 	quoted = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
-	// paper finds what is cited of a page, a design document or a tracker.
+	// paper matches the name of a page, a design document or an issue.
 	paper = regexp.MustCompile(`[\w./-]+\.md\b|\b[A-Z]{4,} §|\b[Ii]ssue #?\d+|\bseeds? 00\d`)
 )
 
@@ -27,7 +27,7 @@ func citationRules() []wall {
 	return []wall{
 		{
 			name: "a number that is cited is written down", check: checkNumbers,
-			why: "a reader who meets a number must find in this repository what it asks for",
+			why: "a reader must find in this repository what a cited requirement says",
 			breaches: []breach{
 				{"in code", sources(file{"fence/gate.go", "package fence\n\n/" + "/ K" + "7: it shuts.\n"}), "fence/gate.go:3 cites K" + "7"},
 				{"in SQL", sources(file{"x.up.sql", "SELECT 1; -" + "- see K" + "7\n"}), "x.up.sql:1 cites K" + "7"},
@@ -39,7 +39,7 @@ func citationRules() []wall {
 		},
 		{
 			name: "a paper that is cited is there", check: checkPapers,
-			why: "a reason that stands in a paper which nobody has is no reason",
+			why: "a reader cannot check a reason in a document that is not in this repository",
 			breaches: []breach{
 				{"a page", sources(file{"fence/gate.go", "package fence\n\n/" + "/ See gone" + ".md, part 2.\n"}), "fence/gate.go:3 cites gone.md"},
 				{"a design", sources(file{"x.sql", "-" + "- DESIGN" + " §3\n"}), "x.sql:1 cites DESIGN §"},
@@ -50,7 +50,7 @@ func citationRules() []wall {
 	}
 }
 
-// remark is the part of a line that is written for people.
+// remark returns the comment in a line, and in a page the line without code and links.
 func remark(f file, line string) string {
 	mark := map[string]string{".go": "//", ".sql": "--", ".txt": "#"}[path.Ext(f.path)]
 	switch {
@@ -66,7 +66,7 @@ func remark(f file, line string) string {
 func checkNumbers(h house) (complaints []string) {
 	written := map[string]int{}
 	for _, f := range h.files {
-		if slices.Contains(glossaries, f.path) {
+		if slices.Contains(numberPages, f.path) {
 			for _, found := range defined.FindAllStringSubmatch(f.text, -1) {
 				written[found[1]]++
 			}
@@ -83,7 +83,7 @@ func checkNumbers(h house) (complaints []string) {
 			for _, found := range cited.FindAllStringSubmatch(remark(f, line), -1) {
 				for _, number := range span(found) {
 					if written[number] == 0 {
-						complaints = append(complaints, fmt.Sprintf("%s:%d cites %s, which is in none of %v", f.path, at, number, glossaries))
+						complaints = append(complaints, fmt.Sprintf("%s:%d cites %s, which is in none of %v", f.path, at, number, numberPages))
 					}
 				}
 			}

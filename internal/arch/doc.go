@@ -1,13 +1,13 @@
-// Package arch keeps the walls of the house.
+// Package arch checks the rules of the repository that the compiler cannot see: the
+// walls of the house. A room is a package with its subpackages, a floor is a level of
+// the import graph, a wing is a room of the library that works alone.
 //
-// It holds no code that runs: its tests read the whole tree (the packages of
-// every module in go.work, their go.mod files and the text of every source
-// file) and complain about whatever breaks a rule that the compiler cannot
-// see. Each wall is one entry in a table, with a sentence that says why it
-// stands, and carries fabricated houses that break it: a guard that cannot
-// fail is no guard, so the tests first watch it fail and only then believe it.
+// It contains only tests. They read the whole tree (the packages of every module in
+// go.work, their go.mod files and the text of every source file) and report each
+// breach of a wall. Each wall is an entry in a table, with a sentence that says why it
+// stands and with fabricated houses that break it: a test shows that the wall detects
+// each of them, since a guard that cannot fail is no guard.
 //
-// To add a room, put it on its floor in floors_test.go; to use a new library,
-// give it a room in libraries_test.go. Both tables already name the wings that
-// are planned and not there yet.
+// To add a room, add it to its floor in floors_test.go; to use a new library, give it
+// a room in libraries_test.go. Both tables already name the planned wings.
 package arch

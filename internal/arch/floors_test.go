@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// floors is the order of the house, bottom up. A room below internal/ that is
-// not named here is a leaf: it stands on the ground and imports nobody.
+// floors is the order of the house, from the ground up. A room in internal/ that is
+// not listed is a leaf: it is on the ground floor and imports no other room.
 var floors = [][]string{
 	{"fence"},
 	{"internal/pg", "chain", "transport", "deploy"},
@@ -21,7 +21,7 @@ const (
 	wingFloor = 2
 	// frontDoor is the root package: documentation only.
 	frontDoor = "./"
-	// services joins wings: each of its rooms the election and one other.
+	// services join wings: each may import the election and one other wing.
 	services = "./cmd/conch/internal/service"
 )
 
@@ -61,12 +61,12 @@ func floorWalls() []wall {
 	return []wall{
 		{
 			name: "1 every room has a floor", check: checkPlan,
-			why:      "a room that is on no floor is held by no wall: put it into the table first",
+			why:      "no wall applies to a room without a floor: add the room to the table first",
 			breaches: []breach{{"unplanned", rooms(room("./raft")), "./raft is on no floor"}},
 		},
 		{
 			name: "1 imports point downwards", check: checkDownwards,
-			why: "a lower floor that knows a higher one cannot be used, tested or understood without it",
+			why: "a package that imports a higher floor cannot be used, tested or understood without that floor",
 			breaches: []breach{
 				{"fence looks up", rooms(room("./fence", "./election")), "./fence must not import ./election"},
 				{"a test looks up", rooms(room("./fence").tested("./election")), "the tests of ./fence must not import ./election"},
@@ -89,7 +89,7 @@ func floorWalls() []wall {
 		},
 		{
 			name: "1 wings never import each other", check: checkWings,
-			why: "a wing that works alone can be adopted alone; two that know each other are one",
+			why: "users adopt one wing without the others; two wings that import each other are one wing",
 			breaches: []breach{
 				{"code", rooms(room("./gossip", "./txlog")), "./gossip must not import the wing txlog"},
 				{"a room of a wing", rooms(room("./chunksync/pgstore", "./schedule/cron")), "must not import the wing schedule"},
@@ -98,7 +98,7 @@ func floorWalls() []wall {
 		},
 		{
 			name: "1 only services join wings", check: checkJoiner,
-			why: "there is one place to read how a wing meets the election, and one place to change it",
+			why: "one place shows how a wing uses the election, and one place changes it",
 			breaches: []breach{
 				{"a service of two wings", rooms(room(services+"/files", "./election", "./chunksync", "./pending")), services + "/files joins the wings [chunksync election pending]"},
 				{"the node joins", rooms(room("./cmd/conch/internal/node", "./election", "./pending")), "./cmd/conch/internal/node joins"},
@@ -108,7 +108,7 @@ func floorWalls() []wall {
 		},
 		{
 			name: "1 only tests and the laboratory import sim", check: checkSim,
-			why: "the simulator is a world for experiments: no user's program may be built on it",
+			why: "the simulator is for experiments: no program of a user may depend on it",
 			breaches: []breach{
 				{"an example", rooms(room("./examples/world", "./internal/sim")), "./examples/world must not import ./internal/sim"},
 				{"the product", rooms(room("./cmd/conch/internal/cli", "./internal/sim")), "./cmd/conch/internal/cli must not import ./internal/sim"},
@@ -116,7 +116,7 @@ func floorWalls() []wall {
 		},
 		{
 			name: "examples live outside", check: checkExamples,
-			why:      "an example that needs internal/ shows something that no user can write",
+			why:      "users cannot import internal packages, so an example that does is of no use to them",
 			breaches: []breach{{"peeks", rooms(room("./examples/gate", "./internal/pg")), "./examples/gate must not import ./internal/pg"}},
 		},
 	}
@@ -139,7 +139,7 @@ func checkDownwards(h house) (complaints []string) {
 			}
 		}
 		for _, to := range p.testImports {
-			// A test may stand in the simulated world, and the front door's may walk the house.
+			// Every test may import the simulator, and a test of the front door every room.
 			if isHouse(to) && !downwards(p.path, to) && !inside(to, "./internal/sim") && p.path != frontDoor {
 				complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
 			}
@@ -170,7 +170,7 @@ func downwards(from, to string) bool {
 	}
 	upper, _ := floorOf(from)
 	if upper == wingFloor && lower == wingFloor {
-		return true // checkWings says it better
+		return true // checkWings reports it
 	}
 	leaf := strings.HasPrefix(roomOf(to), "internal/") && lower == 0
 	if leaf {
@@ -236,7 +236,7 @@ func checkSim(h house) (complaints []string) {
 	for _, p := range h.packages {
 		floor, _ := floorOf(p.path)
 		if floor <= wingFloor || inside(p.path, "./internal/sim") || inside(p.path, lab) {
-			continue // from below, the floors complain
+			continue // checkDownwards reports lower floors
 		}
 		for _, to := range p.imports {
 			if inside(to, "./internal/sim") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// planned begins the part of the front door about what is not there.
+// planned is the heading of the front door's list of planned wings.
 const planned = "Planned, and not there yet"
 
 var (
@@ -18,7 +18,7 @@ func frontDoorRules() []wall {
 	told := "// Here: [" + modulePath + "/chain]\n"
 	return []wall{{
 		name: "the front door tells what is there", check: checkFrontDoor,
-		why: "a reader who is told that a wing is not there does not look for it",
+		why: "a reader does not look for a wing that the first page omits or calls planned",
 		breaches: []breach{
 			{"not told", built("// Here: nothing.\n", "./pending"), "doc.go does not tell of pending"},
 			{"a room of a wing", built(told, "./chain", "./chain/chaintest"), "doc.go does not tell of chain/chaintest"},
@@ -28,7 +28,7 @@ func frontDoorRules() []wall {
 	}}
 }
 
-// checkFrontDoor looks for each package that users can import, and for no other.
+// checkFrontDoor wants every package that users can import in doc.go, and no other.
 func checkFrontDoor(h house) (complaints []string) {
 	var there []string
 	for _, p := range h.packages {
@@ -62,7 +62,7 @@ func checkFrontDoor(h house) (complaints []string) {
 	return complaints
 }
 
-// built is a house with these rooms and a front door.
+// built fabricates a house with a front door and these rooms.
 func built(door string, names ...string) house {
 	h := sources(file{"doc.go", door})
 	for _, name := range names {

@@ -19,11 +19,11 @@ import (
 	"time"
 )
 
-// modulePath is the import path of the root. A package of the house is written
-// "./room" everywhere in this package, so that it cannot be taken for a library.
+// modulePath is the import path of the root. This package writes a package of the
+// house as "./room", so that it cannot be confused with a library.
 const modulePath = "github.com/conchhq/conch"
 
-// house is what the walls are checked against: the real tree, or a fabricated one.
+// house is the input of the walls: the real tree, or a fabricated one.
 type house struct {
 	packages []pkg
 	modules  []module
@@ -35,7 +35,7 @@ type pkg struct {
 	path        string // "./election/pgmint"; the root is "./"
 	name        string
 	doc         string
-	imports     []string // of the code that ships, on every platform
+	imports     []string // of the code without tests, on every platform
 	testImports []string
 }
 
@@ -55,8 +55,8 @@ type file struct {
 	text string
 }
 
-// load reads the real house. The files are read by this process and not only by
-// the go command: the test cache sees them, and a cached pass is never stale.
+// load reads the real house. This process reads every file itself, so that the test
+// cache depends on them and never returns a stale pass.
 func load(t *testing.T) house {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -69,8 +69,7 @@ func load(t *testing.T) house {
 	return h
 }
 
-// goCommand runs the go tool in the workspace, even if the test itself was
-// started with GOWORK=off.
+// goCommand runs the go tool in the workspace, even if the test runs with GOWORK=off.
 func goCommand(t *testing.T, root string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -107,7 +106,7 @@ func listPackages(t *testing.T, root string) []pkg {
 		ImportPath, Name, Doc, Dir                         string
 		Imports, TestImports, XTestImports, IgnoredGoFiles []string
 	}
-	// -e: a package that does not compile is for the compiler to report.
+	// -e: the compiler reports packages that do not compile.
 	out := goCommand(t, root, "list", "-e",
 		"-json=ImportPath,Name,Doc,Dir,Imports,TestImports,XTestImports,IgnoredGoFiles", "work")
 	var packages []pkg
@@ -134,8 +133,8 @@ func listPackages(t *testing.T, root string) []pkg {
 	}
 }
 
-// importsOf reads the imports of a file for another system, which the go command
-// leaves out: a wall stands on Windows too.
+// importsOf reads the imports of a file for another system, which the go command omits:
+// the walls apply to Windows too.
 func importsOf(t *testing.T, name string) (imports []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
@@ -187,12 +186,12 @@ func readTree(t *testing.T, root string) ([]file, []module) {
 			}
 			return nil
 		}
-		if !entry.Type().IsRegular() || ignored(rel) || rel == ".git" { // a linked work tree's is a file
+		if !entry.Type().IsRegular() || ignored(rel) || rel == ".git" { // in a linked work tree .git is a file
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone since it was listed: an editor's swap file
+			return nil // a file that vanished after it was listed, such as an editor's swap file
 		} else if err != nil {
 			return err
 		}
@@ -211,7 +210,7 @@ func readTree(t *testing.T, root string) ([]file, []module) {
 	return files, modules
 }
 
-// ignored names what .gitignore keeps out: the files of one run on one machine.
+// ignored reports whether .gitignore excludes the file: output of one run on one machine.
 func ignored(rel string) bool {
 	return rel == "cover.out" || rel == "cover.html" ||
 		strings.HasSuffix(rel, ".test") || strings.HasSuffix(rel, ".prof")

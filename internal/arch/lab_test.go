@@ -13,7 +13,7 @@ const (
 	lab    = "./cmd/conch/internal/lab"
 )
 
-// judges are the rooms of the laboratory that tests of the product call, too.
+// judges are the rooms of the laboratory that tests of the product may import.
 var judges = []string{lab + "/evidence", lab + "/explorer", lab + "/pgaccount"}
 
 func labWalls() []wall {
@@ -21,7 +21,7 @@ func labWalls() []wall {
 	return []wall{
 		{
 			name: "1 no room of the product knows the laboratory", check: checkLab,
-			why: "a user has to trust the rooms that run on his machines, so those that only show and measure must not be among them",
+			why: "users have to trust the code that they run, so it must not include code that only demonstrates or measures",
 			breaches: []breach{
 				{"a room", rooms(room("./cmd/conch/internal/web", lab+"/fleet")), "./cmd/conch/internal/web must not import " + lab + "/fleet"},
 				{"a judge in code that ships", rooms(room("./cmd/conch/internal/node", lab+"/evidence")), "./cmd/conch/internal/node must not import"},
@@ -33,7 +33,7 @@ func labWalls() []wall {
 		},
 		{
 			name: "1 one line brings the laboratory in", check: checkLabLine,
-			why: "what one line brings in, one line leaves out",
+			why: "a build without the laboratory then leaves out one line",
 			breaches: []breach{
 				{"two lines", sources(file{"cmd/conch/main.go", takes + "var b = lab.Other\n"}), "cmd/conch/main.go:8 takes lab.Other"},
 				{"two files", sources(file{"cmd/conch/main.go", takes}, file{"cmd/conch/more.go", takes}), "cmd/conch/more.go:7 takes lab.Commands"},
@@ -61,7 +61,7 @@ func checkLab(h house) (complaints []string) {
 	return complaints
 }
 
-// checkLabLine finds every use of the laboratory but the first.
+// checkLabLine returns every use of the laboratory in main except the first.
 func checkLabLine(h house) (complaints []string) {
 	taken := false
 	for _, f := range h.files {
@@ -70,7 +70,7 @@ func checkLabLine(h house) (complaints []string) {
 		}
 		fset, parsed, err := f.parse()
 		if err != nil {
-			continue // the compiler says it better
+			continue // the compiler reports it
 		}
 		name := localName(parsed, housed(lab))
 		ast.Inspect(parsed, func(node ast.Node) bool {
@@ -86,5 +86,5 @@ func checkLabLine(h house) (complaints []string) {
 	return complaints
 }
 
-// housed is the import path of a package of the house.
+// housed returns the import path of a package of the house.
 func housed(p string) string { return modulePath + strings.TrimPrefix(p, ".") }

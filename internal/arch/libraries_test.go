@@ -12,16 +12,16 @@ type library struct {
 	prefix string
 	// rooms are patterns over folders; each holds for everything below it.
 	rooms []string
-	// travels: who imports such a room may have the library too. The words of a
-	// wire go with whoever speaks them; anything else stays behind its room.
+	// travels allows packages that import one of the rooms to reach the library too, as
+	// with the message types of a protocol.
 	travels bool
-	// tests: only tests, and packages that exist for tests, may import it.
+	// tests allows only tests, and packages that exist for tests, to import it.
 	tests bool
-	// root: the root module may require it, so everybody who imports a wing downloads it.
+	// root allows the root module to require it, so that every user of a wing downloads it.
 	root bool
 }
 
-// libraries is a closed list: what is not here has no room yet.
+// libraries lists every library that the house may import.
 var libraries = []library{
 	{prefix: "golang.org/x", rooms: []string{"*"}, root: true},
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "examples"}, root: true},
@@ -53,7 +53,7 @@ func libraryWalls() []wall {
 	return []wall{
 		{
 			name: "5 a library lives in the room that adapts it", check: checkLibraries,
-			why: "one room to change when a library changes, and nobody who wants election compiles the rest",
+			why: "a change of a library then affects one room, and users of one wing do not compile the libraries of others",
 			breaches: []breach{
 				{"pgx in a machine", rooms(room("./election", "github.com/jackc/pgx/v5")), "./election must not reach github.com/jackc/pgx/v5"},
 				{
@@ -70,7 +70,7 @@ func libraryWalls() []wall {
 		},
 		{
 			name: "5 every library has a room", check: checkKnown,
-			why: "each dependency is a decision, and this is where it is taken",
+			why: "each dependency is a decision, and it is made in this table",
 			breaches: []breach{
 				{"new", rooms(room("./cmd/conch", "example.com/shiny")), "example.com/shiny, which has no room"},
 				{"in a test", rooms(room("./gossip").tested("github.com/stretchr/testify/require")), "testify/require, which has no room"},
@@ -78,7 +78,7 @@ func libraryWalls() []wall {
 		},
 		{
 			name: "5 test libraries stay in tests", check: checkTestLibraries,
-			why: "a test library in code that ships is compiled by every user",
+			why: "every user compiles a test library that code outside tests imports",
 			breaches: []breach{
 				{"goleak", rooms(room("./election", "go.uber.org/goleak")), "./election must not import go.uber.org/goleak"},
 				{"porcupine in sim", rooms(room("./internal/sim", "github.com/anishathalye/porcupine")), "./internal/sim must not import"},
@@ -86,7 +86,7 @@ func libraryWalls() []wall {
 		},
 		{
 			name: "5 rooms for tests stay in tests", check: checkTestRooms,
-			why: "a package named …test is a stage: the simulator and the laboratory may use it, what users run never",
+			why: "a package named …test is for tests: the simulator and the laboratory may use it, code that users run must not",
 			breaches: []breach{
 				{"pgtest", rooms(room("./pending/pgstore", "./internal/pg/pgtest")), "./pending/pgstore must not import ./internal/pg/pgtest"},
 				{"in the product", rooms(room("./cmd/conch/internal/web", "./chain/chaintest")), "./cmd/conch/internal/web must not import ./chain/chaintest"},
@@ -94,13 +94,13 @@ func libraryWalls() []wall {
 		},
 		{
 			name: "5 fence is stdlib and x/sys", check: checkFence,
-			why:      "it is the doorway: whoever acts imports it, so it costs nothing to import",
+			why:      "every actor imports fence, so fence must cost nothing to import",
 			breaches: []breach{{"x/sync", rooms(room("./fence", "golang.org/x/sync/errgroup")), "./fence must not import golang.org/x/sync/errgroup"}},
 		},
 	}
 }
 
-// isLibrary tells third-party code: only its first element has a dot.
+// isLibrary reports whether the path is of third-party code, whose first element has a dot.
 func isLibrary(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !isHouse(importPath) && strings.Contains(first, ".")
@@ -115,7 +115,7 @@ func findLibrary(importPath string) (library, bool) {
 	return library{}, false
 }
 
-// houses tells whether the library may be imported in a folder of the house.
+// houses reports whether a folder of the house may import the library.
 func (l library) houses(pkgPath string) bool {
 	parts := strings.Split(strings.TrimPrefix(pkgPath, "./"), "/")
 	return slices.ContainsFunc(l.rooms, func(pattern string) bool {
@@ -128,8 +128,8 @@ func (l library) houses(pkgPath string) bool {
 	})
 }
 
-// checkLibraries holds the code below cmd against what it compiles, by any way.
-// Above, only the direct import counts: the binary compiles everything.
+// checkLibraries checks direct and indirect imports of the library. In cmd it checks only
+// direct ones: the binary compiles everything.
 func checkLibraries(h house) (complaints []string) {
 	for _, p := range h.packages {
 		if isTestRoom(p.path) {
@@ -204,8 +204,8 @@ func checkFence(h house) (complaints []string) {
 	return complaints
 }
 
-// fenceOnly tells the libraries that every other room may have: the rest is
-// reported by the wall of the rooms.
+// fenceOnly reports whether every other room may import the library. checkLibraries reports
+// the others.
 func fenceOnly(importPath string) bool {
 	l, _ := findLibrary(importPath)
 	return slices.Contains(l.rooms, "*")

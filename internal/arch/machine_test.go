@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// impure are the imports that bring the world into a machine; what lies below
-// them is barred too.
+// impure are the imports that a machine must not have, nor any of their subpackages.
 var impure = []string{
 	"bufio", "context", "crypto/rand", "database/sql", "io", "log", "math/rand", "net", "os",
 	"runtime", "sync", "syscall", "testing", "golang.org/x/sys", "github.com/jackc/pgx",
 }
 
-// clockCalls are what a machine must be told instead of asking for: the time
-// comes in with the event.
+// clockCalls are the functions of time that a machine must not call: the time comes
+// in with the input.
 var clockCalls = []string{
 	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
 }
@@ -28,7 +27,7 @@ func machineWalls() []wall {
 	machine := func(body string) house { return sources(file{"election/machine.go", "package election\n\n" + body}) }
 	return []wall{{
 		name: "6 machines are pure", check: checkMachines,
-		why: "events in, actions out: only then does a seed replay, and a table prove anything",
+		why: "only a machine that depends on nothing but its inputs can be replayed from a seed and proved by a table",
 		breaches: []breach{
 			{"context", machine("import \"context\"\n\nvar _ context.Context\n"), "election/machine.go:3 imports context"},
 			{"rand", machine("import _ \"math/rand/v2\"\n"), "imports math/rand/v2"},
@@ -49,7 +48,7 @@ func machineWalls() []wall {
 
 func sources(files ...file) house { return house{files: files} }
 
-// isMachine tells the pure files: machine.go and its continuations.
+// isMachine reports whether the file must be pure: machine.go and machine_*.go.
 func isMachine(name string) bool {
 	base := path.Base(name)
 	continued := strings.HasPrefix(base, "machine_") && strings.HasSuffix(base, ".go")
@@ -67,11 +66,11 @@ func checkMachines(h house) (complaints []string) {
 	return complaints
 }
 
-// checkMethods finds methods of a machine in a file that is not known to be pure.
+// checkMethods finds methods of a machine in files that need not be pure.
 func checkMethods(f file) (complaints []string) {
 	fset, parsed, err := f.parse()
 	if err != nil {
-		return nil // no compiler takes it
+		return nil // the compiler reports it
 	}
 	for _, decl := range parsed.Decls {
 		method, ok := decl.(*ast.FuncDecl)
@@ -129,7 +128,7 @@ func (f file) parse() (*token.FileSet, *ast.File, error) {
 	return fset, parsed, err
 }
 
-// localName is what a file calls an import, "" when it does not import it.
+// localName returns the name of an import in a file, "" if the file does not import it.
 func localName(parsed *ast.File, importPath string) string {
 	for _, spec := range parsed.Imports {
 		if imported, _ := strconv.Unquote(spec.Path.Value); imported != importPath {

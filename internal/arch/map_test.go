@@ -14,7 +14,7 @@ const housePlan = "docs/ARCHITECTURE.md"
 
 var (
 	mapRow = regexp.MustCompile("(?m)^\\| `([\\w./-]+)/` \\|")
-	// linkedName is a link from a name in code to the file that has it.
+	// linkedName matches a link from a name to the Go or SQL file that declares it.
 	linkedName = regexp.MustCompile("\\[`([\\w.]+)`\\]\\(([^)#\\s]+\\.(?:go|sql))\\)")
 )
 
@@ -24,7 +24,7 @@ func mapRules() []wall {
 	return []wall{
 		{
 			name: "every package is on the map", check: checkMap,
-			why: "a reader who finds no row for a package does not know that it is there",
+			why: "a reader does not find a package that the map omits",
 			breaches: []breach{
 				{"no row", sources(door, page("| folder | holds |\n")), "the map has no row for fence"},
 				{"no package", sources(door, page("| `fence/` | a gate |\n| `gone/` | nothing |\n")), "the map has a row for gone, which is not there"},
@@ -33,7 +33,7 @@ func mapRules() []wall {
 		},
 		{
 			name: "a name that a page links to is there", check: checkLinkedNames,
-			why: "a reader who follows a trip through the code must arrive",
+			why: "a reader follows these links through the code, and each must lead to the named function",
 			breaches: []breach{
 				{"a method", sources(door, page("| `fence/` |\n[`Gate.Go`](../fence/gate.go)\n")), "ARCHITECTURE.md:2 names Gate.Go, which is not in fence/gate.go"},
 				{"a method of another", sources(door, page("| `fence/` |\n[`Latch.Do`](../fence/gate.go)\n")), "names Latch.Do"},
@@ -44,7 +44,7 @@ func mapRules() []wall {
 	}
 }
 
-// checkMap reads the folders and not the packages, so that modules outside go.work count.
+// checkMap reads folders and not packages, so that it includes modules outside go.work.
 func checkMap(h house) (complaints []string) {
 	folders, code := map[string]bool{}, map[string]bool{}
 	rows := map[string]int{}
@@ -64,9 +64,9 @@ func checkMap(h house) (complaints []string) {
 		}
 	}
 	if !mapped {
-		return nil // the links to it complain
+		return nil // checkLinks reports that the page is missing
 	}
-	delete(code, ".") // the front door says of itself that it holds no code
+	delete(code, ".") // the front door has no code
 	for _, dir := range slices.Sorted(maps.Keys(code)) {
 		if rows[dir] == 0 {
 			complaints = append(complaints, "the map has no row for "+dir)
@@ -92,7 +92,7 @@ func checkLinkedNames(h house) (complaints []string) {
 		for at, line := range numbered(f.text) {
 			for _, found := range linkedName.FindAllStringSubmatch(line, -1) {
 				target := path.Join(path.Dir(f.path), found[2])
-				if text, there := texts[target]; there && !declares(target, text, found[1]) { // of a file that is gone the dead link tells
+				if text, there := texts[target]; there && !declares(target, text, found[1]) { // checkLinks reports missing files
 					complaints = append(complaints, fmt.Sprintf("%s:%d names %s, which is not in %s", f.path, at, found[1], target))
 				}
 			}
@@ -101,7 +101,7 @@ func checkLinkedNames(h house) (complaints []string) {
 	return complaints
 }
 
-// declares looks for a function: of SQL, of a type, or of a package.
+// declares reports whether a file declares a function of SQL, a method or a function.
 func declares(target, text, name string) bool {
 	if path.Ext(target) == ".sql" {
 		return strings.Contains(text, "FUNCTION "+name+"(")

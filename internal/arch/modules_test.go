@@ -15,7 +15,7 @@ func moduleWalls() []wall {
 	return []wall{
 		{
 			name: "modules: a clean clone builds alone", check: checkNested,
-			why: "each nested module builds with GOWORK=off and -mod=readonly only if it finds the house beside it",
+			why: "a nested module builds with GOWORK=off and -mod=readonly only if a replace leads to the modules beside it",
 			breaches: []breach{
 				{"no replace", modules(full, module{dir: "cmd/conch", requires: []require{{path: modulePath, version: "v0.0.0"}}}), "cmd/conch/go.mod must replace"},
 				{"a wrong way up", modules(full, nested("cmd/conch", "..")), "cmd/conch/go.mod must replace"},
@@ -33,7 +33,7 @@ func moduleWalls() []wall {
 		},
 		{
 			name: "modules: the root is light", check: checkRootModule,
-			why: "people import the root for one wing and get all it requires",
+			why: "users who import one wing download everything that the root module requires",
 			breaches: []breach{
 				{"a heavy library", modules([]string{"."}, module{dir: ".", requires: []require{{path: "github.com/ethereum/go-ethereum", version: "v1.17.10"}}}), "must not require github.com/ethereum/go-ethereum"},
 				{"a replace", modules([]string{"."}, module{dir: ".", replaces: map[string]string{"example.com/fork": "./fork"}}), "must not replace example.com/fork"},
@@ -41,7 +41,7 @@ func moduleWalls() []wall {
 		},
 		{
 			name: "modules: go.work lists the house", check: checkWork,
-			why: "a module that go.work forgets is never tested; a measured peer in it would raise versions inside the binary",
+			why: "a module that is not in go.work is never tested, and a peer of the benchmark in it would raise versions inside the binary",
 			breaches: []breach{
 				{"forgotten", modules([]string{"."}, nested("chain/evm", "../..")), "go.work must list chain/evm"},
 				{"a peer", modules([]string{".", "bench/peers"}, nested("bench/peers", "../..")), "go.work must not list bench/peers"},
@@ -79,7 +79,7 @@ func checkNested(h house) (complaints []string) {
 	return complaints
 }
 
-// folderOf finds the folder of a module of the house.
+// folderOf returns the folder of a module of the house.
 func folderOf(modPath string) (string, bool) {
 	if modPath == modulePath {
 		return ".", true

@@ -18,14 +18,14 @@ func paperRules() []wall {
 	return []wall{
 		{
 			name: "a test that a paper names exists", check: checkNamedTests,
-			why: "a guarantee is as good as the test it points to",
+			why: "a guarantee is only as good as the test that shows it",
 			breaches: []breach{{"gone", sources(
 				file{"docs/guarantees.md", "shown by `TestGone/now`\n"}, file{"fence/gate_test.go", "package fence\n\nfunc TestHere(t *testing.T) {}\n"},
 			), "docs/guarantees.md:1 names TestGone"}},
 		},
 		{
 			name: "a page that a paper links to exists", check: checkLinks,
-			why:      "a dead link is the first thing that a reader stops trusting",
+			why:      "a reader who meets a dead link stops trusting the page",
 			breaches: []breach{{"dead", sources(file{"docs/run.md", "see [this](gone.md#there)\n"}), "docs/run.md:1 links to docs/gone.md"}},
 		},
 	}

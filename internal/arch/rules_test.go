@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// maxLines is where a file has become two things.
+// maxLines is the maximum length of a file that is no test.
 const maxLines = 400
 
-// shapeless are the names of rooms that are about nothing.
+// shapeless are package names without a subject.
 var shapeless = []string{
 	"util", "utils", "common", "commons", "types", "helper", "helpers", "misc", "lib", "base", "shared",
 }
 
-// machinePath finds folders of the machine that somebody built on.
+// machinePath matches folders of one developer's machine.
 var machinePath = regexp.MustCompile(`(?:^|[^\w./~*-])(/(?:root|work|home/\w+|Users/\w+)/|[A-Z]:\\Users\\)`)
 
-// privateSource finds a registry or proxy that only one network has.
+// privateSource matches a registry or proxy that may exist in one network only.
 var privateSource = regexp.MustCompile(`(?i)(?:GOPROXY|registry|index-url)\s*=\s*"?https?://`)
 
 func houseRules() []wall {
@@ -28,7 +28,7 @@ func houseRules() []wall {
 	return []wall{
 		{
 			name: "7 names say what a package is", check: checkNames,
-			why: "a package about nothing collects everything",
+			why: "a package whose name has no subject collects code of every kind",
 			breaches: []breach{
 				{"a package", rooms(pkg{path: "./election/clock", name: "util", doc: "Package util …"}), "./election/clock is called util"},
 				{"a folder", rooms(room("./internal/helpers/clock")), "a folder called helpers"},
@@ -36,17 +36,17 @@ func houseRules() []wall {
 		},
 		{
 			name: "every package says what it is", check: checkComments,
-			why:      "the package comment is the first page that a reader sees",
+			why:      "the package comment is the first text that a reader sees",
 			breaches: []breach{{"silent", rooms(pkg{path: "./gossip", name: "gossip"}), "./gossip has no package comment"}},
 		},
 		{
 			name: "files stay short", check: checkLength,
-			why:      "a file over 400 lines is two files; 150 is the usual size",
+			why:      "a file over 400 lines should be two files; 150 lines are usual",
 			breaches: []breach{{"long", sources(file{"fence/gate.go", long}), "fence/gate.go has 401 lines"}},
 		},
 		{
 			name: "no path of a build machine", check: checkMachinePaths,
-			why: "what names one machine is broken on every other",
+			why: "a path of one machine does not exist on another",
 			breaches: []breach{
 				{"a home", sources(file{"docs/run.md", "see /ho" + "me/ann/conch\n"}), "docs/run.md:1 names /ho" + "me/ann/"},
 				{"quoted", sources(file{"Makefile", "\n\tx=\"/ro" + "ot/go/bin\"\n"}), "Makefile:2 names /ro" + "ot/"},
@@ -56,14 +56,14 @@ func houseRules() []wall {
 		},
 		{
 			name: "tests never sleep in real time", check: checkSleeps,
-			why: "a sleep is too short on a busy machine and too long on every other: wait for the fact, or use a bubble",
+			why: "a sleep is too short on a busy machine and too long on an idle one: wait for the event, or use testing/synctest",
 			breaches: []breach{
 				{"a sleep", sources(file{"pending/x_test.go", "package pending\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n"}), "pending/x_test.go:5 sleeps"},
 			},
 		},
 		{
 			name: "a test is a bubble or on Postgres", check: checkBubbles,
-			why: "a bubble never ends while a goroutine waits for a socket",
+			why: "the time of a synctest bubble stands still while a goroutine waits for a socket",
 			breaches: []breach{{"both", sources(file{
 				"pending/x_test.go",
 				"package pending\n\nimport (\n_ \"testing/synctest\"\n_ \"" + modulePath + "/internal/pg/pgtest\"\n)\n",
@@ -129,8 +129,8 @@ func checkMachinePaths(h house) (complaints []string) {
 	return complaints
 }
 
-// checkSleeps lets a file of bubbles sleep: there it moves the clock and waits
-// for nothing. A bubble shares its file with no server, so nothing real hides there.
+// checkSleeps allows sleep in a file that imports synctest, where it moves the virtual
+// clock. Tests with a real server are never in such a file.
 func checkSleeps(h house) (complaints []string) {
 	for _, f := range h.files {
 		if !strings.HasSuffix(f.path, "_test.go") {
@@ -158,7 +158,7 @@ func checkBubbles(h house) (complaints []string) {
 		}
 		_, parsed, err := f.parse()
 		if err != nil {
-			continue // the compiler says it better
+			continue // the compiler reports it
 		}
 		if localName(parsed, "testing/synctest") != "" && localName(parsed, modulePath+"/internal/pg/pgtest") != "" {
 			complaints = append(complaints, f.path+" imports both testing/synctest and pgtest")

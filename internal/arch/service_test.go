@@ -6,7 +6,7 @@ func serviceWalls() []wall {
 	return []wall{
 		{
 			name: "1 only the list of the binary knows services", check: checkServices,
-			why: "adding a wing to the node is one folder and one line, and so is leaving one out",
+			why: "a wing is then added to the node, or left out, with one folder and one line",
 			breaches: []breach{
 				{"a frame", rooms(room("./cmd/conch/internal/web", services+"/files")), "./cmd/conch/internal/web must not import " + services + "/files"},
 				{"the node", rooms(room("./cmd/conch/internal/node", services+"/roles")), "./cmd/conch/internal/node must not import"},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// register is where each SQLSTATE of conch's own has a row.
+// register is the page with a row for each SQLSTATE of conch.
 const register = "docs/operations.md"
 
 var sqlstate = regexp.MustCompile(`\bCN\d{3}\b`)
@@ -19,7 +19,7 @@ func sqlstateRules() []wall {
 	known := func(codes ...string) file { return file{register, "| `" + strings.Join(codes, "` |\n| `") + "` |\n"} }
 	return []wall{{
 		name: "an SQLSTATE means one thing, and is written down", check: checkSQLStates,
-		why: "a program that meets one has nothing else to go by",
+		why: "a program can only tell the errors of conch apart by their SQLSTATE",
 		breaches: []breach{
 			{"not registered", sources(raises("election/pgmint/migrations/1.up.sql", "CN"+"007"), known("CN"+"001")), "migrations/1.up.sql:1 raises CN" + "007, which has no row"},
 			{"two wings", sources(raises("election/pgmint/migrations/1.up.sql", "CN"+"001"), raises("pending/pgstore/migrations/1.up.sql", "CN"+"001"), known("CN"+"001")), "CN" + "001 is raised by election and by pending"},

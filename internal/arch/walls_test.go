@@ -6,32 +6,32 @@ import (
 	"testing"
 )
 
-// wall is one rule: what it is called, why it stands, and how a breach is found.
+// wall is one rule of the house.
 type wall struct {
 	name     string
-	why      string
-	check    func(house) []string
+	why      string               // a sentence that each failure prints
+	check    func(house) []string // returns a complaint for each breach
 	breaches []breach
 }
 
 // breach is a fabricated house that breaks exactly one wall, and a part of the
-// complaint that must follow.
+// expected complaint.
 type breach struct {
 	name  string
 	house house
 	says  string
 }
 
-// walls lists every rule of the house, in the order of the design document.
+// walls lists every rule of the house.
 func walls() []wall {
 	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules(), sqlstateRules())
 }
 
-// TestHouse holds the real tree against every wall.
+// TestHouse checks the real tree against every wall.
 func TestHouse(t *testing.T) {
 	h := load(t)
 	if len(h.packages) < 2 || len(h.files) < 2 {
-		t.Fatalf("read only %d packages and %d files: the guard is blind", len(h.packages), len(h.files))
+		t.Fatalf("read only %d packages and %d files of the tree", len(h.packages), len(h.files))
 	}
 	for _, w := range walls() {
 		t.Run(w.name, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestWallsCanFail shows each wall a house that breaks it. Nothing else may
-// complain: a breach that trips two walls proves neither.
+// TestWallsCanFail gives each wall the houses that break it. No other wall may
+// complain: a breach of two walls proves neither.
 func TestWallsCanFail(t *testing.T) {
 	all := walls()
 	for _, w := range all {
@@ -62,7 +62,7 @@ func tryBreach(t *testing.T, all []wall, broken wall, b breach) {
 	t.Helper()
 	complaints := broken.check(b.house)
 	if !slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(c, b.says) }) {
-		t.Errorf("want a complaint with %q, got %q", b.says, complaints)
+		t.Errorf("got the complaints %q, want one that contains %q", complaints, b.says)
 	}
 	for _, other := range all {
 		if other.name == broken.name {
@@ -74,8 +74,8 @@ func tryBreach(t *testing.T, all []wall, broken wall, b breach) {
 	}
 }
 
-// TestSoundHouse shows every wall the finished house, as the design draws it: a
-// guard that always complains is no better than one that never does.
+// TestSoundHouse gives every wall the finished house of the design: a wall that always
+// complains is no better than one that never does.
 func TestSoundHouse(t *testing.T) {
 	h := soundHouse()
 	for _, w := range walls() {
@@ -136,7 +136,7 @@ func soundHouse() house {
 	}
 }
 
-// room fabricates a package that ships these imports.
+// room fabricates a package with these imports.
 func room(path string, imports ...string) pkg {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	return pkg{path: path, name: name, doc: "Package " + name + " is fabricated.", imports: imports}

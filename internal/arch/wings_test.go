@@ -7,18 +7,18 @@ import (
 )
 
 var (
-	// actors do work behind a gate; electors say who may.
+	// actors work behind a gate; electors choose the leader.
 	actors   = []string{"pending", "txlog", "sequencer", "schedule"}
 	electors = []string{"election", "gossip"}
-	// suggesters name a leader without making one.
+	// suggesters suggest a leader without making one.
 	suggesters = []string{"./sequencer/ranking", "./gossip"}
-	// roles of the sequencer talk over the wire, as they do between machines.
+	// roles of the sequencer run on different machines.
 	roles = []string{"./sequencer/sender", "./sequencer/coordinator", "./sequencer/endorser"}
-	// shared is what the roles may have in common, so it may know none of them.
+	// shared are the packages that the roles have in common, so they import no role.
 	shared = []string{"./sequencer", "./sequencer/wire", "./sequencer/ranking"}
 )
 
-// isElectorOf tells the imports that the wall of the actors reports itself.
+// isElectorOf reports whether checkActors reports this import.
 func isElectorOf(actor, elector string) bool {
 	return slices.Contains(actors, actor) && slices.Contains(electors, elector)
 }
@@ -27,7 +27,7 @@ func wingWalls() []wall {
 	return []wall{
 		{
 			name: "2 actors never know elections", check: checkActors,
-			why: "who leads is not their business: an actor takes a gate, so any mint can open it",
+			why: "an actor needs only a gate, so it works with any mint and any election",
 			breaches: []breach{
 				{"pending", rooms(room("./pending", "./election")), "./pending must not import ./election"},
 				{"a store", rooms(room("./txlog/pgstore", "./election/pgmint")), "./txlog/pgstore must not import ./election/pgmint"},
@@ -37,7 +37,7 @@ func wingWalls() []wall {
 		},
 		{
 			name: "3 a suggestion is not a token", check: checkSuggesters,
-			why: "two nodes may hold different suggestions: code that has a token in reach will take one for the other",
+			why: "two nodes may have different suggestions: code that can reach a token may confuse it with a suggestion",
 			breaches: []breach{
 				{"ranking", rooms(room("./sequencer/ranking", "./fence")), "./sequencer/ranking must not reach ./fence"},
 				{"gossip", rooms(room("./gossip/spray", "./fence")), "./gossip/spray must not reach ./fence"},
@@ -50,7 +50,7 @@ func wingWalls() []wall {
 		},
 		{
 			name: "4 sequencer roles meet on the wire", check: checkRoles,
-			why: "roles run on different machines: what passes between them in memory is lost between them in life",
+			why: "roles run on different machines, so a value that they share in memory is missing in production",
 			breaches: []breach{
 				{"two roles", rooms(room("./sequencer/sender", "./sequencer/coordinator")), "./sequencer/sender must not import ./sequencer/coordinator"},
 				{"a test", rooms(room("./sequencer/endorser").tested("./sequencer/sender")), "the tests of ./sequencer/endorser must not import"},
@@ -101,7 +101,7 @@ func checkRoles(h house) (complaints []string) {
 	return complaints
 }
 
-// mustNotImport complains about each bad import, of the code and of its tests.
+// mustNotImport returns a complaint for each bad import of the code and its tests.
 func (p pkg) mustNotImport(bad func(string) bool) (complaints []string) {
 	for _, to := range p.imports {
 		if bad(to) {
@@ -116,8 +116,8 @@ func (p pkg) mustNotImport(bad func(string) bool) (complaints []string) {
 	return complaints
 }
 
-// reach walks the code that ships with a package, over the packages of the
-// house, and returns the first import that is wanted and the way to it.
+// reach walks the imports of a package, without tests, through the packages of the
+// house. It returns the first wanted import and the packages on the way to it.
 func (h house) reach(from string, wanted func(string) bool) (found string, via []string) {
 	byPath := make(map[string]pkg, len(h.packages))
 	for _, p := range h.packages {
