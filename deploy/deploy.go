@@ -1,5 +1,5 @@
-// Package deploy has the files of this folder that a program needs: the grants of
-// requirement S29.
+// Package deploy contains the database grants of requirement S29, for programs that print
+// or run them.
 package deploy
 
 import (
@@ -11,11 +11,12 @@ import (
 //go:embed grants.sql
 var grants string
 
-// Roles are the names of the three roles that grants are for.
+// Roles contains the names of the three database roles: Node for conch processes, Fence
+// for programs that call conch.fence, Observer for read access.
 type Roles struct{ Node, Fence, Observer string }
 
-// Grants is a script for psql that gives the roles what they need, and no more. It is run
-// by the owner of the schema. An error says that a name cannot be one of a role.
+// Grants returns a script for psql that grants each role the privileges it needs, and no
+// more. The owner of the schema runs it. The error names an invalid role name.
 func (r Roles) Grants() (string, error) {
 	var head strings.Builder
 	for _, one := range []struct{ variable, name string }{{"node", r.Node}, {"fence", r.Fence}, {"observer", r.Observer}} {
