@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the path of anvil, the second client that the driver of EVM chains is held
-# against, after installing it from npm if it is not there. Without npm it prints
-# nothing, and the tests that want it are skipped and say so.
+# Prints the path of anvil, the second client that the driver of EVM chains is tested
+# with, and installs it from npm if it is missing. Without npm it prints nothing, and the
+# tests that need anvil are skipped.
 set -eu
 
 version=1.7.1
@@ -21,7 +21,7 @@ path=$dir/node_modules/@foundry-rs/$package/bin/anvil
 if [ ! -x "$path" ]; then
 	command -v npm >/dev/null 2>&1 || exit 0
 	mkdir -p "$dir"
-	# The package of this system has the binary itself; nothing of it runs on installing.
+	# The package for this system contains the binary; no install script runs.
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$dir" "@foundry-rs/$package@$version" >&2 || exit 0
 fi
 if [ -x "$path" ]; then echo "$path"; fi

@@ -1,23 +1,23 @@
 #!/bin/sh
-# Writes the measured part of docs/benchmarks.md anew: conch bench, and the peers, one
-# after the other, each with the machine as it was. It takes about half an hour; leave
-# the machine alone meanwhile. With "conch" or "peers" only that part, in half the time.
+# Rewrites the measured part of docs/benchmarks.md: first conch bench, then the peers, each
+# with a line about the machine. It takes about half an hour; do not use the machine
+# meanwhile. The argument "conch" or "peers" measures only that part, in half the time.
 set -eu
 cd "$(dirname "$0")/.."
 doc=docs/benchmarks.md
 part=${1:-both}
-case $part in both | conch | peers) ;; *) echo "bench-docs: what is $part? It is conch, peers, or nothing for both" >&2; exit 2 ;; esac
+case $part in both | conch | peers) ;; *) echo "bench-docs: unknown part $part: use conch, peers, or no argument for both" >&2; exit 2 ;; esac
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 load() { cut -d ' ' -f 1-3 /proc/loadavg; }
-# The server that conch starts: that of CONCH_PG_BIN, else the newest by number.
+# The server that conch starts: CONCH_PG_BIN, or the highest version.
 newest=$(for dir in /usr/lib/postgresql/*/bin; do if [ -x "$dir/postgres" ]; then echo "$dir"; fi; done | sort -V | tail -n 1)
 postgres=$("${CONCH_PG_BIN:-$newest}/postgres" --version)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 system=$(. /etc/os-release && echo "$PRETTY_NAME")
 
-# measured FILE COMMAND...: where and when, and then what the command prints.
+# measured FILE COMMAND...: writes machine and date to FILE, then the command's output.
 measured() {
 	file=$1
 	shift
@@ -31,7 +31,7 @@ measured() {
 	} >"$file"
 }
 
-# What stands there is kept until it is measured anew.
+# Keep the parts that are not measured this time.
 sed -n '/<!-- measured -->/,/^### peers$/p' "$doc" | sed '1,2d;$d' >"$out/conch"
 sed -n '/^### peers$/,/<!-- end -->/p' "$doc" | sed '1,2d;$d' >"$out/peers"
 [ "$part" = peers ] || measured "$out/conch" bin/conch bench --markdown
@@ -46,4 +46,4 @@ sed -n '/^### peers$/,/<!-- end -->/p' "$doc" | sed '1,2d;$d' >"$out/peers"
 	sed -n '/<!-- end -->/,$p' "$doc"
 } | cat -s >"$out/doc"
 cp "$out/doc" "$doc"
-echo "bench-docs: $doc is written"
+echo "bench-docs: wrote $doc"

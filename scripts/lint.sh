@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that is known about the code without running it.
+# Runs all checks that do not run the code.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,10 +16,10 @@ fi
 
 dirs=$(go list -m -f '{{.Dir}}')
 go vet work
-# The node compiles all of go-ethereum: not for a second system.
+# conch-devnode compiles all of go-ethereum, so check it for one system only.
 packages=$(go list work | grep -v conch-devnode)
 
-# Nobody runs the tests there, so at least the compiler has seen every line.
+# The tests do not run on these systems, so at least compile every line.
 echo "lint: the library for Windows, everything for macOS"
 # shellcheck disable=SC2046 # a list of words; what its tests share starts a server
 GOOS=windows go build $(go list ./fence/... ./election/... | grep -v /internal/)
@@ -29,7 +29,7 @@ GOOS=darwin go vet $packages
 echo "lint: conch without go-ethereum"
 go vet -tags noevm ./cmd/conch
 if go list -tags noevm -deps ./cmd/conch | grep ethereum; then
-	echo "lint: make build-noevm promises a program without these" >&2
+	echo "lint: make build-noevm must not depend on the packages above" >&2
 	exit 1
 fi
 

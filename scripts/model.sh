@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Checks the model of the election (model/README.md) with Spin, installing it where
-# it can. One line a run: name, states, memory, time, verdict.
+# Checks the model of the election (model/README.md) with Spin, and installs Spin if it
+# can. It prints a line for each run: name, outcome, states, memory, time, verdict.
 #
 #	scripts/model.sh              the small bound, the witnesses, nearly every negative run (make model)
 #	scripts/model.sh full         those, the rest, and the large bounds (make nightly)
 #	scripts/model.sh NAME…        these runs only
-#	scripts/model.sh story NAME   the shortest counterexample of a run, told step by step
+#	scripts/model.sh story NAME   the shortest counterexample of a run, step by step
 #	scripts/model.sh list         the names
 #
-# It fails when a run that must hold does not, when one that must fail does not, or
-# when another assertion fails than the one that its rule is for.
+# It fails if a run that must hold does not, if a run that must fail does not, or if a
+# run violates another assertion than that of its rule.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 model=$PWD/model/election.pml
 
-# Each line: group, name, what must come of it, flags. It holds, or an assertion of
-# that name fails; witness is the state that must be reachable.
+# Each line: group, name, expected outcome, flags. The run holds, or the named assertion
+# fails; witness means that the state must be reachable.
 runs() {
 	cat <<'RUNS'
 small  two-nodes                    holds
@@ -120,7 +120,7 @@ install_spin() {
 cc=${CC:-cc}
 say() { printf '%-28s %-16s %12s %7s %7s  %s\n' "$@"; }
 
-# fallen names the assertion in what a verifier said.
+# fallen prints the assertion that a verifier found violated.
 fallen() {
 	case $(grep -m1 -e 'assertion violated' -e '^pan:.*acceptance cycle' "$1" || grep -m1 'errors: [1-9]' "$1" || true) in
 		*'<=1)'*) echo one_actor ;;
@@ -136,12 +136,12 @@ fallen() {
 	esac
 }
 
-# endless tells whether a run searches for cycles.
+# endless succeeds if the run searches for cycles.
 endless() { case " $* " in *' -DMOVES '*) ;; *) return 1 ;; esac; }
 
-# build makes the verifier of a run in the folder given. A run that must fail is
-# searched by breadth: its counterexample is the shortest there is. An endless run is
-# found by depth only, so the one that is told is as long as it happens to be.
+# build makes the verifier of a run in a folder. The search of a run that must fail is
+# breadth-first, which finds the shortest counterexample. Cycles need a depth-first search,
+# so their counterexample may be longer.
 build() {
 	local dir=$1 want=$2; shift 2
 	local how=(-O1 -w -DNOFAIR -DNOREDUCE -DMEMLIM=7500)
@@ -153,7 +153,7 @@ build() {
 		{ cat "$dir/spin.out" >&2; return 1; }
 }
 
-# check does one run. A search that was cut short (memory, depth) has not shown anything.
+# check does one run. A search that was cut short (by memory or depth) proves nothing.
 check() {
 	local group=$1 name=$2 want=$3; shift 3
 	local dir=$tmp/$name began=$SECONDS got out size=20 depth=100000 verdict=ok how=(-E)
@@ -194,8 +194,8 @@ story() {
 	return 1
 }
 
-# room waits until fewer than $1 runs are under way, whichever end first: waiting for
-# the oldest would leave a core idle beside a long one.
+# room waits until fewer than $1 runs are active, whichever ends first: to wait for the
+# oldest would leave a core idle.
 room() {
 	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do sleep 0.05; done
 }
@@ -211,7 +211,7 @@ main() {
 			*) continue ;;
 		esac
 		found=yes
-		if [ "$group" = full ]; then most=1; fi # each may want most of the memory
+		if [ "$group" = full ]; then most=1; fi # each may need most of the memory
 		room $most
 		# shellcheck disable=SC2086 # flags are words
 		{ check "$group" "$name" "$want" $flags || touch "$tmp/failed"; } &

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds each module of go.work as somebody who has only that module would:
-# without the workspace, and with a go.mod and go.sum that need no change.
+# Builds each module of go.work without the workspace, as its users do, and checks that
+# go.mod and go.sum need no change.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Read before GOWORK is off: it is the workspace that knows the modules.
+# Read this before GOWORK is off, since the workspace lists the modules.
 dirs=$(go list -m -f '{{.Dir}}')
 export GOWORK=off
 for dir in $dirs; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes sure that PgBouncer is on this machine: tests start private ones. The
-# package's own service is neither started nor left to start with the machine: a
-# developer who never asked for a pooler on port 6432 gets none.
+# Installs PgBouncer if it is missing; tests start private poolers. The service of the
+# package stays off, now and at the next boot, so that a developer does not get a pooler
+# on port 6432.
 set -eu
 
 find_pgbouncer() { PATH=$PATH:/usr/sbin:/usr/local/sbin command -v pgbouncer; }
@@ -13,8 +13,8 @@ as_root() {
 policy=/usr/sbin/policy-rc.d
 aside=$policy.before-conch
 
-# Debian starts what it installs unless this program forbids it. What was there
-# before is still asked about everything else, and comes back afterwards.
+# Debian starts the services that it installs unless policy-rc.d forbids it. The script
+# below asks an existing policy-rc.d about other services; allow_start restores that.
 forbid_start() {
 	if [ -e "$policy" ]; then as_root mv "$policy" "$aside"; fi
 	trap allow_start EXIT
@@ -37,7 +37,7 @@ install_on_debian() {
 	as_root apt-get update -qq
 	forbid_start
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null </dev/null
-	# Nor at the next start of the machine.
+	# Keep the service off at the next boot too.
 	as_root update-rc.d pgbouncer disable >/dev/null 2>&1 || true
 	if command -v systemctl >/dev/null 2>&1; then
 		as_root systemctl disable pgbouncer.service >/dev/null 2>&1 || true
@@ -60,6 +60,6 @@ if command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" -eq 0 ] || sudo -n true 
 	fi
 fi
 
-echo "pgbouncer: it was not found, so the tests through a real pooler are skipped; install it to run them (Debian: apt-get install pgbouncer, Fedora: dnf install pgbouncer, macOS: brew install pgbouncer)" >&2
-# Where the proof is demanded, its absence is a failure.
+echo "pgbouncer: not found, so the tests with a real pooler are skipped; install it to run them (Debian: apt-get install pgbouncer, Fedora: dnf install pgbouncer, macOS: brew install pgbouncer)" >&2
+# In CI a skipped test is a failure.
 [ -z "${CI:-}" ]

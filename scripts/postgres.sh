@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes sure that the server binaries of Postgres are on this machine. Tests and
-# the demo start a private server from them; none has to run, and none is started.
+# Installs the server binaries of Postgres if they are missing. Tests and the demo start
+# private servers from them; no other server has to run, and this script starts none.
 set -eu
 
 holds_server() { [ -x "$1/initdb" ] && [ -x "$1/postgres" ]; }
 
-# The same places as in internal/pg/postmaster, which picks the newest of them.
-# CONCH_PG_BIN names a folder of binaries and wins over every other place.
+# The same places as in internal/pg/postmaster, which picks the highest version.
+# CONCH_PG_BIN names a folder of binaries and overrides every other place.
 find_postgres() {
 	if [ -n "${CONCH_PG_BIN:-}" ]; then
 		holds_server "$CONCH_PG_BIN" && echo "$CONCH_PG_BIN"
@@ -34,13 +34,13 @@ as_root() {
 }
 
 install_on_debian() {
-	# Written before the package comes, or it would start a cluster on port 5432.
+	# Write this before the package is installed, or it starts a cluster on port 5432.
 	as_root mkdir -p /etc/postgresql-common
 	if ! grep -qs '^create_main_cluster = false' /etc/postgresql-common/createcluster.conf; then
 		echo 'create_main_cluster = false' | as_root tee -a /etc/postgresql-common/createcluster.conf >/dev/null
 	fi
 	as_root apt-get update -qq
-	# confold: the file above is ours, and apt has nobody to ask about it.
+	# confold: keep the file above, without a question from apt.
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 		-o Dpkg::Options::=--force-confold postgresql postgresql-contrib >/dev/null </dev/null
 }

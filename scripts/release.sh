@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes the tags of a release: root first, then each nested module on a commit of
-# its own that requires the released house instead of the folder beside it (go
-# install refuses a module with a replace). Only tags keep those commits; the
-# branch keeps its replaces. Nothing is pushed: the last line says how.
+# Makes the tags of a release: first the root, then each nested module, on a commit of
+# its own that requires the released modules instead of the folders beside it (go install
+# refuses a module with a replace). Only the tags keep those commits; the branch keeps
+# its replaces. The script pushes nothing; its last line prints the command for that.
 #
 #   scripts/release.sh [--dry-run] v0.1.0
 set -eu
@@ -19,7 +19,7 @@ grep -q "^## \[${version#v}\]" CHANGELOG.md || fail "CHANGELOG.md has no heading
 [ -z "$(git status --porcelain)" ] || fail "the tree has changes that are not committed"
 git rev-parse -q --verify "refs/tags/$version" >/dev/null && fail "the tag $version exists"
 
-# What others require comes first: the binary, which requires all, is last.
+# Modules that others require come first; the binary, which requires all, is last.
 nested=$(go list -m -f '{{.Dir}}' | while read -r dir; do echo "${dir#"$PWD"}"; done | sed 's|^/||' | grep -v '^$' | sort)
 dirs="$(echo "$nested" | grep -v '^cmd/' || true) $(echo "$nested" | grep '^cmd/')"
 start=$(git rev-parse HEAD)
@@ -27,7 +27,7 @@ branch=$(git symbolic-ref -q --short HEAD || echo "$start")
 tags=$version
 
 $run git tag -a "$version" -m "conch $version"
-# A cache of its own: an earlier try may have left another tree under this version.
+# Use a new cache: an earlier try may have left another tree under this version.
 cache=$(mktemp -d)
 trap '$run git checkout -q "$branch"; rm -rf "$cache"' EXIT
 for dir in $dirs; do
@@ -40,7 +40,7 @@ for dir in $dirs; do
 	done
 	# shellcheck disable=SC2086 # the edits are words
 	$run go -C "$dir" mod edit $edits
-	# The released house is read from this repository: its tags are not public yet.
+	# Read the released modules from this repository, since the tags are not public yet.
 	$run env GOWORK=off GOMODCACHE="$cache" GOFLAGS=-modcacherw GOPRIVATE="$module" GIT_CONFIG_COUNT=1 \
 		GIT_CONFIG_KEY_0="url.file://$PWD.insteadOf" GIT_CONFIG_VALUE_0="https://$module" \
 		sh -c "cd '$dir' && go mod tidy && go build -o /dev/null ./..."

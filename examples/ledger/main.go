@@ -1,6 +1,6 @@
 // Ledger appends a payment every 100 ms from exactly one of several processes.
-// Each payment and its fence are one transaction, so even a process that was
-// frozen in the middle cannot write in the name of a leadership that is over.
+// Each payment and its fence are one transaction, so a process whose leadership is
+// over cannot write, even if it was frozen during the transaction.
 //
 //	conch --db "$CONCH_DB_URL" migrate up
 //	go run ./examples/ledger     # in three terminals; then kill -9 the one that pays
@@ -43,15 +43,15 @@ func run(ctx context.Context, url string) error {
 		ID:   election.Identity("ledger"),
 		Roles: []election.Role{{
 			Scope: "example-ledger",
-			// The fenced door: what happens behind it is refused by the database if
-			// this process does not lead any more, so it needs to wait for nobody.
+			// The fenced door: the database refuses the payments of a former leader,
+			// so this process need not wait until its predecessor's gate is shut.
 			Fenced: func(ctx context.Context, l election.Leadership) error { return pay(ctx, url, l) },
 		}},
 	})
 	if err != nil {
 		return err
 	}
-	return elector.Run(ctx) // until ctx ends; then it hands over in order
+	return elector.Run(ctx) // until ctx ends; then it hands over
 }
 
 // pay is the role: it runs while this process leads and returns when ctx ends.
@@ -70,9 +70,9 @@ func pay(ctx context.Context, url string, l election.Leadership) error {
 		err := payOnce(ctx, conn, l)
 		switch {
 		case errors.Is(err, fence.ErrShut):
-			// Late heartbeats: the gate may open again in this same term.
+			// The heartbeats are late: the gate may open again in the same term.
 		case err != nil:
-			return err // stale, or no database: give the leadership up
+			return err // the token is stale or the database is gone: give the leadership up
 		}
 		select {
 		case <-ctx.Done():
@@ -85,7 +85,7 @@ func pay(ctx context.Context, url string, l election.Leadership) error {
 func payOnce(ctx context.Context, conn *pgx.Conn, l election.Leadership) error {
 	return l.Gate.Do(ctx, fence.Fenced, time.Second, func(ctx context.Context, token fence.Token) error {
 		var id int64
-		err := pgfence.Transact(ctx, conn, token, func(tx pgfence.Tx) error { // the fence goes with the commit
+		err := pgfence.Transact(ctx, conn, token, func(tx pgfence.Tx) error { // sends the fence with the commit
 			return tx.QueryRow(ctx, `INSERT INTO payments (epoch) VALUES ($1) RETURNING id`, token.Epoch).Scan(&id)
 		})
 		if err == nil {

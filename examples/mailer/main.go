@@ -1,7 +1,7 @@
-// Mailer does what nothing can refuse afterwards (here it prints; imagine an
-// e-mail) from exactly one of several processes. Such effects belong behind the
-// act door: it opens only when every predecessor's gate is known to be shut, and
-// each act asks it again.
+// Mailer sends e-mails (here it only prints) from exactly one of several processes.
+// Nothing can refuse the e-mail of a former leader, so it belongs behind the act door,
+// which opens only when every predecessor's gate is known to be shut. Each act asks
+// the gate again.
 //
 //	conch --db "$CONCH_DB_URL" migrate up
 //	go run ./examples/mailer     # in three terminals; then stop the one that mails
@@ -42,7 +42,7 @@ func run(ctx context.Context, url string) error {
 		Roles: []election.Role{{
 			Scope:      "example-mailer",
 			Lead:       mail,
-			StallAfter: 10 * time.Second, // a mailer that hangs makes way for another
+			StallAfter: 10 * time.Second, // a mailer that hangs gives the scope up
 		}},
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, url string) error {
 // mail is the role behind the act door. Its context ends with the leadership.
 func mail(ctx context.Context, l election.Leadership) error {
 	for n := 1; ctx.Err() == nil; n++ {
-		// No mail takes longer than this; if the gate closes sooner, it is not begun.
+		// A mail takes at most 300 ms. Do does not begin one if the gate may shut before.
 		err := l.Gate.Do(ctx, fence.Act, 300*time.Millisecond, func(_ context.Context, token fence.Token) error {
 			fmt.Printf("mailed %d under epoch %d\n", n, token.Epoch)
 			return nil

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""A worker in Python that may run in several copies, of which one works.
+"""A worker in Python that runs in several copies, of which one works.
 
     psql "$CONCH_DB_URL" -c 'CREATE TABLE public.payments (id bigserial, epoch bigint NOT NULL, worker text NOT NULL)'
     conch run --scope payments --fenced --restart -- python3 worker.py
 
-`conch run` starts it only while it leads and tells it in the environment under
-which epoch and term. The worker puts conch.fence() last into each transaction: the
-database then refuses whatever it writes in the name of a leadership that is over,
-however long it was frozen before. That is what allows --fenced, which starts it
-milliseconds after a crash of its predecessor.
+`conch run` starts the worker only while it leads, with its epoch and term in the
+environment. The worker calls conch.fence() last in each transaction: the database
+then refuses the writes of a leadership that is over, however long the worker was
+frozen. That makes --fenced safe, with which a successor starts milliseconds after a crash.
 
 It needs psycopg (3) or psycopg2; on Debian: apt install python3-psycopg2.
 """
@@ -25,7 +24,7 @@ except ImportError:
 SCOPE = os.environ["CONCH_SCOPE"]
 EPOCH = int(os.environ["CONCH_EPOCH"])
 TERM = os.environ["CONCH_TERM"]
-STALE = "CN001"  # the SQLSTATE of the fence's refusal
+STALE = "CN001"  # the SQLSTATE with which the fence refuses a token
 
 
 def pay_once(connection):
@@ -36,8 +35,8 @@ def pay_once(connection):
             (EPOCH, os.environ.get("CONCH_ID", "")),
         )
         number = cursor.fetchone()[0]
-        # Last, and never inside a savepoint: from here to the commit nobody else
-        # can become the leader.
+        # Last, and never inside a savepoint: from here to the commit no other
+        # process can become the leader.
         cursor.execute("SELECT conch.fence(%s, %s, %s)", (SCOPE, EPOCH, TERM))
     connection.commit()
     return number
@@ -45,18 +44,18 @@ def pay_once(connection):
 
 def main():
     asked_to_stop = []
-    # conch asks before it kills: end the transaction under way, then go.
+    # conch sends SIGTERM before it kills: end the current transaction, then exit.
     signal.signal(signal.SIGTERM, lambda *_: asked_to_stop.append(True))
     connection = driver.connect(os.environ["CONCH_DB_URL"])
     while not asked_to_stop:
         try:
             number = pay_once(connection)
         except driver.Error as error:
-            # psycopg says sqlstate, psycopg2 pgcode.
+            # psycopg has sqlstate, psycopg2 has pgcode.
             code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
             if code != STALE:
                 raise
-            # Not to be tried again: this term will never be current again.
+            # Do not try again: this term will never be current again.
             sys.exit(f"somebody else leads {SCOPE} by now: {error}".strip())
         print(f"paid {number} under epoch {EPOCH}", flush=True)
         time.sleep(0.1)
