@@ -19,10 +19,10 @@
 //   - act: does the work. It knows a gate and nothing of elections.
 //   - fence: refuses the stale actor at the resource itself.
 //
-// Any node may suggest a leader, only a mint makes one, and only a fence makes it
-// safe: a process that freezes between its check and its write still writes when
-// it resumes, and no gate and no clock can stop that write. So use the fence
-// wherever the resource can carry one, in the same transaction as the write.
+// Any node may suggest a leader, only a mint makes one, and only a fence makes it safe: a
+// process that freezes between its check and its write still writes when it resumes, and
+// no gate and no clock can stop that write. So use the fence wherever the resource can
+// carry one, in the same transaction as the write.
 //
 // # The wings
 //
@@ -72,8 +72,8 @@
 //
 // # The binary
 //
-// The command conch (module github.com/conchhq/conch/cmd/conch) runs any program
-// only while it leads, without a line of Go:
+// The command of the module github.com/conchhq/conch/cmd/conch runs any program only
+// while it leads:
 //
 //	conch run --scope crons -- ./my-service
 package conch

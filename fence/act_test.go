@@ -12,13 +12,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// bubbleGate returns a gate on the virtual time of a synctest bubble.
 func bubbleGate() (*fence.Gate, *fence.Latch) {
 	start := time.Now()
 	return fence.New("s", func() fence.Instant { return fence.Instant(time.Since(start)) })
 }
 
-// pass lets the virtual time of a bubble pass.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 const second = fence.Instant(time.Second)
@@ -138,8 +136,7 @@ func TestShutEndsActs(t *testing.T) {
 	})
 }
 
-// Do counts an act before it checks the gate: a latch that shuts the gate and then
-// counts no act knows that none will begin.
+// A latch that shuts the gate and then counts no act knows that none will begin.
 func TestActsAreCountedBeforeTheCheck(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 0, 300)
@@ -151,8 +148,7 @@ func TestActsAreCountedBeforeTheCheck(t *testing.T) {
 	}
 }
 
-// Do does not count calls at a shut gate: otherwise constant callers could delay a
-// drain without limit.
+// Do does not count calls at a shut gate, or constant callers could delay a drain for ever.
 func TestRefusedActsAreNotCounted(t *testing.T) {
 	g, l, _ := manualGate("s")
 	var asked atomic.Int64
@@ -170,7 +166,6 @@ func TestRefusedActsAreNotCounted(t *testing.T) {
 	}
 }
 
-// hammer calls f without a pause from n goroutines until stop is called.
 func hammer(n int, f func()) (stop func()) {
 	var all sync.WaitGroup
 	var over atomic.Bool
@@ -218,7 +213,6 @@ func TestDrainMeansNone(t *testing.T) {
 	}
 }
 
-// Do refuses if the gate shuts between any two of its checks.
 func TestShutBetweenTheChecks(t *testing.T) {
 	g, l, _ := manualGate("s")
 	stop := hammer(2, func() {
@@ -234,7 +228,6 @@ func TestShutBetweenTheChecks(t *testing.T) {
 	}
 }
 
-// Wait does not miss a term that begins while it checks the one before.
 func TestWaitMissesNothing(t *testing.T) {
 	g, l, clock := manualGate("s")
 	l.Open(token, 0, 300)
@@ -282,8 +275,7 @@ func TestDrainWaits(t *testing.T) {
 	})
 }
 
-// Wait returns when its door opens: at a new token, at the end of the hold, at a
-// heartbeat.
+// Wait returns when its door opens: at a new token, the end of the hold, or a heartbeat.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, l := bubbleGate()

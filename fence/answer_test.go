@@ -129,8 +129,7 @@ func TestPromiseIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The gate raises the promise before its last check, so that a latch which has shut the
-// gate reads the promise of every answer (R5).
+// A latch that has shut the gate reads the promise of every answer (R5).
 func TestAnswerAgainstShut(t *testing.T) {
 	t.Parallel()
 	var asking atomic.Bool

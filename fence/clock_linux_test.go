@@ -10,7 +10,6 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// On Linux Boottime agrees with /proc/uptime, which counts suspended time.
 func TestBoottimeIsUptime(t *testing.T) {
 	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {

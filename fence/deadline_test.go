@@ -6,7 +6,6 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Moved reports each move of the deadline, and a shut door has no deadline.
 func TestDeadline(t *testing.T) {
 	g, l, clock := manualGate("s")
 	look := func(d fence.Door, want fence.Instant, open bool) {

@@ -1,9 +1,8 @@
 // Package fence answers, at the instant of acting, whether this process may act
 // as the leader, and names the leadership to resources that can refuse a stale one.
 //
-// A leader is one of several copies of a service of which exactly one may act.
-// A [Token] proves that a mint made this copy the leader; a [Gate] answers
-// whether it still is:
+// A leader is one of several copies of a service of which exactly one may act. A [Token]
+// proves that a mint made this copy the leader; a [Gate] answers whether it still is:
 //
 //	err := gate.Do(ctx, fence.Act, 200*time.Millisecond, func(ctx context.Context, t fence.Token) error {
 //		return mailer.Send(ctx, mail)
@@ -11,10 +10,9 @@
 //
 // # One gate, two doors
 //
-// The [Fenced] door opens the moment a token is minted. It is for effects that
-// the resource refuses by itself when the token is stale: SQL under
-// conch.fence(), an account nonce, a log entry with its ballot. It needs no
-// clock to be safe.
+// The [Fenced] door opens the moment a token is minted. It is for effects that the
+// resource refuses by itself when the token is stale: SQL under conch.fence(), an account
+// nonce, a log entry with its ballot. It needs no clock to be safe.
 //
 // The [Act] door is for effects that nothing else can refuse: a file, an
 // e-mail, a call to an API. It opens only once every predecessor's gate is known

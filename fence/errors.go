@@ -5,14 +5,12 @@ import (
 	"fmt"
 )
 
-// ErrShut means that the door of the gate is not open: this process does not lead
-// now. The act did not happen. Do not try again in this process until the gate
-// opens; [ShutError] names the holder if it is known.
+// ErrShut means that the door of the gate is not open. The act did not happen. Do not
+// try again until the gate opens; [ShutError] names the holder if it is known.
 var ErrShut = errors.New("gate shut: not the leader")
 
-// ErrStale means that a resource refused a token because it is not the current
-// one: the leadership is over. The act did not happen and never will under this
-// token.
+// ErrStale means that a resource refused a token because it is not the current one: the
+// leadership is over. The act did not happen and never will under this token.
 var ErrStale = errors.New("stale leadership: the token is no longer the current one")
 
 // ShutError says which door of which scope is shut, why, and which process leads.
@@ -41,14 +39,11 @@ func (e *ShutError) Is(target error) bool { return target == ErrShut }
 // Unwrap returns why the door is shut.
 func (e *ShutError) Unwrap() error { return e.Why }
 
-// The reasons in a [ShutError] that the gate itself finds. The cause of [Latch.Shut]
-// is another.
+// The reasons in a [ShutError] that the gate itself finds.
 var (
-	// ErrLate means that the deadline has passed. The next heartbeat that succeeds
-	// opens the gate again, in the same term.
+	// ErrLate means that the deadline has passed; the next successful heartbeat moves it.
 	ErrLate = errors.New("no heartbeat succeeded in time")
-	// ErrHolding means that the act door waits until the predecessor's gate is known
-	// to be shut.
+	// ErrHolding means that the predecessor's gate is not yet known to be shut.
 	ErrHolding = errors.New("the predecessor's gate may still be open, waiting it out")
 	// ErrTooLong means that the act might not end before the door shuts.
 	ErrTooLong = errors.New("the act may take longer than the gate stays open")

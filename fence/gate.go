@@ -62,8 +62,7 @@ type tenure struct {
 	end      context.CancelCauseFunc
 }
 
-// New returns a shut gate for the scope, and its latch. A nil clock means
-// [Boottime].
+// New returns a shut gate for the scope, and its latch. A nil clock means [Boottime].
 func New(scope string, clock Clock) (*Gate, *Latch) {
 	if clock == nil {
 		clock = Boottime
@@ -74,9 +73,8 @@ func New(scope string, clock Clock) (*Gate, *Latch) {
 	return &Gate{state: s}, &Latch{state: s}
 }
 
-// Standalone returns a gate that is always open, for a deployment that is
-// configured to run exactly one copy (requirement S18). Its token has epoch 0,
-// which every fence refuses.
+// Standalone returns a gate that is always open, for a deployment of exactly one copy
+// (requirement S18). Its token has epoch 0, which every fence refuses.
 func Standalone(scope, holder string) *Gate {
 	g, latch := New(scope, func() Instant { return 0 })
 	latch.Open(Token{Scope: scope, Holder: holder}, 0, math.MaxInt64)
@@ -112,10 +110,9 @@ func (g *Gate) Left(d Door) time.Duration {
 	return deadline.Sub(now)
 }
 
-// Deadline returns the instant at which the door shuts if no further heartbeat
-// succeeds; false when it is shut. A role passes it on, for example to a child
-// process that must have ended by then. Like [Gate.IsOpen] it makes no promise: to
-// act, use [Gate.Do].
+// Deadline returns the instant at which the door shuts if no further heartbeat succeeds;
+// false when it is shut. A role passes it on, for example to a child process that must
+// have ended by then. Like [Gate.IsOpen] it makes no promise: to act, use [Gate.Do].
 func (g *Gate) Deadline(d Door) (Instant, bool) {
 	t := g.tenure.Load()
 	if t == nil {

@@ -126,7 +126,6 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// Shut is final for the term; the next term opens the gate again.
 func TestShutIsFinal(t *testing.T) {
 	g, l, _ := manualGate("s")
 	l.Extend(300) // does nothing to a gate that was never open
@@ -262,8 +261,7 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
-// Left is never more than the time to the deadline, even while the gate is suspended
-// and extended all the time.
+// Left is never more than the time to the deadline, even while the gate is moved.
 func TestLeftUnderSuspend(t *testing.T) {
 	g, l, _ := manualGate("s")
 	l.Open(token, 0, 1000)
@@ -298,7 +296,6 @@ func TestLeftUnderSuspend(t *testing.T) {
 	toggler.Wait()
 }
 
-// A check allocates nothing while the door is open.
 func TestChecksDoNotAllocate(t *testing.T) {
 	g, l := fence.New("s", nil)
 	l.Open(token, 0, math.MaxInt64)

@@ -27,9 +27,8 @@ func (l *Latch) Open(t Token, actFrom, deadline Instant) {
 	l.move()
 }
 
-// Extend moves the deadline after a successful heartbeat; it never moves it back.
-// A gate that is late opens again, in the same term (S11). On a shut gate Extend
-// does nothing.
+// Extend moves the deadline after a successful heartbeat; it never moves it back. A gate
+// that is late opens again, in the same term (S11). On a shut gate Extend does nothing.
 func (l *Latch) Extend(deadline Instant) {
 	t := l.tenure.Load()
 	if t == nil || int64(deadline) <= t.deadline.Load() {

@@ -37,7 +37,6 @@ func FuzzTerm(f *testing.F) {
 	})
 }
 
-// ParseTerm returns an error, or a term whose text is the input.
 func FuzzParseTerm(f *testing.F) {
 	f.Add("00112233-4455-6677-8899-aabbccddeeff")
 	f.Add("")
@@ -97,7 +96,6 @@ func TestColumnsThatAreNoTerm(t *testing.T) {
 	}
 }
 
-// A term is a UUID in JSON too, and can be read back.
 func TestATermInJSON(t *testing.T) {
 	type proof struct{ Term fence.Term }
 	in := proof{token.Term}

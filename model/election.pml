@@ -1,50 +1,48 @@
 /*
- * conch's election over Postgres, small enough to look at every state of it.
+ * conch's election over Postgres, small enough to visit every state.
  *
- * Read README.md beside this file first: what is checked, how to run it, which
- * rule each NO_… stands for and which assertion falls without it. The rules are
- * those of docs/ARCHITECTURE.md ("Rules, and the tests that fail without them").
+ * Read README.md beside this file first. It says what is checked, how to run it, and
+ * which rule each NO_… removes. The rules are those of docs/ARCHITECTURE.md ("Rules,
+ * and the tests that fail without them").
  *
- * WHO
+ * PROCESSES
  *   node[i]     a process that campaigns: the machine, its loop and its gate.
  *   backend[i]  the server's end of node i's session: bids, heartbeats, farewells.
- *   ghost       a session that its client has left (killed, cut off, gave up) but the
- *               server has not: it keeps its lock, and a bid or a promise that it had
- *               been sent may still be carried out. One at a time.
- *   outside     time, and whoever writes under a fence.
+ *   ghost       a session that its client has left (killed, cut off, gave up) and the
+ *               server has not: it keeps its lock, and the server may still carry out
+ *               its pending bid or release. One at a time.
+ *   outside     time, and programs that write under a fence.
  *
- * TIME is a number of ticks. A tick may come between any two steps, whatever is
- * under way, so every delay of a message, of a process (SIGSTOP, a full run queue)
- * and of the server is a step that is not taken yet: nobody has to be "stopped".
- * Timers count down, nothing knows the hour. All clocks run at one speed, but for
- * SLIP. What happens between two ticks happens at one instant.
+ * TIME is a number of ticks. A tick may come between any two steps, so every delay of a
+ * message, of a process (SIGSTOP, a full run queue) and of the server is a step that has
+ * not been taken yet. Timers count down. All clocks run at one speed, except with SLIP.
+ * All steps between two ticks are at one instant.
  *
- * A SESSION may end at the server at any instant: its lease ran out, an
- * administrator terminated it, a connection was reset, the server was restarted.
- * Safety must not depend on which, nor on the lease being kept: a session that lives
- * on without a heartbeat is a run of this model as well. With LIVE the lease is
- * counted, since there it is what brings a stuck scope back.
+ * A SESSION may end at the server at any instant: its lease ran out, an administrator
+ * terminated it, a connection was reset, the server was restarted. Safety must not
+ * depend on the reason, nor on the lease: a session that lives on without a heartbeat is
+ * a run of this model too. LIVE counts the lease, since it ends a stuck session.
  *
  * WITH ANSWERS callers outside the process ask its gate, and may act until the answer
- * ends, whatever has become of the process by then. Nobody can count them: the process
- * remembers a promise, and waits for that. An answer takes two steps, and anything may
- * happen in between.
+ * expires, whatever has become of the process. The process cannot count them: it keeps
+ * a promise and waits for that. An answer takes two steps, and any step may come in
+ * between.
  *
- * WITH UNSAID a farewell may fail for once or for ever, or be written down without the
- * process hearing of it, and the process may bid although its farewell is unsaid.
+ * WITH UNSAID a farewell may fail once or for ever, or be written while its answer is
+ * lost, and the process may bid before its farewell has been said.
  *
- * WITH KEEPER heartbeats go on while a term is drained, and what it has under way may
- * take until the deadline that they prolong.
+ * WITH KEEPER heartbeats go on while a term is drained, and its acts may take until the
+ * deadline that they prolong.
  *
- * BOUNDS: NODES processes, leases L0 L1 L2 in ticks, at most TERMS terms minted.
- * Past the last term nobody bids any more; all else goes on.
+ * BOUNDS: NODES processes, leases L0 L1 L2 in ticks, at most TERMS terms minted. After
+ * the last term no process bids; all other steps go on.
  *
  * ASSERTIONS
- *   one_actor         at most one act door is open, acts under way counted as open
- *   epochs_grow       a minted epoch is larger than every one before
+ *   one_actor         at most one act door is open; an act under way counts as open
+ *   epochs_grow       a minted epoch is larger than all before
  *   fence_refuses     no fenced transaction commits once a newer epoch was minted
  *   released_honest   when `released` is written, its term's door is shut, its acts are over
- *   lock_kept         a farewell never unlocks what its own process leads anew
+ *   lock_kept         a farewell never unlocks a scope that its own process leads again
  *   somebody_acts     (LIVE) some act door opens within PATIENCE ticks after the last fault
  */
 
@@ -65,8 +63,8 @@
 #endif
 #define LEASE(i) ((i) == 0 -> L0 : ((i) == 1 -> L1 : L2))
 
-/* A heartbeat keeps the gate open for the lease less the margin. Clocks that run at
- * one speed need none; SLIP lets one clock be wrong by one tick, once. */
+/* A heartbeat keeps the gate open for the lease less the margin. Clocks of one speed
+ * need no margin; SLIP makes one clock wrong by one tick, once. */
 #if defined(SLIP) && !defined(NO_MARGIN)
 #define MARGIN 1
 #else
@@ -78,19 +76,19 @@
 #define LEADING 1
 #define CLOSING 2
 
-/* what the client knows of its session */
+/* the client's session */
 #define NONE 0
 #define GOOD 1
-#define BROKEN 2 /* the server has ended it; the client has yet to find out */
+#define BROKEN 2 /* the server has ended it, and the client does not know yet */
 
-/* the one request under way: sent, or answered */
+/* the one request under way, or its answer */
 #define IDLE     0
 #define BID      1
 #define BEAT     2
-#define SETTLE   3 /* a heartbeat that says: my act door is open */
-#define PART     4 /* a farewell without the promise */
+#define SETTLE   3 /* a heartbeat that settles the hold, since the act door is open */
+#define PART     4 /* a farewell without the release */
 #define PART_REL 5 /* a farewell with `released` */
-#define WON      6 /* an answer; its term and hold are in tok and hold */
+#define WON      6 /* an answer, with its term and hold in tok and hold */
 #define ALIVE    7
 #define DEPOSED  8
 
@@ -98,65 +96,65 @@ typedef Node {
 	unsigned phase   : 2;
 	unsigned conn    : 2;
 	unsigned q       : 4; /* the request or its answer */
-	unsigned age     : 2; /* of the request: ticks since it was sent, up to the lease */
+	unsigned age     : 2; /* ticks since the request was sent, up to the lease */
 	unsigned tok     : 3; /* the term held; 0: none */
-	unsigned left    : 2; /* ticks until the gate's deadline; 0: it is shut */
+	unsigned left    : 2; /* ticks until the gate's deadline; 0: the gate is shut */
 	unsigned hold    : 2; /* ticks until the act door opens */
 	unsigned act     : 3; /* ticks until the acts under way are over, once the gate is shut */
-	unsigned entered : 1; /* the act door had opened in this term; closing: the promise will be made */
-	unsigned bye     : 2; /* a farewell to be said: 1 without, 2 with the promise */
+	unsigned entered : 1; /* the act door has been open in this term, so it may be released */
+	unsigned bye     : 2; /* a farewell to be said: 1 without, 2 with the release */
 #ifdef ANSWERS
-	unsigned prom    : 2; /* the promise: ticks, on its own clock, until no caller acts on an answer */
-	unsigned ans     : 2; /* in truth: ticks that a caller outside may act */
-	unsigned asks    : 1; /* a caller is being answered: the first of two steps is done */
+	unsigned prom    : 2; /* the promise: ticks, on its own clock, until all answers have expired */
+	unsigned ans     : 2; /* true ticks for which a caller outside may act */
+	unsigned asks    : 1; /* the first of the two steps of an answer is done */
 #ifdef NO_READ_AFTER_SHUT
-	unsigned reads   : 1; /* is about to shut its gate, and has read the promise */
-	unsigned read    : 2;
+	unsigned reads   : 1; /* it has read the promise and will shut its gate */
+	unsigned read    : 2; /* the promise that it read */
 #endif
 #endif
 #ifdef UNSAID
-	unsigned old     : 3; /* the term of the farewell, once a later bid of its own has won */
-	unsigned failed  : 1; /* the farewell has failed, as far as it knows */
+	unsigned old     : 3; /* the term of the farewell, once a later bid of the same node has won */
+	unsigned failed  : 1; /* the node knows of a failed farewell */
 #ifdef LIVE
 	unsigned poison  : 1; /* the farewell fails whenever it is said */
-	unsigned tried   : 1; /* has said a farewell since the last tick */
+	unsigned tried   : 1; /* it has said a farewell since the last tick */
 #endif
 #endif
 #ifdef KEEPER
-	unsigned drains  : 1; /* closing on request: heartbeats go on, and prolong what is under way */
+	unsigned drains  : 1; /* closing on request: heartbeats go on and prolong its acts */
 #endif
-	unsigned born    : 1; /* has ever bid; only to tell equal nodes apart */
+	unsigned born    : 1; /* it has bid before; only to tell equal nodes apart */
 #ifdef CHANGE
-	unsigned fast    : 1; /* the takeover that its bid and its term are of */
+	unsigned fast    : 1; /* the takeover of its bid and its term */
 #endif
 #ifdef NO_COMPARE_AT_USE
 	unsigned flag    : 1; /* stands for the gate */
 #endif
 #ifdef LIVE
 	unsigned idle    : 2; /* at the server: ticks since the session's last statement */
-	unsigned asked   : 1; /* has asked something since the last tick */
+	unsigned asked   : 1; /* it has sent a request since the last tick */
 #endif
 };
 Node n[NODES];
 #ifdef ANSWERS
-byte orphan; /* ans of processes that were killed: what they answered lives on */
+byte orphan; /* ans of killed processes, whose answers are still valid */
 #endif
 
 /* The database. The row is the truth; the lock only says when to try. */
 typedef Database {
 	unsigned epoch    : 3;
-	unsigned term     : 3; /* names the tenure; the serial of its mint */
-	unsigned hold     : 2; /* hold_ms: how long a successor must assume somebody may act */
+	unsigned term     : 3; /* the number of its mint */
+	unsigned hold     : 2; /* hold_ms: how long a successor must assume that an act door is open */
 	unsigned released : 1;
 	unsigned lock     : 3; /* 0: free, i + 1: backend i, GHOST */
-	unsigned fenced   : 3; /* the epoch under which a transaction is past its fence; 0: none */
+	unsigned fenced   : 3; /* the epoch of a transaction past its fence; 0: none */
 #ifdef CHANGE
-	unsigned fast     : 1; /* the takeover that candidates agree on, until a release */
+	unsigned fast     : 1; /* the takeover of all candidates, until a release */
 #endif
 #ifdef NO_TERM_IN_PREDICATE
 	unsigned name     : 2;
 #endif
-	/* what no database stores: for the assertions and the bound */
+	/* not in a real database: for the assertions and the bound */
 	unsigned minted   : 3; /* terms minted */
 	unsigned top      : 3; /* the largest epoch minted */
 };
@@ -165,7 +163,7 @@ Database db;
 
 typedef Ghost {
 	unsigned here : 1;
-	unsigned q    : 4; /* what it was sent and has yet to carry out */
+	unsigned q    : 4; /* its pending request */
 	unsigned who  : 2;
 	unsigned term : 3;
 #ifdef CHANGE
@@ -181,23 +179,23 @@ Ghost ghost;
 bit slipped;
 #endif
 #ifdef WITNESS_HANDOFF
-byte minter; /* whose term the row is of, one more than its number; 0: nobody's yet */
-bit handed;  /* B's term began with A's promise in the row, and waited for nobody */
+byte minter; /* number of the row's holder plus one; 0: none yet */
+bit handed;  /* B's term began with A's release in the row, without a hold */
 #endif
 #ifdef WITNESS_CARRIED
-bit carried; /* A's bid won by the promise that it carried */
+bit carried; /* A's bid won with the release that it carried */
 #endif
 #ifdef LIVE
 bit quiet;        /* no more faults */
-byte waited;      /* ticks since */
+byte waited;      /* ticks without a leader since the last fault */
 byte fence_idle;
 bit led;
 #ifndef PATIENCE
-#define PATIENCE (3 * L0) /* three of the longest leases; L0 is that */
+#define PATIENCE (3 * L0) /* three of the longest leases, L0 */
 #endif
 #define FAULTS (!quiet)
 #define MORE_TERMS (db.minted < TERMS || quiet && db.minted < 7)
-#ifdef NO_PAUSES /* not a rule: see whether time-moves can fail */
+#ifdef NO_PAUSES /* not a rule: it shows that time-moves can fail */
 #define MAY_ASK(i) true
 #else
 #define MAY_ASK(i) (!quiet || !n[i].asked)
@@ -212,7 +210,7 @@ bit led;
 #define HEARD(i) skip
 #endif
 
-/* ---- what is asserted ------------------------------------------------------ */
+/* ---- the assertions -------------------------------------------------------- */
 
 #ifdef NO_COMPARE_AT_USE
 #define GATE(i) (n[i].flag)
@@ -240,7 +238,7 @@ bit led;
 #define ACTORS (ACTOR(0) + ACTOR(1) + ORPHANS)
 #endif
 #ifdef CHANGE
-#define one_actor       (ACTORS - (FASTLY(0) && FASTLY(1)) <= 1) /* two of fast may, and docs say so */
+#define one_actor       (ACTORS - (FASTLY(0) && FASTLY(1)) <= 1) /* two doors of fast may be open, as documented */
 #else
 #define one_actor       (ACTORS <= 1)
 #endif
@@ -253,29 +251,29 @@ bit led;
 /* A witness is a state that must be reachable, or the model proves nothing. */
 #if defined(WITNESS_THIRD_TERM)
 #define witness() assert(!(n[1].tok == 3 && DOOR(1)))
-#elif defined(WITNESS_HANDOFF) /* A promised, B acts without a wait, and A lives on and wants it back */
+#elif defined(WITNESS_HANDOFF) /* A released, B acts without a hold, and A lives on and bids */
 #define witness() assert(!(handed && n[1].tok == 2 && DOOR(1) && n[0].q == BID))
-#elif defined(WITNESS_ACT_OUTLIVES) /* an act of the old leader under way, a new one behind the fenced door */
+#elif defined(WITNESS_ACT_OUTLIVES) /* an act of the old leader is under way, and the new leader's fenced door is open */
 #define witness() assert(!(n[0].act > 0 && n[1].phase == LEADING && n[1].left > 0))
-#elif defined(WITNESS_ANSWER_OUTLIVES) /* A was killed, its caller acts on, B waits behind the fenced door */
+#elif defined(WITNESS_ANSWER_OUTLIVES) /* A was killed, its caller still acts, and B's fenced door is open */
 #define witness() assert(!(orphan > 0 && n[0].conn == NONE && n[1].phase == LEADING && n[1].left > 0))
-#elif defined(WITNESS_CARRIED) /* A acts anew, without a wait, over a term that it never got to give up */
+#elif defined(WITNESS_CARRIED) /* A acts again, without a hold, over a term whose farewell was never written */
 #define witness() assert(!(carried && n[0].tok == 2 && DOOR(0)))
 #else
 #define witness() skip
 #endif
 
-/* With fast, two act doors may be open at once, and docs say so. */
+/* With fast, two act doors may be open at once, as documented. */
 #ifdef FAST
 #define judge() witness()
 #else
 #define judge() assert(one_actor); witness()
 #endif
 
-/* Nodes of one lease are interchangeable: the first to bid is the first by number. */
+/* Nodes of equal leases are interchangeable: the first to bid is the first by number. */
 #define FIRST(i) ((i) == 0 || LEASE(i) != LEASE((i) - 1) || n[(i) - 1].born)
 
-/* Two processes of one name, as when the first was only taken for dead. */
+/* Two processes of one name, as after a restart of a process that still lives. */
 #ifdef TWINS
 #define NAME(i) ((i) < 2 -> 0 : (i))
 #else
@@ -285,7 +283,7 @@ bit led;
 /* ---- the mint: conch.bid, conch.beat, conch.part ---------------------------- */
 
 #ifdef LIE
-#define LOCK_FREE(s) true /* behind a pooler, say */
+#define LOCK_FREE(s) true /* as behind a pooler */
 #define TAKE_LOCK(s) skip
 #define UNLOCK(s) skip
 #else
@@ -300,7 +298,7 @@ bit led;
 #define FENCE_FREE (db.fenced == 0)
 #endif
 
-/* Candidates agree on the takeover, or wait for a release. */
+/* Candidates have the takeover of the row, or wait for a release. */
 #ifdef CHANGE
 #define MODE(x) (x.fast)
 #define AGREES(x) (db.released || db.epoch == 0 || db.fast == x.fast)
@@ -311,11 +309,11 @@ bit led;
 
 byte h; /* scratch, 0 between steps */
 
-/* mint makes a term. h is left as the hold that the successor waits. carry: the bid
- * says as well what its own farewell of the term in the row has not got to say. */
+/* mint makes a term and leaves the successor's hold in h. carry: the bid carries the
+ * release of its own unsaid farewell of the term in the row. */
 inline mint(i, mode, carry) {
 	if
-	:: db.released || db.epoch == 0 || (carry) -> h = 0 /* given up, or seen for the first time */
+	:: db.released || db.epoch == 0 || (carry) -> h = 0 /* released, or the first term */
 #ifdef NO_OWN_IN_HOLD
 	:: else -> h = db.hold
 #else
@@ -365,7 +363,7 @@ inline mint(i, mode, carry) {
 #define PARTS(t) (db.term == (t) && (t) != 0)
 #endif
 
-/* A bid carries the promise of an unsaid farewell, if the row is still of its term. */
+/* A bid carries the release of an unsaid farewell, if the row is still of its term. */
 #ifdef UNSAID
 #ifdef NO_CARRIED_BY_TERM
 #define OF_ROW(t) ((t) != 0)
@@ -383,9 +381,9 @@ inline mint(i, mode, carry) {
 #define GHOST_CARRIES false
 #endif
 
-/* part writes a farewell down and unlocks. Without the promise it only unlocks: the row
- * says already that nobody has released it. The acts of a process that is gone are
- * over; those of one that lives are asserted to be. */
+/* part writes a farewell and unlocks. Without the release it only unlocks: the row is
+ * unreleased already. The acts of a process that is gone are over; of one that lives
+ * they must be. */
 inline part(i, session, tm, promise) {
 	if
 	:: promise && PARTS(tm) ->
@@ -410,8 +408,8 @@ inline drop_farewell(i) {
 #endif
 }
 
-/* Connecting is a part of the next request, and whoever does not lead need not be
- * told that its session is over: nothing that it does before it knows can count. */
+/* Connecting is a part of the next request. A node that does not lead need not know that
+ * its session is over: no step before it knows has an effect. */
 inline forget(i) {
 	if
 	:: n[i].phase == WAITING && n[i].bye == 0 && n[i].q == IDLE && db.lock != i + 1 ->
@@ -444,7 +442,7 @@ inline end_session(i) {
 	if
 	:: LISTENS(i) || n[i].q == WON -> n[i].conn = BROKEN
 	:: else -> n[i].conn = NONE;
-		if :: n[i].bye == 1 -> drop_farewell(i) :: else fi; /* it would only have unlocked */
+		if :: n[i].bye == 1 -> drop_farewell(i) :: else fi; /* it would only unlock */
 		forget(i)
 	fi
 }
@@ -458,7 +456,7 @@ inline won(i) {
 	h = 0
 }
 
-/* Of which term a farewell is, and whether the server gets to write it down. */
+/* The term of a farewell, and whether the server can never write it. */
 #ifdef UNSAID
 #define PARTING(i) (n[i].phase == LEADING -> n[i].old : n[i].tok)
 #ifdef LIVE
@@ -474,8 +472,8 @@ inline won(i) {
 active [NODES] proctype backend() {
 	byte i = _pid;
 	do
-	/* A lost bid changes nothing and its answer says nothing: it is not modelled as
-	 * a message. One that finds the fence busy keeps the lock and tries again. */
+	/* A lost bid changes nothing, so it has no answer. A bid that finds the fence busy
+	 * keeps the lock and tries again. */
 	:: d_step { n[i].q == BID && n[i].conn == GOOD && !(LOCK_FREE(i + 1) && AGREES(n[i]) && MORE_TERMS) ->
 		n[i].q = IDLE; n[i].age = 0; HEARD(i);
 		if :: n[i].bye != 0 && db.term != n[i].tok -> drop_farewell(i) :: else fi; /* that term is over */
@@ -497,7 +495,7 @@ active [NODES] proctype backend() {
 		won(i) }
 #endif
 #ifdef SERVER_CLOCK
-	/* A hold computed from timestamps is whatever a stepped clock makes of it. */
+	/* A step of the server's clock changes a hold that is computed from timestamps. */
 	:: d_step { n[i].q == WON && n[i].hold > 0 -> n[i].hold = n[i].hold - 1;
 		printf("db: the server's clock was stepped: the hold of %c is %d\n", 'A' + i, n[i].hold) }
 #endif
@@ -514,8 +512,7 @@ active [NODES] proctype backend() {
 		:: !CURRENT(i, n[i].tok) && !LISTENS(i) -> n[i].q = IDLE
 		:: else -> n[i].q = DEPOSED; printf("db: %c is not the current term\n", 'A' + i)
 		fi }
-	/* Whether the answer arrives makes no difference: the farewell is said again, and
-	 * says the same. */
+	/* If the answer is lost, the node says the same farewell again. */
 	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD && !POISONED(i) ->
 		HEARD(i);
 		h = PARTING(i);
@@ -524,7 +521,7 @@ active [NODES] proctype backend() {
 		printf("db: %c parts, released = %d\n", 'A' + i, n[i].q == PART_REL);
 		if
 		:: n[i].bye == n[i].q - PART + 1 -> drop_farewell(i)
-		:: else /* the acts ended meanwhile: the promise is still to be said */
+		:: else /* the acts ended meanwhile: the release is still to be said */
 		fi;
 		if
 		:: n[i].bye == 0 && n[i].phase == WAITING -> n[i].left = 0; n[i].hold = 0
@@ -533,8 +530,8 @@ active [NODES] proctype backend() {
 		n[i].q = IDLE;
 		forget(i) }
 #ifdef UNSAID
-	/* It fails: the row is locked, or something in it cannot be written. Or it does
-	 * not, and its answer is lost. The process hears the same, and the session lives on. */
+	/* The farewell fails, since the row is locked or a value cannot be written; or it is
+	 * written and its answer is lost. The node sees no difference; its session lives on. */
 	:: d_step { (n[i].q == PART || n[i].q == PART_REL) && n[i].conn == GOOD && (FAULTS || POISONED(i)) ->
 		HEARD(i);
 		n[i].failed = 1; n[i].q = IDLE;
@@ -576,7 +573,7 @@ active [NODES] proctype backend() {
 #define MINT_WINDOW(i) FROM_SEND(i)
 #endif
 
-/* extend moves the deadline to h from now, never back. */
+/* extend moves the deadline to h ticks from now, never back. */
 inline extend(i) {
 	n[i].left = (h > n[i].left -> h : n[i].left);
 	h = 0;
@@ -592,11 +589,11 @@ inline shut_gate(i) {
 #endif
 }
 
-/* An act behind an open door adds nothing to the open door. What matters is what is
- * still under way when the gate is shut: Do(max) lets an act in iff now + max <
- * deadline, so one tick less than what was left, or shorter: it may end early. */
+/* An act behind an open door counts as the open door. Acts only matter when the gate
+ * shuts: Do(max) lets an act in iff now + max < deadline, so it takes at most a tick less
+ * than what was left, and may end early. */
 #if defined(KEEPER)
-#define LASTS(i) (DOOR(i) -> n[i].left : 0) /* its keeper ends it at the deadline */
+#define LASTS(i) (DOOR(i) -> n[i].left : 0) /* the keeper ends it at the deadline */
 #elif defined(NO_ACT_MAX)
 #define LASTS(i) (DOOR(i) -> 2 : 0)
 #elif defined(NO_HONEST_MAX)
@@ -605,11 +602,11 @@ inline shut_gate(i) {
 #define LASTS(i) (DOOR(i) && n[i].left > 1 -> n[i].left - 1 : 0)
 #endif
 
-/* shut is the top of the staircase; a hold that no longer matters is forgotten. Under
- * fast it matters: whether it is over when the acts are decides what can be promised. */
+/* shut begins the end of a term. It forgets the hold, except under fast, where a term may
+ * be released only if the hold is over when the acts are. */
 inline shut(i) {
 	n[i].phase = CLOSING;
-	/* What a heartbeat answers does not matter any more; what one does that settles, does. */
+	/* The answer of a heartbeat does not matter any more; the effect of a settling one does. */
 	if
 	:: !LISTENS(i) && (n[i].q == BEAT || n[i].q == ALIVE || n[i].q == DEPOSED) -> n[i].q = IDLE
 	:: else
@@ -617,7 +614,7 @@ inline shut(i) {
 	if :: !LISTENS(i) -> n[i].age = 0 :: else fi;
 #ifdef ANSWERS
 #ifndef NO_REMEMBER_THEN_LOOK
-	n[i].asks = 0; /* a look from now on finds the gate shut */
+	n[i].asks = 0; /* from now on a check finds the gate shut */
 #endif
 #endif
 	if
@@ -634,7 +631,7 @@ inline shut(i) {
 #endif
 }
 
-/* unwon: it never hears that it has won, and knows of its earlier term only. */
+/* unwon: the node never hears that it has won, and only knows its earlier term. */
 inline unwon(i) {
 	n[i].hold = 0;
 #ifdef UNSAID
@@ -644,7 +641,7 @@ inline unwon(i) {
 #endif
 }
 
-/* Once nothing is under way, no heartbeat of a term that is given up prolongs anything. */
+/* Without acts under way, a node sends no more heartbeats for a term that is given up. */
 inline stop_renewing(i) {
 #ifdef KEEPER
 	if
@@ -691,7 +688,7 @@ inline leave(i) {
 	HEARD(i)
 }
 
-/* fast opens the door before the hold is over, and proves nothing before. */
+/* ALONE: the node has entered its act door and its hold is over; fast enters earlier. */
 #ifdef NO_FAST_WAITS_TO_PROMISE
 #define ALONE(i) (n[i].entered)
 #else
@@ -700,7 +697,7 @@ inline leave(i) {
 #ifdef NO_SETTLE_AFTER_ENTRY
 #define SETTLES(i) true
 #else
-#define SETTLES(i) (ALONE(i)) /* said each time; the machine says it until it was heard */
+#define SETTLES(i) (ALONE(i)) /* every time; the machine settles until it has an answer */
 #endif
 #ifdef NO_DRAIN
 #define DRAINED(i) true
@@ -711,7 +708,7 @@ inline leave(i) {
 #endif
 #if defined(NO_RELEASED_ONLY_WHEN_ENTERED)
 #define PROMISES(i) true
-#elif defined(NO_PROMISES) /* not a rule: see whether the witness of a handover needs one */
+#elif defined(NO_PROMISES) /* not a rule: it shows that witness-handoff needs a release */
 #define PROMISES(i) false
 #else
 #define PROMISES(i) (ALONE(i))
@@ -734,7 +731,7 @@ inline leave(i) {
 #define RENEWS(i) (n[i].phase == LEADING && n[i].conn == GOOD)
 #endif
 
-/* How long an answer may live, and how long it is remembered: two clocks. */
+/* How long an answer is valid, and by how much the promise is longer: two clocks. */
 #ifndef LIFE
 #define LIFE 2
 #endif
@@ -756,7 +753,7 @@ inline bid(i) {
 active [NODES] proctype node() {
 	byte i = _pid - NODES;
 	do
-	/* Asking the mint: one request at a time, the send time read first. */
+	/* Requests to the mint: one at a time; the send time is read first. */
 	:: d_step { MAY_BID(i) -> bid(i);
 #ifdef CHANGE
 		n[i].fast = 0;
@@ -827,7 +824,7 @@ active [NODES] proctype node() {
 		:: else
 		fi;
 		n[i].q = IDLE; n[i].age = 0 }
-	/* A statement failed; whether it took is unknown, and the session lives on. */
+	/* A statement failed with an unknown outcome, and the session lives on. */
 	:: d_step { FAULTS && (n[i].q == WON || n[i].q >= ALIVE) ->
 		if
 		:: n[i].q == WON -> unwon(i)
@@ -850,12 +847,12 @@ active [NODES] proctype node() {
 		n[i].act = LASTS(i); printf("%c: acts, for %d\n", 'A' + i, n[i].act) }
 #endif
 #ifdef NO_COMPARE_AT_USE
-	:: d_step { n[i].flag && n[i].left == 0 -> n[i].flag = 0 } /* when somebody gets to it */
+	:: d_step { n[i].flag && n[i].left == 0 -> n[i].flag = 0 } /* when the node runs again */
 #endif
 
 #ifdef ANSWERS
-	/* A caller outside asks the gate, and may act until the answer ends. It counts from
-	 * when it asked. Of several who are being answered, the last to ask matters. */
+	/* A caller outside asks the gate, and may act until the answer expires, counted from
+	 * its request. Of several callers at once only the last to ask matters. */
 #ifdef NO_REMEMBER_THEN_LOOK
 	:: d_step { FAULTS && n[i].phase == LEADING && DOOR(i) && !n[i].asks ->
 		n[i].asks = 1;
@@ -880,7 +877,7 @@ active [NODES] proctype node() {
 #endif
 #endif
 
-	/* The staircase down: shut, acts end, farewell. */
+	/* The end of a term: shut, acts end, farewell. */
 #ifdef NO_READ_AFTER_SHUT
 #define HAS_READ(i) (n[i].reads)
 	:: d_step { FAULTS && n[i].phase == LEADING && !n[i].reads -> n[i].reads = 1; n[i].read = n[i].prom;
@@ -908,7 +905,7 @@ active [NODES] proctype node() {
 		if :: FASTLY(i) -> n[i].hold = 0 :: else fi;
 		printf("%c: its acts have ended\n", 'A' + i);
 		forget(i) }
-	/* The time to drain is up: given up without the promise. */
+	/* The drain timed out: give the term up without the release. */
 	:: d_step { FAULTS && n[i].phase == CLOSING && n[i].bye == 0 && n[i].conn == GOOD ->
 #ifdef NO_RELEASED_ONLY_WHEN_DRAINED
 		n[i].bye = (n[i].entered -> 2 : 1);
@@ -922,17 +919,17 @@ active [NODES] proctype node() {
 #endif
 		printf("%c: gives up although its acts have not ended\n", 'A' + i) }
 
-	/* The session is lost, or taken for lost. */
+	/* The session is lost, or the node believes so. */
 	:: d_step { n[i].conn != NONE && (FAULTS || n[i].conn == BROKEN) && MAY_LEAVE(i) ->
 		leave(i);
 		if
 		:: n[i].phase == LEADING -> shut(i)
-		:: n[i].phase != LEADING && n[i].bye == 1 -> drop_farewell(i) /* it would only have unlocked */
+		:: n[i].phase != LEADING && n[i].bye == 1 -> drop_farewell(i) /* it would only unlock */
 		:: else
 		fi;
 		forget(i);
 		printf("%c: has lost its session\n", 'A' + i) }
-	/* kill -9: its acts end with it. What comes next is a new process. */
+	/* kill -9 ends the acts too. The node is a new process afterwards. */
 	:: d_step { FAULTS && (n[i].phase != WAITING || n[i].q != IDLE || n[i].bye != 0) && MAY_LEAVE(i) ->
 		leave(i);
 		shut_gate(i);
@@ -955,7 +952,7 @@ active [NODES] proctype node() {
 	od
 }
 
-/* ---- what its client has left behind ----------------------------------------- */
+/* ---- the session that its client has left ------------------------------------ */
 
 inline ghost_ends() {
 	ghost.here = 0; ghost.q = IDLE; ghost.term = 0; ghost.who = 0;
@@ -999,7 +996,7 @@ active proctype left_behind() {
 
 /* ---- time, fenced transactions, restarts --------------------------------------- */
 
-/* own_clock counts what node i measures with its own clock. */
+/* own_clock moves the timers that node i measures with its own clock. */
 inline own_clock(i) {
 	if :: n[i].left > 0 -> n[i].left = n[i].left - 1 :: else fi;
 	if :: n[i].hold > 0 && n[i].q != WON -> n[i].hold = n[i].hold - 1 :: else fi;
@@ -1021,7 +1018,7 @@ inline true_time(i) {
 	n[i].tried = 0;
 #endif
 #ifndef NO_SERVER_LEASE
-	/* idle_session_timeout and its kin: a session that was silent for a lease ends. */
+	/* idle_session_timeout and the like end a session that was silent for a lease. */
 	if
 	:: n[i].conn == GOOD ->
 		n[i].idle = n[i].idle + 1;
@@ -1037,7 +1034,7 @@ inline true_time(i) {
 }
 
 #ifdef LIVE
-/* Leads and goes on leading: its door is open, its session and its term are current. */
+/* LEADS: the door is open, and session and term are current. */
 #define LEADS(i) (DOOR(i) && n[i].conn == GOOD && n[i].tok == db.term)
 #endif
 
@@ -1071,7 +1068,7 @@ inline everywhere_but(x) {
 	:: else
 	fi;
 #ifndef NO_FENCE_ENDS
-	/* idle_in_transaction_session_timeout, set by the fence; eviction comes on top. */
+	/* idle_in_transaction_session_timeout, which the fence sets, or an eviction. */
 	if
 	:: db.fenced != 0 ->
 		fence_idle = fence_idle + 1;
@@ -1100,7 +1097,7 @@ inline everywhere_but(x) {
 active proctype outside() {
 	do
 #ifdef LIVE
-	/* Once all is quiet, whatever can happen happens before time moves on. */
+	/* After the last fault, time moves only when no other step is possible. */
 	:: d_step { !quiet -> everywhere_but(99) }
 	:: atomic { quiet && !led && timeout -> d_step { everywhere_but(99) } }
 	:: d_step { !quiet -> quiet = 1; n[0].asked = 0; n[1].asked = 0;
@@ -1123,9 +1120,9 @@ active proctype outside() {
 	:: d_step { true -> printf("B is suspended, and its clock with it\n"); everywhere_but(1) }
 #endif
 
-	/* Anybody may come to the fence with any token at any time, years late: the gate
-	 * is not asked. What it refuses changes nothing. Once let in, the transaction
-	 * stays open for as long as it likes, its client frozen or not. */
+	/* Any program may call the fence with any token at any time, years late, without
+	 * asking the gate. A refusal changes nothing. A transaction that the fence has let in
+	 * stays open without limit, whether its client is frozen or not. */
 	:: d_step { FAULTS && db.fenced == 0 && FENCE_LETS(db.epoch) -> db.fenced = db.epoch;
 		printf("fence: lets epoch %d in\n", db.epoch) }
 	:: d_step { FAULTS && db.fenced == 0 && db.epoch > 1 && FENCE_LETS(db.epoch - 1) -> db.fenced = db.epoch - 1;
@@ -1138,14 +1135,14 @@ active proctype outside() {
 		fence_idle = 0
 #endif
 		}
-	/* Rolled back, timed out, evicted. */
+	/* Rolled back, timed out or evicted. */
 	:: d_step { FAULTS && db.fenced != 0 -> db.fenced = 0;
 #ifdef LIVE
 		fence_idle = 0;
 #endif
 		printf("fence: ends without a commit\n") }
 
-	/* The database restarts: every session and transaction ends, rows stay. */
+	/* The database restarts: every session and transaction ends, and the rows stay. */
 	:: d_step { FAULTS ->
 		if :: n[0].conn == GOOD -> end_session(0) :: else fi;
 		if :: n[1].conn == GOOD -> end_session(1) :: else fi;
@@ -1165,9 +1162,8 @@ active proctype outside() {
 }
 
 #ifdef MOVES
-/* `timeout` lets time move once nothing else can happen. Something that could go on
- * happening for ever would stop time, and somebody_acts would hold for nothing:
- * there is no endless run of steps without a tick. */
+/* `timeout` lets time move once no other step is possible. An endless run of steps without
+ * a tick would stop time, and somebody_acts would mean nothing: so there must be none. */
 byte since;
 never {
 	do

@@ -69,7 +69,7 @@ func load(t *testing.T) house {
 	return h
 }
 
-// goCommand runs the go tool in the workspace, even if the test runs with GOWORK=off.
+// goCommand runs go in the workspace, even under GOWORK=off.
 func goCommand(t *testing.T, root string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -170,7 +170,6 @@ func housePath(path string) string {
 	return path
 }
 
-// readTree collects the text files and the modules below the root.
 func readTree(t *testing.T, root string) ([]file, []module) {
 	t.Helper()
 	var files []file

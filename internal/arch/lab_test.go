@@ -86,5 +86,4 @@ func checkLabLine(h house) (complaints []string) {
 	return complaints
 }
 
-// housed returns the import path of a package of the house.
 func housed(p string) string { return modulePath + strings.TrimPrefix(p, ".") }

@@ -79,7 +79,6 @@ func checkNested(h house) (complaints []string) {
 	return complaints
 }
 
-// folderOf returns the folder of a module of the house.
 func folderOf(modPath string) (string, bool) {
 	if modPath == modulePath {
 		return ".", true

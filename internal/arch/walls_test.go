@@ -14,20 +14,17 @@ type wall struct {
 	breaches []breach
 }
 
-// breach is a fabricated house that breaks exactly one wall, and a part of the
-// expected complaint.
+// breach is a fabricated house that breaks one wall, and a part of the expected complaint.
 type breach struct {
 	name  string
 	house house
 	says  string
 }
 
-// walls lists every rule of the house.
 func walls() []wall {
 	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), citationRules(), frontDoorRules(), mapRules(), sqlstateRules())
 }
 
-// TestHouse checks the real tree against every wall.
 func TestHouse(t *testing.T) {
 	h := load(t)
 	if len(h.packages) < 2 || len(h.files) < 2 {
@@ -150,7 +147,6 @@ func (p pkg) tested(imports ...string) pkg {
 
 func rooms(packages ...pkg) house { return house{packages: packages} }
 
-// nested fabricates a module of the house below the root.
 func nested(dir, up string) module {
 	return module{
 		dir:      dir,

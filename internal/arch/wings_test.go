@@ -101,7 +101,6 @@ func checkRoles(h house) (complaints []string) {
 	return complaints
 }
 
-// mustNotImport returns a complaint for each bad import of the code and its tests.
 func (p pkg) mustNotImport(bad func(string) bool) (complaints []string) {
 	for _, to := range p.imports {
 		if bad(to) {

@@ -13,7 +13,6 @@ import (
 // CodeLockTimeout is lock_not_available: the lock_timeout has passed.
 const CodeLockTimeout = "55P03"
 
-// The SQLSTATEs that conch treats specially.
 const (
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"

@@ -79,8 +79,7 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	return parsed, nil
 }
 
-// Redact describes the target for messages: host, port, database and user, never the
-// password.
+// Redact describes the target for messages, without the password.
 func (c Config) Redact() string {
 	parsed, err := pgx.ParseConfig(c.URL)
 	if err != nil {
@@ -105,8 +104,7 @@ func where(c *pgconn.Config) string {
 	return net.JoinHostPort(c.Host, port)
 }
 
-// Connect opens a plain connection, for work that holds no lock between statements, such as
-// migrations and one-shot commands.
+// Connect opens a plain connection, for work that holds no lock between statements.
 func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -136,9 +134,8 @@ func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	return f(conn)
 }
 
-// parseReason returns the part of pgx's message that cannot contain a password. pgx
-// quotes the connection string and sometimes the text that it could not parse, and in
-// a malformed URL that text may be the password.
+// parseReason returns the part of pgx's message that cannot contain a password: pgx quotes
+// the connection string, and the text that it could not parse may be the password.
 func parseReason(err error) string {
 	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
 		return "it cannot be parsed"
@@ -159,7 +156,6 @@ func parseReason(err error) string {
 	return text
 }
 
-// example is the URL that error messages suggest.
 const example = "postgres://user@host:5432/database"
 
 var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)

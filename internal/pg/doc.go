@@ -1,7 +1,6 @@
 // Package pg contains the parts of conch that talk to PostgreSQL and are not about
-// elections: connections (config.go, tls.go), the dedicated session that holds locks
-// (session.go), the detection of poolers (pooler.go), notifications (listen.go), and
-// the meaning of errors and their remedies (classify.go, sentence.go).
+// elections: connections, the dedicated session that holds locks, the detection of
+// poolers, notifications, and the meaning of errors and their remedies.
 //
 // # Session
 //

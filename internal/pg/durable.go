@@ -12,9 +12,8 @@ import (
 const commitSQL = `CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'remote_apply' THEN 'remote_apply' ELSE 'on' END`
 
 // Durable is the first statement of a transaction whose commit must not be lost. Whatever
-// the settings of server, database and role, the commit waits for the disk and the standby,
-// and the server sends its warning if it stops waiting. Its settings end with the
-// transaction, so that none stays on the backend of a pool.
+// the settings of the server, the commit waits for disk and standby, and the server warns if
+// it stops waiting. The settings end with the transaction, so a pool's backend keeps none.
 const Durable = `SELECT pg_catalog.set_config('synchronous_commit', ` + commitSQL + `, true), pg_catalog.set_config('client_min_messages', '` + hearing + `', true)`
 
 // UnconfirmedError means that a commit returned with a warning. The transaction is visible
@@ -25,7 +24,6 @@ func (e *UnconfirmedError) Error() string {
 	return "committed with a warning, so perhaps on this server only: " + e.Warning
 }
 
-// warned is the key under which a connection keeps its last warning.
 const warned = "conch: warned"
 
 // Heed makes the connections of a configuration keep their warnings, for Confirmed.

@@ -11,9 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A warning gives a commit an unknown outcome. An error of the statements takes precedence,
-// and a warning of an earlier call does not count. The warning arrives although the database
-// is set to send only errors.
+// A warning makes the outcome of a commit unknown, unless a statement failed. It arrives
+// although the database is set to send only errors.
 func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

@@ -7,8 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ConfigError means that the configuration cannot be used. Its text never contains the
-// password.
+// ConfigError means that the configuration cannot be used. It never contains the password.
 type ConfigError struct {
 	Reason string
 	Err    error
@@ -29,8 +28,7 @@ func (e *VersionError) Error() string {
 		"client_connection_check_interval, without which a silent leader would keep its lock; upgrade the server", e.Server, MinMajor)
 }
 
-// StandbyError means that the server is in recovery: it takes no writes, and its locks do
-// not exclude sessions on the primary.
+// StandbyError means that the server is in recovery and takes no writes.
 type StandbyError struct{ Target string }
 
 func (e *StandbyError) Error() string {
@@ -68,8 +66,7 @@ func (e *PoolerError) Error() string {
 
 func (e *PoolerError) Unwrap() error { return e.Err }
 
-// PooledError is the warning about a pooler in session mode. It is allowed, but it stands
-// between conch and the server that keeps its locks.
+// PooledError is the warning about a pooler in session mode, which is allowed.
 type PooledError struct{ Target string }
 
 func (e *PooledError) Error() string {
@@ -101,8 +98,7 @@ func Silenced(err error) error {
 	return err
 }
 
-// OwnerError means that the user may not change the schema. deploy/grants.sql grants that
-// right to no role.
+// OwnerError means that the user may not change the schema, as only its owner may.
 type OwnerError struct{ Err *pgconn.PgError }
 
 func (e *OwnerError) Error() string {

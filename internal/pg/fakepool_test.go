@@ -181,8 +181,7 @@ func (p *fakePool) serve(conn net.Conn) {
 	}
 }
 
-// answers passes the answer back if the message asks for one. idle reports that no
-// transaction is open after it.
+// answers passes the answer back. idle reports that no transaction is open after it.
 func answers(message pgproto3.FrontendMessage, server *pgproto3.Frontend, client *pgproto3.Backend) (idle bool, err error) {
 	switch message.(type) {
 	case *pgproto3.Query, *pgproto3.Sync:

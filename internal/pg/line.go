@@ -12,9 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// LineError is an error of an open connection to the database. pgx returns such errors as
-// the system gives them, so they look like errors of any other connection or file: this
-// type says where they come from. It is a net.Error.
+// LineError is an error of an open connection to the database, and a net.Error. pgx returns
+// the system's error, which looks like one of any other connection or file.
 type LineError struct {
 	Err  error
 	Last *pgconn.PgError // the server's last message before it closed the connection, or nil
@@ -61,8 +60,7 @@ func (l line) Write(b []byte) (int, error) {
 }
 
 // last reads why the server closed the connection. Over TCP the first write after that
-// succeeds and pgx reads the reason; over a Unix socket the write fails, and pgx would not
-// read it.
+// succeeds and pgx reads the reason; over a Unix socket it fails, and pgx would not.
 func (l line) last() *pgconn.PgError {
 	_ = l.SetReadDeadline(time.Now().Add(lastPatience)) // the message is there already, or never comes
 	said := pgproto3.NewFrontend(l.Conn, io.Discard)

@@ -29,10 +29,9 @@ type ListenFuncs struct {
 	Down func(err error)
 }
 
-// Listen receives notifications on a dedicated connection until ctx ends, and returns
-// the error of ctx. It reconnects without limit; only an unusable configuration ends it
-// earlier. Through a pooler in transaction mode notifications do not arrive, so callers
-// must poll too: a notification is only a hint.
+// Listen receives notifications on a dedicated connection until ctx ends, and returns the
+// error of ctx. It reconnects without limit, unless the configuration is unusable. Callers
+// must poll too: behind a pooler in transaction mode no notification arrives.
 func Listen(ctx context.Context, c Config, channels []string, funcs ListenFuncs) error {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -49,8 +48,7 @@ type listener struct {
 	hushed time.Duration
 }
 
-// listenSQL takes one round trip. The keepalives free the backend of a listener that
-// vanished. It contains no name that depends on the search_path.
+// listenSQL takes one round trip. Its keepalives free the backend of a listener that vanished.
 func listenSQL(channels []string) string {
 	var sql strings.Builder
 	sql.WriteString("SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3")

@@ -12,7 +12,6 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// ear is a running listener.
 type ear struct {
 	heard     chan string
 	ups, down atomic.Int64

@@ -12,7 +12,6 @@ const patience = 10 * time.Second
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// open opens a session. It is closed when the test ends.
 func open(t *testing.T, cfg pg.Config, set pg.Settings) *pg.Session {
 	t.Helper()
 	s, err := pg.Open(t.Context(), cfg, set)

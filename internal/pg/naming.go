@@ -15,10 +15,9 @@ const namePatience = time.Second
 
 const pgBouncer = "PgBouncer"
 
-// PoolerName asks a pooler for its name, and returns "" if it does not answer.
-// PgBouncer has a console for its administrators, the database pgbouncer. It refuses
-// other users with words of its own, without the routine that Postgres puts into every
-// error.
+// PoolerName asks a pooler for its name, and returns "" if it does not answer. PgBouncer
+// answers in its database pgbouncer, and refuses users who are not its administrators
+// without the routine that Postgres puts into every error.
 func PoolerName(ctx context.Context, c Config) string {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -71,7 +70,6 @@ func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *
 	return refused
 }
 
-// unsure returns the refusal of a pool that did not answer the probe in time.
 func (s *Session) unsure(ctx context.Context, parsed *pgx.ConnConfig, err error) *PoolerError {
 	name := poolerName(context.WithoutCancel(ctx), parsed)
 	return &PoolerError{Mode: PoolUnknown, Name: name, Target: s.target, Err: err}

@@ -7,11 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SearchPath is the search_path of all connections on which conch runs statements. The
-// statements and functions of conch write the schema of their own names; a name without a
-// schema means pg_catalog's. Under another path such a name could mean another thing: Postgres
-// prefers a function in public that fits the arguments exactly to one in pg_catalog that
-// takes any type, and up to Postgres 14 every user may create one there.
+// SearchPath is the search_path of conch's connections, so that a name without a schema means
+// pg_catalog's. Otherwise Postgres prefers a function in public that fits the arguments
+// exactly to one in pg_catalog of any type, and up to Postgres 14 every user may create one.
 const SearchPath = "pg_catalog, pg_temp"
 
 // hearing is the client_min_messages of the same connections. Only a WARNING tells of a
@@ -31,7 +29,6 @@ func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
 	return err == nil && string(row[0]) == "t", err
 }
 
-// narrowSQL writes the schema of each name, since it runs before the path is set.
 func narrowSQL(backend uint32) string {
 	is := fmt.Sprintf("pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
 	return fmt.Sprintf("SELECT %s, CASE WHEN %s THEN pg_catalog.set_config('search_path', '%s', false) END, "+

@@ -12,7 +12,6 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// before starts a proxy in front of the pooler, to count round trips.
 func before(t *testing.T, b *pgtest.PgBouncer, db string) (*tcpproxy.Proxy, pg.Config) {
 	t.Helper()
 	proxy, err := tcpproxy.New(b.SocketPath())
@@ -98,8 +97,7 @@ func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
 	}
 }
 
-// Open cannot tell a pool in session mode with one connection left from one that shares,
-// so it refuses it and names it.
+// Open refuses a full pool in session mode, which it cannot tell from one that shares.
 func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -111,8 +109,7 @@ func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
 	}
 }
 
-// lockThrough takes a lock through the pooler and keeps it. The server received the holder's
-// last statement after the returned time.
+// lockThrough takes a lock through the pooler after the returned time, and keeps it.
 func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Duration) (*tcpproxy.Proxy, *pg.Session, time.Time) {
 	t.Helper()
 	proxy, cfg := before(t, b, db.Name)
@@ -124,8 +121,7 @@ func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Du
 	return proxy, holder, start
 }
 
-// S1, S4: behind a pooler in session mode the server still enforces the lease: silence
-// between the client and the pooler, as from a stopped process, frees the lock.
+// S1, S4: the server enforces the lease of a silent client behind a pooler in session mode.
 func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -143,9 +139,8 @@ func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
 	}
 }
 
-// When a holder dies, DISCARD ALL frees its lock at once. With another
-// server_reset_query the lock outlives its holder, in a backend that waits for its next
-// client: the reset has removed the lease and left the lock.
+// When a holder dies, DISCARD ALL frees its lock at once. Another server_reset_query may
+// remove the lease and leave the lock, in a backend that waits for its next client.
 func TestPgBouncerAndItsResetQuery(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
@@ -198,8 +193,7 @@ func TestPgBouncerAndItsLimits(t *testing.T) {
 	}
 }
 
-// A listener through a pool in transaction mode receives no notification and no error:
-// the backend that listens is not its own. So listeners must poll too.
+// A listener through a pool in transaction mode receives no notification and no error.
 func TestPgBouncerSwallowsNotifications(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -226,7 +220,6 @@ func TestPgBouncerSwallowsNotifications(t *testing.T) {
 	}
 }
 
-// listening listens to one channel until the test ends.
 func listening(t *testing.T, cfg pg.Config) (heard chan string) {
 	t.Helper()
 	up, ended := make(chan struct{}, 8), make(chan struct{})

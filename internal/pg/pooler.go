@@ -10,32 +10,23 @@ import (
 )
 
 const (
-	// probePatience limits the second client of the probe: in a full pool it would
-	// wait for a backend.
+	// probePatience limits the probe: in a full pool its client would wait for a backend.
 	probePatience = 5 * time.Second
-	// deathPatience is how long ownsBackend waits for the end of its backend, which in
-	// session mode takes a millisecond and a round trip, or longer on a busy machine.
-	// After that the pool counts as one that shares. The rest of probePatience is for
-	// the queries before and after.
+	// deathPatience is the part of it in which ownsBackend waits for the end of its
+	// backend. In session mode that takes a millisecond and a round trip, or longer on a
+	// busy machine; after deathPatience the pool counts as one that shares.
 	deathPatience = 3 * time.Second
 )
 
-// refuseShared refuses a pooler that shares backends between clients. It is called
-// when a pooler is known to be in between: the backend that answered is not the one
-// announced at the start.
+// refuseShared refuses a pooler that shares backends between clients, or that does not
+// answer. It is called when a pooler is known to be in between.
 //
-// Two queries on one connection prove nothing: an idle pool in transaction mode hands
-// out the backend that was used last, so a single client always gets the same one. So
-// the probe provokes the failure itself: a second client sends a query while the first
-// is idle. In transaction mode the first client's backend is then on top of the pool,
-// and the second client gets it. The second client asks twice in a row because a pool
-// may also hand out the backend unused longest; the client then sees two of them.
-//
-// By then the session has made one round trip, and its probe another; what follows
-// only finds the words of the refusal (naming.go).
-//
-// A shared backend is reason to refuse; without one, ownsBackend decides. A pool that
-// does not answer is refused too.
+// Two queries on one connection prove nothing: an idle pool in transaction mode hands out
+// the backend that was used last, so a single client always gets the same one. So the
+// probe provokes the failure: a second client sends a query while the first is idle, and
+// in transaction mode gets the first client's backend. The second client asks twice
+// because a pool may also hand out the backend unused longest; it then sees two of them.
+// If no backend is shared, ownsBackend decides.
 func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, first uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
@@ -60,15 +51,12 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	return second.ownsBackend(ctx, parsed)
 }
 
-// ownsBackend proves that the pool does not share: the second client sets a timeout of
-// a millisecond for idle sessions and waits. If the client owns its backend, its
-// connection ends with the backend. If the backend went back into a pool, the client
-// hears nothing, whatever the order or timing of the pool: the pool only loses an idle
-// backend, which it replaces. A busy pool or a pooler with many threads can deceive the
-// comparison of process ids, but not this test.
-//
-// It runs last and on the second client, so that it seldom disturbs a pool in
-// transaction mode and never the session that stays.
+// ownsBackend proves that the pool does not share: the second client sets a timeout of a
+// millisecond for idle sessions and waits. If the client owns its backend, its connection
+// ends with the backend. If the backend went back into a pool, the client hears nothing,
+// whatever the pool's order or timing. A busy pool or a pooler with many threads can
+// deceive the comparison of process ids, but not this test. It runs last and on the second
+// client, so that it seldom costs a pool a backend and never the session its own.
 func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error {
 	if _, err := s.ask(ctx, questionSQL+", pg_catalog.set_config('idle_session_timeout', '1', false)"); err != nil {
 		return s.unsure(ctx, parsed, err)

@@ -15,8 +15,7 @@ const anyVersion = "15.4"
 
 func through(addr string) pg.Config { return pg.Config{URL: pgtest.ThroughURL(addr, "any")} }
 
-// S1: a lock behind a pooler in transaction mode excludes no other client, so Open refuses
-// such a pool, whatever its state.
+// S1: Open refuses a pool in transaction mode, where a lock excludes no other client.
 func TestTransactionModeIsRefused(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -35,8 +34,7 @@ func TestTransactionModeIsRefused(t *testing.T) {
 	}
 }
 
-// This pool always gives a client the same backend, and its two clients different ones,
-// so the process ids do not show that it shares.
+// This pool gives each client a backend of its own, so process ids do not show that it shares.
 func TestAPoolThatHidesItsModeIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := &fakePool{transaction: true, sticky: true, version: anyVersion, url: pgtest.New(t).URL}

@@ -13,10 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Sentence turns an error of the database into one sentence that says what to do. It never
-// contains the password. It returns other errors unchanged, on one line, even those that
-// look alike, such as an address in use: the type of an error decides where it comes from,
-// never the system's words.
+// Sentence turns an error of the database into one sentence that says what to do, without
+// the password. It returns other errors unchanged, on one line, even those with the same
+// text, such as an address in use: the type of an error decides.
 func Sentence(err error) string {
 	if err == nil {
 		return ""
@@ -29,8 +28,7 @@ func Sentence(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// own handles the errors of this package, which are sentences already. It drops their
-// wrappers.
+// own drops the wrappers of this package's errors, which are sentences already.
 func own(err error) string {
 	var config *ConfigError
 	var version *VersionError
@@ -55,8 +53,7 @@ func own(err error) string {
 	return ""
 }
 
-// fromServer decides by SQLSTATE and routine, never by the message alone, which is in the
-// server's language.
+// fromServer decides by SQLSTATE and routine: the message is in the server's language.
 func fromServer(err error) string {
 	var sent *pgconn.PgError
 	if !errors.As(err, &sent) {
@@ -89,7 +86,6 @@ func fromServer(err error) string {
 	return ""
 }
 
-// fromConnecting handles errors of connecting.
 func fromConnecting(err error) string {
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
 		return ""
@@ -140,7 +136,6 @@ func fromNetwork(at string, err error) string {
 	return ""
 }
 
-// fromLine handles errors of an open connection.
 func fromLine(err error) string {
 	_, ofLine := errors.AsType[*LineError](err)
 	switch {

@@ -49,7 +49,6 @@ func connectError(t *testing.T, raw string) error {
 	return err
 }
 
-// with changes one part of a URL.
 func with(t *testing.T, raw string, change func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(raw)

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// closePatience limits the time of Close.
 const closePatience = 2 * time.Second
 
 // Settings make the session a lease.
@@ -19,9 +18,8 @@ type Settings struct {
 	Lease time.Duration
 	// LockTimeout limits the wait for each lock; zero means no limit. A statement that
 	// needs several locks can wait this long for each.
-	LockTimeout time.Duration
-	// StatementTimeout limits each statement; zero means no limit.
-	StatementTimeout time.Duration
+	LockTimeout      time.Duration
+	StatementTimeout time.Duration // limits each statement; zero means no limit
 }
 
 // Session is one dedicated connection; see the package documentation.
@@ -99,8 +97,7 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 	return nil
 }
 
-// Conn returns the connection. Statements sent directly on it, and not through Watch
-// or Batch, lose their WARNINGs.
+// Conn returns the connection. Only Watch and Batch return the WARNINGs of its statements.
 func (s *Session) Conn() *pgx.Conn { return s.conn }
 
 // Backend returns the process id of the backend that serves the session.
@@ -112,8 +109,7 @@ func (s *Session) Version() int { return s.version }
 // Pooler reports whether a pooler in session mode is in between.
 func (s *Session) Pooler() bool { return s.pooler }
 
-// Caution returns a warning for the operator: a *PooledError behind a pooler in session
-// mode, which is allowed, or nil.
+// Caution returns a *PooledError behind a pooler in session mode, otherwise nil.
 func (s *Session) Caution() error {
 	if !s.pooler {
 		return nil
@@ -124,8 +120,7 @@ func (s *Session) Caution() error {
 // Target describes the database without the password.
 func (s *Session) Target() string { return s.target }
 
-// Lost reports whether the connection is known to be gone. Only the next statement
-// notices a connection that broke without a sign.
+// Lost reports whether the connection is known to be gone. Only a statement can find that out.
 func (s *Session) Lost() bool { return s.conn.IsClosed() }
 
 // Watch runs work and returns the last WARNING that arrived meanwhile. After a COMMIT
@@ -161,7 +156,6 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.conn.Close(ctx)
 }
 
-// discard closes a session that was refused, even if the caller's context has ended.
 func (s *Session) discard() { _ = s.Close(context.Background()) }
 
 func (s *Session) notice(notice *pgconn.Notice) {

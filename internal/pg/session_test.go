@@ -102,8 +102,7 @@ func locked(t *testing.T, conn *pgx.Conn) (got bool) {
 	return got
 }
 
-// S1, S4: a holder that is cut off loses its lock after the lease, by the server's clock
-// and without its own help.
+// S1, S4: a holder that is cut off loses its lock after the lease, by the server's clock.
 func TestASilentHolderLosesItsLock(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -157,8 +156,7 @@ func TestBatchGivesTheFirstError(t *testing.T) {
 	}
 }
 
-// If an operator cancels a commit that waits for its standby, the commit returns with a
-// WARNING: it is on this server only, so a heartbeat must not count it.
+// If an operator cancels a commit that waits for its standby, it returns with a WARNING.
 func TestACommitThatReachedNoStandbyWarns(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})

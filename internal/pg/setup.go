@@ -11,14 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// minCheck is the shortest client_connection_check_interval: each check costs a backend
-// that runs a statement a system call.
+// minCheck is the shortest client_connection_check_interval: each check costs a system call.
 const minCheck = 100 * time.Millisecond
 
 // refusedSetting is the SQLSTATE of a value that a platform does not support.
 const refusedSetting = "22023"
 
-// answer describes the server; it arrives in the round trip of the settings.
 type answer struct {
 	backend uint32
 	version int
@@ -97,8 +95,7 @@ type setting struct {
 	value int64
 }
 
-// leaseSettings returns milliseconds for the timeouts and seconds for tcp_keepalives_*;
-// zero selects the default of the server or the system.
+// leaseSettings returns milliseconds, and seconds for tcp_keepalives_*. Zero is the default.
 func leaseSettings(set Settings, check bool) []setting {
 	lease := atLeastOneMS(set.Lease)
 	var alive, count, interval int64
@@ -130,8 +127,7 @@ func atLeastOneMS(d time.Duration) int64 {
 	return max(d.Milliseconds(), 1)
 }
 
-// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". Of a text that it cannot read it says
-// no: server_version_num decides.
+// tooOld reads "15.4 (Debian 15.4-1)" or "14beta2". Otherwise server_version_num decides.
 func tooOld(version string) bool {
 	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
 	if digits < 0 {

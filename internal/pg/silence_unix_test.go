@@ -15,8 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// The server ends a session that was silent for its lease. The next statement returns a
-// *SilenceError, over a Unix socket as over TCP.
+// A statement on a session that the server ended for its silence returns a *SilenceError.
 func TestASilentSessionKnowsWhyItEnded(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})

@@ -62,8 +62,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// forced keeps one attempt per host, with our TLS. It drops the others, among them the
-// attempt in plain text that sslmode=prefer adds.
+// forced keeps one attempt per host, with our TLS, and drops the plain text of sslmode=prefer.
 func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pgconn.FallbackConfig {
 	type target struct {
 		host string
@@ -88,8 +87,7 @@ func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pg
 	return kept
 }
 
-// verifyRequired turns verification on for sslmode=require. pgx makes of it a host with
-// no attempt in plain text and no verification.
+// verifyRequired turns on verification for sslmode=require, which pgx does not verify.
 func verifyRequired(hosts []*pgconn.FallbackConfig) {
 	plain := make(map[string]bool)
 	for _, host := range hosts {

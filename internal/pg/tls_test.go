@@ -65,7 +65,6 @@ func writePEM(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-// tlsServer starts a server that accepts TLS, with a certificate of a, and plain text.
 func tlsServer(t *testing.T, a *authority) *postmaster.Server {
 	t.Helper()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})

@@ -161,7 +161,6 @@ func (p *Process) Says(limit time.Duration, text string) string {
 	}
 }
 
-// String returns the command line.
 func (p *Process) String() string { return strings.Join(p.Cmd.Args, " ") }
 
 // Cut returns a writer that calls to for each whole line. It drops an unfinished last line.

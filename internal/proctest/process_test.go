@@ -88,7 +88,6 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// The end of a test kills its programs, without a failure.
 func TestItEndsWithItsTest(t *testing.T) {
 	t.Parallel()
 	j := &judged{TB: t}

@@ -1,10 +1,9 @@
 // Package migrate brings the tables of a wing in the schema conch to a version and back.
 //
-// Migrations are files 0001_name.up.sql and 0001_name.down.sql, numbered from 1
-// without a gap. Each wing has its own set and its own table, for the election
-// conch.schema_version. The table records which migrations are applied and their
-// checksums: a file that changed after it was applied is an error, since the schema
-// could then be anything.
+// Migrations are files 0001_name.up.sql and 0001_name.down.sql, numbered from 1 without
+// a gap. Each wing has its own set and its own table, for the election
+// conch.schema_version. The table records the applied migrations and their checksums: a
+// file that changed after it was applied is an error.
 //
 // Two runs at once are harmless. Each transaction first takes an advisory lock that
 // ends with the transaction, and only then reads which migrations are missing, so the

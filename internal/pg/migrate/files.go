@@ -10,7 +10,6 @@ import (
 	"strconv"
 )
 
-// step is one migration from the files.
 type step struct {
 	version  int
 	name     string

@@ -21,8 +21,7 @@ func (p Progress) sayf(format string, args ...any) {
 	}
 }
 
-// Set contains the migrations of a wing. Each wing has its own versions, so that a program
-// with one wing does not depend on the migrations of another.
+// Set contains the migrations of a wing. Wings do not depend on each other's versions.
 type Set struct {
 	Wing  string // prefix of the table conch.WING_schema_version; empty for the election
 	Files fs.FS
@@ -165,9 +164,8 @@ func above(to int, steps []step, applied []record) ([]step, error) {
 	return list, nil
 }
 
-// locked runs work in a transaction that holds the migration lock. It sets the search_path,
-// so that a name without a schema means pg_catalog's: Postgres resolves the names in what a
-// migration creates once and for all.
+// locked runs work in a transaction that holds the migration lock and has our search_path:
+// Postgres resolves the names in what a migration creates once and for all.
 func locked(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// files makes a file system from alternating names and texts.
 func files(pairs ...string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -238,8 +237,7 @@ func TestWings(t *testing.T) {
 	}
 }
 
-// A name without a schema in a migration means pg_catalog's, whatever search_path the
-// connection has, and the search_path is the same afterwards.
+// A name without a schema means pg_catalog's in a migration, whatever the search_path is.
 func TestMigrationsMeanPgCatalog(t *testing.T) {
 	t.Parallel()
 	ctx, conn := t.Context(), pgtest.New(t).Connect(t)

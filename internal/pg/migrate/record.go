@@ -11,7 +11,6 @@ import (
 // lockKey is arbitrary and never changes: all versions of the program must use the same.
 const lockKey int64 = 0x636f6e63685f6d67 // "conch_mg"
 
-// record is one row of a set's table.
 type record struct {
 	Version   int
 	Name      string
@@ -51,7 +50,6 @@ func prepare(ctx context.Context, tx pgx.Tx, set Set) error {
 	return err
 }
 
-// createTable returns the statement that creates the set's table.
 func (s Set) createTable() string {
 	return `CREATE TABLE ` + s.table() + ` (
     version    int PRIMARY KEY CHECK (version > 0),
@@ -60,7 +58,6 @@ func (s Set) createTable() string {
     applied_at timestamptz NOT NULL DEFAULT now())`
 }
 
-// querier is a connection or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -78,8 +75,7 @@ func records(ctx context.Context, q querier, set Set) ([]record, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[record])
 }
 
-// checked compares the applied migrations with the files. A version that is not in the
-// files comes from a newer program, whose schema this one may still use.
+// checked compares the applied migrations with the files, except those of a newer program.
 func checked(steps []step, applied []record) error {
 	for _, done := range applied {
 		if done.Version <= len(steps) && steps[done.Version-1].checksum != done.Checksum {

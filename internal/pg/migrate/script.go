@@ -7,8 +7,7 @@ import (
 )
 
 // Script writes, as plain SQL, what Up would do to a database that has the first applied
-// versions, so that an administrator can review and run it. Each migration is a
-// transaction; run the script with a client that stops at an error.
+// versions. Run it with a client that stops at an error, since each migration commits.
 func Script(w io.Writer, set Set, applied int) error {
 	steps, err := load(set.Files)
 	if err != nil {

@@ -11,20 +11,19 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// DB is one test's database.
+// DB is a test's database. It is dropped when the test ends.
 type DB struct {
 	Name string
 	URL  string
 }
 
-// New makes a database from the template. It is dropped when the test ends.
+// New makes a database from the template.
 func New(t testing.TB) *DB {
 	t.Helper()
 	return create(t, "TEMPLATE "+templateName)
 }
 
-// Empty makes a database without tables in the given encoding, such as LATIN1. It is dropped
-// when the test ends.
+// Empty makes a database without tables in the given encoding, such as LATIN1.
 func Empty(t testing.TB, encoding string) *DB {
 	t.Helper()
 	return create(t, "TEMPLATE template0 LOCALE 'C' ENCODING '"+encoding+"'")
@@ -105,8 +104,8 @@ func slow(t testing.TB) {
 	}
 }
 
-// Own starts a server for this test alone, which the test may kill, restart or configure
-// in an unusual way. It stops when the test ends. It has no template.
+// Own starts a server without a template for this test alone, which may kill, restart or
+// configure it. It stops when the test ends.
 func Own(t testing.TB, cfg postmaster.Config) *postmaster.Server {
 	t.Helper()
 	slow(t)

@@ -87,8 +87,7 @@ server_login_retry = 1
 	return b
 }
 
-// run starts the pooler under a shell, which ends it when its input ends, and so when this
-// process ends for whatever reason.
+// run starts the pooler under a shell, which ends it when its input, and so this process, ends.
 func (b *PgBouncer) run(t testing.TB, program string, server *postmaster.Server) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", `"$0" "$1" & read _; kill $!; wait $!`, program, b.file) //nolint:noctx // the cleanup below ends it
@@ -142,8 +141,7 @@ func findPgBouncer(t testing.TB) string {
 	return ""
 }
 
-// owner returns the credentials of a folder's owner, or nil if that is the user of this
-// process: PgBouncer, like Postgres, refuses to run as root.
+// owner returns the credentials of a folder's owner, or nil if that is the user of this process.
 func owner(t testing.TB, dir string) *syscall.Credential {
 	t.Helper()
 	info, err := os.Stat(dir)
@@ -157,7 +155,6 @@ func owner(t testing.TB, dir string) *syscall.Credential {
 	return &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}
 }
 
-// locked is a buffer that is safe for concurrent use.
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer

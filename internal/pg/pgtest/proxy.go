@@ -8,8 +8,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// Proxy starts a TCP proxy to the database and returns a URL through it. It is closed when
-// the test ends.
+// Proxy starts a TCP proxy to the database, until the test ends, and returns a URL through it.
 func (db *DB) Proxy(t testing.TB) (*tcpproxy.Proxy, string) {
 	t.Helper()
 	shared.Lock()
@@ -29,8 +28,7 @@ func Proxy(t testing.TB, server *postmaster.Server, db string) (*tcpproxy.Proxy,
 	return proxy, ThroughURL(proxy.Addr(), db)
 }
 
-// ThroughURL returns a URL of a database behind a proxy or pooler at host:port, in plain
-// text.
+// ThroughURL returns a URL, in plain text, of a database behind a proxy or pooler at host:port.
 func ThroughURL(addr, db string) string {
 	return (&url.URL{
 		Scheme: "postgres", User: url.User(postmaster.Superuser), Host: addr, Path: "/" + db, RawQuery: "sslmode=disable",

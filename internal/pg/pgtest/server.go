@@ -33,8 +33,7 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests, stops the shared server and fails if a goroutine is left running. It
-// does not return.
+// Main runs the tests, stops the shared server, checks for leaked goroutines, and exits.
 func Main(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -61,8 +60,8 @@ func Template(prepare func(context.Context, *pgx.Conn) error) {
 	shared.prepare = prepare
 }
 
-// start is called with the lock held. It fails once and for all, so that a
-// hundred tests do not each wait for the same fault.
+// start starts the server. The caller holds the lock. It fails once and for all, so that not
+// every test waits for the same fault.
 func start(ctx context.Context) error {
 	if shared.server != nil || shared.err != nil {
 		return shared.err

@@ -39,8 +39,7 @@ func Traps(t testing.TB, db *DB, searchPath string, folders ...string) (sprung f
 
 var call = regexp.MustCompile(`\b([a-z][a-z0-9_]*)\(`)
 
-// called returns the names before a parenthesis. Names that are no function of Postgres do
-// no harm.
+// called returns the names before a parenthesis, not only those of functions in Postgres.
 func called(t testing.TB, folders []string) (names []string) {
 	t.Helper()
 	for _, folder := range folders {
@@ -72,8 +71,7 @@ CREATE SEQUENCE public.sprung;
 GRANT SELECT, UPDATE ON SEQUENCE public.sprung TO PUBLIC;
 CREATE TABLE public.traps (id int PRIMARY KEY, what text NOT NULL)`
 
-// trapSQL gives each trap the expected return type, or its caller would fail before the
-// call.
+// trapSQL gives each trap the expected return type, or its caller would fail before the call.
 const trapSQL = `
 CREATE FUNCTION public.trap(name text, args text, answer text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -12,15 +12,13 @@ import (
 	"syscall"
 )
 
-// account is the user that the server runs as.
 type account struct {
 	name     string
 	uid, gid int
 	other    bool // another user than that of this process
 }
 
-// serverAccount picks the server's user: PostgreSQL refuses to run as root, so root
-// starts it as an unprivileged user.
+// serverAccount picks the server's user: PostgreSQL refuses to run as root.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -39,7 +37,6 @@ func serverAccount() (account, error) {
 	return account{}, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody here: create one, or run as another user")
 }
 
-// attributes starts a process as that user, in its own process group.
 func (a account) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if a.other {
@@ -56,8 +53,7 @@ func (a account) give(path string) error {
 	return os.Lchown(path, a.uid, a.gid)
 }
 
-// mayEnter returns an error if the server's user cannot reach dir. One parent that
-// belongs to root with mode 0700 is enough, such as /root or a test's temporary folder.
+// mayEnter returns an error if the server's user cannot enter dir or one of its parents.
 func (a account) mayEnter(dir string) error {
 	if !a.other {
 		return nil

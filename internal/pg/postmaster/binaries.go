@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// BinEnv is the environment variable for the folder that holds initdb and postgres. It
-// overrides every other place.
+// BinEnv names the folder that holds initdb and postgres, and overrides every other place.
 const BinEnv = "CONCH_PG_BIN"
 
 // ErrNoBinaries says how to install the server programs. Without create_main_cluster =
@@ -72,8 +71,7 @@ func highest(pattern string) string {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// versionOf returns the numbers in a path, so that 9.6 < 14 < 15, unlike in
-// alphabetical order.
+// versionOf returns the numbers in a path, so that 9.6 < 14 < 15.
 func versionOf(dir string) []int {
 	var numbers []int
 	for _, word := range digits.FindAllString(dir, -1) {

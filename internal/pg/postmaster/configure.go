@@ -28,8 +28,7 @@ func (s *Server) configure() error {
 		"unix_socket_directories": s.socketDir,
 		"max_connections":         strconv.Itoa(conns),
 		"shared_buffers":          "32MB",
-		// Segments in the data folder are removed with it; in /dev/shm a killed server
-		// would leave them behind for ever.
+		// In /dev/shm a killed server would leave its segments behind for ever.
 		"dynamic_shared_memory_type": "mmap",
 		"logging_collector":          "off",
 		"log_line_prefix":            "%m [%p] %a ",
@@ -72,15 +71,13 @@ func onOff(on bool) string {
 const (
 	// lowestPort is above the ports of well-known services.
 	lowestPort = 20_000
-	// ephemeralPort is where Linux by default begins to choose ports itself; most other
-	// systems begin higher.
+	// ephemeralPort is the lowest port that Linux by default chooses itself.
 	ephemeralPort = 32_768
 	portTries     = 50
 )
 
 // freePort picks a free port below the ephemeral ports. The kernel might give an ephemeral
-// port to another process before the server binds it, or while the server is down after
-// Kill9. If another process takes the port nevertheless, the start fails.
+// port to another process before the server binds it, or while it is down after Kill9.
 func freePort() (port int, err error) {
 	room := firstEphemeral() - lowestPort
 	if room <= 0 {
@@ -95,7 +92,6 @@ func freePort() (port int, err error) {
 	return port, err
 }
 
-// firstEphemeral returns the lowest port that the kernel chooses itself.
 func firstEphemeral() int {
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // missing on other systems
 	low, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\t")

@@ -38,8 +38,8 @@ func lockedFolder(base string) (string, *os.File, error) {
 	return dir, owner, nil
 }
 
-// removeOrphans removes the folders that killed programs left under base. It ignores
-// errors: the next Start tries again.
+// removeOrphans removes what killed programs left under base. After an error the next Start
+// tries again.
 func removeOrphans(base string, acc account) {
 	dirs, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*"))
 	for _, dir := range dirs {
@@ -57,8 +57,7 @@ func removeOrphans(base string, acc account) {
 	}
 }
 
-// ours reports whether the folder may be removed: every user may write to base, so
-// another user's folder may have such a name.
+// ours reports whether the folder is not another user's: every user may write to base.
 func ours(dir string, acc account) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {

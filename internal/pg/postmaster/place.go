@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// socketPathLimit is the longest path in sockaddr_un: Linux takes 107 bytes, the BSDs
-// and macOS 103.
+// socketPathLimit is the longest path of a socket: 107 bytes on Linux, 103 on BSD and macOS.
 const socketPathLimit = 103
 
 // room is the least free space for a cluster in memory: containers often have a
@@ -33,8 +32,8 @@ func base(acc account) (string, error) {
 	return "", fmt.Errorf("no folder for a private server: %w", errors.Join(faults...))
 }
 
-// place makes the server's home, in the folder asked if that is not empty, and the folder
-// of its socket, which is home unless that path is too long for a socket.
+// place makes the server's home, in the caller's folder if asked names one, and the folder of
+// its socket, which is home unless that path is too long for a socket.
 func (s *Server) place(asked string) error {
 	under, err := base(s.acc)
 	if err != nil {

@@ -24,8 +24,7 @@ const (
 	readyPoll    = 5 * time.Millisecond
 )
 
-// process is one run of the server: from exec until the postmaster and all its backends
-// are gone.
+// process is one run of the server, until the postmaster and all its backends are gone.
 type process struct {
 	pid  int
 	gone chan struct{} // closed once the postmaster and all backends are gone
@@ -64,9 +63,8 @@ func launch(bin, data string, acc account, env []string, log *tail) (*process, e
 	return p, nil
 }
 
-// ready waits until the server accepts connections: like pg_ctl it waits for "ready" in
-// the last line of postmaster.pid. The first line must be our pid, since a killed server
-// leaves its file behind.
+// ready waits, like pg_ctl, for "ready" in the last line of postmaster.pid. The first line
+// must be our pid, since a killed server leaves its file behind.
 func (p *process) ready(ctx context.Context, data string) error {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()

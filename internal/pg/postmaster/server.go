@@ -22,22 +22,16 @@ const (
 type Config struct {
 	// Dir is the server's folder, which must be missing or empty; Stop removes it. ""
 	// means a new folder, in memory if there is room.
-	Dir string
-	// Fsync makes commits survive a crash of the machine. A crash of the server
-	// alone (Kill9) loses no commit either way.
-	Fsync bool
-	// MaxConnections is 100 if it is zero.
-	MaxConnections int
-	// TCP makes the server listen on a free port of 127.0.0.1 as well.
-	TCP bool
-	// Settings follow those of this package in postgresql.conf, so they win; ALTER
-	// SYSTEM wins over both.
+	Dir            string
+	Fsync          bool // makes commits survive a crash of the machine; Kill9 loses none either way
+	MaxConnections int  // 100 if it is zero
+	TCP            bool // listen on a free port of 127.0.0.1 too
+	// Settings override those of this package; ALTER SYSTEM overrides both.
 	Settings map[string]string
 	// Env is added to the server's environment, which does not contain that of this
 	// program. A test names a library there that changes the server's clock.
 	Env []string
-	// Log receives the server's log.
-	Log io.Writer
+	Log io.Writer // receives the server's log
 }
 
 // StartError means that the server did not start.
@@ -100,7 +94,6 @@ func start(ctx context.Context, cfg Config, prepare func(context.Context, *Serve
 	return s, nil
 }
 
-// prepare makes the data folder of a new cluster.
 func (s *Server) prepare(ctx context.Context) error {
 	if err := newCluster(ctx, s.bin, s.acc, s.data()); err != nil {
 		return err
@@ -109,8 +102,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	return s.configure()
 }
 
-// StartAgain runs the server on its cluster. After Kill9 the server first recovers from
-// the crash.
+// StartAgain runs the server on its cluster, after Kill9 with a recovery.
 func (s *Server) StartAgain(ctx context.Context) error {
 	if s.proc != nil && s.proc.alive() {
 		return errors.New("the private PostgreSQL server runs already")
@@ -135,8 +127,7 @@ func (s *Server) RestartFast(ctx context.Context) error {
 	return s.StartAgain(ctx)
 }
 
-// Kill9 crashes the server: it sends SIGKILL to the postmaster and waits until the
-// backends have ended. The folder stays as the crash left it.
+// Kill9 sends SIGKILL to the postmaster and waits until the backends have ended.
 func (s *Server) Kill9() { _ = s.proc.end(syscall.SIGKILL) }
 
 // PID returns the postmaster's process id, for tests that stop it with SIGSTOP.
@@ -149,8 +140,7 @@ func (s *Server) Folder(name string) (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// Gone returns a channel that is closed when this run of the server has ended, wanted or
-// not.
+// Gone returns a channel that is closed when this run of the server has ended.
 func (s *Server) Gone() <-chan struct{} { return s.proc.gone }
 
 // Stop ends the server at once and removes its folder. A second call does nothing.

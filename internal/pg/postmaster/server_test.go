@@ -144,8 +144,7 @@ func TestStopRemovesTheFolder(t *testing.T) {
 	}
 }
 
-// The caller's folder must be empty, may have a long path, and must be within reach of the
-// server's user.
+// The caller's folder must be empty and may have a long path; the server's user must reach it.
 func TestAFolderOfTheCallers(t *testing.T) {
 	t.Parallel()
 	full := t.TempDir()

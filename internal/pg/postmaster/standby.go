@@ -24,10 +24,9 @@ type Follow struct {
 	Link string
 }
 
-// Standby makes a hot standby of this running server: a base backup in a new folder,
-// which then streams from the primary. It has no synchronous standbys of its own when it
-// is promoted, whatever the primary's setting is. The end of ctx only ends the start. The
-// standby outlives the primary; the caller stops it.
+// Standby makes a hot standby from a base backup of this running server. When it is
+// promoted, it waits for no standbys of its own, whatever the primary's setting is. The end
+// of ctx only ends the start. The standby outlives the primary; the caller stops it.
 func (s *Server) Standby(ctx context.Context, cfg Config, f Follow) (*Server, error) {
 	own := map[string]string{
 		"primary_conninfo":          s.conninfo(f),
@@ -51,7 +50,6 @@ func (s *Server) conninfo(f Follow) string {
 	return fmt.Sprintf("host=%s port=%s user=%s application_name=%s sslmode=disable", host, port, Superuser, f.Name)
 }
 
-// prepareBehind makes the data folder from a base backup of the primary.
 func (s *Server) prepareBehind(ctx context.Context, primary *Server) error {
 	_, err := tool(ctx, s.bin, s.acc, "pg_basebackup", "-D", s.data(), "-h", primary.socketDir, "-p", fmt.Sprint(primary.port),
 		"-U", Superuser, "-X", "stream", "--checkpoint=fast", "--no-sync")
@@ -102,8 +100,7 @@ func (s *Server) Promote(ctx context.Context) error {
 	}
 }
 
-// state returns the state of the cluster in its control file. The server writes "in
-// production" there after it has begun to take writes.
+// state reads the control file, which says "in production" once the server takes writes.
 func (s *Server) state(ctx context.Context) (string, error) {
 	out, err := tool(ctx, s.bin, s.acc, "pg_controldata", "-D", s.data())
 	_, rest, _ := strings.Cut(out, "Database cluster state:")

@@ -8,7 +8,6 @@ import (
 	"sync"
 )
 
-// tailSize is how much of the log is kept for a StartError.
 const tailSize = 16 << 10
 
 // tail passes the server's log on to a writer and keeps its end.
@@ -26,8 +25,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	if t.to != nil {
-		// Ignore errors: os/exec would close the pipe, and the server would die of
-		// SIGPIPE.
+		// On an error os/exec would close the pipe, and the server would die of SIGPIPE.
 		_, _ = t.to.Write(p)
 	}
 	return len(p), nil

@@ -14,8 +14,7 @@ import (
 	"sync"
 )
 
-// Superuser is the role that owns every private cluster. It needs no password, since the
-// folder of the socket is private.
+// Superuser owns every private cluster. It needs no password, since the socket is private.
 const Superuser = "conch"
 
 // templates keeps one new cluster per program, which the first Start makes and every
@@ -28,7 +27,6 @@ var templates struct {
 	users int
 }
 
-// newCluster copies the template to data, and makes the template first if it is missing.
 func newCluster(ctx context.Context, bin string, acc account, data string) error {
 	templates.Lock()
 	defer templates.Unlock()
@@ -97,8 +95,7 @@ func tool(ctx context.Context, bin string, acc account, name string, args ...str
 	return string(out), nil
 }
 
-// environment is bare on purpose: the caller's PGDATA, PGPORT, LC_* and the like must
-// not leak into the server.
+// environment keeps the caller's PGDATA, PGPORT, LC_* and the like from the server.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// link is one connection through the proxy.
 type link struct {
 	client, server net.Conn
 	asked          bool // the client spoke last
@@ -66,8 +65,7 @@ func (p *Proxy) count(l *link, dir Direction) {
 	l.asked = dir == ToServer
 }
 
-// pass waits until bytes that have just been read may go on. It returns false if the proxy
-// closes.
+// pass waits until bytes that have just been read may go on, or returns false at Close.
 func (p *Proxy) pass(dir Direction) bool {
 	arrived := time.Now()
 	for {

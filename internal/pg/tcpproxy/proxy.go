@@ -74,12 +74,10 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Retarget sends new connections to another target, as when an address moves; existing
-// ones go on.
+// Retarget sends new connections to another target; existing ones go on.
 func (p *Proxy) Retarget(target string) { p.change(func() { p.target = target }) }
 
-// Trips returns the round trips of each connection so far, in order of arrival: how often
-// the target sent bytes after the client had sent some.
+// Trips returns the number of round trips of each connection so far, in order of arrival.
 func (p *Proxy) Trips() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

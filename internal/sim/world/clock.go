@@ -8,7 +8,6 @@ import (
 // Never is an instant of true time that does not come.
 const Never = time.Duration(math.MaxInt64)
 
-// million is the unit of a clock's error: parts per million.
 const million = 1_000_000
 
 // Clock is a machine's clock that counts suspended time: it never steps and never
@@ -21,8 +20,7 @@ type Clock struct {
 	stood bool // stands still
 }
 
-// NewClock returns a clock that reads origin now and runs ppm parts per million fast,
-// or slow if ppm is negative.
+// NewClock returns a clock that reads origin now and is ppm parts per million fast.
 func (w *World) NewClock(origin, ppm int64) *Clock {
 	return &Clock{w: w, ppm: ppm, base: origin, since: w.now}
 }
@@ -30,8 +28,7 @@ func (w *World) NewClock(origin, ppm int64) *Clock {
 // Read returns the reading now, in nanoseconds.
 func (c *Clock) Read() int64 { return c.At(c.w.now) }
 
-// At returns the reading at an instant of true time, if the clock is not changed
-// until then.
+// At returns the reading at an instant of true time, if the clock is not changed before.
 func (c *Clock) At(t time.Duration) int64 {
 	if c.stood {
 		return c.base
@@ -40,8 +37,8 @@ func (c *Clock) At(t time.Duration) int64 {
 	return c.base + d + d*c.ppm/million
 }
 
-// When returns the first instant of true time at which the clock reads at least
-// reading, if it is not changed until then. The instant may be in the past.
+// When returns the first instant of true time, maybe a past one, at which the clock reads
+// at least reading, if it is not changed before.
 func (c *Clock) When(reading int64) time.Duration {
 	if c.stood {
 		if reading <= c.base {

@@ -14,14 +14,12 @@ type link struct{ from, to string }
 
 type parked struct{ waiting []func() }
 
-// NewNetwork returns a network whose longest delays are two units. To test leases, use
-// a lease as the unit.
+// NewNetwork returns a network whose longest delays are two units, such as leases.
 func (w *World) NewNetwork(unit time.Duration) *Network {
 	return &Network{w: w, unit: unit, cut: map[link]*parked{}}
 }
 
-// Calm ends all faults: it heals the links between places, and from now on delays are
-// short and no message is lost.
+// Calm heals the links between places. From now on delays are short and no message is lost.
 func (n *Network) Calm(places []string) {
 	n.calm = true
 	for _, a := range places {

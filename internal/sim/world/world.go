@@ -23,8 +23,7 @@ type event struct {
 	run func()
 }
 
-// New returns a world at the start of its time. If trace is not nil, it receives a line
-// for each note.
+// New returns a world at its start. If trace is not nil, it receives a line for each note.
 func New(seed uint64, trace io.Writer) *World {
 	return &World{
 		rng:   rand.New(rand.NewPCG(seed, 0x636f6e6368)),
