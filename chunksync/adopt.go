@@ -12,26 +12,26 @@ import (
 // adopt makes what was found the first catalog of this leader. The content comes first,
 // then its name on the own disk; until then nothing has changed. The gate is asked before
 // each exchange, and not for what is here: of that nothing leaves.
-func (l *loop) adopt(ctx context.Context, a Adopt) Input {
+func (l *loop) adopt(ctx context.Context, a adopt) input {
 	held, err := l.adopted(ctx, a)
 	switch {
 	case err == nil:
 		l.Events.adopted(a.Peer, a.Version)
-		return Adopted{Version: held}
+		return adopted{Version: held}
 	case errors.Is(err, fence.ErrStale):
-		return Deposed{}
+		return deposed{}
 	case a.Peer == "" || isOwn(err):
 		l.end(err) // another node may have a better disk
-		return Deposed{}
+		return deposed{}
 	}
 	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(a.Peer, err)
 	}
-	return Unadopted{Peer: a.Peer, Luck: luck()}
+	return unadopted{Peer: a.Peer, Luck: luck()}
 }
 
-func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
-	found, _ := l.Store.Catalog()
+func (l *loop) adopted(ctx context.Context, a adopt) (Version, error) {
+	found, _ := l.Store.latest()
 	if a.Peer != "" {
 		err := l.pass()
 		if err != nil {
@@ -46,7 +46,7 @@ func (l *loop) adopted(ctx context.Context, a Adopt) (Version, error) {
 		}
 	}
 	// Alone the epoch is always 0, and what is held stays as it is, under its own number.
-	own := Catalog{Reign: l.reign, Files: found.Files}
+	own := catalog{Tenure: l.tenure, Files: found.Files}
 	unpin, err := l.fetch(ctx, a.Peer, own)
 	if err != nil {
 		return Version{}, err
@@ -88,7 +88,7 @@ func isOwn(err error) bool {
 
 // fetch gets what a peer has and this node has not, a few at a time. All of it is
 // pinned until unpin is called.
-func (l *loop) fetch(ctx context.Context, peer string, c Catalog) (unpin func(), err error) {
+func (l *loop) fetch(ctx context.Context, peer string, c catalog) (unpin func(), err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	missing, unpin := l.Store.want(c)

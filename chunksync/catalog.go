@@ -26,13 +26,13 @@ const (
 // Hash names a chunk by its content: SHA-256.
 type Hash [sha256.Size]byte
 
-// HashOf names these bytes.
-func HashOf(chunk []byte) Hash { return sha256.Sum256(chunk) }
+// hashOf names these bytes.
+func hashOf(chunk []byte) Hash { return sha256.Sum256(chunk) }
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// ParseHash reads what String writes: 64 hexadecimal digits in lower case.
-func ParseHash(text string) (h Hash, err error) {
+// parseHash reads what String writes: 64 hexadecimal digits in lower case.
+func parseHash(text string) (h Hash, err error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != len(h) || hex.EncodeToString(raw) != text {
 		return h, fmt.Errorf("%.80q is no chunk's name: 64 hexadecimal digits", text)
@@ -45,7 +45,7 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (h *Hash) UnmarshalText(text []byte) (err error) {
-	*h, err = ParseHash(string(text))
+	*h, err = parseHash(string(text))
 	return err
 }
 
@@ -67,19 +67,19 @@ func (f File) same(o File) bool {
 	return true
 }
 
-// Catalog is everything that there is at one version. It is a value that nobody
+// catalog is everything that there is at one version. It is a value that nobody
 // changes: a write makes another. Names are keys in it and nothing on any disk.
-type Catalog struct {
-	Reign Reign
-	Seq   int64
-	Files map[string]File
+type catalog struct {
+	Tenure Tenure
+	Seq    int64
+	Files  map[string]File
 }
 
 // Version of the catalog.
-func (c Catalog) Version() Version { return Version{Epoch: c.Reign.Epoch, Seq: c.Seq} }
+func (c catalog) Version() Version { return Version{Epoch: c.Tenure.Epoch, Seq: c.Seq} }
 
 // chunks are the names of all content, each once.
-func (c Catalog) chunks() map[Hash]struct{} {
+func (c catalog) chunks() map[Hash]struct{} {
 	all := map[Hash]struct{}{}
 	for _, f := range c.Files {
 		for _, h := range f.Chunks {
@@ -90,11 +90,11 @@ func (c Catalog) chunks() map[Hash]struct{} {
 }
 
 // names of all files, in order.
-func (c Catalog) names() []string { return slices.Sorted(maps.Keys(c.Files)) }
+func (c catalog) names() []string { return slices.Sorted(maps.Keys(c.Files)) }
 
-// with is the next catalog of the same reign, with a file put or, without one, removed.
-func (c Catalog) with(name string, f *File) Catalog {
-	next := Catalog{Reign: c.Reign, Seq: c.Seq + 1, Files: maps.Clone(c.Files)}
+// with is the next catalog of the same tenure, with a file put or, without one, removed.
+func (c catalog) with(name string, f *File) catalog {
+	next := catalog{Tenure: c.Tenure, Seq: c.Seq + 1, Files: maps.Clone(c.Files)}
 	if next.Files == nil {
 		next.Files = map[string]File{}
 	}
@@ -106,14 +106,15 @@ func (c Catalog) with(name string, f *File) Catalog {
 	return next
 }
 
+// catalogJSON is the catalog on the disk and on the wire; a tenure is called reign there.
 type catalogJSON struct {
-	Reign Reign           `json:"reign"`
-	Seq   int64           `json:"seq"`
-	Files map[string]File `json:"files"`
+	Tenure Tenure          `json:"reign"`
+	Seq    int64           `json:"seq"`
+	Files  map[string]File `json:"files"`
 }
 
 // encode writes the catalog down, names in order. ErrFull: it is larger than MaxCatalog.
-func (c Catalog) encode() ([]byte, error) {
+func (c catalog) encode() ([]byte, error) {
 	text, err := json.Marshal(catalogJSON(c))
 	if err == nil && len(text) > MaxCatalog {
 		err = ErrFull
@@ -122,17 +123,17 @@ func (c Catalog) encode() ([]byte, error) {
 }
 
 // parseCatalog reads what encode writes, and believes nothing of it.
-func parseCatalog(text []byte) (Catalog, error) {
+func parseCatalog(text []byte) (catalog, error) {
 	var in catalogJSON
 	if err := decode(text, &in); err != nil {
-		return Catalog{}, fmt.Errorf("this is no catalog: %w", err)
+		return catalog{}, fmt.Errorf("this is no catalog: %w", err)
 	}
-	c := Catalog(in)
+	c := catalog(in)
 	if c.Seq < 0 {
 		return c, fmt.Errorf("the catalog's number %d is below 0", c.Seq)
 	}
 	for name, f := range c.Files {
-		if err := CheckName(name); err != nil {
+		if err := checkName(name); err != nil {
 			return c, err
 		}
 		if want := pieces(f.Size); f.Size < 0 || int64(len(f.Chunks)) != want {
@@ -145,11 +146,11 @@ func parseCatalog(text []byte) (Catalog, error) {
 // pieces is how many chunks a file has.
 func pieces(size int64) int64 { return size/ChunkSize + min(1, size%ChunkSize) }
 
-// CheckName says why a text is no name of a file, in a *[NameError]: a name is UTF-8
+// checkName says why a text is no name of a file, in a *[NameError]: a name is UTF-8
 // of up to MaxName bytes, made of parts between slashes, none of them empty, "." or
 // "..", without control characters. So it may be put into a URL, and whoever unpacks
 // files below a folder stays in it.
-func CheckName(name string) error {
+func checkName(name string) error {
 	fault := func(why string) error { return &NameError{Name: name, Why: why} }
 	switch {
 	case name == "" || len(name) > MaxName:

@@ -13,8 +13,8 @@ import (
 
 // client speaks to peers for one leadership.
 type client struct {
-	cfg   Config
-	reign Reign
+	cfg    Config
+	tenure Tenure
 }
 
 // errOther is a peer that is not the one that the configuration names.
@@ -22,13 +22,13 @@ var errOther = errors.New("somebody else answers at the peer's URL")
 
 func (c *client) promise(ctx context.Context, peer string) (held Version, damaged bool, err error) {
 	var out heldAnswer
-	err = c.ask(ctx, peer, "/promise", promiseRequest{c.reign, c.cfg.ID}, &out)
+	err = c.ask(ctx, peer, "/promise", promiseRequest{c.tenure, c.cfg.ID}, &out)
 	return out.Held, out.Damaged, err
 }
 
-func (c *client) offer(ctx context.Context, peer string, catalog []byte) (missing []Hash, held Version, err error) {
+func (c *client) offer(ctx context.Context, peer string, text []byte) (missing []Hash, held Version, err error) {
 	var out heldAnswer
-	err = c.ask(ctx, peer, "/catalog", offerRequest{c.cfg.ID, catalog}, &out)
+	err = c.ask(ctx, peer, "/catalog", offerRequest{c.cfg.ID, text}, &out)
 	return out.Missing, out.Held, err
 }
 
@@ -56,10 +56,10 @@ func (c *client) send(ctx context.Context, peer string, h Hash, chunk []byte) er
 	return err
 }
 
-func (c *client) catalog(ctx context.Context, peer string) (Catalog, error) {
+func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
 	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, MaxCatalog)
 	if err != nil {
-		return Catalog{}, err
+		return catalog{}, err
 	}
 	return parseCatalog(text)
 }
@@ -67,7 +67,7 @@ func (c *client) catalog(ctx context.Context, peer string) (Catalog, error) {
 // chunk fetches and verifies.
 func (c *client) chunk(ctx context.Context, peer string, h Hash) ([]byte, error) {
 	chunk, err := c.exchange(ctx, http.MethodGet, peer, "/chunks/"+h.String(), nil, ChunkSize)
-	if err == nil && HashOf(chunk) != h {
+	if err == nil && hashOf(chunk) != h {
 		err = errNotThis
 	}
 	return chunk, err
@@ -88,8 +88,8 @@ func (c *client) exchange(ctx context.Context, method, peer, path string, body [
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set(epochHeader, strconv.FormatInt(c.reign.Epoch, 10))
-	req.Header.Set(termHeader, c.reign.Term.String())
+	req.Header.Set(epochHeader, strconv.FormatInt(c.tenure.Epoch, 10))
+	req.Header.Set(termHeader, c.tenure.Term.String())
 	res, err := c.cfg.Client.Do(req)
 	if err != nil {
 		return nil, err
@@ -102,17 +102,17 @@ func (c *client) exchange(ctx context.Context, method, peer, path string, body [
 		return nil, fmt.Errorf("the answer has more than %d bytes", most)
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
-		return nil, complaint(c.reign, res, text)
+		return nil, complaint(c.tenure, res, text)
 	}
 	return text, nil
 }
 
 // complaint reads what a peer has against a request.
-func complaint(reign Reign, res *http.Response, text []byte) error {
+func complaint(tenure Tenure, res *http.Response, text []byte) error {
 	var p problem
 	_ = json.Unmarshal(text, &p) // of another server than ours, perhaps
 	if res.StatusCode == http.StatusConflict && p.Type == "urn:conch:problem:stale" {
-		return &StaleError{Got: reign, Holder: p.Holder}
+		return &StaleError{Got: tenure, Holder: p.Holder}
 	}
 	return fmt.Errorf("it answers %s: %.200q", res.Status, p.Detail)
 }

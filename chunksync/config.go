@@ -112,8 +112,8 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-func (c Config) settings() Settings {
-	return Settings{
+func (c Config) settings() settings {
+	return settings{
 		Peers: slices.Sorted(maps.Keys(c.Peers)), Copies: c.copies(), Grace: c.Grace, Repair: c.Repair,
 		RetryMin: c.RetryMin, RetryMax: c.RetryMax, Parallel: c.Parallel,
 	}

@@ -22,8 +22,8 @@ type Content struct {
 	rest  []byte
 }
 
-// Open opens a file of the last complete catalog; [ErrNotFound] if it names none.
-func (s *Store) Open(name string) (*Content, error) {
+// open opens a file of the last complete catalog; [ErrNotFound] if it names none.
+func (s *Store) open(name string) (*Content, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, known := s.catalog.Files[name]

@@ -116,7 +116,7 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	}
 	all := make(map[Hash]struct{}, len(entries))
 	for _, e := range entries {
-		if h, err := ParseHash(e.Name()); err == nil {
+		if h, err := parseHash(e.Name()); err == nil {
 			all[h] = struct{}{}
 		}
 	}
@@ -138,7 +138,7 @@ func (d disk) chunk(h Hash) ([]byte, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, damaged(err)
 	}
-	if HashOf(data) != h {
+	if hashOf(data) != h {
 		return nil, damaged(errNotThis)
 	}
 	return data, nil

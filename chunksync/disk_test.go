@@ -40,7 +40,7 @@ func openWith(t *testing.T, dir string, k *killer) *Store {
 // scene is a follower that has a catalog of epoch 1, and gets one of epoch 2 with some
 // of the same content.
 type scene struct {
-	before, after Catalog
+	before, after catalog
 	old, shared   []byte
 	fresh         []byte
 }
@@ -50,24 +50,24 @@ func newScene() *scene {
 	f := func(parts ...[]byte) (f File) {
 		for _, p := range parts {
 			f.Size += int64(len(p))
-			f.Chunks = append(f.Chunks, HashOf(p))
+			f.Chunks = append(f.Chunks, hashOf(p))
 		}
 		return f
 	}
-	c.before = Catalog{Reign: Reign{Epoch: 1}, Seq: 4, Files: map[string]File{"a": f(c.shared, c.old), "gone": f(c.old)}}
-	c.after = Catalog{Reign: Reign{Epoch: 2}, Seq: 1, Files: map[string]File{"a": f(c.shared, c.fresh), "b": f(c.fresh)}}
+	c.before = catalog{Tenure: Tenure{Epoch: 1}, Seq: 4, Files: map[string]File{"a": f(c.shared, c.old), "gone": f(c.old)}}
+	c.after = catalog{Tenure: Tenure{Epoch: 2}, Seq: 1, Files: map[string]File{"a": f(c.shared, c.fresh), "b": f(c.fresh)}}
 	return c
 }
 
 // push is what a leader does to a follower, in the follower's process.
-func (c *scene) push(s *Store, to Catalog, contents ...[]byte) error {
+func (c *scene) push(s *Store, to catalog, contents ...[]byte) error {
 	missing, _, err := s.take(to, "leader", false)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	for _, content := range contents {
-		if slices.Contains(missing, HashOf(content)) {
-			if err := s.receive(to.Reign, HashOf(content), content); err != nil {
+		if slices.Contains(missing, hashOf(content)) {
+			if err := s.receive(to.Tenure, hashOf(content), content); err != nil {
 				return err
 			}
 		}
@@ -94,9 +94,9 @@ func TestKilledAtEachStep(t *testing.T) {
 		k := &killer{left: step}
 		s = openWith(t, dir, k)
 		err := c.push(s, c.after, c.fresh)
-		promised := s.Keeper().Promised
+		tenure := s.promised().Tenure
 		_ = s.Close()
-		c.check(t, fmt.Sprintf("killed after %q", k.seen), dir, promised, err == nil)
+		c.check(t, fmt.Sprintf("killed after %q", k.seen), dir, tenure, err == nil)
 		if err == nil && k.left > 0 {
 			if step < 10 {
 				t.Errorf("only %d steps: this test is blind", step)
@@ -106,28 +106,28 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-func (c *scene) check(t *testing.T, when, dir string, promised Reign, done bool) {
+func (c *scene) check(t *testing.T, when, dir string, tenure Tenure, done bool) {
 	t.Helper()
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
 	defer func() { _ = s.Close() }()
-	got, _ := s.Catalog()
+	got, _ := s.latest()
 	want := c.before
 	if got.Version() == c.after.Version() {
 		want = c.after
 	} else if done {
 		t.Errorf("%s: it was said to be taken, and is not", when)
 	}
-	if s.Keeper().Promised.Epoch < promised.Epoch || s.Keeper().Promised.Epoch < got.Reign.Epoch {
-		t.Errorf("%s: a promise is forgotten: %+v", when, s.Keeper())
+	if s.promised().Tenure.Epoch < tenure.Epoch || s.promised().Tenure.Epoch < got.Tenure.Epoch {
+		t.Errorf("%s: a promise is forgotten: %+v", when, s.promised())
 	}
-	if got.Version() != want.Version() || len(got.Files) != len(want.Files) || !s.Whole() {
+	if got.Version() != want.Version() || len(got.Files) != len(want.Files) || !s.whole() {
 		t.Errorf("%s: %+v", when, got)
 	}
 	for name, f := range want.Files {
-		content, err := s.Open(name)
+		content, err := s.open(name)
 		if err != nil {
 			t.Errorf("%s: %s: %v", when, name, err)
 			continue
@@ -141,7 +141,7 @@ func (c *scene) check(t *testing.T, when, dir string, promised Reign, done bool)
 	if drafts, err := os.ReadDir(filepath.Join(dir, newFolder)); err != nil || len(drafts) > 0 {
 		t.Errorf("%s: %d drafts are left, %v", when, len(drafts), err)
 	}
-	if err := c.push(s, c.after, c.old, c.shared, c.fresh); err != nil || s.Keeper().Held != c.after.Version() {
+	if err := c.push(s, c.after, c.old, c.shared, c.fresh); err != nil || s.promised().Held != c.after.Version() {
 		t.Errorf("%s: it cannot go on: %v", when, err)
 	}
 	if err := c.push(s, c.after.with("none", nil)); err != nil || len(s.have) != 2 {
@@ -163,7 +163,7 @@ func TestTheOrderOfACommit(t *testing.T) {
 	file := func(name string) []string { return []string{"create new", "write new", "sync new", "rename " + name} }
 	want := slices.Concat(
 		file(promiseFile), []string{"settle " + filepath.Base(s.disk.dir)},
-		file(HashOf(c.shared).String()), file(HashOf(c.fresh).String()), []string{"settle " + chunkFolder},
+		file(hashOf(c.shared).String()), file(hashOf(c.fresh).String()), []string{"settle " + chunkFolder},
 		file(catalogFile), []string{"settle " + filepath.Base(s.disk.dir)},
 	)
 	if !slices.Equal(k.seen, want) {
@@ -181,7 +181,7 @@ func TestTheOrderAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, content := range [][]byte{c.shared, c.fresh} {
-		if err := s.receive(c.after.Reign, HashOf(content), content); err != nil {
+		if err := s.receive(c.after.Tenure, hashOf(content), content); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,11 +206,11 @@ func TestADoubtIsNotBuiltOn(t *testing.T) {
 	dir := t.TempDir()
 	k := &killer{left: 4} // the folder cannot be settled
 	s := openWith(t, dir, k)
-	if _, err := s.hear(Reign{Epoch: 5}, "a"); !errors.Is(err, errKilled) {
+	if _, err := s.raise(Tenure{Epoch: 5}, "a"); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	k.left = -1
-	if _, err := s.hear(Reign{Epoch: 4}, "b"); err == nil {
+	if _, err := s.raise(Tenure{Epoch: 4}, "b"); err == nil {
 		t.Error("it promises something else on top of a doubt")
 	}
 	if err := c.push(s, c.after); err == nil {
@@ -250,14 +250,14 @@ func TestADamagedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s.Close()
-	if err := os.Remove(filepath.Join(dir, chunkFolder, HashOf(c.shared).String())); err != nil {
+	if err := os.Remove(filepath.Join(dir, chunkFolder, hashOf(c.shared).String())); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(dir)
-	if err != nil || s.Whole() {
+	if err != nil || s.whole() {
 		t.Fatalf("a lost chunk: %v", err)
 	}
-	if err := c.push(s, c.before, c.shared); err != nil || !s.Whole() {
+	if err := c.push(s, c.before, c.shared); err != nil || !s.whole() {
 		t.Errorf("it does not come again: %v", err)
 	}
 	if _, err := Open(dir); !errors.Is(err, ErrInUse) {
@@ -275,7 +275,7 @@ func TestWhatIsInUseIsNotSwept(t *testing.T) {
 	if err := c.push(s, c.before, c.old, c.shared); err != nil {
 		t.Fatal(err)
 	}
-	reading, err := s.Open("gone")
+	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestALateOffer(t *testing.T) {
 	if err != nil || len(missing) != 0 || held != later.Version() {
 		t.Errorf("it lacks %d, holds %s: %v", len(missing), held, err)
 	}
-	if err := s.receive(c.before.Reign, HashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
+	if err := s.receive(c.before.Tenure, hashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
 		t.Errorf("what nobody needs is taken: %v", err)
 	}
 }
@@ -335,7 +335,7 @@ func TestAnOfferOutlivesASweep(t *testing.T) {
 	if err := c.push(s, c.before, c.old, c.shared); err != nil {
 		t.Fatal(err)
 	}
-	reading, err := s.Open("gone")
+	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,11 +343,11 @@ func TestAnOfferOutlivesASweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	half, rest := []byte("half"), []byte("rest")
-	next := c.after.with("c", &File{Size: ChunkSize + 4, Chunks: []Hash{HashOf(half), HashOf(rest)}})
+	next := c.after.with("c", &File{Size: ChunkSize + 4, Chunks: []Hash{hashOf(half), hashOf(rest)}})
 	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 2 {
 		t.Fatalf("%d are missing, %v", len(missing), err)
 	}
-	if err := s.receive(next.Reign, HashOf(half), half); err != nil {
+	if err := s.receive(next.Tenure, hashOf(half), half); err != nil {
 		t.Fatal(err)
 	}
 	_ = reading.Close() // and what it read goes

@@ -14,7 +14,7 @@
 // # Words
 //
 // A file is a list of chunks of 1 MiB, each named by the SHA-256 of its content. A
-// [Catalog] is all files of one [Version]; a write makes the next. A [Reign] is one
+// catalog is all files of one [Version]; a write makes the next. A [Tenure] is one
 // leadership as a follower sees it: epoch and term of its token.
 //
 // # A life
@@ -92,8 +92,9 @@
 //
 // # State
 //
-// [Machine] decides for a leader and [Keeper] for every disk; both are pure, and testdata
+// A machine decides for a leader and a promise for every disk; both are pure, and testdata
 // tells the machine's stories. The loop feeds it and does what it says; [Store] is the disk.
+// A mutex guards the machine, since writers read it too.
 //
 // Sources: requirement S22 (docs/requirements.md). The takeover is that of Lamport, "Paxos made
 // simple" (2001), with one value, the catalog.

@@ -52,8 +52,8 @@ func (e *FolderError) Error() string {
 // StaleError is how a follower refuses a leader: it has promised to hear a later one.
 // errors.Is(err, fence.ErrStale) holds for it.
 type StaleError struct {
-	Got      Reign  // who asked
-	Promised Reign  // whom the node hears; zero if it did not say
+	Got      Tenure // who asked
+	Promised Tenure // whom the node hears; zero if it did not say
 	Holder   string // under which name, for messages
 }
 

@@ -115,7 +115,7 @@ func TestAPromiseOnAFullDisk(t *testing.T) {
 	if _, _, err := s.take(c.after, "leader", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.receive(c.after.Reign, HashOf(c.fresh), c.fresh); err != nil {
+	if err := s.receive(c.after.Tenure, hashOf(c.fresh), c.fresh); err != nil {
 		t.Fatal(err)
 	}
 	s.disk.trip = func(op, _ string) error {
@@ -124,10 +124,10 @@ func TestAPromiseOnAFullDisk(t *testing.T) {
 		}
 		return nil
 	}
-	if k, err := s.hear(Reign{Epoch: 3}, "next"); err != nil || k.Promised.Epoch != 3 {
-		t.Errorf("%+v, %v", k, err)
+	if p, err := s.raise(Tenure{Epoch: 3}, "next"); err != nil || p.Tenure.Epoch != 3 {
+		t.Errorf("%+v, %v", p, err)
 	}
-	if !s.Whole() {
+	if !s.whole() {
 		t.Error("it has given up what it shows")
 	}
 }
@@ -139,7 +139,7 @@ func TestWhatBrokeOffIsGoneAfterARestart(t *testing.T) {
 	first := n.lead(0)
 	n.mustPut("f", []byte("1"), 0)
 	_ = first.end()
-	if err := n.store.add(HashOf([]byte("2")), []byte("2")); err != nil {
+	if err := n.store.add(hashOf([]byte("2")), []byte("2")); err != nil {
 		t.Fatal(err)
 	}
 	_ = n.store.Close() // killed in an upload
@@ -160,12 +160,12 @@ func TestAnAdoptionGoesOnWhereItStopped(t *testing.T) {
 	l, _ := one.loopOf(2)
 	fetched, lost := []byte("1"), []byte("2")
 	for _, content := range [][]byte{fetched, lost} {
-		if err := two.store.add(HashOf(content), content); err != nil {
+		if err := two.store.add(hashOf(content), content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := Catalog{Reign: l.reign, Files: map[string]File{
-		"f": {Size: 1, Chunks: []Hash{HashOf(fetched)}}, "g": {Size: 1, Chunks: []Hash{HashOf(lost)}},
+	c := catalog{Tenure: l.tenure, Files: map[string]File{
+		"f": {Size: 1, Chunks: []Hash{hashOf(fetched)}}, "g": {Size: 1, Chunks: []Hash{hashOf(lost)}},
 	}}
 	if err := os.Rename(two.chunkPath(lost), two.chunkPath(lost)+".away"); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestABrokenUploadIsSweptOnce(t *testing.T) {
 	if err := c.push(s, c.before, c.old, c.shared); err != nil {
 		t.Fatal(err)
 	}
-	reading, err := s.Open("gone")
+	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)
 	}

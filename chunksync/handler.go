@@ -64,49 +64,49 @@ func (m *Manager) admit(r *http.Request) error {
 }
 
 func (m *Manager) servePromise(w http.ResponseWriter, r *http.Request) error {
-	var ask promiseRequest
-	if err := read(r, &ask); err != nil {
+	var req promiseRequest
+	if err := read(r, &req); err != nil {
 		return err
 	}
-	if len(ask.Holder) > maxHolder {
+	if len(req.Holder) > maxHolder {
 		return badRequest("the holder's name has more than %d bytes", maxHolder)
 	}
-	k, err := m.cfg.Store.hear(ask.Reign, ask.Holder)
+	p, err := m.cfg.Store.raise(req.Tenure, req.Holder)
 	if err != nil {
-		return m.reject(ask.Holder, err)
+		return m.reject(req.Holder, err)
 	}
-	m.heard(ask.Reign)
-	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: k.Held, Damaged: !m.cfg.Store.Whole()})
+	m.promisedTo(req.Tenure)
+	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: p.Held, Damaged: !m.cfg.Store.whole()})
 	return nil
 }
 
 func (m *Manager) serveOffer(w http.ResponseWriter, r *http.Request) error {
-	var ask offerRequest
-	if err := read(r, &ask); err != nil {
+	var req offerRequest
+	if err := read(r, &req); err != nil {
 		return err
 	}
-	c, err := parseCatalog(ask.Catalog)
+	c, err := parseCatalog(req.Catalog)
 	if err != nil {
 		return badRequest("%v", err)
 	}
-	if len(ask.Holder) > maxHolder {
+	if len(req.Holder) > maxHolder {
 		return badRequest("the holder's name has more than %d bytes", maxHolder)
 	}
-	before := m.cfg.Store.Keeper().Held
-	missing, held, err := m.cfg.Store.take(c, ask.Holder, false)
+	before := m.cfg.Store.promised().Held
+	missing, held, err := m.cfg.Store.take(c, req.Holder, false)
 	if err != nil {
-		return m.reject(ask.Holder, err)
+		return m.reject(req.Holder, err)
 	}
-	m.heard(c.Reign)
+	m.promisedTo(c.Tenure)
 	if held.Compare(before) > 0 {
-		m.cfg.Events.followed(ask.Holder, held)
+		m.cfg.Events.followed(req.Holder, held)
 	}
 	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: held, Missing: missing})
 	return nil
 }
 
 func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
-	h, err := ParseHash(r.PathValue("hash"))
+	h, err := parseHash(r.PathValue("hash"))
 	if err != nil {
 		return badRequest("%v", err)
 	}
@@ -119,16 +119,16 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("%s: %v", termHeader, err)
 	}
 	// Before it is read: a deposed leader has a lot to send.
-	reign := Reign{Epoch: epoch, Term: term}
-	k := m.cfg.Store.Keeper()
-	if _, err := k.Hear(reign, ""); err != nil {
+	tenure := Tenure{Epoch: epoch, Term: term}
+	p := m.cfg.Store.promised()
+	if _, err := p.raise(tenure, ""); err != nil {
 		return m.reject("", err)
 	}
 	chunk, err := io.ReadAll(r.Body)
 	if err != nil {
 		return unread(err)
 	}
-	if err := m.cfg.Store.receive(reign, h, chunk); err != nil {
+	if err := m.cfg.Store.receive(tenure, h, chunk); err != nil {
 		return m.reject("", err)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -136,7 +136,7 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (m *Manager) serveCatalog(w http.ResponseWriter, _ *http.Request) error {
-	c, _ := m.cfg.Store.Catalog()
+	c, _ := m.cfg.Store.latest()
 	text, err := c.encode()
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (m *Manager) serveCatalog(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
-	h, err := ParseHash(r.PathValue("hash"))
+	h, err := parseHash(r.PathValue("hash"))
 	if err != nil {
 		return badRequest("%v", err)
 	}

@@ -19,16 +19,16 @@ import (
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const term = "01000000-0000-0000-0000-000000000000"
-	const reign = `"reign":{"epoch":5,"term":"` + term + `"}`
+	const tenure = `"reign":{"epoch":5,"term":"` + term + `"}`
 	const other = `"reign":{"epoch":5,"term":"02000000-0000-0000-0000-000000000000"}`
 	const late = `"reign":{"epoch":4,"term":"` + term + `"}`
 	n := newTeam(t, 1, nil).nodes[0]
-	if _, err := n.store.hear(Reign{5, fence.Term{1}}, "first"); err != nil {
+	if _, err := n.store.raise(Tenure{5, fence.Term{1}}, "first"); err != nil {
 		t.Fatal(err)
 	}
-	offered, unknown := HashOf([]byte("x")), HashOf([]byte("y"))
-	offer := func(reign, files string) string {
-		return `{"holder":"a","catalog":{` + reign + `,"seq":0,"files":{` + files + `}}}`
+	offered, unknown := hashOf([]byte("x")), hashOf([]byte("y"))
+	offering := func(tenure, files string) string {
+		return `{"holder":"a","catalog":{` + tenure + `,"seq":0,"files":{` + files + `}}}`
 	}
 	file := `"f":{"size":1,"chunks":["` + offered.String() + `"]}`
 	for _, c := range []struct {
@@ -44,24 +44,24 @@ func TestAnswers(t *testing.T) {
 		{"an epoch below 0", "POST /promise", `{"reign":{"epoch":-1,"term":"` + term + `"}}`, "", 400, "below 0"},
 		{"an epoch of many digits", "POST /promise", `{"reign":{"epoch":1e99,"term":"` + term + `"}}`, "", 400, "epoch"},
 		{"a long promise", "POST /promise", strings.Repeat(" ", maxPromise+1), "", 413, "more than 4096 bytes"},
-		{"a long name", "POST /promise", `{` + reign + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
-		{"two promises", "POST /promise", `{` + reign + `,"holder":"first"}{}`, "", 400, "something follows"},
-		{"half a promise more", "POST /promise", `{` + reign + `,"holder":"first"}}`, "", 400, "something follows"},
+		{"a long name", "POST /promise", `{` + tenure + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
+		{"two promises", "POST /promise", `{` + tenure + `,"holder":"first"}{}`, "", 400, "something follows"},
+		{"half a promise more", "POST /promise", `{` + tenure + `,"holder":"first"}}`, "", 400, "something follows"},
 		{"a stale promise", "POST /promise", `{` + late + `,"holder":"b"}`, "", 409, `"holder":"first"`},
 		{"another term", "POST /promise", `{` + other + `,"holder":"b"}`, "", 409, "stale"},
-		{"a promise", "POST /promise", `{` + reign + `,"holder":"first"}`, "", 200, `"id":"n1"`},
+		{"a promise", "POST /promise", `{` + tenure + `,"holder":"first"}`, "", 200, `"id":"n1"`},
 		{"no catalog", "POST /catalog", `{"holder":"a"}`, "", 400, "no catalog"},
 		{"a list for a catalog", "POST /catalog", `{"holder":"a","catalog":[]}`, "", 400, "no catalog"},
-		{"a seq below 0", "POST /catalog", strings.Replace(offer(reign, ""), `"seq":0`, `"seq":-1`, 1), "", 400, "below 0"},
-		{"a stale offer", "POST /catalog", offer(late, ""), "", 409, "stale"},
-		{"another term's offer", "POST /catalog", offer(other, ""), "", 409, "stale"},
-		{"a name that climbs", "POST /catalog", offer(reign, `"../x":{"size":0,"chunks":[]}`), "", 400, "the name"},
-		{"an absolute name", "POST /catalog", offer(reign, `"/etc/passwd":{"size":0,"chunks":[]}`), "", 400, "the name"},
-		{"a size below 0", "POST /catalog", offer(reign, `"f":{"size":-1,"chunks":[]}`), "", 400, "-1 bytes"},
-		{"too few chunks", "POST /catalog", offer(reign, `"f":{"size":1048577,"chunks":["`+offered.String()+`"]}`), "", 400, "1 chunks"},
-		{"a chunk's name that climbs", "POST /catalog", offer(reign, `"f":{"size":1,"chunks":["../../x"]}`), "", 400, "no chunk's name"},
-		{"upper case", "POST /catalog", offer(reign, `"f":{"size":1,"chunks":["`+strings.ToUpper(offered.String())+`"]}`), "", 400, "no chunk's name"},
-		{"an offer", "POST /catalog", offer(reign, file), "", 200, `"missing":["` + offered.String() + `"]`},
+		{"a seq below 0", "POST /catalog", strings.Replace(offering(tenure, ""), `"seq":0`, `"seq":-1`, 1), "", 400, "below 0"},
+		{"a stale offer", "POST /catalog", offering(late, ""), "", 409, "stale"},
+		{"another term's offer", "POST /catalog", offering(other, ""), "", 409, "stale"},
+		{"a name that climbs", "POST /catalog", offering(tenure, `"../x":{"size":0,"chunks":[]}`), "", 400, "the name"},
+		{"an absolute name", "POST /catalog", offering(tenure, `"/etc/passwd":{"size":0,"chunks":[]}`), "", 400, "the name"},
+		{"a size below 0", "POST /catalog", offering(tenure, `"f":{"size":-1,"chunks":[]}`), "", 400, "-1 bytes"},
+		{"too few chunks", "POST /catalog", offering(tenure, `"f":{"size":1048577,"chunks":["`+offered.String()+`"]}`), "", 400, "1 chunks"},
+		{"a chunk's name that climbs", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["../../x"]}`), "", 400, "no chunk's name"},
+		{"upper case", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["`+strings.ToUpper(offered.String())+`"]}`), "", 400, "no chunk's name"},
+		{"an offer", "POST /catalog", offering(tenure, file), "", 200, `"missing":["` + offered.String() + `"]`},
 		{"no epoch", "PUT /chunks/" + offered.String(), "x", "", 400, "Conch-Epoch"},
 		{"no chunk's name", "PUT /chunks/..%2Fpromise.json", "x", "5", 400, "no chunk's name"},
 		{"a stale chunk", "PUT /chunks/" + offered.String(), "x", "4", 409, "stale"},
@@ -73,8 +73,8 @@ func TestAnswers(t *testing.T) {
 		{"a read of a path", "GET /chunks/..%2Fcatalog.json", "", "", 400, "no chunk's name"},
 		{"the catalog is as it was", "GET /catalog", "", "", 200, `"files":null`},
 		{"the chunk", "PUT /chunks/" + offered.String(), "x", "5", 204, ""},
-		{"the commit", "POST /catalog", offer(reign, file), "", 200, `"held":{"epoch":5,"seq":0}`},
-		{"the commit again", "POST /catalog", offer(reign, file), "", 200, `"held":{"epoch":5,"seq":0}`},
+		{"the commit", "POST /catalog", offering(tenure, file), "", 200, `"held":{"epoch":5,"seq":0}`},
+		{"the commit again", "POST /catalog", offering(tenure, file), "", 200, `"held":{"epoch":5,"seq":0}`},
 		{"reads", "GET /chunks/" + offered.String(), "", "", 200, "x"},
 	} {
 		method, path, _ := strings.Cut(c.ask, " ")
@@ -105,7 +105,7 @@ func TestAnswers(t *testing.T) {
 // What follows a catalog was never written by us, whether it is JSON or not.
 func TestWhatFollowsACatalog(t *testing.T) {
 	t.Parallel()
-	text, err := Catalog{Reign: Reign{1, fence.Term{1}}, Seq: 3}.encode()
+	text, err := catalog{Tenure: Tenure{1, fence.Term{1}}, Seq: 3}.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func FuzzCatalog(f *testing.F) {
 			t.Errorf("%s comes back as %s, %v", in, out, err)
 		}
 		for name := range c.Files {
-			if CheckName(name) != nil {
+			if checkName(name) != nil {
 				t.Errorf("%q is a name", name)
 			}
 		}
@@ -149,7 +149,7 @@ func TestNames(t *testing.T) {
 		"a\x00b": false, "a\nb": false, "\xff": false, `a\b`: false, strings.Repeat("x", MaxName+1): false,
 	} {
 		var bad *NameError
-		if err := CheckName(name); (err == nil) != good || err != nil && !errors.As(err, &bad) {
+		if err := checkName(name); (err == nil) != good || err != nil && !errors.As(err, &bad) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -247,28 +247,28 @@ func TestConfig(t *testing.T) {
 }
 
 // Whom a node hears, after whom.
-func TestKeeper(t *testing.T) {
+func TestPromise(t *testing.T) {
 	t.Parallel()
-	r := func(epoch int64, term byte) Reign { return Reign{epoch, fence.Term{term}} }
+	to := func(epoch int64, term byte) Tenure { return Tenure{epoch, fence.Term{term}} }
 	for _, c := range []struct {
-		promised, asks Reign
+		promised, asks Tenure
 		heard          bool
 	}{
-		{Reign{}, Reign{}, true}, {Reign{}, r(0, 1), true}, {Reign{}, r(1, 1), true},
-		{r(5, 1), r(5, 1), true}, {r(5, 1), r(6, 1), true}, {r(5, 1), r(6, 2), true},
-		{r(5, 1), r(5, 2), false}, {r(5, 2), r(5, 1), false}, {r(5, 1), r(4, 1), false}, {r(5, 1), Reign{}, false}, {r(0, 1), Reign{}, false},
+		{Tenure{}, Tenure{}, true}, {Tenure{}, to(0, 1), true}, {Tenure{}, to(1, 1), true},
+		{to(5, 1), to(5, 1), true}, {to(5, 1), to(6, 1), true}, {to(5, 1), to(6, 2), true},
+		{to(5, 1), to(5, 2), false}, {to(5, 2), to(5, 1), false}, {to(5, 1), to(4, 1), false}, {to(5, 1), Tenure{}, false}, {to(0, 1), Tenure{}, false},
 	} {
-		k, err := Keeper{Promised: c.promised, Holder: "a", Held: Version{3, 3}}.Hear(c.asks, "b")
-		want := Keeper{Promised: c.promised, Holder: "a", Held: Version{3, 3}}
+		p, err := promise{Tenure: c.promised, Holder: "a", Held: Version{3, 3}}.raise(c.asks, "b")
+		want := promise{Tenure: c.promised, Holder: "a", Held: Version{3, 3}}
 		if c.heard {
-			want.Promised, want.Holder = c.asks, "b"
+			want.Tenure, want.Holder = c.asks, "b"
 		}
-		if (err == nil) != c.heard || err != nil && !errors.Is(err, fence.ErrStale) || k != want {
-			t.Errorf("%v asks after %v: %+v, %v", c.asks, c.promised, k, err)
+		if (err == nil) != c.heard || err != nil && !errors.Is(err, fence.ErrStale) || p != want {
+			t.Errorf("%v asks after %v: %+v, %v", c.asks, c.promised, p, err)
 		}
 	}
 	for v, fresh := range map[Version]bool{{5, 3}: false, {5, 2}: false, {4, 9}: false, {5, 4}: true, {6, 0}: true} {
-		if (Keeper{Held: Version{5, 3}}).Fresh(v) != fresh {
+		if (promise{Held: Version{5, 3}}).fresh(v) != fresh {
 			t.Errorf("%s after 5.3 is fresh: %v", v, !fresh)
 		}
 	}
@@ -277,35 +277,35 @@ func TestKeeper(t *testing.T) {
 // Pauses double up to the longest, and no two nodes have the same.
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	set := Settings{Peers: []string{"a"}, RetryMin: time.Second, RetryMax: 5 * time.Second}
+	set := settings{Peers: []string{"a"}, RetryMin: time.Second, RetryMax: 5 * time.Second}
 	for luck, want := range map[float64][]time.Duration{
 		0:   {500 * time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond},
 		0.5: {750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 3750 * time.Millisecond},
 		1:   {time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
 	} {
-		m := NewMachine(set)
+		m := newMachine(set)
 		now := fence.Instant(time.Hour)
-		m.Step(now, Begin{})
-		m.Step(now, Adopted{Version{1, 0}})
+		m.Step(now, begin{})
+		m.Step(now, adopted{Version{1, 0}})
 		for i, pause := range want {
-			m.Step(now, Failed{Peer: "a", Luck: luck})
+			m.Step(now, failed{Peer: "a", Luck: luck})
 			if got := m.Next().Sub(now); got != pause {
 				t.Errorf("luck %v, failure %d: %s, want %s", luck, i+1, got, pause)
 			}
-			if early := m.Step(now.Add(pause-1), Tick{}); len(early) != 0 {
+			if early := m.Step(now.Add(pause-1), tick{}); len(early) != 0 {
 				t.Errorf("luck %v: %v before its time", luck, early)
 			}
-			if now = now.Add(pause); len(m.Step(now, Tick{})) != 1 {
+			if now = now.Add(pause); len(m.Step(now, tick{})) != 1 {
 				t.Errorf("luck %v, failure %d: it is not tried again", luck, i+1)
 			}
 		}
 		for range 100 { // and no number of failures is too many
-			m.Step(now, Failed{Peer: "a", Luck: luck})
+			m.Step(now, failed{Peer: "a", Luck: luck})
 			if got := m.Next().Sub(now); got > set.RetryMax || got < set.RetryMax/2 {
 				t.Fatalf("luck %v: %s", luck, got)
 			}
 			now = m.Next()
-			m.Step(now, Tick{})
+			m.Step(now, tick{})
 		}
 	}
 }

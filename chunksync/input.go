@@ -1,90 +1,90 @@
 package chunksync
 
-// Input is something that happened.
-type Input interface{ input() }
+// input is something that happened.
+type input interface{ input() }
 
 type (
-	// Begin says: this node leads, and has promised so to itself.
-	Begin struct{ Own Version }
-	// Promised answers Ask: the peer hears this leader from now on, and nobody before.
-	Promised struct {
+	// begin says: this node leads, and has promised so to itself.
+	begin struct{ Own Version }
+	// promised answers ask: the peer hears this leader from now on, and nobody before.
+	promised struct {
 		Peer    string
 		Held    Version
 		Damaged bool // not all content of it is there any more
 	}
-	// Adopted answers Adopt: what was found is this leader's first catalog.
-	Adopted struct{ Version Version }
-	// Unadopted answers Adopt: it could not be fetched from the peer.
-	Unadopted struct {
+	// adopted answers adopt: what was found is this leader's first catalog.
+	adopted struct{ Version Version }
+	// unadopted answers adopt: it could not be fetched from the peer.
+	unadopted struct {
 		Peer string
 		Luck float64
 	}
-	// Changed says: a write has made another catalog.
-	Changed struct{ Version Version }
-	// Missing answers Offer: the peer lacks these, and maybe more.
-	Missing struct {
+	// changed says: a write has made another catalog.
+	changed struct{ Version Version }
+	// lacking answers offer: the peer lacks these, and maybe more.
+	lacking struct {
 		Peer   string
 		Chunks []Hash
 	}
-	// Took answers Offer: the peer holds this version.
-	Took struct {
+	// took answers offer: the peer holds this version.
+	took struct {
 		Peer    string
 		Version Version
 	}
-	// Sent answers Send.
-	Sent struct{ Peer string }
-	// Failed answers Ask, Offer and Send: it may have arrived or not. Luck is random,
+	// sent answers send.
+	sent struct{ Peer string }
+	// failed answers ask, offer and send: it may have arrived or not. Luck is random,
 	// from 0 up to 1.
-	Failed struct {
+	failed struct {
 		Peer string
 		Luck float64
 	}
-	// Deposed says: somebody has promised to hear a later leader. It is not an answer.
-	Deposed struct{}
-	// Tick says: time has passed.
-	Tick struct{}
+	// deposed says: somebody has promised to hear a later leader. It is not an answer.
+	deposed struct{}
+	// tick says: time has passed.
+	tick struct{}
 )
 
-func (Begin) input()     {}
-func (Promised) input()  {}
-func (Adopted) input()   {}
-func (Unadopted) input() {}
-func (Changed) input()   {}
-func (Missing) input()   {}
-func (Took) input()      {}
-func (Sent) input()      {}
-func (Failed) input()    {}
-func (Deposed) input()   {}
-func (Tick) input()      {}
+func (begin) input()     {}
+func (promised) input()  {}
+func (adopted) input()   {}
+func (unadopted) input() {}
+func (changed) input()   {}
+func (lacking) input()   {}
+func (took) input()      {}
+func (sent) input()      {}
+func (failed) input()    {}
+func (deposed) input()   {}
+func (tick) input()      {}
 
-// Action is something to be done.
-type Action interface{ action() }
+// action is something to be done.
+type action interface{ action() }
 
 type (
-	// Ask the peer to hear this leader and nobody before, and what it holds.
-	Ask struct{ Peer string }
-	// Adopt makes what a peer holds, or without one what this node holds, the first
+	// ask the peer to hear this leader and nobody before, and what it holds.
+	ask struct{ Peer string }
+	// adopt makes what a peer holds, or without one what this node holds, the first
 	// catalog of this leader.
-	Adopt struct {
+	adopt struct {
 		Peer    string
 		Version Version
 	}
-	// Offer the peer the catalog of that version.
-	Offer struct {
+	// offer the peer the catalog of that version.
+	offer struct {
 		Peer    string
 		Version Version
 	}
-	// Send the peer a chunk.
-	Send struct {
+	// send the peer a chunk.
+	send struct {
 		Peer  string
 		Chunk Hash
 	}
-	// Resign says: this leadership is over, and nothing more is asked for.
-	Resign struct{}
+	// resign says: this leadership is over, and nothing more is asked for.
+	resign struct{}
 )
 
-func (Ask) action()    {}
-func (Adopt) action()  {}
-func (Offer) action()  {}
-func (Send) action()   {}
-func (Resign) action() {}
+func (ask) action()    {}
+func (adopt) action()  {}
+func (offer) action()  {}
+func (send) action()   {}
+func (resign) action() {}

@@ -14,8 +14,8 @@ type loop struct {
 	client client
 	gate   *fence.Gate
 	token  fence.Token
-	reign  Reign
-	inputs chan Input
+	tenure Tenure
+	inputs chan input
 	end    context.CancelCauseFunc
 	over   context.Context // ends with the leadership
 	work   sync.WaitGroup
@@ -23,7 +23,7 @@ type loop struct {
 	writing sync.Mutex // one write after the other
 
 	mu      sync.Mutex // of the machine, which writers ask, too
-	machine *Machine
+	machine *machine
 	moved   chan struct{} // closed when the machine has moved
 	sending map[string]sending
 }
@@ -37,18 +37,18 @@ type sending struct {
 }
 
 func (l *loop) run(ctx context.Context, own Version) {
-	l.step(ctx, Begin{Own: own})
+	l.step(ctx, begin{Own: own})
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		if at := l.next(); at != 0 {
 			timer.Reset(max(at.Sub(l.Clock()), time.Millisecond))
 		}
-		var in Input
+		var in input
 		select {
 		case in = <-l.inputs:
 		case <-timer.C:
-			in = Tick{}
+			in = tick{}
 		case <-ctx.Done():
 			return
 		}
@@ -62,22 +62,22 @@ func (l *loop) next() fence.Instant {
 	return l.machine.Next()
 }
 
-func (l *loop) step(ctx context.Context, in Input) {
+func (l *loop) step(ctx context.Context, in input) {
 	l.mu.Lock()
 	actions := l.machine.Step(l.Clock(), in)
 	close(l.moved)
 	l.moved = make(chan struct{})
 	l.mu.Unlock()
 	for _, a := range actions {
-		if _, over := a.(Resign); over {
-			l.end(&StaleError{Got: l.reign, Holder: l.Store.Keeper().Holder})
+		if _, over := a.(resign); over {
+			l.end(&StaleError{Got: l.tenure, Holder: l.Store.promised().Holder})
 			return
 		}
 		l.work.Go(func() { l.tell(ctx, l.perform(ctx, a)) })
 	}
 }
 
-func (l *loop) tell(ctx context.Context, in Input) {
+func (l *loop) tell(ctx context.Context, in input) {
 	select {
 	case l.inputs <- in:
 	case <-ctx.Done():

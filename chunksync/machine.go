@@ -6,8 +6,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Settings of a machine. All have to be set; [Config] knows the defaults.
-type Settings struct {
+// settings of a machine. All have to be set; Config knows the defaults.
+type settings struct {
 	Peers    []string      // the other nodes, in any order, each once
 	Copies   int           // on how many of them a write is before it is acknowledged
 	Grace    time.Duration // how long a takeover waits for peers that it could do without
@@ -19,7 +19,7 @@ type Settings struct {
 
 // Need is of how many peers a new leader must have heard. Whatever Copies peers and
 // the leader held, at least one of those heard and the new leader holds.
-func (s Settings) Need() int {
+func (s settings) Need() int {
 	if s.Copies == 0 {
 		return 0 // nothing was promised
 	}
@@ -33,39 +33,39 @@ const (
 	gathering       // asks what its predecessors had followers hold
 	adopting        // makes the newest of that its own
 	leading
-	deposed
+	resigned
 )
 
-// Machine is one leadership over files: it decides whom to ask, what to start from,
+// machine is one leadership over files: it decides whom to ask, what to start from,
 // and what to send to whom. It is pure: inputs and the time go in, actions come out,
 // and each action that names a peer is answered by exactly one input.
-type Machine struct {
-	set   Settings
+type machine struct {
+	set   settings
 	phase phase
 	until fence.Instant // the grace of the takeover
 	own   Version
 	peers []*peer
-	out   []Action
+	out   []action
 }
 
 // peer is one follower, as the leader knows it.
 type peer struct {
-	name  string
-	busy  int // exchanges under way
-	tried bool
-	voted bool // it has promised to hear this leader, and nobody before
-	vote  Version
-	hurt  bool    // of its vote it has not all content any more
-	held  Version // what it holds of this leader's
-	offer Version // what is being sent; zero: nothing
-	queue []Hash
-	fails int
-	due   fence.Instant // not before
+	name     string
+	busy     int // exchanges under way
+	asked    bool
+	promised bool // it has promised to hear this leader, and nobody before
+	had      Version
+	damaged  bool    // of its vote it has not all content any more
+	held     Version // what it holds of this leader's
+	offer    Version // what is being sent; zero: nothing
+	queue    []Hash
+	fails    int
+	due      fence.Instant // not before
 }
 
-// NewMachine returns a machine that waits for [Begin].
-func NewMachine(s Settings) *Machine {
-	m := &Machine{set: s}
+// newMachine returns a machine that waits for begin.
+func newMachine(s settings) *machine {
+	m := &machine{set: s}
 	for _, name := range s.Peers {
 		m.peers = append(m.peers, &peer{name: name})
 	}
@@ -73,10 +73,10 @@ func NewMachine(s Settings) *Machine {
 }
 
 // Leading reports whether writes may be made.
-func (m *Machine) Leading() bool { return m.phase == leading }
+func (m *machine) Leading() bool { return m.phase == leading }
 
 // Holders is how many peers hold the version, or a later one of this leader's.
-func (m *Machine) Holders(v Version) (n int) {
+func (m *machine) Holders(v Version) (n int) {
 	for _, p := range m.peers {
 		if v.Compare(p.held) <= 0 {
 			n++
@@ -86,15 +86,15 @@ func (m *Machine) Holders(v Version) (n int) {
 }
 
 // Held is what a peer holds of this leader's; zero if nothing.
-func (m *Machine) Held(name string) Version {
+func (m *machine) Held(name string) Version {
 	if p := m.find(name); p != nil {
 		return p.held
 	}
 	return Version{}
 }
 
-// Next is when the machine wants a [Tick], 0 if never.
-func (m *Machine) Next() (at fence.Instant) {
+// Next is when the machine wants a tick, 0 if never.
+func (m *machine) Next() (at fence.Instant) {
 	sooner := func(t fence.Instant) {
 		if t != 0 && (at == 0 || t < at) {
 			at = t
@@ -117,69 +117,69 @@ func (m *Machine) Next() (at fence.Instant) {
 }
 
 // Step takes one input at an instant and says what is to be done.
-func (m *Machine) Step(now fence.Instant, in Input) []Action {
+func (m *machine) Step(now fence.Instant, in input) []action {
 	m.out = nil
-	if m.phase != deposed {
+	if m.phase != resigned {
 		m.take(now, in)
 		m.pump(now)
 	}
 	return m.out
 }
 
-func (m *Machine) take(now fence.Instant, in Input) {
+func (m *machine) take(now fence.Instant, in input) {
 	switch in := in.(type) {
-	case Begin:
+	case begin:
 		m.phase, m.own, m.until = gathering, in.Own, now.Add(m.set.Grace)
-	case Promised:
+	case promised:
 		p := m.answered(in.Peer)
-		p.fails, p.tried, p.voted, p.vote, p.hurt = 0, true, true, in.Held, in.Damaged
-		if p.hurt && m.phase == gathering {
+		p.fails, p.asked, p.promised, p.had, p.damaged = 0, true, true, in.Held, in.Damaged
+		if p.damaged && m.phase == gathering {
 			p.due = now.Add(m.set.RetryMax) // somebody may give back what it has lost
 		}
-	case Adopted:
+	case adopted:
 		m.phase, m.own = leading, in.Version
 		for _, p := range m.peers {
 			p.due = 0 // what failed before may work by now, and everybody has to hear
 		}
-	case Unadopted:
+	case unadopted:
 		m.phase = gathering
 		p := m.find(in.Peer)
-		p.voted, p.tried = false, true
+		p.promised, p.asked = false, true
 		m.failed(now, p, in.Luck)
-	case Changed:
+	case changed:
 		m.own = in.Version
-	case Missing:
+	case lacking:
 		p := m.answered(in.Peer)
 		p.fails, p.queue = 0, in.Chunks
-	case Sent:
+	case sent:
 		p := m.answered(in.Peer)
 		p.fails = 0
-	case Took:
+	case took:
 		p := m.answered(in.Peer)
 		if in.Version.Compare(p.held) > 0 {
 			p.held = in.Version
 		}
 		p.fails, p.offer, p.due = 0, Version{}, now.Add(m.set.Repair)
-	case Failed:
+	case failed:
 		p := m.answered(in.Peer)
-		p.tried = true
+		p.asked = true
 		m.failed(now, p, in.Luck)
-	case Deposed:
-		m.phase = deposed
-		m.do(Resign{})
-	case Tick:
+	case deposed:
+		m.phase = resigned
+		m.do(resign{})
+	case tick:
 	}
 }
 
 // answered finds the peer of an answer, which is one exchange less.
-func (m *Machine) answered(name string) *peer {
+func (m *machine) answered(name string) *peer {
 	p := m.find(name)
 	p.busy--
 	return p
 }
 
 // find is nil for nobody's name.
-func (m *Machine) find(name string) *peer {
+func (m *machine) find(name string) *peer {
 	for _, p := range m.peers {
 		if p.name == name {
 			return p
@@ -190,7 +190,7 @@ func (m *Machine) find(name string) *peer {
 
 // failed waits before the peer is asked again: longer each time, and never as long as
 // another leader or another peer would.
-func (m *Machine) failed(now fence.Instant, p *peer, luck float64) {
+func (m *machine) failed(now fence.Instant, p *peer, luck float64) {
 	pause := m.set.RetryMax
 	if p.fails < 30 {
 		pause = min(pause, m.set.RetryMin<<p.fails)
@@ -200,4 +200,4 @@ func (m *Machine) failed(now fence.Instant, p *peer, luck float64) {
 	p.due = now.Add(pause/2 + time.Duration(luck*float64(pause/2)))
 }
 
-func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+func (m *machine) do(a action) { m.out = append(m.out, a) }

@@ -3,7 +3,7 @@ package chunksync
 import "github.com/conchhq/conch/fence"
 
 // pump asks for everything that can be done now.
-func (m *Machine) pump(now fence.Instant) {
+func (m *machine) pump(now fence.Instant) {
 	switch m.phase {
 	case gathering:
 		m.gather(now)
@@ -11,7 +11,7 @@ func (m *Machine) pump(now fence.Instant) {
 		for _, p := range m.peers {
 			m.push(now, p)
 		}
-	case idle, adopting, deposed:
+	case idle, adopting, resigned:
 	}
 }
 
@@ -19,14 +19,14 @@ func (m *Machine) pump(now fence.Instant) {
 // leaders before this one, so what it says is the last that it had from them. Enough
 // have answered when no write that was acknowledged can have been missed; the others
 // are given a moment, since they may know of one that was not.
-func (m *Machine) gather(now fence.Instant) {
+func (m *machine) gather(now fence.Instant) {
 	tried := true
 	for _, p := range m.peers {
 		if p.unheard() && p.busy == 0 && now >= p.due {
 			p.busy++
-			m.do(Ask{Peer: p.name})
+			m.do(ask{Peer: p.name})
 		}
-		tried = tried && p.tried
+		tried = tried && p.asked
 	}
 	best, sure := m.best()
 	if !sure || !tried && now < m.until {
@@ -37,26 +37,26 @@ func (m *Machine) gather(now fence.Instant) {
 }
 
 // unheard is who may still say something new.
-func (p *peer) unheard() bool { return !p.voted || p.hurt }
+func (p *peer) unheard() bool { return !p.promised || p.damaged }
 
 // best is the newest that this node or a whole peer holds, and whether no write that was
 // acknowledged can be missed by it. Who is damaged has nothing to give, but it has heard
 // what there was. So it counts as heard where that is no newer than the best; and it is
 // not needed where enough others are heard.
-func (m *Machine) best() (best Adopt, sure bool) {
-	best = Adopt{Version: m.own}
+func (m *machine) best() (best adopt, sure bool) {
+	best = adopt{Version: m.own}
 	votes, whole, damaged := 0, 0, Version{}
 	for _, p := range m.peers {
 		switch {
-		case !p.voted:
+		case !p.promised:
 			continue
-		case !p.hurt:
+		case !p.damaged:
 			whole++
-			if p.vote.Compare(best.Version) > 0 {
-				best = Adopt{Peer: p.name, Version: p.vote}
+			if p.had.Compare(best.Version) > 0 {
+				best = adopt{Peer: p.name, Version: p.had}
 			}
-		case p.vote.Compare(damaged) > 0:
-			damaged = p.vote
+		case p.had.Compare(damaged) > 0:
+			damaged = p.had
 		}
 		votes++
 	}
@@ -66,10 +66,10 @@ func (m *Machine) best() (best Adopt, sure bool) {
 
 // push gives one peer its next piece. Peers do not know of each other here: one that
 // is slow delays nobody.
-func (m *Machine) push(now fence.Instant, p *peer) {
+func (m *machine) push(now fence.Instant, p *peer) {
 	for len(p.queue) > 0 && p.busy < m.set.Parallel {
 		p.busy++
-		m.do(Send{Peer: p.name, Chunk: p.queue[0]})
+		m.do(send{Peer: p.name, Chunk: p.queue[0]})
 		p.queue = p.queue[1:]
 	}
 	if p.busy > 0 {
@@ -86,5 +86,5 @@ func (m *Machine) push(now fence.Instant, p *peer) {
 		p.offer = m.own
 	}
 	p.busy++
-	m.do(Offer{Peer: p.name, Version: p.offer})
+	m.do(offer{Peer: p.name, Version: p.offer})
 }

@@ -35,8 +35,8 @@ type Status struct {
 
 // Status of the last complete catalog. Nobody changes its maps.
 func (m *Manager) Status() Status {
-	c, at := m.cfg.Store.Catalog()
-	s := Status{Version: c.Version(), AsOf: at, Files: c.Files, Holder: m.cfg.Store.Keeper().Holder}
+	c, at := m.cfg.Store.latest()
+	s := Status{Version: c.Version(), AsOf: at, Files: c.Files, Holder: m.cfg.Store.promised().Holder}
 	if l := m.lead.Load(); l != nil {
 		l.look(&s)
 	}
@@ -46,10 +46,10 @@ func (m *Manager) Status() Status {
 // Open opens a file of the last complete catalog, on any node; [ErrNotFound] if there
 // is none of that name, and a *[NameError] if there can be none.
 func (m *Manager) Open(name string) (*Content, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	c, err := m.cfg.Store.Open(name)
+	c, err := m.cfg.Store.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -64,32 +64,32 @@ func (m *Manager) Open(name string) (*Content, error) {
 // say, where a follower can do better. All that leaves passes the gate's fenced door: a
 // follower refuses whoever is deposed. One Lead runs at a time.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
-	reign := ReignOf(token)
-	k, err := m.cfg.Store.hear(reign, m.cfg.ID)
+	tenure := tenureOf(token)
+	p, err := m.cfg.Store.raise(tenure, m.cfg.ID)
 	if err != nil {
 		return m.reject(token.Holder, err)
 	}
-	if len(m.cfg.Peers) > 0 && !m.cfg.Store.Whole() {
+	if len(m.cfg.Peers) > 0 && !m.cfg.Store.whole() {
 		return ErrDamaged // another node has what this one lost
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	l := &loop{
-		Config: m.cfg, gate: gate, token: token, reign: reign, end: stop,
-		client: client{cfg: m.cfg, reign: reign}, machine: NewMachine(m.cfg.settings()),
-		inputs: make(chan Input), moved: make(chan struct{}), sending: map[string]sending{}, over: ctx,
+		Config: m.cfg, gate: gate, token: token, tenure: tenure, end: stop,
+		client: client{cfg: m.cfg, tenure: tenure}, machine: newMachine(m.cfg.settings()),
+		inputs: make(chan input), moved: make(chan struct{}), sending: map[string]sending{}, over: ctx,
 	}
 	m.lead.Store(l)
-	l.run(ctx, k.Held)
+	l.run(ctx, p.Held)
 	m.lead.CompareAndSwap(l, nil)
 	l.work.Wait()
 	l.dropAll()
 	return context.Cause(ctx)
 }
 
-// heard ends a leadership of this node when it has promised to hear another's.
-func (m *Manager) heard(r Reign) {
-	if l := m.lead.Load(); l != nil && l.reign != r {
-		l.tell(l.over, Deposed{})
+// promisedTo ends a leadership of this node when it has promised to hear another's.
+func (m *Manager) promisedTo(t Tenure) {
+	if l := m.lead.Load(); l != nil && l.tenure != t {
+		l.tell(l.over, deposed{})
 	}
 }

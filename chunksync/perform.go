@@ -11,48 +11,48 @@ import (
 
 // perform does one action and says what came of it. The gate is asked right before
 // anything leaves (S15).
-func (l *loop) perform(ctx context.Context, a Action) Input {
-	if a, adopts := a.(Adopt); adopts {
+func (l *loop) perform(ctx context.Context, a action) input {
+	if a, adopts := a.(adopt); adopts {
 		return l.adopt(ctx, a)
 	}
-	var in Input
+	var in input
 	var peer string
 	err := l.pass()
 	switch a := a.(type) {
-	case Ask:
+	case ask:
 		peer = a.Peer
 		if err == nil {
 			in, err = l.ask(ctx, peer)
 		}
-	case Offer:
+	case offer:
 		peer = a.Peer
 		if err == nil {
 			in, err = l.offer(ctx, a)
 		}
-	case Send:
+	case send:
 		peer = a.Peer
 		if err == nil {
 			in, err = l.send(ctx, a)
 		}
-	case Adopt, Resign:
+	case adopt, resign:
 	}
 	if err == nil {
 		return in
 	}
-	if _, offered := a.(Offer); offered {
+	if _, offered := a.(offer); offered {
 		l.drop(peer) // nothing else is under way to it; of a Send that failed others still are
 	}
 	if errors.Is(err, ErrDamaged) {
 		l.end(err) // a follower is whole, and will have this node made whole again
-		return Deposed{}
+		return deposed{}
 	}
 	if errors.Is(err, fence.ErrStale) {
-		return Deposed{}
+		return deposed{}
 	}
 	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(peer, err)
 	}
-	return Failed{Peer: peer, Luck: luck()}
+	return failed{Peer: peer, Luck: luck()}
 }
 
 // pass asks the gate.
@@ -67,15 +67,15 @@ func (l *loop) pass() error {
 // luck keeps nodes that failed together from coming back together.
 func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no secret
 
-func (l *loop) ask(ctx context.Context, peer string) (Input, error) {
+func (l *loop) ask(ctx context.Context, peer string) (input, error) {
 	held, damaged, err := l.client.promise(ctx, peer)
 	if err == nil && damaged {
 		l.Events.trouble(peer, fmt.Errorf("%w: not all of %s is there", ErrDamaged, held))
 	}
-	return Promised{Peer: peer, Held: held, Damaged: damaged}, err
+	return promised{Peer: peer, Held: held, Damaged: damaged}, err
 }
 
-func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {
+func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 	s, err := l.carry(a)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {
 	case err != nil:
 		return nil, err
 	case len(missing) > 0:
-		return Missing{Peer: a.Peer, Chunks: missing}, nil
+		return lacking{Peer: a.Peer, Chunks: missing}, nil
 	case held.Compare(a.Version) < 0: // offered again at once, it would say so again
 		return nil, fmt.Errorf("it lacks nothing of %s, and holds %s", a.Version, held)
 	}
@@ -96,11 +96,11 @@ func (l *loop) offer(ctx context.Context, a Offer) (Input, error) {
 	if held.Compare(before) > 0 {
 		l.Events.took(a.Peer, held)
 	}
-	return Took{Peer: a.Peer, Version: held}, nil
+	return took{Peer: a.Peer, Version: held}, nil
 }
 
 // carry is what is on its way to the peer, or now begins to be.
-func (l *loop) carry(a Offer) (sending, error) {
+func (l *loop) carry(a offer) (sending, error) {
 	l.mu.Lock()
 	s, under := l.sending[a.Peer]
 	l.mu.Unlock()
@@ -110,13 +110,13 @@ func (l *loop) carry(a Offer) (sending, error) {
 	l.drop(a.Peer)
 	c, unpin := l.Store.current()
 	text, err := c.encode()
-	if err == nil && !l.Store.Whole() {
+	if err == nil && !l.Store.whole() {
 		err = ErrDamaged
 	}
-	if err != nil || c.Reign != l.reign {
+	if err != nil || c.Tenure != l.tenure {
 		unpin()
 		if err == nil {
-			err = &StaleError{Got: l.reign, Promised: c.Reign} // another's has been taken here
+			err = &StaleError{Got: l.tenure, Promised: c.Tenure} // another's has been taken here
 		}
 		return s, err
 	}
@@ -143,10 +143,10 @@ func (l *loop) dropAll() {
 	}
 }
 
-func (l *loop) send(ctx context.Context, a Send) (Input, error) {
+func (l *loop) send(ctx context.Context, a send) (input, error) {
 	chunk, err := l.Store.chunk(a.Chunk)
 	if err != nil {
 		return nil, err
 	}
-	return Sent{Peer: a.Peer}, l.client.send(ctx, a.Peer, a.Chunk, chunk)
+	return sent{Peer: a.Peer}, l.client.send(ctx, a.Peer, a.Chunk, chunk)
 }

@@ -20,8 +20,8 @@ type Store struct {
 	writing sync.Mutex
 
 	mu      sync.RWMutex
-	keeper  Keeper
-	catalog Catalog
+	promise promise
+	catalog catalog
 	asOf    time.Time
 	have    map[Hash]struct{}
 	named   map[Hash]struct{} // by the catalog
@@ -55,8 +55,9 @@ func open(d disk) (*Store, error) {
 	return s, nil
 }
 
+// promiseJSON is the promise on the disk; a tenure is called reign there.
 type promiseJSON struct {
-	Reign  Reign  `json:"reign"`
+	Tenure Tenure `json:"reign"`
 	Holder string `json:"holder"`
 }
 
@@ -64,18 +65,18 @@ func (s *Store) load() error {
 	if err := s.disk.prepare(); err != nil {
 		return err
 	}
-	promise, err := s.disk.read(promiseFile)
+	text, err := s.disk.read(promiseFile)
 	if err != nil {
 		return err
 	}
-	if promise != nil {
+	if text != nil {
 		var p promiseJSON
-		if err := json.Unmarshal(promise, &p); err != nil {
+		if err := json.Unmarshal(text, &p); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrDamaged, promiseFile, err)
 		}
-		s.keeper.Promised, s.keeper.Holder = p.Reign, p.Holder
+		s.promise.Tenure, s.promise.Holder = p.Tenure, p.Holder
 	}
-	text, err := s.disk.read(catalogFile)
+	text, err = s.disk.read(catalogFile)
 	if err != nil {
 		return err
 	}
@@ -83,14 +84,14 @@ func (s *Store) load() error {
 		if s.catalog, err = parseCatalog(text); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrDamaged, catalogFile, err)
 		}
-		if s.catalog.Reign.Epoch > s.keeper.Promised.Epoch {
+		if s.catalog.Tenure.Epoch > s.promise.Tenure.Epoch {
 			return fmt.Errorf("%w: %s is of an epoch that was never promised", ErrDamaged, catalogFile)
 		}
 		if info, err := os.Stat(s.disk.path(catalogFile)); err == nil {
 			s.asOf = info.ModTime() // when it was last known to be the leader's
 		}
 	}
-	s.keeper.Held, s.named = s.catalog.Version(), s.catalog.chunks()
+	s.promise.Held, s.named = s.catalog.Version(), s.catalog.chunks()
 	s.have, err = s.disk.chunks()
 	s.dirty = len(s.have) > 0 // whoever placed them may have been killed right after
 	return err
@@ -120,22 +121,22 @@ func (s *Store) doubt() error {
 	return s.broken
 }
 
-// Keeper is what the node has promised and what it holds.
-func (s *Store) Keeper() Keeper {
+// promised is what the node has promised and what it holds.
+func (s *Store) promised() promise {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.keeper
+	return s.promise
 }
 
-// Catalog is the last complete one, and when it was last known to be the leader's.
-func (s *Store) Catalog() (Catalog, time.Time) {
+// latest is the last complete one, and when it was last known to be the leader's.
+func (s *Store) latest() (catalog, time.Time) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.catalog, s.asOf
 }
 
-// Whole reports whether all content of the catalog is there.
-func (s *Store) Whole() bool {
+// whole reports whether all content of the catalog is there.
+func (s *Store) whole() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.missingOf(s.catalog, 1)) == 0
@@ -143,7 +144,7 @@ func (s *Store) Whole() bool {
 
 // missingOf lists chunks that are not there, at most so many, in the order of names.
 // The caller holds mu.
-func (s *Store) missingOf(c Catalog, most int) (missing []Hash) {
+func (s *Store) missingOf(c catalog, most int) (missing []Hash) {
 	seen := map[Hash]struct{}{}
 	for _, name := range c.names() {
 		for _, h := range c.Files[name].Chunks {

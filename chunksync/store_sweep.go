@@ -36,10 +36,10 @@ func (s *Store) expect(all map[Hash]struct{}) {
 }
 
 // withdraw forgets a catalog that this node has made itself and could not take.
-func (s *Store) withdraw(r Reign) {
+func (s *Store) withdraw(t Tenure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.keeper.Promised == r { // else it may be another leader's
+	if s.promise.Tenure == t { // else it may be another leader's
 		s.offered = nil
 	}
 }
@@ -95,7 +95,7 @@ func (s *Store) release(chunks []Hash) {
 }
 
 // current is the catalog, its content pinned.
-func (s *Store) current() (c Catalog, unpin func()) {
+func (s *Store) current() (c catalog, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.named)))
@@ -103,12 +103,12 @@ func (s *Store) current() (c Catalog, unpin func()) {
 
 // want pins all content of a catalog and lists what of it is not here. If this node is
 // to begin with it, what arrives stays, though not all of it does.
-func (s *Store) want(c Catalog) (missing []Hash, unpin func()) {
+func (s *Store) want(c catalog) (missing []Hash, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := c.chunks()
 	unpin = s.pinned(slices.Collect(maps.Keys(all)))
-	if s.keeper.Promised == c.Reign && s.broken == nil {
+	if s.promise.Tenure == c.Tenure && s.broken == nil {
 		s.expect(all)
 	}
 	return s.missingOf(c, len(all)), unpin

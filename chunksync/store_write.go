@@ -8,26 +8,26 @@ import (
 // missingAtOnce bounds an answer to an offer: 4 GB of content.
 const missingAtOnce = 4096
 
-// hear promises to refuse all leaders before this one. It has been promised durably
+// raise promises to refuse all leaders before this one. It has been promised durably
 // when this returns nil; a *[StaleError] says that it cannot be.
-func (s *Store) hear(r Reign, holder string) (Keeper, error) {
+func (s *Store) raise(t Tenure, holder string) (promise, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	return s.promise(r, holder)
+	return s.raiseLocked(t, holder)
 }
 
-func (s *Store) promise(r Reign, holder string) (Keeper, error) {
+func (s *Store) raiseLocked(t Tenure, holder string) (promise, error) {
 	s.mu.RLock()
-	before, broken := s.keeper, s.broken
+	before, broken := s.promise, s.broken
 	s.mu.RUnlock()
 	if broken != nil {
 		return before, broken
 	}
-	k, err := before.Hear(r, holder)
-	if err != nil || k == before {
-		return k, err
+	p, err := before.raise(t, holder)
+	if err != nil || p == before {
+		return p, err
 	}
-	text, err := json.Marshal(promiseJSON{r, holder})
+	text, err := json.Marshal(promiseJSON{t, holder})
 	if err != nil {
 		return before, err
 	}
@@ -43,27 +43,27 @@ func (s *Store) promise(r Reign, holder string) (Keeper, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keeper = k
-	return k, nil
+	s.promise = p
+	return p, nil
 }
 
 // take makes a catalog the node's own if all its content is there. Otherwise it says
 // what is missing, and keeps what is there of it from being swept. A catalog that is
 // not newer than what the node holds changes nothing. Partial takes it all the same: it
 // is for a node that has nobody to get from what has rotted.
-func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
+func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
 	text, err := c.encode()
 	if err != nil {
 		return nil, Version{}, err
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	k, err := s.promise(c.Reign, holder)
+	p, err := s.raiseLocked(c.Tenure, holder)
 	if err != nil {
-		return nil, k.Held, err
+		return nil, p.Held, err
 	}
 	s.mu.Lock()
-	fresh, all := k.Fresh(c.Version()), c.chunks()
+	fresh, all := p.fresh(c.Version()), c.chunks()
 	if fresh {
 		s.expect(all)
 	} else {
@@ -80,29 +80,29 @@ func (s *Store) take(c Catalog, holder string, partial bool) (missing []Hash, he
 	s.mu.Unlock()
 	if len(missing) > 0 || !fresh {
 		s.redirty(dirty)
-		if len(missing) == 0 && c.Reign == k.Promised {
+		if len(missing) == 0 && c.Tenure == p.Tenure {
 			s.confirm()
 		}
-		return missing, k.Held, nil
+		return missing, p.Held, nil
 	}
 	// First the content, then the catalog that names it.
 	if dirty {
 		if err := s.disk.settle(chunkFolder); err != nil {
 			s.redirty(true)
-			return nil, k.Held, err
+			return nil, p.Held, err
 		}
 	}
 	if sure, err := s.disk.replace(catalogFile, text); err != nil {
 		if !sure {
 			s.fail(err)
 		}
-		return nil, k.Held, err
+		return nil, p.Held, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.catalog, s.named, s.keeper.Held, s.offered, s.asOf = c, all, c.Version(), nil, time.Now()
+	s.catalog, s.named, s.promise.Held, s.offered, s.asOf = c, all, c.Version(), nil, time.Now()
 	s.sweep()
-	return nil, s.keeper.Held, nil
+	return nil, s.promise.Held, nil
 }
 
 func (s *Store) redirty(dirty bool) {
@@ -146,12 +146,12 @@ func (s *Store) add(h Hash, chunk []byte) error {
 
 // receive stores a chunk that a leader sends, which this node hears and whose catalog,
 // as it was offered, names the chunk.
-func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
+func (s *Store) receive(t Tenure, h Hash, chunk []byte) error {
 	unpin := s.pin(h)
 	defer unpin()
 	s.mu.RLock()
-	_, err := s.keeper.Hear(r, "")
-	if err == nil && r != s.keeper.Promised {
+	_, err := s.promise.raise(t, "")
+	if err == nil && t != s.promise.Tenure {
 		err = errNotOffered // it has offered nothing
 	}
 	if _, wanted := s.offered[h]; err == nil && !wanted {
@@ -161,7 +161,7 @@ func (s *Store) receive(r Reign, h Hash, chunk []byte) error {
 	if err != nil {
 		return err
 	}
-	if HashOf(chunk) != h {
+	if hashOf(chunk) != h {
 		return errNotThis
 	}
 	return s.add(h, chunk)

@@ -19,15 +19,15 @@ var update = flag.Bool("update", false, "rewrite the stories with what the machi
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
-		set := Settings{Grace: time.Second, Repair: 10 * time.Second, RetryMin: time.Second, RetryMax: 4 * time.Second, Parallel: 2}
-		var m *Machine
+		set := settings{Grace: time.Second, Repair: 10 * time.Second, RetryMin: time.Second, RetryMax: 4 * time.Second, Parallel: 2}
+		var m *machine
 		now := fence.Instant(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
 			switch words[0] {
 			case "peers": // peers a b copies 1
 				set.Peers, set.Copies = words[1:len(words)-2], whole(t, words[len(words)-1])
-				m = NewMachine(set)
+				m = newMachine(set)
 				return nil
 			case "wait":
 				d, err := time.ParseDuration(words[1])
@@ -62,56 +62,56 @@ func versionNamed(t *testing.T, text string) Version {
 	return Version{int64(whole(t, epoch)), int64(whole(t, seq))}
 }
 
-func parseInput(t *testing.T, words []string) Input {
+func parseInput(t *testing.T, words []string) input {
 	t.Helper()
 	switch words[0] {
 	case "begin":
-		return Begin{versionNamed(t, words[1])}
+		return begin{versionNamed(t, words[1])}
 	case "promised":
-		return Promised{Peer: words[1], Held: versionNamed(t, words[2])}
+		return promised{Peer: words[1], Held: versionNamed(t, words[2])}
 	case "damaged":
-		return Promised{Peer: words[1], Held: versionNamed(t, words[2]), Damaged: true}
+		return promised{Peer: words[1], Held: versionNamed(t, words[2]), Damaged: true}
 	case "adopted":
-		return Adopted{versionNamed(t, words[1])}
+		return adopted{versionNamed(t, words[1])}
 	case "unadopted":
-		return Unadopted{Peer: words[1]}
+		return unadopted{Peer: words[1]}
 	case "changed":
-		return Changed{versionNamed(t, words[1])}
+		return changed{versionNamed(t, words[1])}
 	case "missing":
-		in := Missing{Peer: words[1]}
+		in := lacking{Peer: words[1]}
 		for _, name := range words[2:] {
 			in.Chunks = append(in.Chunks, Hash{name[0]})
 		}
 		return in
 	case "took":
-		return Took{words[1], versionNamed(t, words[2])}
+		return took{words[1], versionNamed(t, words[2])}
 	case "sent":
-		return Sent{words[1]}
+		return sent{words[1]}
 	case "failed":
-		return Failed{Peer: words[1], Luck: 1}
+		return failed{Peer: words[1], Luck: 1}
 	case "deposed":
-		return Deposed{}
+		return deposed{}
 	case "tick":
-		return Tick{}
+		return tick{}
 	}
 	t.Fatalf("%q is no input", words)
 	return nil
 }
 
-func say(a Action) string {
+func say(a action) string {
 	switch a := a.(type) {
-	case Ask:
+	case ask:
 		return "ask " + a.Peer
-	case Adopt:
+	case adopt:
 		if a.Peer == "" {
 			return "adopt own " + a.Version.String()
 		}
 		return "adopt " + a.Peer + " " + a.Version.String()
-	case Offer:
+	case offer:
 		return "offer " + a.Peer + " " + a.Version.String()
-	case Send:
+	case send:
 		return "send " + a.Peer + " " + string(a.Chunk[:1])
-	case Resign:
+	case resign:
 		return "resign"
 	}
 	return fmt.Sprintf("%T", a)

@@ -52,7 +52,7 @@ func TestALeaderInDoubtOfAPromiseResigns(t *testing.T) {
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), AsConfigured)
 	doubt()
-	later := client{cfg: two.m.cfg, reign: ReignOf(tokenOf(2, two.id))}
+	later := client{cfg: two.m.cfg, tenure: tenureOf(tokenOf(2, two.id))}
 	if _, _, err := later.promise(t.Context(), one.id); err == nil {
 		t.Error("it has promised")
 	}
@@ -91,8 +91,8 @@ func TestWhoseFaultAnAdoptionIs(t *testing.T) {
 			l, _ := one.loopOf(2)
 			var blamed atomic.Pointer[string]
 			l.Events.Trouble = func(peer string, _ error) { blamed.Store(&peer) }
-			h := HashOf([]byte("1"))
-			held := Catalog{Reign: Reign{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
+			h := hashOf([]byte("1"))
+			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
 			if err := two.store.add(h, []byte("1")); err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +102,8 @@ func TestWhoseFaultAnAdoptionIs(t *testing.T) {
 			if err := c.harm(one, two); err != nil {
 				t.Fatal(err)
 			}
-			in := l.adopt(t.Context(), Adopt{Peer: two.id, Version: held.Version()})
-			_, again := in.(Unadopted)
+			in := l.adopt(t.Context(), adopt{Peer: two.id, Version: held.Version()})
+			_, again := in.(unadopted)
 			if again == c.resigns || (l.over.Err() != nil) != c.resigns {
 				t.Errorf("%+v, %v", in, context.Cause(l.over))
 			}

@@ -149,13 +149,13 @@ func TestTwoTermsOfOneEpoch(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(0))
 	one := tm.nodes[0]
-	if _, err := one.store.hear(Reign{3, fence.Term{1}}, "a"); err != nil {
+	if _, err := one.store.raise(Tenure{3, fence.Term{1}}, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.store.hear(Reign{3, fence.Term{2}}, "b"); !errors.Is(err, fence.ErrStale) {
+	if _, err := one.store.raise(Tenure{3, fence.Term{2}}, "b"); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the other term: %v", err)
 	}
-	if _, err := one.store.hear(Reign{3, fence.Term{1}}, "a"); err != nil {
+	if _, err := one.store.raise(Tenure{3, fence.Term{1}}, "a"); err != nil {
 		t.Errorf("the same term again: %v", err)
 	}
 }
@@ -190,14 +190,14 @@ func TestAShutGateSendsNothing(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); _ = one.m.Lead(ctx, gate, tokenOf(1, "n1")) }()
-	one.until("it leads", func() bool { l := one.m.lead.Load(); return l != nil && l.await(ctx, (*Machine).Leading) == nil })
+	one.until("it leads", func() bool { l := one.m.lead.Load(); return l != nil && l.await(ctx, (*machine).Leading) == nil })
 	if _, err := one.m.Put(ctx, "f", bytes.NewReader(nil), 0); !errors.Is(err, fence.ErrLate) {
 		t.Errorf("put: %v", err)
 	}
 	stop()
 	ends(t, over)
-	if k := two.store.Keeper(); k.Promised != (Reign{}) {
-		t.Errorf("it was asked all the same: %+v", k)
+	if p := two.store.promised(); p.Tenure != (Tenure{}) {
+		t.Errorf("it was asked all the same: %+v", p)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestWhoHearsALaterLeaderEnds(t *testing.T) {
 	first := one.lead(1)
 	one.mustPut("f", nil, 1)
 	one.mustPut("g", nil, 1)
-	later := client{cfg: two.m.cfg, reign: Reign{9, fence.Term{9}}}
+	later := client{cfg: two.m.cfg, tenure: Tenure{9, fence.Term{9}}}
 	if held, _, err := later.promise(t.Context(), one.id); err != nil || held != (Version{1, 2}) {
 		t.Errorf("it holds %s, %v", held, err)
 	}

@@ -22,7 +22,7 @@ func TestAPushGoesOnWhereItStopped(t *testing.T) {
 	tm := newPatientTeam(t, 2, new(0), 2*patience) // what takes too long would be sent again
 	one, two := tm.nodes[0], tm.nodes[1]
 	one.lead(1)
-	two.until("it is followed", func() bool { return two.store.Keeper().Promised.Epoch == 1 })
+	two.until("it is followed", func() bool { return two.store.promised().Tenure.Epoch == 1 })
 	stuck := func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || two.chunks.Load() < pieces/2 {
 			return false

@@ -24,7 +24,7 @@ func TestARoundIsFinished(t *testing.T) {
 		shown = append(shown, v)
 	}
 	one.lead(1)
-	two.until("it is followed", func() bool { return two.store.Keeper().Held == Version{1, 0} })
+	two.until("it is followed", func() bool { return two.store.promised().Held == Version{1, 0} })
 	held := make(chan struct{})
 	var coming atomic.Bool
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {

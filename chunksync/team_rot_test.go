@@ -20,14 +20,14 @@ func (n *node) lose(content []byte) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
-	if _, err := n.store.chunk(HashOf(content)); !errors.Is(err, ErrDamaged) {
+	if _, err := n.store.chunk(hashOf(content)); !errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("a lost chunk: %w", err)
 	}
 	return nil
 }
 
 func (n *node) chunkPath(content []byte) string {
-	return filepath.Join(n.dir, chunkFolder, HashOf(content).String())
+	return filepath.Join(n.dir, chunkFolder, hashOf(content).String())
 }
 
 // What a disk can do to a chunk. A folder in its place can be opened and not be read,
@@ -115,7 +115,7 @@ func TestOneWholeNodeIsEnough(t *testing.T) {
 	}
 	two.lead(2)
 	for _, n := range tm.nodes {
-		n.until("it is whole", func() bool { return n.store.Whole() && n.has("f", []byte("1")) && n.has("g", []byte("2")) })
+		n.until("it is whole", func() bool { return n.store.whole() && n.has("f", []byte("1")) && n.has("g", []byte("2")) })
 	}
 	two.mustPut("h", []byte("3"), AsConfigured)
 }
@@ -161,7 +161,7 @@ func TestARottenNodeAlone(t *testing.T) {
 	_ = first.end()
 	n.lead(2)
 	n.mustPut("i", []byte("4"), 0)
-	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || !n.has("g", []byte("2")) || !n.store.Whole() {
+	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || !n.has("g", []byte("2")) || !n.store.whole() {
 		t.Errorf("removing what has rotted: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestWhatHasComeAgainStays(t *testing.T) {
 	n.lead(1)
 	content := []byte("1")
 	n.mustPut("f", content, 0)
-	if got, err := n.store.giveUp(HashOf(content)); err != nil || !bytes.Equal(got, content) || !n.has("f", content) {
+	if got, err := n.store.giveUp(hashOf(content)); err != nil || !bytes.Equal(got, content) || !n.has("f", content) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -187,19 +187,19 @@ func TestWhatIsNotTheChunksFault(t *testing.T) {
 	one, two := tm.nodes[0], tm.nodes[1]
 	l, _ := one.loopOf(1)
 	content := []byte("1")
-	if err := errors.Join(one.store.add(HashOf(content), content), os.Remove(one.chunkPath(content))); err != nil {
+	if err := errors.Join(one.store.add(hashOf(content), content), os.Remove(one.chunkPath(content))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(one.chunkPath(content), one.chunkPath(content)); err != nil { // opened, it leads to itself
 		t.Fatal(err)
 	}
-	if _, err := one.store.chunk(HashOf(content)); err == nil || errors.Is(err, ErrDamaged) {
+	if _, err := one.store.chunk(hashOf(content)); err == nil || errors.Is(err, ErrDamaged) {
 		t.Errorf("it is read: %v", err)
 	}
-	if _, there := one.store.have[HashOf(content)]; !there {
+	if _, there := one.store.have[hashOf(content)]; !there {
 		t.Error("it is given up")
 	}
-	if in, ok := l.perform(t.Context(), Send{two.id, HashOf(content)}).(Failed); !ok || l.over.Err() != nil {
+	if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(failed); !ok || l.over.Err() != nil {
 		t.Errorf("it is sent: %+v, %v", in, context.Cause(l.over))
 	}
 }

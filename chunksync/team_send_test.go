@@ -16,14 +16,14 @@ func (n *node) loopOf(epoch int64) (*loop, *fence.Latch) {
 	gate, latch := fence.New("s", nil)
 	token := tokenOf(epoch, n.id)
 	latch.Open(token, 0, math.MaxInt64)
-	reign := ReignOf(token)
-	if _, err := n.store.hear(reign, n.id); err != nil {
+	tenure := tenureOf(token)
+	if _, err := n.store.raise(tenure, n.id); err != nil {
 		n.t.Fatal(err)
 	}
 	over, end := context.WithCancelCause(n.t.Context())
 	l := &loop{
-		Config: n.m.cfg, gate: gate, token: token, reign: reign, end: end, over: over,
-		client: client{cfg: n.m.cfg, reign: reign}, machine: NewMachine(n.m.cfg.settings()), sending: map[string]sending{},
+		Config: n.m.cfg, gate: gate, token: token, tenure: tenure, end: end, over: over,
+		client: client{cfg: n.m.cfg, tenure: tenure}, machine: newMachine(n.m.cfg.settings()), sending: map[string]sending{},
 	}
 	n.t.Cleanup(l.dropAll)
 	return l, latch
@@ -37,19 +37,19 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	one, two := tm.nodes[0], tm.nodes[1]
 	l, _ := one.loopOf(1)
 	first, second := []byte("first"), []byte("second")
-	unpin := one.store.pin(HashOf(first), HashOf(second))
+	unpin := one.store.pin(hashOf(first), hashOf(second))
 	for _, content := range [][]byte{first, second} {
-		if err := one.store.add(HashOf(content), content); err != nil {
+		if err := one.store.add(hashOf(content), content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	both := File{Size: ChunkSize + 6, Chunks: []Hash{HashOf(first), HashOf(second)}}
-	c := Catalog{Reign: l.reign, Seq: 1, Files: map[string]File{"f": both}}
+	both := File{Size: ChunkSize + 6, Chunks: []Hash{hashOf(first), hashOf(second)}}
+	c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": both}}
 	if _, _, err := one.store.take(c, one.id, false); err != nil {
 		t.Fatal(err)
 	}
 	unpin()
-	if in, ok := l.perform(t.Context(), Offer{two.id, c.Version()}).(Missing); !ok || len(in.Chunks) != 2 {
+	if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok || len(in.Chunks) != 2 {
 		t.Fatalf("offered: %+v", in)
 	}
 	full := func(w http.ResponseWriter, _ *http.Request) bool {
@@ -57,21 +57,21 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 		return true
 	}
 	two.block.Store(&full)
-	if in, ok := l.perform(t.Context(), Send{two.id, HashOf(first)}).(Failed); !ok {
+	if in, ok := l.perform(t.Context(), send{two.id, hashOf(first)}).(failed); !ok {
 		t.Fatalf("the first: %+v", in)
 	}
 	two.block.Store(nil)
 	if _, _, err := one.store.take(c.with("f", nil), one.id, false); err != nil {
 		t.Fatal(err)
 	}
-	if in, ok := l.perform(t.Context(), Send{two.id, HashOf(second)}).(Sent); !ok {
+	if in, ok := l.perform(t.Context(), send{two.id, hashOf(second)}).(sent); !ok {
 		t.Errorf("the second: %+v", in)
 	}
 	if l.over.Err() != nil {
 		t.Errorf("the leadership ended with %v", context.Cause(l.over))
 	}
 	// The next offer is of what there is now, and lets go of what it was.
-	if in, ok := l.perform(t.Context(), Offer{two.id, Version{1, 2}}).(Took); !ok {
+	if in, ok := l.perform(t.Context(), offer{two.id, Version{1, 2}}).(took); !ok {
 		t.Errorf("offered anew: %+v", in)
 	}
 }
@@ -85,8 +85,8 @@ func TestAShutGateAdoptsNothing(t *testing.T) {
 			t.Parallel()
 			tm := newTeam(t, 2, new(1))
 			one, two := tm.nodes[0], tm.nodes[1]
-			h := HashOf([]byte("1"))
-			held := Catalog{Reign: Reign{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
+			h := hashOf([]byte("1"))
+			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
 			if err := two.store.add(h, []byte("1")); err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestAShutGateAdoptsNothing(t *testing.T) {
 			if after == 0 {
 				latch.Suspend()
 			}
-			in, again := l.perform(t.Context(), Adopt{Peer: two.id, Version: held.Version()}).(Unadopted)
+			in, again := l.perform(t.Context(), adopt{Peer: two.id, Version: held.Version()}).(unadopted)
 			if !again || in.Peer != two.id || asked.Load() != after || refused.Load() != 1 {
 				t.Errorf("%+v after %d requests, %d refused", in, asked.Load(), refused.Load())
 			}

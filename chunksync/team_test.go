@@ -106,8 +106,8 @@ func (n *node) config() Config {
 	}
 }
 
-// reign is a leadership under a gate that never shuts: the worst that clocks can do.
-type reign struct {
+// leadership is a leadership under a gate that never shuts: the worst that clocks can do.
+type leadership struct {
 	t    *testing.T
 	stop context.CancelCauseFunc
 	over chan struct{}
@@ -118,33 +118,33 @@ func tokenOf(epoch int64, holder string) fence.Token {
 	return fence.Token{Scope: "s", Holder: holder, Epoch: epoch, Term: fence.Term{byte(epoch)}}
 }
 
-func (n *node) lead(epoch int64) *reign {
+func (n *node) lead(epoch int64) *leadership {
 	n.t.Helper()
 	gate, latch := fence.New("s", nil)
 	token := tokenOf(epoch, n.id)
 	latch.Open(token, 0, math.MaxInt64)
 	ctx, stop := context.WithCancelCause(n.t.Context())
-	r := &reign{t: n.t, stop: stop, over: make(chan struct{})}
+	l := &leadership{t: n.t, stop: stop, over: make(chan struct{})}
 	go func() {
-		defer close(r.over)
-		r.err = n.m.Lead(ctx, gate, token)
+		defer close(l.over)
+		l.err = n.m.Lead(ctx, gate, token)
 	}()
-	n.t.Cleanup(func() { _ = r.end() })
-	return r
+	n.t.Cleanup(func() { _ = l.end() })
+	return l
 }
 
 var errEnough = errors.New("enough")
 
-func (r *reign) end() error {
-	r.stop(errEnough)
-	r.ends(r.t)
-	return r.err
+func (l *leadership) end() error {
+	l.stop(errEnough)
+	l.ends(l.t)
+	return l.err
 }
 
 // ends waits until the leadership is over by itself.
-func (r *reign) ends(t *testing.T) {
+func (l *leadership) ends(t *testing.T) {
 	t.Helper()
-	ends(t, r.over)
+	ends(t, l.over)
 }
 
 // ends waits until a leadership is over.
@@ -196,13 +196,13 @@ func (n *node) until(what string, so func() bool) { eventually(n.t, n.id+": "+wh
 // eventually waits for a condition, and fails the test when it takes too long.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for !so() {
 		select {
-		case <-tick.C:
+		case <-ticker.C:
 		case <-deadline.C:
 			t.Fatalf("in vain: %s", what)
 		}

@@ -20,7 +20,7 @@ func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err 
 			return f, unpin, err
 		}
 		if n > 0 {
-			h := HashOf(buffer[:n])
+			h := hashOf(buffer[:n])
 			s.hold(h)
 			pinned = append(pinned, h)
 			if f.Size += int64(n); f.Size > most {

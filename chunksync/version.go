@@ -8,32 +8,32 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Reign names one leadership to whoever has to refuse all others: the epoch and the
+// Tenure names one leadership to whoever has to refuse all others: the epoch and the
 // term of a token. The term is compared too, since two histories of a database can
 // give one epoch twice.
-type Reign struct {
+type Tenure struct {
 	Epoch int64
 	Term  fence.Term
 }
 
-// ReignOf is what a token is to a follower.
-func ReignOf(t fence.Token) Reign { return Reign{Epoch: t.Epoch, Term: t.Term} }
+// tenureOf is what a token is to a follower.
+func tenureOf(t fence.Token) Tenure { return Tenure{Epoch: t.Epoch, Term: t.Term} }
 
-func (r Reign) String() string { return fmt.Sprintf("epoch %d term %s", r.Epoch, r.Term) }
+func (t Tenure) String() string { return fmt.Sprintf("epoch %d term %s", t.Epoch, t.Term) }
 
-type reignJSON struct {
+type tenureJSON struct {
 	Epoch int64  `json:"epoch"`
 	Term  string `json:"term"`
 }
 
 // MarshalJSON writes the term as a UUID.
-func (r Reign) MarshalJSON() ([]byte, error) {
-	return json.Marshal(reignJSON{r.Epoch, r.Term.String()})
+func (t Tenure) MarshalJSON() ([]byte, error) {
+	return json.Marshal(tenureJSON{t.Epoch, t.Term.String()})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes; an epoch below 0 is an error.
-func (r *Reign) UnmarshalJSON(text []byte) error {
-	var in reignJSON
+func (t *Tenure) UnmarshalJSON(text []byte) error {
+	var in tenureJSON
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (r *Reign) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*r = Reign{Epoch: in.Epoch, Term: term}
+	*t = Tenure{Epoch: in.Epoch, Term: term}
 	return nil
 }
 

@@ -10,10 +10,10 @@ import (
 )
 
 // What nodes say to each other. A catalog is offered again and again until nothing is
-// missing; the offer that finds nothing missing is the commit.
+// missing; the offer that finds nothing missing is the commit. A tenure is called reign here.
 type (
 	promiseRequest struct {
-		Reign  Reign  `json:"reign"`
+		Tenure Tenure `json:"reign"`
 		Holder string `json:"holder"`
 	}
 	offerRequest struct {

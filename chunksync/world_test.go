@@ -63,8 +63,8 @@ type world struct {
 	epoch  int64
 	calm   bool
 	cut    map[[2]int]bool
-	made   map[Version]Catalog // every one that a leader made
-	begun  map[int64]Catalog   // the first of each epoch
+	made   map[Version]catalog // every one that a leader made
+	begun  map[int64]catalog   // the first of each epoch
 	acked  map[string]int64    // and in which epoch
 	gone   map[string]struct{} // may have been removed
 	names  int
@@ -78,24 +78,24 @@ type world struct {
 type dweller struct {
 	w       *world
 	id      int
-	keeper  Keeper
-	catalog Catalog
+	promise promise
+	catalog catalog
 	have    map[Hash]struct{}
 	rotten  map[Hash]struct{} // ever
 
 	up      bool
 	life    int
 	offered map[Hash]struct{}
-	leads   []*reigning // several, if it was elected again before it knew
+	leads   []*worldLeader // several, if it was elected again before it knew
 }
 
-// reigning is one leadership.
-type reigning struct {
+// worldLeader is one leadership.
+type worldLeader struct {
 	n       *dweller
 	life    int
-	reign   Reign
-	m       *Machine
-	sending map[string]Catalog
+	tenure  Tenure
+	m       *machine
+	sending map[string]catalog
 	waiting map[string]Version
 	over    bool
 }
@@ -120,7 +120,7 @@ func (e *events) Pop() any {
 
 func newWorld(s uint64) *world {
 	w := &world{
-		rng: rand.New(rand.NewPCG(s, 7)), cut: map[[2]int]bool{}, made: map[Version]Catalog{}, begun: map[int64]Catalog{},
+		rng: rand.New(rand.NewPCG(s, 7)), cut: map[[2]int]bool{}, made: map[Version]catalog{}, begun: map[int64]catalog{},
 		acked: map[string]int64{}, gone: map[string]struct{}{},
 	}
 	for id := range 1 + w.rng.IntN(5) {
@@ -130,8 +130,8 @@ func newWorld(s uint64) *world {
 	return w
 }
 
-func (c Catalog) sameAs(o Catalog) bool {
-	return c.Reign == o.Reign && c.Seq == o.Seq && maps.EqualFunc(c.Files, o.Files, File.same)
+func (c catalog) sameAs(o catalog) bool {
+	return c.Tenure == o.Tenure && c.Seq == o.Seq && maps.EqualFunc(c.Files, o.Files, File.same)
 }
 
 func (w *world) after(d time.Duration, do func()) {
@@ -230,11 +230,11 @@ func (w *world) able() (whole []*dweller) {
 		if n.whole(n.catalog) {
 			whole, at = append(whole, n), &newest
 		}
-		if n.keeper.Held.Compare(*at) > 0 {
-			*at = n.keeper.Held
+		if n.promise.Held.Compare(*at) > 0 {
+			*at = n.promise.Held
 		}
 	}
-	need := Settings{Peers: make([]string, len(w.nodes)-1), Copies: w.copies}.Need()
+	need := settings{Peers: make([]string, len(w.nodes)-1), Copies: w.copies}.Need()
 	if len(whole)-1 < need && damaged.Compare(newest) > 0 {
 		return nil
 	}
@@ -242,10 +242,10 @@ func (w *world) able() (whole []*dweller) {
 }
 
 func (w *world) converged() {
-	leader := slices.MaxFunc(w.nodes, func(a, b *dweller) int { return a.keeper.Held.Compare(b.keeper.Held) })
+	leader := slices.MaxFunc(w.nodes, func(a, b *dweller) int { return a.promise.Held.Compare(b.promise.Held) })
 	for _, n := range w.nodes {
-		if n.keeper.Held != leader.keeper.Held || n.keeper.Held.Epoch != w.epoch {
-			w.wrong("healed, and node %d holds %s instead of %s of epoch %d", n.id, n.keeper.Held, leader.keeper.Held, w.epoch)
+		if n.promise.Held != leader.promise.Held || n.promise.Held.Epoch != w.epoch {
+			w.wrong("healed, and node %d holds %s instead of %s of epoch %d", n.id, n.promise.Held, leader.promise.Held, w.epoch)
 		}
 		if !n.whole(n.catalog) {
 			w.wrong("healed, and node %d lacks some of what it holds", n.id)
@@ -256,9 +256,9 @@ func (w *world) converged() {
 // write has every leader write something, also those that are deposed.
 func (w *world) write() {
 	for _, n := range w.nodes {
-		for _, r := range slices.Clone(n.leads) {
-			if !r.over && r.m.Leading() {
-				r.write()
+		for _, l := range slices.Clone(n.leads) {
+			if !l.over && l.m.Leading() {
+				l.write()
 			}
 		}
 	}
@@ -267,13 +267,13 @@ func (w *world) write() {
 	}
 }
 
-func (r *reigning) write() {
-	w, n := r.n.w, r.n
+func (l *worldLeader) write() {
+	w, n := l.n.w, l.n
 	w.names++
 	name := fmt.Sprint("f", w.names)
 	f := File{}
 	for i := range w.rng.IntN(4) {
-		h := HashOf([]byte{byte(i), byte(w.rng.IntN(12)), byte(w.rng.IntN(2))}) // some are of other files, too
+		h := hashOf([]byte{byte(i), byte(w.rng.IntN(12)), byte(w.rng.IntN(2))}) // some are of other files, too
 		f.Size += ChunkSize
 		f.Chunks = append(f.Chunks, h)
 	}
@@ -283,8 +283,8 @@ func (r *reigning) write() {
 		next = n.catalog.with(name, nil)
 		w.gone[name] = struct{}{}
 	}
-	if n.catalog.Reign != r.reign {
-		r.step(Deposed{})
+	if n.catalog.Tenure != l.tenure {
+		l.step(deposed{})
 		return
 	}
 	for _, h := range f.Chunks {
@@ -292,13 +292,13 @@ func (r *reigning) write() {
 	}
 	switch missing, held, err := n.take(next); {
 	case err != nil:
-		r.step(Deposed{})
+		l.step(deposed{})
 	case len(missing) > 0:
-		r.over = true // it resigns
+		l.over = true // it resigns
 	default:
 		if _, there := next.Files[name]; there {
-			r.waiting[name] = held
+			l.waiting[name] = held
 		}
-		r.step(Changed{held})
+		l.step(changed{held})
 	}
 }

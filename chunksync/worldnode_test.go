@@ -10,17 +10,17 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What the nodes of a world do. A node decides with the Keeper and a leader with the
-// Machine, as in life; the disk and the line are played.
+// What the nodes of a world do. A node decides with its promise and a leader with the
+// machine, as in life; the disk and the line are played.
 
 func (n *dweller) lead() {
 	w := n.w
 	w.epoch++
-	r := &reigning{
-		n: n, life: n.life, reign: Reign{w.epoch, fence.Term{byte(w.epoch), byte(n.id)}},
-		sending: map[string]Catalog{}, waiting: map[string]Version{},
+	l := &worldLeader{
+		n: n, life: n.life, tenure: Tenure{w.epoch, fence.Term{byte(w.epoch), byte(n.id)}},
+		sending: map[string]catalog{}, waiting: map[string]Version{},
 	}
-	set := Settings{
+	set := settings{
 		Copies: w.copies, Grace: 200 * time.Millisecond, Repair: time.Second,
 		RetryMin: 20 * time.Millisecond, RetryMax: 300 * time.Millisecond, Parallel: 2,
 	}
@@ -29,56 +29,56 @@ func (n *dweller) lead() {
 			set.Peers = append(set.Peers, strconv.Itoa(other.id))
 		}
 	}
-	r.m = NewMachine(set)
-	k, err := n.keeper.Hear(r.reign, "")
+	l.m = newMachine(set)
+	p, err := n.promise.raise(l.tenure, "")
 	if err != nil {
 		return
 	}
-	n.keeper = k
+	n.promise = p
 	if !n.whole(n.catalog) {
 		return
 	}
-	n.leads = append(n.leads, r)
-	r.step(Begin{n.keeper.Held})
+	n.leads = append(n.leads, l)
+	l.step(begin{n.promise.Held})
 }
 
 // counted notes a takeover that only damaged peers made possible.
-func (r *reigning) counted() {
+func (l *worldLeader) counted() {
 	whole := 0
-	for _, p := range r.m.peers {
-		if p.voted && !p.hurt {
+	for _, p := range l.m.peers {
+		if p.promised && !p.damaged {
 			whole++
 		}
 	}
-	if whole < r.m.set.Need() {
-		r.n.w.counted++
+	if whole < l.m.set.Need() {
+		l.n.w.counted++
 	}
 }
 
 // take is Store.take in memory.
-func (n *dweller) take(c Catalog) (missing []Hash, held Version, err error) {
-	k, err := n.keeper.Hear(c.Reign, "")
+func (n *dweller) take(c catalog) (missing []Hash, held Version, err error) {
+	p, err := n.promise.raise(c.Tenure, "")
 	if err != nil {
 		n.w.refusals++
-		return nil, k.Held, err
+		return nil, p.Held, err
 	}
-	n.keeper = k
-	fresh := k.Fresh(c.Version())
+	n.promise = p
+	fresh := p.fresh(c.Version())
 	if !fresh {
 		c = n.catalog // what rotted of it is missing again
 	}
 	missing = n.missing(c)
 	if len(missing) > 0 {
 		n.offered = c.chunks()
-		return missing[:min(len(missing), 3)], k.Held, nil
+		return missing[:min(len(missing), 3)], p.Held, nil
 	}
 	if fresh {
 		n.commit(c)
 	}
-	return nil, n.keeper.Held, nil
+	return nil, n.promise.Held, nil
 }
 
-func (n *dweller) missing(c Catalog) (missing []Hash) {
+func (n *dweller) missing(c catalog) (missing []Hash) {
 	for _, name := range c.names() {
 		for _, h := range c.Files[name].Chunks {
 			if _, there := n.have[h]; !there && !slices.Contains(missing, h) {
@@ -89,7 +89,7 @@ func (n *dweller) missing(c Catalog) (missing []Hash) {
 	return missing
 }
 
-func (n *dweller) whole(c Catalog) bool {
+func (n *dweller) whole(c catalog) bool {
 	for _, f := range c.Files {
 		for _, h := range f.Chunks {
 			if _, there := n.have[h]; !there {
@@ -112,13 +112,13 @@ func (n *dweller) rot() {
 	n.rotten[h] = struct{}{}
 }
 
-func (n *dweller) commit(c Catalog) {
+func (n *dweller) commit(c catalog) {
 	w := n.w
 	if c.Version().Compare(n.catalog.Version()) <= 0 {
 		w.wrong("node %d goes back from %s to %s", n.id, n.catalog.Version(), c.Version())
 	}
 	made, known := w.made[c.Version()]
-	own := slices.ContainsFunc(n.leads, func(r *reigning) bool { return r.reign == c.Reign })
+	own := slices.ContainsFunc(n.leads, func(l *worldLeader) bool { return l.tenure == c.Tenure })
 	switch {
 	case !known && own:
 		w.made[c.Version()] = c
@@ -128,10 +128,10 @@ func (n *dweller) commit(c Catalog) {
 	case !made.sameAs(c):
 		w.wrong("node %d holds another %s than its leader made", n.id, c.Version())
 	}
-	n.catalog, n.keeper.Held, n.offered = c, c.Version(), nil
+	n.catalog, n.promise.Held, n.offered = c, c.Version(), nil
 	keep := c.chunks()
-	for _, r := range n.leads {
-		for _, s := range r.sending {
+	for _, l := range n.leads {
+		for _, s := range l.sending {
 			maps.Copy(keep, s.chunks())
 		}
 	}
@@ -144,124 +144,124 @@ func (n *dweller) commit(c Catalog) {
 }
 
 // begin holds a new leader's first catalog against what was acknowledged.
-func (w *world) begin(c Catalog) {
-	w.begun[c.Reign.Epoch] = c
+func (w *world) begin(c catalog) {
+	w.begun[c.Tenure.Epoch] = c
 	for name, epoch := range w.acked {
 		w.kept(name, epoch, c)
 	}
 }
 
-func (w *world) kept(name string, epoch int64, c Catalog) {
+func (w *world) kept(name string, epoch int64, c catalog) {
 	_, removed := w.gone[name]
-	if _, there := c.Files[name]; !there && !removed && epoch < c.Reign.Epoch && w.copies > 0 {
-		w.wrong("%s was acknowledged in epoch %d, and epoch %d begins without it", name, epoch, c.Reign.Epoch)
+	if _, there := c.Files[name]; !there && !removed && epoch < c.Tenure.Epoch && w.copies > 0 {
+		w.wrong("%s was acknowledged in epoch %d, and epoch %d begins without it", name, epoch, c.Tenure.Epoch)
 	}
 }
 
-func (r *reigning) alive() bool { return !r.over && r.n.up && r.life == r.n.life }
+func (l *worldLeader) alive() bool { return !l.over && l.n.up && l.life == l.n.life }
 
-func (r *reigning) step(in Input) {
-	if !r.alive() {
+func (l *worldLeader) step(in input) {
+	if !l.alive() {
 		return
 	}
-	w := r.n.w
-	for _, a := range r.m.Step(w.now, in) {
-		r.do(a)
+	w := l.n.w
+	for _, a := range l.m.Step(w.now, in) {
+		l.do(a)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.waiting)) {
-		if r.m.Holders(r.waiting[name]) >= w.copies {
-			delete(r.waiting, name)
+	for _, name := range slices.Sorted(maps.Keys(l.waiting)) {
+		if l.m.Holders(l.waiting[name]) >= w.copies {
+			delete(l.waiting, name)
 			w.acks++
-			w.acked[name] = r.reign.Epoch
-			for epoch := r.reign.Epoch + 1; epoch <= w.epoch; epoch++ {
+			w.acked[name] = l.tenure.Epoch
+			for epoch := l.tenure.Epoch + 1; epoch <= w.epoch; epoch++ {
 				if c, begun := w.begun[epoch]; begun {
-					w.kept(name, r.reign.Epoch, c)
+					w.kept(name, l.tenure.Epoch, c)
 				}
 			}
 		}
 	}
-	if at := r.m.Next(); at != 0 {
-		w.after(max(at.Sub(w.now), 1), func() { r.step(Tick{}) })
+	if at := l.m.Next(); at != 0 {
+		w.after(max(at.Sub(w.now), 1), func() { l.step(tick{}) })
 	}
 }
 
-func (r *reigning) do(a Action) {
-	w := r.n.w
+func (l *worldLeader) do(a action) {
+	w := l.n.w
 	switch a := a.(type) {
-	case Ask:
-		r.call(a.Peer, true, func(n *dweller) Input {
-			k, err := n.keeper.Hear(r.reign, "")
+	case ask:
+		l.call(a.Peer, true, func(n *dweller) input {
+			p, err := n.promise.raise(l.tenure, "")
 			if err != nil {
 				w.refusals++
-				return Deposed{}
+				return deposed{}
 			}
-			n.keeper = k
-			return Promised{a.Peer, k.Held, !n.whole(n.catalog)}
+			n.promise = p
+			return promised{a.Peer, p.Held, !n.whole(n.catalog)}
 		})
-	case Adopt:
-		r.adopt(a)
-	case Offer:
-		c, under := r.sending[a.Peer]
+	case adopt:
+		l.adopt(a)
+	case offer:
+		c, under := l.sending[a.Peer]
 		if !under || c.Version() != a.Version {
-			c = r.n.catalog
-			if c.Reign != r.reign {
-				w.after(1, func() { r.step(Deposed{}) })
+			c = l.n.catalog
+			if c.Tenure != l.tenure {
+				w.after(1, func() { l.step(deposed{}) })
 				return
 			}
-			if !r.n.whole(c) {
-				r.over = true // it resigns
+			if !l.n.whole(c) {
+				l.over = true // it resigns
 				return
 			}
-			r.sending[a.Peer] = c
+			l.sending[a.Peer] = c
 		}
-		r.call(a.Peer, true, func(n *dweller) Input {
+		l.call(a.Peer, true, func(n *dweller) input {
 			missing, held, err := n.take(c)
 			switch {
 			case err != nil:
-				return Deposed{}
+				return deposed{}
 			case len(missing) > 0:
-				return Missing{a.Peer, missing}
+				return lacking{a.Peer, missing}
 			}
-			return Took{a.Peer, held}
+			return took{a.Peer, held}
 		})
-	case Send:
-		if _, there := r.n.have[a.Chunk]; !there {
-			if _, rotten := r.n.rotten[a.Chunk]; !rotten {
-				w.wrong("node %d has swept what it sends", r.n.id)
+	case send:
+		if _, there := l.n.have[a.Chunk]; !there {
+			if _, rotten := l.n.rotten[a.Chunk]; !rotten {
+				w.wrong("node %d has swept what it sends", l.n.id)
 			}
-			r.over = true // it resigns
+			l.over = true // it resigns
 			return
 		}
-		r.call(a.Peer, false, func(n *dweller) Input {
-			if _, err := n.keeper.Hear(r.reign, ""); err != nil {
-				return Deposed{}
+		l.call(a.Peer, false, func(n *dweller) input {
+			if _, err := n.promise.raise(l.tenure, ""); err != nil {
+				return deposed{}
 			}
 			if _, wanted := n.offered[a.Chunk]; !wanted {
-				return Failed{a.Peer, w.rng.Float64()}
+				return failed{a.Peer, w.rng.Float64()}
 			}
 			if _, rotten := n.rotten[a.Chunk]; rotten {
 				w.repairs++
 			}
 			n.have[a.Chunk] = struct{}{}
-			return Sent{a.Peer}
+			return sent{a.Peer}
 		})
-	case Resign:
-		r.over = true
+	case resign:
+		l.over = true
 	}
 }
 
 // call is one exchange: it may be lost on the way there or back, or come twice, late.
 // Whole says that nothing else is under way to that peer.
-func (r *reigning) call(peer string, whole bool, handle func(*dweller) Input) {
-	w := r.n.w
+func (l *worldLeader) call(peer string, whole bool, handle func(*dweller) input) {
+	w := l.n.w
 	id, _ := strconv.Atoi(peer)
 	n, there, back := w.nodes[id], w.some(40*time.Millisecond), w.some(40*time.Millisecond)
-	failed := func() {
+	lost := func() {
 		w.after(150*time.Millisecond, func() {
 			if whole {
-				delete(r.sending, peer)
+				delete(l.sending, peer)
 			}
-			r.step(Failed{peer, w.rng.Float64()})
+			l.step(failed{peer, w.rng.Float64()})
 		})
 	}
 	if w.chance(5) {
@@ -272,50 +272,50 @@ func (r *reigning) call(peer string, whole bool, handle func(*dweller) Input) {
 		})
 	}
 	w.after(there, func() {
-		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(5) {
-			failed()
+		if !n.up || w.cut[[2]int{l.n.id, id}] || w.chance(5) {
+			lost()
 			return
 		}
 		in := handle(n)
-		if w.cut[[2]int{id, r.n.id}] || w.chance(5) {
-			failed()
+		if w.cut[[2]int{id, l.n.id}] || w.chance(5) {
+			lost()
 			return
 		}
 		w.after(back, func() {
-			if _, took := in.(Took); took {
-				delete(r.sending, peer)
+			if _, done := in.(took); done {
+				delete(l.sending, peer)
 			}
-			r.step(in)
+			l.step(in)
 		})
 	})
 }
 
-func (r *reigning) adopt(a Adopt) {
-	w := r.n.w
+func (l *worldLeader) adopt(a adopt) {
+	w := l.n.w
 	take := func(files map[string]File, have map[Hash]struct{}) {
-		if !r.alive() {
+		if !l.alive() {
 			return
 		}
-		maps.Copy(r.n.have, have)
-		switch missing, held, err := r.n.take(Catalog{Reign: r.reign, Files: files}); {
+		maps.Copy(l.n.have, have)
+		switch missing, held, err := l.n.take(catalog{Tenure: l.tenure, Files: files}); {
 		case err != nil:
-			r.step(Deposed{})
+			l.step(deposed{})
 		case len(missing) > 0:
-			r.over = true // it resigns
+			l.over = true // it resigns
 		default:
-			r.counted()
-			r.step(Adopted{held})
+			l.counted()
+			l.step(adopted{held})
 		}
 	}
 	if a.Peer == "" {
-		w.after(w.some(20*time.Millisecond), func() { take(r.n.catalog.Files, nil) })
+		w.after(w.some(20*time.Millisecond), func() { take(l.n.catalog.Files, nil) })
 		return
 	}
 	id, _ := strconv.Atoi(a.Peer)
 	n := w.nodes[id]
 	w.after(w.some(200*time.Millisecond), func() {
-		if !n.up || w.cut[[2]int{r.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version || !n.whole(n.catalog) {
-			r.step(Unadopted{a.Peer, w.rng.Float64()})
+		if !n.up || w.cut[[2]int{l.n.id, id}] || w.chance(20) || n.catalog.Version() != a.Version || !n.whole(n.catalog) {
+			l.step(unadopted{a.Peer, w.rng.Float64()})
 			return
 		}
 		w.found++

@@ -29,7 +29,7 @@ type Receipt struct {
 // changed. [ErrUnconfirmed], with the cause of ctx or a *[StaleError]: it is in this
 // node's catalog, and it is not known whether a successor will have it; put it again.
 func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copies int) (Receipt, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return Receipt{}, err
 	}
 	l, err := m.leader()
@@ -49,7 +49,7 @@ func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copie
 
 // Remove removes a file, as Put puts one. One that is not there is removed.
 func (m *Manager) Remove(ctx context.Context, name string, copies int) (Receipt, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return Receipt{}, err
 	}
 	l, err := m.leader()
@@ -76,7 +76,7 @@ func (l *loop) enough(copies int) (int, error) {
 // leader is the leadership of this node, if its gate is open.
 func (m *Manager) leader() (*loop, error) {
 	l := m.lead.Load()
-	var err error = &fence.ShutError{Scope: m.cfg.Scope, Door: fence.Fenced, Holder: m.cfg.Store.Keeper().Holder}
+	var err error = &fence.ShutError{Scope: m.cfg.Scope, Door: fence.Fenced, Holder: m.cfg.Store.promised().Holder}
 	if l != nil {
 		err = l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
 	}
@@ -88,7 +88,7 @@ func (m *Manager) leader() (*loop, error) {
 }
 
 func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Receipt, error) {
-	if err := l.await(ctx, (*Machine).Leading); err != nil {
+	if err := l.await(ctx, (*machine).Leading); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrTakingOver, err)
 	}
 	out := Receipt{}
@@ -97,7 +97,7 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 	}
 	err := l.gate.Do(ctx, fence.Fenced, 0, func(_ context.Context, t fence.Token) (err error) {
 		if t.Epoch != l.token.Epoch { // this node's next term: the content came in the one before
-			return &StaleError{Got: l.reign, Promised: ReignOf(t), Holder: t.Holder}
+			return &StaleError{Got: l.tenure, Promised: tenureOf(t), Holder: t.Holder}
 		}
 		out.Version, err = l.change(name, f)
 		return err
@@ -105,14 +105,14 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 	if err != nil {
 		switch {
 		case errors.Is(err, fence.ErrStale):
-			l.tell(l.over, Deposed{})
+			l.tell(l.over, deposed{})
 		case errors.Is(err, ErrDamaged) || l.Store.doubt() != nil:
 			l.end(err) // another can go on
 		}
 		return Receipt{}, err
 	}
-	l.tell(l.over, Changed{Version: out.Version})
-	err = l.await(ctx, func(m *Machine) bool {
+	l.tell(l.over, changed{Version: out.Version})
+	err = l.await(ctx, func(m *machine) bool {
 		out.Copies = m.Holders(out.Version)
 		return out.Copies >= copies
 	})
@@ -126,27 +126,27 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 func (l *loop) change(name string, f *File) (Version, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	now, _ := l.Store.Catalog()
+	now, _ := l.Store.latest()
 	old, there := now.Files[name]
 	if f == nil && !there || f != nil && there && f.same(old) {
 		return now.Version(), nil
 	}
-	if now.Reign != l.reign {
-		return Version{}, &StaleError{Got: l.reign, Promised: now.Reign} // another's has been taken here
+	if now.Tenure != l.tenure {
+		return Version{}, &StaleError{Got: l.tenure, Promised: now.Tenure} // another's has been taken here
 	}
 	missing, held, err := l.Store.take(now.with(name, f), l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
 	}
 	if err != nil {
-		l.Store.withdraw(l.reign)
+		l.Store.withdraw(l.tenure)
 	}
 	return held, err
 }
 
 // await waits until the machine is so, and returns why it was not: the cause of ctx, or
 // of the end of the leadership.
-func (l *loop) await(ctx context.Context, so func(*Machine) bool) error {
+func (l *loop) await(ctx context.Context, so func(*machine) bool) error {
 	for {
 		l.mu.Lock()
 		yes, moved := so(l.machine), l.moved
