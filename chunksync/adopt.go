@@ -9,9 +9,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// adopt makes what was found the first catalog of this leader. The content comes first,
-// then its name on the own disk; until then nothing has changed. The gate is asked before
-// each exchange, and not for what is here: of that nothing leaves.
+// adopt stores the newest catalog found as this leader's first one, after all its chunks.
+// It asks the gate before each exchange with a peer; the own catalog needs none.
 func (l *loop) adopt(ctx context.Context, a adopt) input {
 	held, err := l.adopted(ctx, a)
 	switch {
@@ -21,19 +20,19 @@ func (l *loop) adopt(ctx context.Context, a adopt) input {
 	case errors.Is(err, fence.ErrStale):
 		return deposed{}
 	case a.Peer == "" || isOwn(err):
-		l.end(err) // another node may have a better disk
+		l.end(err) // another node's disk may work
 		return deposed{}
 	}
 	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(a.Peer, err)
 	}
-	return unadopted{Peer: a.Peer, Luck: luck()}
+	return unadopted{Peer: a.Peer, Jitter: jitter()}
 }
 
 func (l *loop) adopted(ctx context.Context, a adopt) (Version, error) {
 	found, _ := l.Store.latest()
 	if a.Peer != "" {
-		err := l.pass()
+		err := l.checkGate()
 		if err != nil {
 			return Version{}, err
 		}
@@ -41,11 +40,11 @@ func (l *loop) adopted(ctx context.Context, a adopt) (Version, error) {
 			return Version{}, err
 		}
 		if found.Version() != a.Version {
-			// It has promised to take nothing but from this leader or a later one.
-			return Version{}, fmt.Errorf("it holds %s, and said %s", found.Version(), a.Version)
+			// The peer has promised to take a catalog only from this leader or a later one.
+			return Version{}, fmt.Errorf("the peer holds %s, but reported %s", found.Version(), a.Version)
 		}
 	}
-	// Alone the epoch is always 0, and what is held stays as it is, under its own number.
+	// In standalone mode the epoch is always 0, and the held catalog keeps its version.
 	own := catalog{Tenure: l.tenure, Files: found.Files}
 	unpin, err := l.fetch(ctx, a.Peer, own)
 	if err != nil {
@@ -57,13 +56,13 @@ func (l *loop) adopted(ctx context.Context, a adopt) (Version, error) {
 		return held, &ownError{err}
 	}
 	if len(missing) > 0 {
-		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0]) // a peer can be asked for it again
+		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0]) // the peer can be asked for it again
 	}
 	return held, err
 }
 
 func (l *loop) get(ctx context.Context, peer string, h Hash) error {
-	if err := l.pass(); err != nil {
+	if err := l.checkGate(); err != nil {
 		return err
 	}
 	chunk, err := l.client.chunk(ctx, peer, h)
@@ -76,7 +75,7 @@ func (l *loop) get(ctx context.Context, peer string, h Hash) error {
 	return nil
 }
 
-// ownError is of this node's disk, where it could be taken for the peer's.
+// ownError marks an error of this node's disk, so that no peer is blamed for it.
 type ownError struct{ error }
 
 func (e *ownError) Unwrap() error { return e.error }
@@ -86,14 +85,14 @@ func isOwn(err error) bool {
 	return own
 }
 
-// fetch gets what a peer has and this node has not, a few at a time. All of it is
-// pinned until unpin is called.
+// fetch gets the chunks that this node lacks from the peer, Parallel at a time. All chunks
+// of the catalog are pinned until unpin is called.
 func (l *loop) fetch(ctx context.Context, peer string, c catalog) (unpin func(), err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	missing, unpin := l.Store.want(c)
 	if peer == "" {
-		return unpin, nil // what is not here is nowhere
+		return unpin, nil // there is no peer to ask
 	}
 	var getting sync.WaitGroup
 	slots := make(chan struct{}, l.Parallel)

@@ -12,44 +12,43 @@ import (
 	"unicode/utf8"
 )
 
-// ChunkSize is the length of every chunk of a file but the last, in bytes.
+// ChunkSize is the length in bytes of every chunk of a file except the last.
 const ChunkSize = 1 << 20
 
 const (
-	// MaxCatalog bounds a catalog as it is written down and sent, in bytes: about
-	// 400 GB of files.
+	// MaxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
 	MaxCatalog = 32 << 20
-	// MaxName bounds the name of a file, in bytes.
+	// MaxName limits the name of a file, in bytes.
 	MaxName = 512
 )
 
-// Hash names a chunk by its content: SHA-256.
+// Hash is the SHA-256 of a chunk, and its name.
 type Hash [sha256.Size]byte
 
-// hashOf names these bytes.
 func hashOf(chunk []byte) Hash { return sha256.Sum256(chunk) }
 
+// String returns 64 lower-case hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// parseHash reads what String writes: 64 hexadecimal digits in lower case.
+// parseHash accepts exactly what String returns.
 func parseHash(text string) (h Hash, err error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != len(h) || hex.EncodeToString(raw) != text {
-		return h, fmt.Errorf("%.80q is no chunk's name: 64 hexadecimal digits", text)
+		return h, fmt.Errorf("%.80q is not a chunk's hash of 64 lower-case hexadecimal digits", text)
 	}
 	return Hash(raw), nil
 }
 
-// MarshalText writes hexadecimal digits.
+// MarshalText implements encoding.TextMarshaler, in the form of String.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *Hash) UnmarshalText(text []byte) (err error) {
 	*h, err = parseHash(string(text))
 	return err
 }
 
-// File is the content of one name.
+// File describes the content of one name.
 type File struct {
 	Size   int64  `json:"size"` // in bytes
 	Chunks []Hash `json:"chunks"`
@@ -67,18 +66,15 @@ func (f File) same(o File) bool {
 	return true
 }
 
-// catalog is everything that there is at one version. It is a value that nobody
-// changes: a write makes another. Names are keys in it and nothing on any disk.
+// catalog is all files at one version. It is never changed: a write makes a new one.
 type catalog struct {
 	Tenure Tenure
 	Seq    int64
 	Files  map[string]File
 }
 
-// Version of the catalog.
 func (c catalog) Version() Version { return Version{Epoch: c.Tenure.Epoch, Seq: c.Seq} }
 
-// chunks are the names of all content, each once.
 func (c catalog) chunks() map[Hash]struct{} {
 	all := map[Hash]struct{}{}
 	for _, f := range c.Files {
@@ -89,10 +85,9 @@ func (c catalog) chunks() map[Hash]struct{} {
 	return all
 }
 
-// names of all files, in order.
 func (c catalog) names() []string { return slices.Sorted(maps.Keys(c.Files)) }
 
-// with is the next catalog of the same tenure, with a file put or, without one, removed.
+// with returns the tenure's next catalog, with the file put or, if f is nil, removed.
 func (c catalog) with(name string, f *File) catalog {
 	next := catalog{Tenure: c.Tenure, Seq: c.Seq + 1, Files: maps.Clone(c.Files)}
 	if next.Files == nil {
@@ -106,14 +101,14 @@ func (c catalog) with(name string, f *File) catalog {
 	return next
 }
 
-// catalogJSON is the catalog on the disk and on the wire; a tenure is called reign there.
+// catalogJSON is a catalog on the disk and on the wire, where a tenure is called reign.
 type catalogJSON struct {
 	Tenure Tenure          `json:"reign"`
 	Seq    int64           `json:"seq"`
 	Files  map[string]File `json:"files"`
 }
 
-// encode writes the catalog down, names in order. ErrFull: it is larger than MaxCatalog.
+// encode returns the catalog as JSON, names sorted, or ErrFull if it exceeds MaxCatalog.
 func (c catalog) encode() ([]byte, error) {
 	text, err := json.Marshal(catalogJSON(c))
 	if err == nil && len(text) > MaxCatalog {
@@ -122,41 +117,39 @@ func (c catalog) encode() ([]byte, error) {
 	return text, err
 }
 
-// parseCatalog reads what encode writes, and believes nothing of it.
+// parseCatalog reads and checks an encoded catalog that may come from anywhere.
 func parseCatalog(text []byte) (catalog, error) {
 	var in catalogJSON
 	if err := decode(text, &in); err != nil {
-		return catalog{}, fmt.Errorf("this is no catalog: %w", err)
+		return catalog{}, fmt.Errorf("not a catalog: %w", err)
 	}
 	c := catalog(in)
 	if c.Seq < 0 {
-		return c, fmt.Errorf("the catalog's number %d is below 0", c.Seq)
+		return c, fmt.Errorf("the catalog's seq %d is below 0", c.Seq)
 	}
 	for name, f := range c.Files {
 		if err := checkName(name); err != nil {
 			return c, err
 		}
 		if want := pieces(f.Size); f.Size < 0 || int64(len(f.Chunks)) != want {
-			return c, fmt.Errorf("a file of %d bytes has %d chunks", f.Size, len(f.Chunks))
+			return c, fmt.Errorf("a file of %d bytes cannot have %d chunks", f.Size, len(f.Chunks))
 		}
 	}
 	return c, nil
 }
 
-// pieces is how many chunks a file has.
+// pieces returns the number of chunks of a file of that size.
 func pieces(size int64) int64 { return size/ChunkSize + min(1, size%ChunkSize) }
 
-// checkName says why a text is no name of a file, in a *[NameError]: a name is UTF-8
-// of up to MaxName bytes, made of parts between slashes, none of them empty, "." or
-// "..", without control characters. So it may be put into a URL, and whoever unpacks
-// files below a folder stays in it.
+// checkName returns a *[NameError] if name is not a valid name of a file. A valid name fits
+// into a URL, and a program that unpacks files below a folder cannot leave that folder.
 func checkName(name string) error {
 	fault := func(why string) error { return &NameError{Name: name, Why: why} }
 	switch {
 	case name == "" || len(name) > MaxName:
-		return fault(fmt.Sprintf("has to have 1 to %d bytes", MaxName))
+		return fault(fmt.Sprintf("must have 1 to %d bytes", MaxName))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsRune(name, '\\'):
-		return fault("has to be UTF-8 without control characters and backslashes")
+		return fault("must be UTF-8 without control characters and backslashes")
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." {

@@ -11,14 +11,13 @@ import (
 	"strconv"
 )
 
-// client speaks to peers for one leadership.
+// client sends requests to peers in the name of one tenure.
 type client struct {
 	cfg    Config
 	tenure Tenure
 }
 
-// errOther is a peer that is not the one that the configuration names.
-var errOther = errors.New("somebody else answers at the peer's URL")
+var errOther = errors.New("another node answers at the peer's URL")
 
 func (c *client) promise(ctx context.Context, peer string) (held Version, damaged bool, err error) {
 	var out heldAnswer
@@ -42,9 +41,9 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 		return err
 	}
 	if err := json.Unmarshal(answered, out); err != nil {
-		return fmt.Errorf("the answer cannot be understood: %w", err)
+		return fmt.Errorf("the answer cannot be decoded: %w", err)
 	}
-	// Else one node could count as two that hold a file, the leader itself among them.
+	// Otherwise one node could count as two copies, and the leader as its own follower.
 	if out.ID != peer {
 		return fmt.Errorf("%w: %.80q instead of %q", errOther, out.ID, peer)
 	}
@@ -64,17 +63,16 @@ func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
 	return parseCatalog(text)
 }
 
-// chunk fetches and verifies.
 func (c *client) chunk(ctx context.Context, peer string, h Hash) ([]byte, error) {
 	chunk, err := c.exchange(ctx, http.MethodGet, peer, "/chunks/"+h.String(), nil, ChunkSize)
 	if err == nil && hashOf(chunk) != h {
-		err = errNotThis
+		err = errMismatch
 	}
 	return chunk, err
 }
 
-// exchange is one request and its answer, at most so many bytes of it. A 409 is a
-// *[StaleError]: the peer hears a later leader.
+// exchange sends a request and returns the answer, which may have up to most bytes. It
+// returns a *[StaleError] if the peer has promised another leader (409).
 func (c *client) exchange(ctx context.Context, method, peer, path string, body []byte, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Longest)
 	defer cancel()
@@ -107,12 +105,11 @@ func (c *client) exchange(ctx context.Context, method, peer, path string, body [
 	return text, nil
 }
 
-// complaint reads what a peer has against a request.
 func complaint(tenure Tenure, res *http.Response, text []byte) error {
 	var p problem
-	_ = json.Unmarshal(text, &p) // of another server than ours, perhaps
+	_ = json.Unmarshal(text, &p) // a proxy may have answered
 	if res.StatusCode == http.StatusConflict && p.Type == "urn:conch:problem:stale" {
 		return &StaleError{Got: tenure, Holder: p.Holder}
 	}
-	return fmt.Errorf("it answers %s: %.200q", res.Status, p.Detail)
+	return fmt.Errorf("the peer answered %s: %.200q", res.Status, p.Detail)
 }

@@ -14,42 +14,43 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Config is one scope's files on one node. The zero value of what is optional means
-// its default.
+// Config configures the files of one scope on one node. ID, Scope and Store are required.
+// Elsewhere the zero value selects the default.
 type Config struct {
-	ID    string // of this node; by it the others know it
+	ID    string // of this node; the peers know it by this ID
 	Scope string
 	Store *Store
-	// Peers are the other nodes: by ID, the URL at which the peer's [Manager.Handler] is
-	// served. Every node has to have the same set of nodes, itself included: see Copies.
+	// Peers maps the ID of each other node to the URL of its [Manager.Handler]. Together
+	// with ID, it must name the same set of nodes on every node.
 	Peers map[string]string
-	// Copies is on how many peers a write is before it is acknowledged; nil: on half of
-	// all nodes, rounded down, which with the leader makes a majority. A new leader hears
-	// len(Peers) − Copies of the others before it writes, and so finds whatever was
-	// acknowledged; all nodes have to have one value. With 0 it waits for nobody, and
-	// what only a dead leader held is lost.
+	// Copies is the number of peers that store a write before it is acknowledged. All
+	// nodes need the same value, since a new leader waits for len(Peers) − Copies answers
+	// to find each acknowledged write. The default, for nil, is half of all nodes, rounded
+	// down: a majority with the leader. With 0 a new leader needs no answer, and writes
+	// that only a dead leader held are lost.
 	Copies *int
-	// Token is presented to peers, and has to be presented by them unless Accept is set;
-	// empty: none.
+	// Token is the bearer token of requests to peers and, unless Accept is set, the one
+	// that their requests need. If it is empty, no token is sent or needed.
 	Token string
-	// Accept decides instead who may ask the handler, for who knows several tokens.
+	// Accept, if set, authorizes requests instead of Token, for example by several tokens.
 	Accept func(r *http.Request) bool
-	Client *http.Client   // to reach peers; default one with sane limits
-	Roots  *x509.CertPool // who may vouch for peers that are reached over TLS; default whom the system trusts. Not with a Client
+	// Client sends the requests to peers. The default has timeouts and trusts Roots.
+	Client *http.Client
+	Roots  *x509.CertPool // certificate authorities of the default Client; default the system's
 
-	MaxFile  int64         // bytes of one file; default 16 GiB
-	Longest  time.Duration // of one exchange with a peer, a chunk both ways; default 15 s
-	Grace    time.Duration // for peers that a takeover could do without; default 1 s
-	Repair   time.Duration // between offers to a peer that has everything; default 5 s
-	RetryMin time.Duration // after the first failure; default 100 ms
-	RetryMax time.Duration // default 5 s
-	Parallel int           // chunks under way to one peer; default 4
+	MaxFile  int64         // maximum size of a file, in bytes; default 16 GiB
+	Longest  time.Duration // maximum time of one exchange with a peer; default 15 s
+	Grace    time.Duration // how long a takeover waits for peers that it does not need; default 1 s
+	Repair   time.Duration // interval of offers to a peer that lacks nothing; default 5 s
+	RetryMin time.Duration // pause after a peer's first failure, then doubled; default 100 ms
+	RetryMax time.Duration // longest pause; default 5 s
+	Parallel int           // chunks in transit to one peer; default 4
 
 	Events Events
 	Clock  fence.Clock // default fence.Boottime
 }
 
-// copies after the default, which with the leader's makes a majority of all nodes.
+// copies returns Copies or its default, which is a majority together with the leader.
 func (c Config) copies() int {
 	if c.Copies == nil {
 		return (len(c.Peers) + 1) / 2
@@ -66,10 +67,10 @@ func (c Config) withDefaults() Config {
 	fill(&c.RetryMax, 5*time.Second)
 	fill(&c.Parallel, 4)
 	if c.Client == nil {
-		c.Client = &http.Client{CheckRedirect: stay, Transport: &http.Transport{
+		c.Client = &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
 			MaxIdleConnsPerHost: c.Parallel, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: c.Longest,
 			TLSHandshakeTimeout: c.Longest, TLSClientConfig: &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
-			// Else a connection that went silent would be used for ever: requests share it, and none that fails ends it.
+			// Failed requests leave the shared connection open: without pings a silent one would be used for ever.
 			HTTP2: &http.HTTP2Config{SendPingTimeout: c.Longest, PingTimeout: c.Longest},
 		}}
 	}
@@ -79,8 +80,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// stay follows no redirection: the token is for who was named.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// noRedirect keeps the token from hosts that the configuration does not name.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func fill[T comparable](v *T, standard T) {
 	var zero T
@@ -89,7 +90,7 @@ func fill[T comparable](v *T, standard T) {
 	}
 }
 
-// Validate names every fault.
+// Validate returns all faults, joined.
 func (c Config) Validate() error {
 	var faults []error
 	fault := func(is bool, format string, args ...any) {
@@ -97,16 +98,16 @@ func (c Config) Validate() error {
 			faults = append(faults, fmt.Errorf("chunksync: "+format, args...))
 		}
 	}
-	fault(c.ID == "", "no ID is given: peers would not know who asks")
-	fault(c.Scope == "", "no scope is named")
+	fault(c.ID == "", "no ID is given: peers identify this node by it")
+	fault(c.Scope == "", "no scope is given")
 	fault(c.Store == nil, "no store is given")
 	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
 		fault(id == "", "a peer has no ID")
-		fault(id == c.ID, "%q is this node itself, and not a peer", id)
-		u, err := url.Parse(c.Peers[id]) // not repeated: a password may be in it
-		fault(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "peer %q: its URL is none such as http://127.0.0.1:7070", id)
+		fault(id == c.ID, "peer %q is this node itself", id)
+		u, err := url.Parse(c.Peers[id]) // never printed: it may contain a password
+		fault(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", "peer %q: its URL must have a form like http://127.0.0.1:7070", id)
 	}
-	fault(c.copies() < 0 || c.copies() > len(c.Peers), "%d copies are not between 0 and the %d peers", c.copies(), len(c.Peers))
+	fault(c.copies() < 0 || c.copies() > len(c.Peers), "%d copies are not between 0 and the number of peers, %d", c.copies(), len(c.Peers))
 	fault(c.MaxFile < 0 || c.Parallel < 0, "MaxFile and Parallel cannot be negative")
 	fault(c.Longest < 0 || c.Grace < 0 || c.Repair < 0 || c.RetryMin < 0 || c.RetryMax < 0, "durations cannot be negative")
 	return errors.Join(faults...)

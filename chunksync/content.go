@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Content is one file to be read, as it was at one version. It stays readable however
-// the catalog changes meanwhile. Every chunk is verified: what Read returns is what was
-// written, or its error is [ErrDamaged]. One goroutine uses it at a time; Close it.
+// Content reads one file as it was at one version, even if the catalog changes meanwhile.
+// Read verifies each chunk and returns [ErrDamaged] if one is not as it was written.
+// Content is not safe for concurrent use and must be closed.
 type Content struct {
 	Name    string
 	File    File
 	Version Version
-	AsOf    time.Time // when the version was last known to be the leader's
+	AsOf    time.Time // when Version was last known to be the leader's
 
 	store *Store
 	unpin func()
-	next  int // chunk
-	rest  []byte
+	next  int    // index of the next chunk
+	rest  []byte // unread bytes of the current chunk
 }
 
-// open opens a file of the last complete catalog; [ErrNotFound] if it names none.
+// open opens a file of the last complete catalog, or returns [ErrNotFound].
 func (s *Store) open(name string) (*Content, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,13 +57,13 @@ func (c *Content) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// Close lets the content be swept once no catalog names it.
+// Close releases the chunks, which are swept once no catalog names them.
 func (c *Content) Close() error {
 	c.unpin()
 	return nil
 }
 
-// chunk reads and verifies. What is damaged is given up, so that it can come again.
+// chunk reads and verifies a chunk. A damaged one is removed, so that it is pushed again.
 func (s *Store) chunk(h Hash) ([]byte, error) {
 	data, err := s.disk.chunk(h)
 	if errors.Is(err, ErrDamaged) {
@@ -72,9 +72,9 @@ func (s *Store) chunk(h Hash) ([]byte, error) {
 	return data, err
 }
 
-// giveUp removes a damaged chunk: whoever leads finds it missing at its next offer, or
-// resigns if that is this node. It looks again first, where nothing is placed: another
-// reader may have given it up long ago, and a good one may have come.
+// giveUp removes a damaged chunk. The leader then finds it missing at its next offer, or
+// resigns if it is this node. giveUp first reads the chunk again under the lock, since
+// another reader may have removed it and a good one may have arrived.
 func (s *Store) giveUp(h Hash) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Store) giveUp(h Hash) ([]byte, error) {
 		return data, err
 	}
 	if s.broken != nil {
-		return nil, errors.Join(err, s.broken) // the folder may be another process's by now
+		return nil, errors.Join(err, s.broken) // another process may have the folder by now
 	}
 	delete(s.have, h)
 	return nil, errors.Join(err, s.disk.remove(h))

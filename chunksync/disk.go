@@ -12,14 +12,13 @@ import (
 
 // disk is the folder of one store:
 //
-//	lock          held by the process that has it
-//	promise.json  whom this node hears
+//	lock          locked by the process that uses the folder
+//	promise.json  the tenure that this node follows
 //	catalog.json  the last complete catalog
-//	chunks/HASH   content
-//	new/draft-*   what is being written; cleared away when the folder is opened
+//	chunks/HASH   chunks
+//	new/draft-*   unfinished files, removed when the folder is opened
 //
-// trip is called before each operation and may refuse it: in tests, where the process
-// ends there.
+// Tests set trip, which is called before each operation and may fail it.
 type disk struct {
 	dir  string
 	trip func(op, name string) error
@@ -38,7 +37,6 @@ func (d disk) path(parts ...string) string {
 	return filepath.Join(append([]string{d.dir}, parts...)...)
 }
 
-// do makes one step, unless it is refused.
 func (d disk) do(op, name string, step func() error) error {
 	if d.trip != nil {
 		if err := d.trip(op, name); err != nil {
@@ -48,7 +46,7 @@ func (d disk) do(op, name string, step func() error) error {
 	return step()
 }
 
-// draft writes a file that has no place yet, down to the disk itself.
+// draft writes and syncs a file that has no name in the store yet.
 func (d disk) draft(data []byte) (path string, err error) {
 	var f *os.File
 	err = d.do("create", newFolder, func() error {
@@ -63,30 +61,29 @@ func (d disk) draft(data []byte) (path string, err error) {
 		return err
 	})
 	if err == nil {
-		// Without this a crash of the machine could leave the name with other bytes.
+		// Without it a crash of the machine could leave the final name with other bytes.
 		err = d.do("sync", newFolder, f.Sync)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name()) // else the next start does it
+		_ = os.Remove(f.Name()) // otherwise the next start does
 		return "", err
 	}
 	return f.Name(), nil
 }
 
-// place gives a draft its name, in one step: there is the old file or the new one.
+// place renames a draft atomically: the name has the old file or the new one.
 func (d disk) place(draft string, parts ...string) error {
 	to := d.path(parts...)
 	return d.do("rename", parts[len(parts)-1], func() error { return os.Rename(draft, to) })
 }
 
-// settle makes the names in a folder outlive a crash of the machine.
-func (d disk) settle(parts ...string) error {
+// syncDir makes the names in a folder survive a crash of the machine.
+func (d disk) syncDir(parts ...string) error {
 	folder := d.path(parts...)
-	return d.do("settle", filepath.Base(folder), func() error { return syncFolder(folder) })
+	return d.do("syncdir", filepath.Base(folder), func() error { return syncFolder(folder) })
 }
 
-// replace writes a file of the store anew. Unless sure, an error leaves it open which of
-// the two is there after a crash.
+// replace replaces a file. After an error without sure, a crash may leave the old or the new.
 func (d disk) replace(name string, data []byte) (sure bool, err error) {
 	draft, err := d.draft(data)
 	if err != nil {
@@ -95,11 +92,11 @@ func (d disk) replace(name string, data []byte) (sure bool, err error) {
 	if err := d.place(draft, name); err != nil {
 		return false, err
 	}
-	err = d.settle()
+	err = d.syncDir()
 	return err == nil, err
 }
 
-// read returns nil for a file that was never written.
+// read returns nil for a file that does not exist.
 func (d disk) read(name string) ([]byte, error) {
 	text, err := os.ReadFile(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +105,7 @@ func (d disk) read(name string) ([]byte, error) {
 	return text, err
 }
 
-// chunks lists what is there; what has no chunk's name is somebody else's.
+// chunks lists the chunks in the folder and ignores files without a hash for a name.
 func (d disk) chunks() (map[Hash]struct{}, error) {
 	entries, err := os.ReadDir(d.path(chunkFolder))
 	if err != nil {
@@ -123,8 +120,8 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	return all, nil
 }
 
-// chunk reads and verifies. ErrDamaged: it is gone, cannot be read or has other bytes.
-// Another error says nothing of the chunk: too many files are open, say.
+// chunk reads and verifies a chunk. It returns ErrDamaged if the chunk is gone, cannot be
+// read or has other bytes. Other errors, such as too many open files, say nothing about it.
 func (d disk) chunk(h Hash) ([]byte, error) {
 	damaged := func(why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }
 	f, err := os.Open(d.path(chunkFolder, h.String()))
@@ -139,12 +136,12 @@ func (d disk) chunk(h Hash) ([]byte, error) {
 		return nil, damaged(err)
 	}
 	if hashOf(data) != h {
-		return nil, damaged(errNotThis)
+		return nil, damaged(errMismatch)
 	}
 	return data, nil
 }
 
-// remove is done also if there was nothing.
+// remove removes a chunk. A missing one is no error.
 func (d disk) remove(h Hash) error {
 	return d.do("remove", h.String(), func() error {
 		err := os.Remove(d.path(chunkFolder, h.String()))

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// own refuses a folder with anything that is no part of a store: what it writes and
-// clears away there could be somebody else's.
-func (d disk) own() error {
+// refuseForeign refuses a folder with entries of another program, which the store could harm.
+func (d disk) refuseForeign() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
 		return err
@@ -26,7 +25,7 @@ func (d disk) own() error {
 	return nil
 }
 
-// prepare makes the folders, and clears away what was never finished.
+// prepare makes the folders and removes unfinished drafts.
 func (d disk) prepare() error {
 	begun, err := os.ReadDir(d.path(newFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +44,7 @@ func (d disk) prepare() error {
 			return err
 		}
 	}
-	// The folder's own name is in one that somebody else may have made, for others to read.
+	// The parent folder may be another user's, who does not let this process open it.
 	parent := syncFolder(filepath.Dir(d.dir))
 	if errors.Is(parent, fs.ErrPermission) {
 		parent = nil

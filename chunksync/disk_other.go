@@ -4,11 +4,11 @@ package chunksync
 
 import "os"
 
-// syncFolder does nothing: these systems have no such call. A crash of the machine may
-// take the newest names away; a crash of the process does not.
+// syncFolder does nothing, since these systems have no such call. The newest names survive
+// a crash of the process, but maybe not one of the machine.
 func syncFolder(string) error { return nil }
 
-// lockFolder keeps nobody out here: see that every folder is one process's.
+// lockFolder does not lock here: the operator must not use a folder in two processes.
 func lockFolder(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 }

@@ -12,8 +12,7 @@ import (
 
 var errKilled = errors.New("killed here")
 
-// killer ends a process at its n-th operation on the disk: that one and all after it
-// are not done. Before 0 it only keeps the list.
+// killer fails all operations on the disk after the first left ones; below 0 it only records.
 type killer struct {
 	left int
 	seen []string
@@ -37,8 +36,7 @@ func openWith(t *testing.T, dir string, k *killer) *Store {
 	return s
 }
 
-// scene is a follower that has a catalog of epoch 1, and gets one of epoch 2 with some
-// of the same content.
+// scene is a follower's catalog of epoch 1 and the next of epoch 2, which share content.
 type scene struct {
 	before, after catalog
 	old, shared   []byte
@@ -59,7 +57,7 @@ func newScene() *scene {
 	return c
 }
 
-// push is what a leader does to a follower, in the follower's process.
+// push does to the store what the requests of a leader do.
 func (c *scene) push(s *Store, to catalog, contents ...[]byte) error {
 	missing, _, err := s.take(to, "leader", false)
 	if err != nil || len(missing) == 0 {
@@ -74,13 +72,12 @@ func (c *scene) push(s *Store, to catalog, contents ...[]byte) error {
 	}
 	missing, _, err = s.take(to, "leader", false)
 	if err == nil && len(missing) > 0 {
-		return fmt.Errorf("%d are missing", len(missing))
+		return fmt.Errorf("%d chunks are missing", len(missing))
 	}
 	return err
 }
 
-// S22: kill -9 at any instant of a push leaves the old catalog or the new one, with all
-// its content, and no promise is forgotten.
+// S22: kill -9 at any instant leaves a complete catalog, old or new, and forgets no promise.
 func TestKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -99,7 +96,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		c.check(t, fmt.Sprintf("killed after %q", k.seen), dir, tenure, err == nil)
 		if err == nil && k.left > 0 {
 			if step < 10 {
-				t.Errorf("only %d steps: this test is blind", step)
+				t.Errorf("the push had %d steps, want at least 10: this test is blind", step)
 			}
 			return
 		}
@@ -118,39 +115,39 @@ func (c *scene) check(t *testing.T, when, dir string, tenure Tenure, done bool) 
 	if got.Version() == c.after.Version() {
 		want = c.after
 	} else if done {
-		t.Errorf("%s: it was said to be taken, and is not", when)
+		t.Errorf("%s: the new catalog was acknowledged and is lost", when)
 	}
 	if s.promised().Tenure.Epoch < tenure.Epoch || s.promised().Tenure.Epoch < got.Tenure.Epoch {
-		t.Errorf("%s: a promise is forgotten: %+v", when, s.promised())
+		t.Errorf("%s: a promise is forgotten: got %+v, want at least epoch %d", when, s.promised(), tenure.Epoch)
 	}
 	if got.Version() != want.Version() || len(got.Files) != len(want.Files) || !s.whole() {
-		t.Errorf("%s: %+v", when, got)
+		t.Errorf("%s: got %+v, want all of %+v", when, got, want)
 	}
 	for name, f := range want.Files {
 		content, err := s.open(name)
 		if err != nil {
-			t.Errorf("%s: %s: %v", when, name, err)
+			t.Errorf("%s: opening %s: %v", when, name, err)
 			continue
 		}
 		var all bytes.Buffer
 		if _, err := all.ReadFrom(content); err != nil || int64(all.Len()) != f.Size {
-			t.Errorf("%s: %s: %d bytes, %v", when, name, all.Len(), err)
+			t.Errorf("%s: reading %s: got %d bytes, %v, want %d", when, name, all.Len(), err, f.Size)
 		}
 		_ = content.Close()
 	}
 	if drafts, err := os.ReadDir(filepath.Join(dir, newFolder)); err != nil || len(drafts) > 0 {
-		t.Errorf("%s: %d drafts are left, %v", when, len(drafts), err)
+		t.Errorf("%s: got %d drafts, %v, want none", when, len(drafts), err)
 	}
 	if err := c.push(s, c.after, c.old, c.shared, c.fresh); err != nil || s.promised().Held != c.after.Version() {
-		t.Errorf("%s: it cannot go on: %v", when, err)
+		t.Errorf("%s: the next push: got %v, and version %s", when, err, s.promised().Held)
 	}
 	if err := c.push(s, c.after.with("none", nil)); err != nil || len(s.have) != 2 {
-		t.Errorf("%s: %d chunks are left after the next commit, %v", when, len(s.have), err)
+		t.Errorf("%s: after the next commit: got %d chunks, %v, want 2", when, len(s.have), err)
 	}
 }
 
-// A crash of the machine, not only of the process, needs the order: content down to
-// the disk before its name, names before the catalog, the promise before all.
+// The order of a commit makes it survive a crash of the machine: the promise first, then
+// the content before its name, and the names before the catalog.
 func TestTheOrderOfACommit(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -162,16 +159,16 @@ func TestTheOrderOfACommit(t *testing.T) {
 	}
 	file := func(name string) []string { return []string{"create new", "write new", "sync new", "rename " + name} }
 	want := slices.Concat(
-		file(promiseFile), []string{"settle " + filepath.Base(s.disk.dir)},
-		file(hashOf(c.shared).String()), file(hashOf(c.fresh).String()), []string{"settle " + chunkFolder},
-		file(catalogFile), []string{"settle " + filepath.Base(s.disk.dir)},
+		file(promiseFile), []string{"syncdir " + filepath.Base(s.disk.dir)},
+		file(hashOf(c.shared).String()), file(hashOf(c.fresh).String()), []string{"syncdir " + chunkFolder},
+		file(catalogFile), []string{"syncdir " + filepath.Base(s.disk.dir)},
 	)
 	if !slices.Equal(k.seen, want) {
-		t.Errorf("the disk was told\n%q\nwant\n%q", k.seen, want)
+		t.Errorf("got the operations\n%q\nwant\n%q", k.seen, want)
 	}
 }
 
-// What a process placed that was killed then has to last, too, before a catalog names it.
+// Chunks that a killed process has placed are synced before a catalog names them.
 func TestTheOrderAfterARestart(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -185,49 +182,47 @@ func TestTheOrderAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_ = s.Close() // killed here
+	_ = s.Close() // here it was killed
 	k := &killer{left: -1}
 	s = openWith(t, dir, k)
 	defer func() { _ = s.Close() }()
 	if missing, _, err := s.take(c.after, "leader", false); err != nil || len(missing) > 0 {
-		t.Fatalf("%d are missing, %v", len(missing), err)
+		t.Fatalf("got %d missing chunks, %v", len(missing), err)
 	}
-	want := []string{"settle " + chunkFolder, "create new", "write new", "sync new", "rename " + catalogFile, "settle " + filepath.Base(dir)}
+	want := []string{"syncdir " + chunkFolder, "create new", "write new", "sync new", "rename " + catalogFile, "syncdir " + filepath.Base(dir)}
 	if !slices.Equal(k.seen, want) {
-		t.Errorf("the disk was told\n%q\nwant\n%q", k.seen, want)
+		t.Errorf("got the operations\n%q\nwant\n%q", k.seen, want)
 	}
 }
 
-// After a rename of which nobody knows whether it lasts, the store takes nothing more
-// until it has been opened again.
+// After a rename that may not survive a crash, the store takes nothing until it is reopened.
 func TestADoubtIsNotBuiltOn(t *testing.T) {
 	t.Parallel()
 	c := newScene()
 	dir := t.TempDir()
-	k := &killer{left: 4} // the folder cannot be settled
+	k := &killer{left: 4} // the folder cannot be synced
 	s := openWith(t, dir, k)
 	if _, err := s.raise(Tenure{Epoch: 5}, "a"); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	k.left = -1
 	if _, err := s.raise(Tenure{Epoch: 4}, "b"); err == nil {
-		t.Error("it promises something else on top of a doubt")
+		t.Error("the store makes another promise after an unclear error")
 	}
 	if err := c.push(s, c.after); err == nil {
-		t.Error("it takes a catalog on top of a doubt")
+		t.Error("the store takes a catalog after an unclear error")
 	}
 	_ = s.Close()
 }
 
-// What stands on a disk and was never written there stops the node: to begin anew
-// would forget what was promised.
+// With a damaged promise or catalog Open fails, since a start could forget a promise.
 func TestADamagedFolder(t *testing.T) {
 	t.Parallel()
 	c := newScene()
 	for name, damage := range map[string]func(dir string) error{
-		"promise":                func(dir string) error { return os.WriteFile(filepath.Join(dir, promiseFile), []byte("{"), 0o600) },
-		"catalog":                func(dir string) error { return os.WriteFile(filepath.Join(dir, catalogFile), []byte("[]"), 0o600) },
-		"a promise that is gone": func(dir string) error { return os.Remove(filepath.Join(dir, promiseFile)) },
+		"promise":           func(dir string) error { return os.WriteFile(filepath.Join(dir, promiseFile), []byte("{"), 0o600) },
+		"catalog":           func(dir string) error { return os.WriteFile(filepath.Join(dir, catalogFile), []byte("[]"), 0o600) },
+		"a missing promise": func(dir string) error { return os.Remove(filepath.Join(dir, promiseFile)) },
 	} {
 		dir := t.TempDir()
 		s := openWith(t, dir, &killer{left: -1})
@@ -239,11 +234,10 @@ func TestADamagedFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Open(dir); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want ErrDamaged", name, err)
 		}
 	}
-	// A lost chunk is no reason not to start: the leader sends it again. But what such a
-	// node says it holds must not become everybody's.
+	// With a missing chunk Open succeeds, since the leader sends it again.
 	dir := t.TempDir()
 	s := openWith(t, dir, &killer{left: -1})
 	if err := c.push(s, c.before, c.old, c.shared); err != nil {
@@ -255,19 +249,19 @@ func TestADamagedFolder(t *testing.T) {
 	}
 	s, err := Open(dir)
 	if err != nil || s.whole() {
-		t.Fatalf("a lost chunk: %v", err)
+		t.Fatalf("a missing chunk: got %v, and the store is whole or not open", err)
 	}
 	if err := c.push(s, c.before, c.shared); err != nil || !s.whole() {
-		t.Errorf("it does not come again: %v", err)
+		t.Errorf("the missing chunk is not restored: %v", err)
 	}
 	if _, err := Open(dir); !errors.Is(err, ErrInUse) {
-		t.Errorf("a second process: %v", err)
+		t.Errorf("a second process: got %v, want ErrInUse", err)
 	}
 	_ = s.Close()
 }
 
-// Content that is being read, written or sent is not swept.
-func TestWhatIsInUseIsNotSwept(t *testing.T) {
+// Chunks that are being read or written are not swept.
+func TestChunksInUseAreNotSwept(t *testing.T) {
 	t.Parallel()
 	c := newScene()
 	s := openWith(t, t.TempDir(), &killer{left: -1})
@@ -279,7 +273,7 @@ func TestWhatIsInUseIsNotSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, unpin, err := s.store(bytes.NewReader([]byte("being written")), 100)
+	f, unpin, err := s.addContent(bytes.NewReader([]byte("being written")), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,23 +282,22 @@ func TestWhatIsInUseIsNotSwept(t *testing.T) {
 	}
 	var all bytes.Buffer
 	if _, err := all.ReadFrom(reading); err != nil || !bytes.Equal(all.Bytes(), c.old) {
-		t.Errorf("reading on: %v", err)
+		t.Errorf("reading an open file that was removed: %v", err)
 	}
 	if _, err := s.chunk(f.Chunks[0]); err != nil {
-		t.Errorf("writing on: %v", err)
+		t.Errorf("a chunk of an upload is swept: %v", err)
 	}
 	if len(s.have) != 4 {
-		t.Errorf("%d chunks while two are in use", len(s.have))
+		t.Errorf("got %d chunks while two are in use, want 4", len(s.have))
 	}
 	_ = reading.Close()
 	unpin()
 	if len(s.have) != 2 {
-		t.Errorf("%d chunks are left when nothing is in use any more", len(s.have))
+		t.Errorf("got %d chunks when none is in use, want 2", len(s.have))
 	}
 }
 
-// An offer that comes late, of the same leader, asks for nothing back that a later one
-// has removed.
+// A late offer of the same leader does not ask for chunks that a later one has removed.
 func TestALateOffer(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -315,18 +308,18 @@ func TestALateOffer(t *testing.T) {
 	}
 	later := c.before.with("gone", nil).with("a", nil)
 	if err := c.push(s, later); err != nil || len(s.have) != 0 {
-		t.Fatalf("%d chunks are left, %v", len(s.have), err)
+		t.Fatalf("got %d chunks, %v, want none", len(s.have), err)
 	}
 	missing, held, err := s.take(c.before, "leader", false)
 	if err != nil || len(missing) != 0 || held != later.Version() {
-		t.Errorf("it lacks %d, holds %s: %v", len(missing), held, err)
+		t.Errorf("got %d missing chunks, version %s, %v, want none of %s", len(missing), held, err, later.Version())
 	}
 	if err := s.receive(c.before.Tenure, hashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
-		t.Errorf("what nobody needs is taken: %v", err)
+		t.Errorf("a chunk that no catalog needs: got %v, want errNotOffered", err)
 	}
 }
 
-// What has arrived of an offer stays, though something else is swept meanwhile.
+// Chunks that have arrived for an offer stay, even if a sweep runs meanwhile.
 func TestAnOfferOutlivesASweep(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -345,13 +338,13 @@ func TestAnOfferOutlivesASweep(t *testing.T) {
 	half, rest := []byte("half"), []byte("rest")
 	next := c.after.with("c", &File{Size: ChunkSize + 4, Chunks: []Hash{hashOf(half), hashOf(rest)}})
 	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 2 {
-		t.Fatalf("%d are missing, %v", len(missing), err)
+		t.Fatalf("got %d missing chunks, %v", len(missing), err)
 	}
 	if err := s.receive(next.Tenure, hashOf(half), half); err != nil {
 		t.Fatal(err)
 	}
-	_ = reading.Close() // and what it read goes
+	_ = reading.Close() // its chunk is swept
 	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 1 || len(s.have) != 3 {
-		t.Errorf("%d are missing, %d are there, %v", len(missing), len(s.have), err)
+		t.Errorf("got %d missing chunks and %d stored ones, %v, want 1 and 3", len(missing), len(s.have), err)
 	}
 }

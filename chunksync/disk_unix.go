@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// syncFolder makes the names in a folder durable: a rename is only in memory before.
+// syncFolder makes the names in a folder durable. A rename alone is only in memory.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -18,8 +18,7 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// lockFolder keeps other processes out for as long as the file is open, which the
-// kernel ends with the process, however that ends.
+// lockFolder keeps other processes out until the file is closed or this process ends.
 func lockFolder(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,101 +1,105 @@
-// Package chunksync has followers hold the leader's file data, ready to take over: the
-// leader pushes chunks (requirement S22).
+// Package chunksync copies the files of one scope from its leader to its followers, so
+// that each follower holds them before it has to take over (requirement S22).
 //
 //	store, err := chunksync.Open(dir)
 //	…
 //	m, err := chunksync.New(chunksync.Config{ID: "n1", Scope: "files", Store: store, Peers: peers, Token: token})
 //	…
-//	mux.Handle("/sync/", http.StripPrefix("/sync", m.Handler())) // on every node, whoever leads
+//	mux.Handle("/sync/", http.StripPrefix("/sync", m.Handler())) // on every node
 //	…
 //	err = m.Lead(ctx, gate, token)                       // while this node leads
 //	receipt, err := m.Put(ctx, "a/b", content, chunksync.AsConfigured)
 //	content, err := m.Open("a/b")                        // on every node, at any time
 //
+// The leader takes the writes and pushes them to the followers. Every node serves reads
+// from its own disk. An elector, which is not part of this package, decides who leads: it
+// provides the gate and the token that Lead needs.
+//
 // # Words
 //
-// A file is a list of chunks of 1 MiB, each named by the SHA-256 of its content. A
-// catalog is all files of one [Version]; a write makes the next. A [Tenure] is one
-// leadership as a follower sees it: epoch and term of its token.
+//   - A file is a list of chunks of 1 MiB, each named by the SHA-256 of its content.
+//   - A catalog is all files of one [Version]. Each write makes the next version.
+//   - A [Tenure] is the epoch and the term of a leader's token.
+//   - A promise is the tenure that a node follows. The node refuses all earlier ones.
+//   - Peers are the other nodes of the scope.
 //
-// # A life
+// # How it works
 //
-//	following --Lead--> gathering --enough heard--> adopting --stored--> leading --a later one is heard--> following
+//	following --Lead--> gathering --enough promises--> adopting --stored--> leading --a later promise--> following
 //
-//	leading, for each peer: offer the catalog → send what is missing → offer it again: taken
+// Gathering asks each peer for a promise and for the version that it holds. Adopting
+// stores the newest catalog found as version (own epoch, 0). Leading pushes to each peer:
 //
-// A follower that lacks nothing of an offered catalog takes it, in one step, and shows
-// it from then on; until then it shows its last one. What has arrived is never sent
-// again, whoever dies in between. Peers are pushed to at once when something changes,
-// and offered everything once in a while; one that fails is left alone for longer each
-// time, and none waits for another.
+//	offer the catalog → send the missing chunks → offer it again → the peer takes it
+//
+// A follower takes an offered catalog in one step, once no chunk of it is missing. Until
+// then it shows its last one. Chunks that have arrived are not sent again, even if a node
+// dies meanwhile. Each change is pushed at once, and the catalog is offered again at
+// intervals. A peer that fails is tried again after growing pauses and delays no other.
 //
 // # Rules
 //
-//   - A follower that has promised to hear a leader refuses all before it, durably: the
-//     promise is on its disk before it is answered, and every offer is one. So the door
-//     is the fenced one, and no clock is needed: of a leader that slept through its own
-//     end nothing is taken.
-//   - A new leader asks the others for that promise and for what they hold, and begins
-//     with the newest it finds, under (its epoch, 0). It has asked enough of them when
-//     no acknowledged write can have been missed: len(Peers) − Copies.
-//   - A node that has lost some of what it holds does not lead and is not begun with. It
-//     says what it held all the same, and counts as heard if a whole one holds as much.
-//   - A chunk is taken only if the leader's catalog, as it was offered, names it, and its
-//     bytes have that name.
-//   - Content is down on the disk before its name, names before the catalog, the promise
-//     before both. Then kill -9, at any instant, leaves the old catalog or the new one.
-//   - What no catalog names is swept after each commit and before the content of the next
-//     is asked for, and what an upload leaves that broke off at once; but nothing that is
-//     being read, written or pushed.
-//   - Names are keys in the catalog and nothing on the disk.
+//   - A promise is on the disk before it is answered, and each offer asks for one. A
+//     deposed leader is therefore refused by every follower that promised a later one,
+//     whatever its clock says: the fenced door is enough.
+//   - A new leader writes only after len(Peers) − Copies peers have answered: each write
+//     that Copies followers confirmed is then on one of them or on the leader itself.
+//   - A node that has lost a chunk of its catalog does not lead, and no leader adopts its
+//     catalog. Its answer still counts if an intact node holds a version as new.
+//   - A follower takes a chunk only if an offered catalog names it and its hash matches.
+//   - Chunks are written and synced before they are named, named before the catalog that
+//     lists them is stored, and the promise is stored first of all. kill -9 at any instant
+//     leaves the old catalog or the new one.
+//   - Chunks that no catalog names are swept after each commit, before the next catalog's
+//     chunks are requested, and when an upload fails. Chunks that are being read, written
+//     or pushed are kept.
+//   - File names are keys of the catalog. They never become paths on the disk.
 //
 // # What a write promises
 //
-// Put returns when so many copies are on the disks of followers, Config.Copies unless
-// told otherwise, a majority together with the leader by default. Such a write is in the
-// catalog of every later leader, as long as a majority of disks keep what they wrote.
-// What was acknowledged with fewer copies is lost with the disk of the leader, or when a
-// successor does not reach it: it is then overwritten, also on the old leader when that
-// comes back. [ErrUnconfirmed] is neither yes nor no.
+// Put returns once the given number of followers have stored the write: Config.Copies by
+// default, which with the leader is a majority. Every later leader then has it, as long as
+// a majority of the disks keep what they wrote. A write with fewer copies is lost if its
+// holders' disks fail or if the successor cannot reach them. The successor's catalog then
+// replaces it, also on the old leader. [ErrUnconfirmed] means that the outcome is unknown.
 //
-// Two writes to one name: the later wins, there is no compare-and-set. Reads on a
-// follower are of its last complete catalog, which may be old: they say of which
-// version it is and when that was last known to be the leader's. So do reads on a
-// leader that does not know yet that it is none.
+// The later of two writes to one name wins. There is no compare-and-set. A read returns
+// the node's last complete catalog with its version and the time when that was last known
+// to be the leader's. It may be old, also on a deposed leader that does not know it yet.
 //
 // # Duties of the caller
 //
-//   - Give every node its own ID and all nodes the same members and Copies.
-//   - Serve the [Manager.Handler] on every node, behind TLS or on a line that nobody
-//     else reaches. Whoever has the token can write.
-//   - Call Lead while the gate is open for this node, one at a time, with the elector's token.
-//   - Never put an older copy of a folder back, and take a folder that was lost as a
-//     lost copy: what it had promised is forgotten.
+//   - Give each node its own ID, and all nodes the same members and Copies.
+//   - Serve the [Manager.Handler] on every node, behind TLS or on a private network. A
+//     client that has the token can write.
+//   - Call Lead while the gate is open for this node, one call at a time.
+//   - Never restore an older copy of a folder. A lost folder has forgotten its promise:
+//     count it as a lost copy.
 //
 // # What can fail, and what happens
 //
-//	a follower dies, or its line   it catches up; writes wait if too few are left
-//	the leader dies in a push      the successor shows the complete old or the complete new file
-//	the leader is stopped          its successor goes on; when it wakes it is refused and follows
-//	too few can be heard           nobody writes, reads go on: ErrTakingOver
-//	a disk is full                 that node stays behind, the leader tries again; what is not named makes room
-//	a follower's chunk rots        it is noticed when it is read, never served, and pushed again
-//	a chunk of the leader rots     once that is noticed it resigns, and is made whole by its successor
-//	a disk is in doubt             after an error that leaves open what is on it: that node takes nothing more until it is opened again; a leader resigns
-//	the folder has other files     Open refuses: to begin anew would forget a promise
-//	two terms of one epoch         each follower hears the one that came first
+//	a follower dies or is cut off  it catches up; writes wait if too few followers are left
+//	the leader dies in a push      the successor shows the old file or the new one, complete
+//	the leader is stopped          a successor leads; on waking, the old leader is refused and follows
+//	too few peers answer           writes fail with ErrTakingOver; reads go on
+//	a disk is full                 the node stays behind and the leader retries; sweeping makes room
+//	a follower's chunk rots        a read notices it, never serves it, and the leader pushes it again
+//	a leader's chunk rots          once a read notices it, the leader resigns and its successor repairs it
+//	a disk error is unclear        the store takes nothing more until it is reopened; a leader resigns
+//	the folder has foreign files   Open refuses it: a new store there would forget a promise
+//	two terms share an epoch       each follower follows the one that asked first
 //
 // # Limits
 //
-// The whole catalog is sent with every offer, and chunks are cut at fixed places: it is
-// for some thousand files that change now and then, not for a file system.
+// Each offer carries the whole catalog, and chunks are cut at fixed offsets. This suits
+// some thousand files that change now and then. It is not a file system.
 //
 // # State
 //
-// A machine decides for a leader and a promise for every disk; both are pure, and testdata
-// tells the machine's stories. The loop feeds it and does what it says; [Store] is the disk.
-// A mutex guards the machine, since writers read it too.
+// The pure machine decides for a leader, the pure promise for every disk. The loop of
+// [Manager.Lead] feeds the machine under a mutex, since writers read it too; testdata has
+// its stories. [Store] is the disk.
 //
-// Sources: requirement S22 (docs/requirements.md). The takeover is that of Lamport, "Paxos made
-// simple" (2001), with one value, the catalog.
+// Sources: requirement S22. The takeover is that of Lamport, "Paxos made simple" (2001),
+// with the catalog as its one value.
 package chunksync

@@ -1,20 +1,19 @@
 package chunksync
 
-// Events are facts for logs, metrics and people. All are optional, may be called by
-// several goroutines at once, and must not block.
+// Events are callbacks for logs and metrics. Each is optional, may be called by several
+// goroutines at once, and must not block.
 type Events struct {
-	// Adopted: this node leads, and begins with what the peer held; with what it held
-	// itself if the name is empty.
+	// Adopted reports that this node leads with the peer's catalog, or its own if peer is empty.
 	Adopted func(peer string, v Version)
-	// Took: a peer holds what it did not hold before.
+	// Took reports that a peer has stored a newer version.
 	Took func(peer string, v Version)
-	// Followed: this node holds what a leader sent.
+	// Followed reports that this node has stored a version of the leader.
 	Followed func(holder string, v Version)
-	// Rejected: this node refused a leader that was deposed; err is a *[StaleError].
+	// Rejected reports that this node refused a deposed leader; err is a *[StaleError].
 	Rejected func(holder string, err error)
-	// Refused: the gate was shut when something was to be sent (S17).
+	// Refused reports that a shut gate stopped a write or a request to a peer (S17).
 	Refused func(err error)
-	// Trouble is what is tried again. The peer's name is empty for the own disk.
+	// Trouble reports a failure that is retried. An empty peer means the own disk.
 	Trouble func(peer string, err error)
 }
 

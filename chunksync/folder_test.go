@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A folder that has something else is somebody else's: it is left as it is.
-func TestSomebodyElsesFolder(t *testing.T) {
+// A folder with foreign entries is refused and left unchanged.
+func TestAForeignFolder(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string][]string{
 		"a mailbox":         {"cur/", "new/letter", "tmp/"},
@@ -24,7 +24,7 @@ func TestSomebodyElsesFolder(t *testing.T) {
 				_ = s.Close()
 			}
 			if foreign, ok := errors.AsType[*FolderError](err); !ok || foreign.Dir != dir || foreign.Entry == "" {
-				t.Errorf("it is opened: %v", err)
+				t.Errorf("got %v, want a FolderError", err)
 			}
 			for _, file := range files {
 				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
@@ -32,14 +32,13 @@ func TestSomebodyElsesFolder(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(filepath.Join(dir, "lock")); name == "a mailbox" && err == nil {
-				t.Error("there is a lock in it now")
+				t.Error("the refused folder has a lock file now")
 			}
 		})
 	}
 }
 
-// What a store has itself is opened, on a disk of its own too; and only what it has
-// begun and not finished is cleared away.
+// A store's folder is opened, also if it is a whole disk, and only drafts are removed.
 func TestAFolderOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -51,12 +50,12 @@ func TestAFolderOfItsOwn(t *testing.T) {
 	_ = s.Close()
 	for file, kept := range map[string]bool{"new/draft-17": false, "new/letter": true, "chunks/letter": true} {
 		if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != kept {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: got %v, want it kept: %v", file, err, kept)
 		}
 	}
 }
 
-// put makes files, and folders where a slash ends the name.
+// put makes empty files, and folders for names that end with a slash.
 func put(t *testing.T, dir string, files []string) {
 	t.Helper()
 	for _, file := range files {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// small makes the node's disk one of so many bytes.
-func (n *node) small(room int64) {
+// limitDisk fails writes once the node's folder has room bytes.
+func (n *node) limitDisk(room int64) {
 	n.store.disk.trip = func(op, _ string) error {
 		if op != "write" {
 			return nil
@@ -20,7 +20,7 @@ func (n *node) small(room int64) {
 		var used int64
 		_ = filepath.WalkDir(n.dir, func(_ string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				if info, err := d.Info(); err == nil { // else it is gone by now
+				if info, err := d.Info(); err == nil { // otherwise it was just removed
 					used += info.Size()
 				}
 			}
@@ -33,34 +33,33 @@ func (n *node) small(room int64) {
 	}
 }
 
-// held counts the chunks that the node has.
-func (n *node) held() int {
+// chunkCount returns the number of chunks that the node has.
+func (n *node) chunkCount() int {
 	n.store.mu.RLock()
 	defer n.store.mu.RUnlock()
 	return len(n.store.have)
 }
 
-// An upload that is larger than the disk leaves nothing there: what fits is taken
-// afterwards, and files can be removed.
+// An upload that exceeds the disk leaves no chunk, and smaller ones succeed afterwards.
 func TestAnUploadThatIsTooLargeForTheDisk(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
-	n.small(8 * ChunkSize)
+	n.limitDisk(8 * ChunkSize)
 	n.lead(1)
 	n.mustPut("small", []byte("1"), 0)
 	if err := n.put("huge", bytesOf(1, 12*ChunkSize), 0); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("12 of 8: %v", err)
+		t.Fatalf("12 MiB on a disk of 8: got %v, want ENOSPC", err)
 	}
-	if n.held() != 1 {
-		t.Errorf("%d chunks are left", n.held())
+	if n.chunkCount() != 1 {
+		t.Errorf("got %d chunks, want 1", n.chunkCount())
 	}
 	n.mustPut("medium", bytesOf(2, 2*ChunkSize), 0)
 	if _, err := n.m.Remove(t.Context(), "small", 0); err != nil {
-		t.Errorf("remove: %v", err)
+		t.Errorf("remove on a full disk: %v", err)
 	}
 }
 
-// So does one whose catalog could not be written any more.
+// An upload whose catalog does not fit on the disk leaves no chunk either.
 func TestACatalogThatIsTooLargeForTheDisk(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -69,41 +68,40 @@ func TestACatalogThatIsTooLargeForTheDisk(t *testing.T) {
 	drafts := 0
 	n.store.disk.trip = func(op, _ string) error {
 		if op == "create" {
-			if drafts++; drafts == 2 { // the first is the content
+			if drafts++; drafts == 2 { // the first is the chunk
 				return syscall.ENOSPC
 			}
 		}
 		return nil
 	}
-	if err := n.put("g", []byte("2"), 0); !errors.Is(err, syscall.ENOSPC) || n.held() != 1 {
-		t.Errorf("%d chunks are left, %v", n.held(), err)
+	if err := n.put("g", []byte("2"), 0); !errors.Is(err, syscall.ENOSPC) || n.chunkCount() != 1 {
+		t.Errorf("got %d chunks, %v, want 1 and ENOSPC", n.chunkCount(), err)
 	}
 	n.mustPut("g", []byte("2"), 0)
 }
 
-// What a follower got of a file that is no more makes room for the next, also where the
-// disk has no room for a catalog.
+// A follower with a full disk sweeps the chunks of a file that was removed in transit.
 func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(0))
 	one, two := tm.nodes[0], tm.nodes[1]
-	two.small(8*ChunkSize + 4096)
+	two.limitDisk(8*ChunkSize + 4096)
 	one.lead(1)
 	one.mustPut("small", []byte("1"), 1)
 	one.mustPut("huge", bytesOf(1, 12*ChunkSize), 0)
-	two.until("it is full", func() bool { return two.held() >= 7 })
+	two.until("it is full", func() bool { return two.chunkCount() >= 7 })
 	if _, err := one.m.Remove(t.Context(), "huge", 0); err != nil {
 		t.Fatal(err)
 	}
 	one.mustPut("medium", bytesOf(2, 2*ChunkSize), 0)
 	two.until("it has what fits", func() bool { return two.has("medium", bytesOf(2, 2*ChunkSize)) })
-	if two.held() != 3 {
-		t.Errorf("%d chunks are left", two.held())
+	if two.chunkCount() != 3 {
+		t.Errorf("got %d chunks, want 3", two.chunkCount())
 	}
 }
 
-// A disk that is so full that not even a promise fits gives up what has arrived of a
-// file that it could not take anyway: else it would never hear the next leader.
+// A disk that is too full for a promise gives up the chunks in transit. Otherwise it could
+// never promise the next leader.
 func TestAPromiseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	c := newScene()
@@ -125,15 +123,15 @@ func TestAPromiseOnAFullDisk(t *testing.T) {
 		return nil
 	}
 	if p, err := s.raise(Tenure{Epoch: 3}, "next"); err != nil || p.Tenure.Epoch != 3 {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("got %+v, %v, want a promise of epoch 3", p, err)
 	}
 	if !s.whole() {
-		t.Error("it has given up what it shows")
+		t.Error("the store has given up chunks of its catalog")
 	}
 }
 
-// A node alone that restarts has no room taken by what broke off.
-func TestWhatBrokeOffIsGoneAfterARestart(t *testing.T) {
+// A standalone node sweeps the chunks of a broken upload when it starts again.
+func TestARestartSweepsABrokenUpload(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
 	first := n.lead(0)
@@ -142,17 +140,16 @@ func TestWhatBrokeOffIsGoneAfterARestart(t *testing.T) {
 	if err := n.store.add(hashOf([]byte("2")), []byte("2")); err != nil {
 		t.Fatal(err)
 	}
-	_ = n.store.Close() // killed in an upload
+	_ = n.store.Close() // here it was killed in an upload
 	n.start()
 	n.lead(0)
 	n.until("it leads", func() bool { return n.m.Status().Leading })
-	if n.held() != 1 {
-		t.Errorf("%d chunks are left", n.held())
+	if n.chunkCount() != 1 {
+		t.Errorf("got %d chunks, want 1", n.chunkCount())
 	}
 }
 
-// What was fetched to begin with stays when the line to the peer breaks: it is not
-// fetched again.
+// Chunks that an adoption has fetched stay when the connection breaks.
 func TestAnAdoptionGoesOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(1))
@@ -170,33 +167,31 @@ func TestAnAdoptionGoesOnWhereItStopped(t *testing.T) {
 	if err := os.Rename(two.chunkPath(lost), two.chunkPath(lost)+".away"); err != nil {
 		t.Fatal(err)
 	}
-	l.Parallel = 1 // in the order of names
+	l.Parallel = 1 // fetch in the order of names
 	if _, err := l.fetch(t.Context(), two.id, c); err == nil {
-		t.Fatal("nothing is lost: this test is blind")
+		t.Fatal("the fetch lost nothing: this test is blind")
 	}
-	if one.held() != 1 {
-		t.Errorf("%d chunks are left of what was fetched", one.held())
+	if one.chunkCount() != 1 {
+		t.Errorf("got %d fetched chunks, want 1", one.chunkCount())
 	}
 }
 
-// A write that asks for more copies than there can be is refused before its content is
-// taken.
-func TestCopiesThatCanNotBeHad(t *testing.T) {
+// A write with an impossible number of copies is refused before its content is read.
+func TestImpossibleCopies(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
 	n.lead(1)
 	n.mustPut("f", []byte("1"), 0)
 	content := strings.NewReader("2")
 	if _, err := n.m.Put(t.Context(), "f", content, 1); !errors.Is(err, ErrCopies) || content.Len() != 1 {
-		t.Errorf("put: %v, %d bytes are left", err, content.Len())
+		t.Errorf("put: got %v and %d unread bytes, want ErrCopies and 1", err, content.Len())
 	}
 	if _, err := n.m.Remove(t.Context(), "f", -2); !errors.Is(err, ErrCopies) || !n.has("f", []byte("1")) {
-		t.Errorf("remove: %v", err)
+		t.Errorf("remove: got %v, want ErrCopies and the file unchanged", err)
 	}
 }
 
-// An upload that broke off is swept once, and touches nothing else: each piece is tried
-// one time, though the disk does not let go of it.
+// After a broken upload, each of its chunks and no other is removed once, even in vain.
 func TestABrokenUploadIsSweptOnce(t *testing.T) {
 	t.Parallel()
 	const pieces = 8
@@ -210,11 +205,11 @@ func TestABrokenUploadIsSweptOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, unpin, err := s.store(bytes.NewReader(bytesOf(1, pieces*ChunkSize)), pieces*ChunkSize-1)
+	_, unpin, err := s.addContent(bytes.NewReader(bytesOf(1, pieces*ChunkSize)), pieces*ChunkSize-1)
 	if !errors.Is(err, ErrTooLarge) {
 		t.Fatal(err)
 	}
-	if err := c.push(s, c.after, c.fresh); err != nil { // by now something waits to be swept
+	if err := c.push(s, c.after, c.fresh); err != nil { // now another chunk waits to be swept
 		t.Fatal(err)
 	}
 	tried := 0
@@ -226,11 +221,11 @@ func TestABrokenUploadIsSweptOnce(t *testing.T) {
 		return nil
 	}
 	unpin()
-	if tried != pieces-1 { // the last was too much, and never stored
-		t.Errorf("%d chunks are tried for %d", tried, pieces-1)
+	if tried != pieces-1 { // the last exceeded the limit and was not stored
+		t.Errorf("got %d removals, want %d", tried, pieces-1)
 	}
 	_ = reading.Close()
 	if tried != pieces {
-		t.Errorf("%d chunks are tried when one more is let go", tried-pieces+1)
+		t.Errorf("got %d removals after a reader closes, want 1", tried-pieces+1)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Handler is what peers ask of this node: POST /promise, GET and POST /catalog, GET and
-// PUT /chunks/{hash}, below the URL that the peers have in their configuration. Whoever
-// may ask it may write. Errors are RFC 9457 problem documents; 409 says that the leader
-// that asks is deposed. Put it behind limits for the time of a request.
+// Handler serves the requests of peers: POST /promise, GET and POST /catalog, GET and PUT
+// /chunks/{hash}. It must be reachable at this node's URL in the peers' Config.Peers. An
+// authorized client can write. Errors are RFC 9457 problem documents; 409 means that the
+// requesting leader is deposed. The server must limit the duration of a request.
 func (m *Manager) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -25,7 +25,7 @@ func (m *Manager) Handler() http.Handler {
 		"GET /chunks/{hash}": m.serveChunk,
 		"PUT /chunks/{hash}": m.serveReceive,
 		"/": func(http.ResponseWriter, *http.Request) error {
-			return &requestError{http.StatusNotFound, "there is nothing here for a peer"}
+			return &requestError{http.StatusNotFound, "no such route for peers"}
 		},
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -47,18 +47,18 @@ func refuse(w http.ResponseWriter, err error) {
 	answer(w, problemType, p.Status, p)
 }
 
-// admit lets in who has the token. Sums are compared: that takes as long whatever came.
+// admit checks the token. It compares hashes, so that the time does not depend on the length.
 func (m *Manager) admit(r *http.Request) error {
 	if m.cfg.Accept != nil {
 		if m.cfg.Accept(r) {
 			return nil
 		}
-		return &requestError{http.StatusUnauthorized, "who asks is not known here"}
+		return &requestError{http.StatusUnauthorized, "the client is not authorized"}
 	}
 	secret, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	got, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(m.cfg.Token))
 	if m.cfg.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return &requestError{http.StatusUnauthorized, "the token is missing or not known"}
+		return &requestError{http.StatusUnauthorized, "the token is missing or unknown"}
 	}
 	return nil
 }
@@ -112,13 +112,13 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 	}
 	epoch, err := strconv.ParseInt(r.Header.Get(epochHeader), 10, 64)
 	if err != nil {
-		return badRequest("%s is no number", epochHeader)
+		return badRequest("%s is not a number", epochHeader)
 	}
 	term, err := fence.ParseTerm(r.Header.Get(termHeader))
 	if err != nil {
 		return badRequest("%s: %v", termHeader, err)
 	}
-	// Before it is read: a deposed leader has a lot to send.
+	// Refuse a deposed leader before reading its chunk.
 	tenure := Tenure{Epoch: epoch, Term: term}
 	p := m.cfg.Store.promised()
 	if _, err := p.raise(tenure, ""); err != nil {
@@ -126,7 +126,7 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 	}
 	chunk, err := io.ReadAll(r.Body)
 	if err != nil {
-		return unread(err)
+		return readError(err)
 	}
 	if err := m.cfg.Store.receive(tenure, h, chunk); err != nil {
 		return m.reject("", err)
@@ -142,7 +142,7 @@ func (m *Manager) serveCatalog(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // who asked notices half of it
+	_, _ = w.Write(text) // the client notices a truncated answer
 	return nil
 }
 
@@ -160,12 +160,12 @@ func (m *Manager) serveChunk(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(chunk)))
-	_, _ = w.Write(chunk) // who asked verifies it
+	_, _ = w.Write(chunk) // the client verifies the hash
 	return nil
 }
 
-// reject tells whoever watches that a deposed leader was here, and of trouble. After an
-// error that leaves the own disk in doubt nobody can lead here.
+// reject reports the refusal of a deposed leader, or trouble, and returns err. It ends this
+// node's own leadership if the store has failed.
 func (m *Manager) reject(holder string, err error) error {
 	if l := m.lead.Load(); l != nil && m.cfg.Store.doubt() != nil {
 		l.end(err)
@@ -173,7 +173,7 @@ func (m *Manager) reject(holder string, err error) error {
 	switch {
 	case errors.Is(err, fence.ErrStale):
 		m.cfg.Events.rejected(holder, err)
-	case !errors.Is(err, errNotOffered) && !errors.Is(err, errNotThis):
+	case !errors.Is(err, errNotOffered) && !errors.Is(err, errMismatch):
 		m.cfg.Events.trouble("", err)
 	}
 	return err

@@ -14,8 +14,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Every request gets an answer, and every refusal is a problem document. What is
-// refused changes nothing.
+// Every request gets an answer, and every refusal is a problem document and changes nothing.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const term = "01000000-0000-0000-0000-000000000000"
@@ -36,41 +35,41 @@ func TestAnswers(t *testing.T) {
 		status                 int
 		says                   string
 	}{
-		{"nothing there", "GET /", "", "", 404, "nothing here"},
-		{"another method", "DELETE /catalog", "", "", 404, "nothing here"},
-		{"no JSON", "POST /promise", "{", "", 400, "not what is asked for"},
+		{"nothing there", "GET /", "", "", 404, "no such route"},
+		{"another method", "DELETE /catalog", "", "", 404, "no such route"},
+		{"no JSON", "POST /promise", "{", "", 400, "cannot be decoded"},
 		{"an unknown field", "POST /promise", `{"rein":1}`, "", 400, "unknown field"},
 		{"no term", "POST /promise", `{"reign":{"epoch":1,"term":"x"}}`, "", 400, "not a term"},
 		{"an epoch below 0", "POST /promise", `{"reign":{"epoch":-1,"term":"` + term + `"}}`, "", 400, "below 0"},
 		{"an epoch of many digits", "POST /promise", `{"reign":{"epoch":1e99,"term":"` + term + `"}}`, "", 400, "epoch"},
 		{"a long promise", "POST /promise", strings.Repeat(" ", maxPromise+1), "", 413, "more than 4096 bytes"},
 		{"a long name", "POST /promise", `{` + tenure + `,"holder":"` + strings.Repeat("x", 300) + `"}`, "", 400, "holder"},
-		{"two promises", "POST /promise", `{` + tenure + `,"holder":"first"}{}`, "", 400, "something follows"},
-		{"half a promise more", "POST /promise", `{` + tenure + `,"holder":"first"}}`, "", 400, "something follows"},
+		{"two promises", "POST /promise", `{` + tenure + `,"holder":"first"}{}`, "", 400, "data follows"},
+		{"a brace after a promise", "POST /promise", `{` + tenure + `,"holder":"first"}}`, "", 400, "data follows"},
 		{"a stale promise", "POST /promise", `{` + late + `,"holder":"b"}`, "", 409, `"holder":"first"`},
 		{"another term", "POST /promise", `{` + other + `,"holder":"b"}`, "", 409, "stale"},
 		{"a promise", "POST /promise", `{` + tenure + `,"holder":"first"}`, "", 200, `"id":"n1"`},
-		{"no catalog", "POST /catalog", `{"holder":"a"}`, "", 400, "no catalog"},
-		{"a list for a catalog", "POST /catalog", `{"holder":"a","catalog":[]}`, "", 400, "no catalog"},
+		{"no catalog", "POST /catalog", `{"holder":"a"}`, "", 400, "not a catalog"},
+		{"a list for a catalog", "POST /catalog", `{"holder":"a","catalog":[]}`, "", 400, "not a catalog"},
 		{"a seq below 0", "POST /catalog", strings.Replace(offering(tenure, ""), `"seq":0`, `"seq":-1`, 1), "", 400, "below 0"},
 		{"a stale offer", "POST /catalog", offering(late, ""), "", 409, "stale"},
 		{"another term's offer", "POST /catalog", offering(other, ""), "", 409, "stale"},
-		{"a name that climbs", "POST /catalog", offering(tenure, `"../x":{"size":0,"chunks":[]}`), "", 400, "the name"},
+		{"a name with ..", "POST /catalog", offering(tenure, `"../x":{"size":0,"chunks":[]}`), "", 400, "the name"},
 		{"an absolute name", "POST /catalog", offering(tenure, `"/etc/passwd":{"size":0,"chunks":[]}`), "", 400, "the name"},
 		{"a size below 0", "POST /catalog", offering(tenure, `"f":{"size":-1,"chunks":[]}`), "", 400, "-1 bytes"},
 		{"too few chunks", "POST /catalog", offering(tenure, `"f":{"size":1048577,"chunks":["`+offered.String()+`"]}`), "", 400, "1 chunks"},
-		{"a chunk's name that climbs", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["../../x"]}`), "", 400, "no chunk's name"},
-		{"upper case", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["`+strings.ToUpper(offered.String())+`"]}`), "", 400, "no chunk's name"},
+		{"a chunk's name with ..", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["../../x"]}`), "", 400, "not a chunk's hash"},
+		{"upper case", "POST /catalog", offering(tenure, `"f":{"size":1,"chunks":["`+strings.ToUpper(offered.String())+`"]}`), "", 400, "not a chunk's hash"},
 		{"an offer", "POST /catalog", offering(tenure, file), "", 200, `"missing":["` + offered.String() + `"]`},
 		{"no epoch", "PUT /chunks/" + offered.String(), "x", "", 400, "Conch-Epoch"},
-		{"no chunk's name", "PUT /chunks/..%2Fpromise.json", "x", "5", 400, "no chunk's name"},
+		{"a path for a hash", "PUT /chunks/..%2Fpromise.json", "x", "5", 400, "not a chunk's hash"},
 		{"a stale chunk", "PUT /chunks/" + offered.String(), "x", "4", 409, "stale"},
 		{"a chunk of a leader that offered nothing", "PUT /chunks/" + offered.String(), "x", "6", 412, "offered"},
-		{"a chunk that nobody offered", "PUT /chunks/" + unknown.String(), "y", "5", 412, "offered"},
-		{"other bytes", "PUT /chunks/" + offered.String(), "z", "5", 422, "do not have this name"},
+		{"a chunk that was not offered", "PUT /chunks/" + unknown.String(), "y", "5", 412, "offered"},
+		{"other bytes", "PUT /chunks/" + offered.String(), "z", "5", 422, "does not match"},
 		{"a chunk that is too long", "PUT /chunks/" + offered.String(), strings.Repeat("x", ChunkSize+1), "5", 413, "more than 1048576"},
 		{"a chunk that is not there", "GET /chunks/" + unknown.String(), "", "", 404, "disk"},
-		{"a read of a path", "GET /chunks/..%2Fcatalog.json", "", "", 400, "no chunk's name"},
+		{"a read of a path", "GET /chunks/..%2Fcatalog.json", "", "", 400, "not a chunk's hash"},
 		{"the catalog is as it was", "GET /catalog", "", "", 200, `"files":null`},
 		{"the chunk", "PUT /chunks/" + offered.String(), "x", "5", 204, ""},
 		{"the commit", "POST /catalog", offering(tenure, file), "", 200, `"held":{"epoch":5,"seq":0}`},
@@ -87,23 +86,23 @@ func TestAnswers(t *testing.T) {
 		w := httptest.NewRecorder()
 		n.m.Handler().ServeHTTP(w, r)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s: %d %s\nwant %d with %q", c.name, w.Code, w.Body, c.status, c.says)
+			t.Errorf("%s: got status %d, %s\nwant %d with %q", c.name, w.Code, w.Body, c.status, c.says)
 		}
 		var p problem
 		if w.Code >= 400 && (w.Header().Get("Content-Type") != problemType || json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != w.Code || p.Title == "") {
-			t.Errorf("%s: no problem document: %s", c.name, w.Body)
+			t.Errorf("%s: got %s, want a problem document", c.name, w.Body)
 		}
 		r.Header.Set("Authorization", "Bearer wrong")
 		w = httptest.NewRecorder()
 		n.m.Handler().ServeHTTP(w, r)
 		if w.Code != http.StatusUnauthorized {
-			t.Errorf("%s, without the token: %d", c.name, w.Code)
+			t.Errorf("%s, with a wrong token: got status %d, want 401", c.name, w.Code)
 		}
 	}
 }
 
-// What follows a catalog was never written by us, whether it is JSON or not.
-func TestWhatFollowsACatalog(t *testing.T) {
+// A catalog with data after it is refused, whether that is JSON or not.
+func TestDataAfterACatalog(t *testing.T) {
 	t.Parallel()
 	text, err := catalog{Tenure: Tenure{1, fence.Term{1}}, Seq: 3}.encode()
 	if err != nil {
@@ -111,12 +110,12 @@ func TestWhatFollowsACatalog(t *testing.T) {
 	}
 	for tail, good := range map[string]bool{"": true, "\n": true, " \t\r\n": true, "x": false, "}": false, "]": false, "\x00\x00": false, "{}": false, ",": false} {
 		if _, err := parseCatalog([]byte(string(text) + tail)); (err == nil) != good {
-			t.Errorf("%q: %v", tail, err)
+			t.Errorf("a catalog with %q after it: got %v, want it accepted: %v", tail, err, good)
 		}
 	}
 }
 
-// Whatever comes as a catalog is refused, or is one that writes itself the same.
+// A parsed catalog is the same after it is encoded and parsed again.
 func FuzzCatalog(f *testing.F) {
 	f.Add([]byte(`{"reign":{"epoch":1,"term":"01000000-0000-0000-0000-000000000000"},"seq":3,"files":{"a/b":{"size":0,"chunks":[]}}}`))
 	f.Add([]byte(`{"files":{"..":{}}}`))
@@ -131,11 +130,11 @@ func FuzzCatalog(f *testing.F) {
 		}
 		again, err := parseCatalog(out)
 		if err != nil || again.Version() != c.Version() || len(again.Files) != len(c.Files) {
-			t.Errorf("%s comes back as %s, %v", in, out, err)
+			t.Errorf("catalog %s, encoded as %s and parsed: got %+v, %v, want the same", in, out, again, err)
 		}
 		for name := range c.Files {
 			if checkName(name) != nil {
-				t.Errorf("%q is a name", name)
+				t.Errorf("the catalog has the name %q, which checkName refuses", name)
 			}
 		}
 	})
@@ -150,13 +149,12 @@ func TestNames(t *testing.T) {
 	} {
 		var bad *NameError
 		if err := checkName(name); (err == nil) != good || err != nil && !errors.As(err, &bad) {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("checkName(%q): got %v, want it accepted: %v", name, err, good)
 		}
 	}
 }
 
-// An upload that breaks off is no file, and neither is one that is too large; nothing
-// of it is left.
+// An upload that breaks off or is too large stores no file and leaves no chunk.
 func TestHalfAnUpload(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -165,29 +163,29 @@ func TestHalfAnUpload(t *testing.T) {
 	n.mustPut("f", []byte("whole"), 0)
 	broken := &breaks{left: ChunkSize + 10}
 	if _, err := n.m.Put(t.Context(), "f", broken, 0); !errors.Is(err, errEnough) {
-		t.Errorf("a line that broke: %v", err)
+		t.Errorf("an upload that breaks off: got %v, want %v", err, errEnough)
 	}
 	if _, err := n.m.Put(t.Context(), "f", bytes.NewReader(bytesOf(4, 3*ChunkSize+1)), 0); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("too large: %v", err)
+		t.Errorf("an upload that is too large: got %v, want ErrTooLarge", err)
 	}
 	if _, err := n.m.Put(t.Context(), "a/../b", bytes.NewReader(nil), 0); err == nil {
-		t.Error("a name that climbs is taken")
+		t.Error("a name with .. is accepted")
 	}
-	if !n.has("f", []byte("whole")) || n.held() != 1 {
-		t.Errorf("it is changed, or %d chunks are left", n.held())
+	if !n.has("f", []byte("whole")) || n.chunkCount() != 1 {
+		t.Errorf("the file is changed, or the store has %d chunks, want 1", n.chunkCount())
 	}
 	n.mustPut("g", bytesOf(5, 3*ChunkSize), 0)
 	if len(n.store.have) != 4 {
-		t.Errorf("%d chunks are left", len(n.store.have))
+		t.Errorf("the store has %d chunks, want 4", len(n.store.have))
 	}
 	before := n.m.Status().Version
 	n.mustPut("f", []byte("whole"), 0)
 	if n.m.Status().Version != before {
-		t.Error("the same content again makes another version")
+		t.Error("putting the same content again makes a new version")
 	}
 }
 
-// breaks is a reader whose line breaks, in the way in which net/http says so.
+// breaks is a reader that fails after left bytes, as a body of net/http does when its connection breaks.
 type breaks struct{ left int }
 
 func (b *breaks) Read(to []byte) (int, error) {
@@ -199,7 +197,7 @@ func (b *breaks) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// Standalone: no peers, epoch 0; what was written is there after a restart. (S18)
+// S18: a standalone node (no peers, epoch 0) has its files after a restart.
 func TestStandalone(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -217,7 +215,7 @@ func TestStandalone(t *testing.T) {
 		_ = n.store.Close()
 		n.start()
 		if !n.has("f", []byte{byte(i)}) || !n.has("g", []byte{byte(i)}) {
-			t.Errorf("round %d: it is gone", i)
+			t.Errorf("round %d: a file is missing after the restart", i)
 		}
 	}
 }
@@ -227,13 +225,13 @@ func TestConfig(t *testing.T) {
 	err := Config{Peers: map[string]string{"": "http://x", "a": "ftp://SECRET@x"}, Copies: new(3), Parallel: -1, Repair: -1}.Validate()
 	for _, part := range []string{"no ID", "no scope", "no store", "a peer has no ID", `peer "a"`, "3 copies", "Parallel", "durations"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%v\ndoes not say %q", err, part)
+			t.Errorf("got the faults %v\nwant one with %q", err, part)
 		}
 	}
 	if strings.Contains(err.Error(), "SECRET") {
-		t.Errorf("it repeats a secret: %v", err)
+		t.Errorf("the faults repeat a secret: %v", err)
 	}
-	// The leader's own and so many copies are a majority; so is what a successor hears.
+	// The leader and Copies peers are a majority, and it meets the nodes that answer a successor.
 	for nodes := 1; nodes <= 9; nodes++ {
 		peers := map[string]string{}
 		for i := range nodes - 1 {
@@ -241,18 +239,18 @@ func TestConfig(t *testing.T) {
 		}
 		set := Config{Peers: peers}.settings()
 		if with := set.Copies + 1; 2*with <= nodes || set.Need()+1+with <= nodes {
-			t.Errorf("%d nodes: on %d, and %d are heard", nodes, with, set.Need()+1)
+			t.Errorf("%d nodes: a write is on %d and a successor has the answers of %d, want a majority and an overlap", nodes, with, set.Need()+1)
 		}
 	}
 }
 
-// Whom a node hears, after whom.
+// Which leader a node promises after which, and which versions are fresh.
 func TestPromise(t *testing.T) {
 	t.Parallel()
 	to := func(epoch int64, term byte) Tenure { return Tenure{epoch, fence.Term{term}} }
 	for _, c := range []struct {
 		promised, asks Tenure
-		heard          bool
+		agrees         bool
 	}{
 		{Tenure{}, Tenure{}, true}, {Tenure{}, to(0, 1), true}, {Tenure{}, to(1, 1), true},
 		{to(5, 1), to(5, 1), true}, {to(5, 1), to(6, 1), true}, {to(5, 1), to(6, 2), true},
@@ -260,25 +258,25 @@ func TestPromise(t *testing.T) {
 	} {
 		p, err := promise{Tenure: c.promised, Holder: "a", Held: Version{3, 3}}.raise(c.asks, "b")
 		want := promise{Tenure: c.promised, Holder: "a", Held: Version{3, 3}}
-		if c.heard {
+		if c.agrees {
 			want.Tenure, want.Holder = c.asks, "b"
 		}
-		if (err == nil) != c.heard || err != nil && !errors.Is(err, fence.ErrStale) || p != want {
-			t.Errorf("%v asks after %v: %+v, %v", c.asks, c.promised, p, err)
+		if (err == nil) != c.agrees || err != nil && !errors.Is(err, fence.ErrStale) || p != want {
+			t.Errorf("%v asks after %v: got %+v, %v, want %+v", c.asks, c.promised, p, err, want)
 		}
 	}
 	for v, fresh := range map[Version]bool{{5, 3}: false, {5, 2}: false, {4, 9}: false, {5, 4}: true, {6, 0}: true} {
 		if (promise{Held: Version{5, 3}}).fresh(v) != fresh {
-			t.Errorf("%s after 5.3 is fresh: %v", v, !fresh)
+			t.Errorf("fresh(%s) after 5.3: got %v, want %v", v, !fresh, fresh)
 		}
 	}
 }
 
-// Pauses double up to the longest, and no two nodes have the same.
+// Pauses double up to RetryMax, and jitter spreads them over their upper half.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	set := settings{Peers: []string{"a"}, RetryMin: time.Second, RetryMax: 5 * time.Second}
-	for luck, want := range map[float64][]time.Duration{
+	for jitter, want := range map[float64][]time.Duration{
 		0:   {500 * time.Millisecond, time.Second, 2 * time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond},
 		0.5: {750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 3750 * time.Millisecond},
 		1:   {time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
@@ -288,21 +286,21 @@ func TestPauses(t *testing.T) {
 		m.Step(now, begin{})
 		m.Step(now, adopted{Version{1, 0}})
 		for i, pause := range want {
-			m.Step(now, failed{Peer: "a", Luck: luck})
+			m.Step(now, failed{Peer: "a", Jitter: jitter})
 			if got := m.Next().Sub(now); got != pause {
-				t.Errorf("luck %v, failure %d: %s, want %s", luck, i+1, got, pause)
+				t.Errorf("jitter %v, failure %d: got a pause of %s, want %s", jitter, i+1, got, pause)
 			}
 			if early := m.Step(now.Add(pause-1), tick{}); len(early) != 0 {
-				t.Errorf("luck %v: %v before its time", luck, early)
+				t.Errorf("jitter %v: got %v before the pause has ended, want nothing", jitter, early)
 			}
 			if now = now.Add(pause); len(m.Step(now, tick{})) != 1 {
-				t.Errorf("luck %v, failure %d: it is not tried again", luck, i+1)
+				t.Errorf("jitter %v, failure %d: the peer is not asked again after the pause", jitter, i+1)
 			}
 		}
-		for range 100 { // and no number of failures is too many
-			m.Step(now, failed{Peer: "a", Luck: luck})
+		for range 100 { // the shift must not overflow
+			m.Step(now, failed{Peer: "a", Jitter: jitter})
 			if got := m.Next().Sub(now); got > set.RetryMax || got < set.RetryMax/2 {
-				t.Fatalf("luck %v: %s", luck, got)
+				t.Fatalf("jitter %v: got a pause of %s, want half of RetryMax to RetryMax", jitter, got)
 			}
 			now = m.Next()
 			m.Step(now, tick{})

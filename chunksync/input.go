@@ -1,47 +1,46 @@
 package chunksync
 
-// input is something that happened.
+// input is one event for the machine.
 type input interface{ input() }
 
 type (
-	// begin says: this node leads, and has promised so to itself.
+	// begin says that this node leads, holds Own, and has promised its own tenure.
 	begin struct{ Own Version }
-	// promised answers ask: the peer hears this leader from now on, and nobody before.
+	// promised answers ask: the peer has promised this leader and reports what it holds.
 	promised struct {
 		Peer    string
 		Held    Version
-		Damaged bool // not all content of it is there any more
+		Damaged bool // chunks of Held are missing
 	}
-	// adopted answers adopt: what was found is this leader's first catalog.
+	// adopted answers adopt: this leader's first catalog is stored.
 	adopted struct{ Version Version }
-	// unadopted answers adopt: it could not be fetched from the peer.
+	// unadopted answers adopt: the peer's catalog could not be fetched.
 	unadopted struct {
-		Peer string
-		Luck float64
+		Peer   string
+		Jitter float64
 	}
-	// changed says: a write has made another catalog.
+	// changed says that a write has stored a new version.
 	changed struct{ Version Version }
-	// lacking answers offer: the peer lacks these, and maybe more.
+	// lacking answers offer: the peer lacks at least these chunks.
 	lacking struct {
 		Peer   string
 		Chunks []Hash
 	}
-	// took answers offer: the peer holds this version.
+	// took answers offer: the peer has stored this version.
 	took struct {
 		Peer    string
 		Version Version
 	}
-	// sent answers send.
+	// sent answers send: the peer has stored the chunk.
 	sent struct{ Peer string }
-	// failed answers ask, offer and send: it may have arrived or not. Luck is random,
-	// from 0 up to 1.
+	// failed answers ask, offer and send, whose outcome is unknown. Jitter is in [0, 1).
 	failed struct {
-		Peer string
-		Luck float64
+		Peer   string
+		Jitter float64
 	}
-	// deposed says: somebody has promised to hear a later leader. It is not an answer.
+	// deposed says that a node has promised another leader. It may replace an answer or come unasked.
 	deposed struct{}
-	// tick says: time has passed.
+	// tick says that the time returned by Next has come.
 	tick struct{}
 )
 
@@ -57,29 +56,26 @@ func (failed) input()    {}
 func (deposed) input()   {}
 func (tick) input()      {}
 
-// action is something to be done.
+// action is one thing that the loop must do.
 type action interface{ action() }
 
 type (
-	// ask the peer to hear this leader and nobody before, and what it holds.
+	// ask asks the peer to promise this leader and to report what it holds.
 	ask struct{ Peer string }
-	// adopt makes what a peer holds, or without one what this node holds, the first
-	// catalog of this leader.
+	// adopt stores the peer's catalog, or the own one if Peer is empty, as this leader's first.
 	adopt struct {
 		Peer    string
 		Version Version
 	}
-	// offer the peer the catalog of that version.
 	offer struct {
 		Peer    string
 		Version Version
 	}
-	// send the peer a chunk.
 	send struct {
 		Peer  string
 		Chunk Hash
 	}
-	// resign says: this leadership is over, and nothing more is asked for.
+	// resign ends this leadership. No action follows it.
 	resign struct{}
 )
 

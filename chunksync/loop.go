@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// loop is one leadership: it feeds the machine and does what it says.
+// loop runs one leadership: it feeds inputs to the machine and performs its actions.
 type loop struct {
 	Config
 	client client
@@ -17,23 +17,23 @@ type loop struct {
 	tenure Tenure
 	inputs chan input
 	end    context.CancelCauseFunc
-	over   context.Context // ends with the leadership
+	over   context.Context // done when the leadership has ended
 	work   sync.WaitGroup
 
-	writing sync.Mutex // one write after the other
+	writing sync.Mutex // held by one write at a time
 
-	mu      sync.Mutex // of the machine, which writers ask, too
+	mu      sync.Mutex // guards machine, moved and sending; writers read the machine too
 	machine *machine
-	moved   chan struct{} // closed when the machine has moved
+	moved   chan struct{} // closed and replaced at each step of the machine
 	sending map[string]sending
 }
 
-// sending is the catalog that is on its way to a peer: its content stays until the
-// peer has it, though the leader's own has gone on.
+// sending is the catalog in transit to a peer. Its chunks are pinned until the peer has
+// taken it, even if the leader's own catalog is newer by then.
 type sending struct {
-	asked Version
-	text  []byte
-	drop  func()
+	version Version
+	text    []byte
+	unpin   func()
 }
 
 func (l *loop) run(ctx context.Context, own Version) {
@@ -84,11 +84,11 @@ func (l *loop) tell(ctx context.Context, in input) {
 	}
 }
 
-// alone tells a node that nobody could make whole again.
+// alone reports whether there are no peers, and so none to restore lost chunks from.
 func (l *loop) alone() bool { return len(l.Peers) == 0 }
 
-// look adds what only the leader knows.
-func (l *loop) look(s *Status) {
+// fillStatus adds the fields of s that only the leader knows.
+func (l *loop) fillStatus(s *Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.Peers = map[string]Version{}

@@ -6,22 +6,22 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// settings of a machine. All have to be set; Config knows the defaults.
+// settings configures a machine. All fields are required; Config has the defaults.
 type settings struct {
 	Peers    []string      // the other nodes, in any order, each once
-	Copies   int           // on how many of them a write is before it is acknowledged
-	Grace    time.Duration // how long a takeover waits for peers that it could do without
-	Repair   time.Duration // between offers to a peer that has everything
-	RetryMin time.Duration // after the first failure of a peer; doubled each time
+	Copies   int           // peers that store a write before it is acknowledged
+	Grace    time.Duration // how long a takeover waits for peers that it does not need
+	Repair   time.Duration // interval of offers to a peer that lacks nothing
+	RetryMin time.Duration // pause after a peer's first failure, then doubled
 	RetryMax time.Duration
-	Parallel int // chunks under way to one peer
+	Parallel int // chunks in transit to one peer
 }
 
-// Need is of how many peers a new leader must have heard. Whatever Copies peers and
-// the leader held, at least one of those heard and the new leader holds.
+// Need returns the number of peers that must answer a new leader. Of those and the new
+// leader itself, at least one holds each write that Copies followers confirmed.
 func (s settings) Need() int {
 	if s.Copies == 0 {
-		return 0 // nothing was promised
+		return 0 // no write was promised to survive
 	}
 	return max(0, len(s.Peers)-s.Copies)
 }
@@ -30,40 +30,38 @@ type phase uint8
 
 const (
 	idle      phase = iota
-	gathering       // asks what its predecessors had followers hold
-	adopting        // makes the newest of that its own
+	gathering       // asks the peers which version they hold
+	adopting        // stores the newest of them as its own
 	leading
 	resigned
 )
 
-// machine is one leadership over files: it decides whom to ask, what to start from,
-// and what to send to whom. It is pure: inputs and the time go in, actions come out,
-// and each action that names a peer is answered by exactly one input.
+// machine decides for one leadership which catalog to begin with and what to send to each
+// peer. It is pure. Each action that names a peer is answered by exactly one input.
 type machine struct {
 	set   settings
 	phase phase
-	until fence.Instant // the grace of the takeover
+	until fence.Instant // end of the takeover's grace
 	own   Version
 	peers []*peer
 	out   []action
 }
 
-// peer is one follower, as the leader knows it.
+// peer is one follower as the leader sees it.
 type peer struct {
 	name     string
-	busy     int // exchanges under way
-	asked    bool
-	promised bool // it has promised to hear this leader, and nobody before
-	had      Version
-	damaged  bool    // of its vote it has not all content any more
-	held     Version // what it holds of this leader's
-	offer    Version // what is being sent; zero: nothing
-	queue    []Hash
-	fails    int
-	due      fence.Instant // not before
+	busy     int           // exchanges in progress
+	asked    bool          // it has answered ask, or failed, at least once
+	promised bool          // it has promised this leader
+	had      Version       // what it held when it promised
+	damaged  bool          // chunks of had are missing
+	held     Version       // what it holds under this leader
+	offer    Version       // the version in transit; zero: none
+	queue    []Hash        // chunks to send
+	fails    int           // consecutive failures
+	due      fence.Instant // the earliest time of the next exchange
 }
 
-// newMachine returns a machine that waits for begin.
 func newMachine(s settings) *machine {
 	m := &machine{set: s}
 	for _, name := range s.Peers {
@@ -72,10 +70,10 @@ func newMachine(s settings) *machine {
 	return m
 }
 
-// Leading reports whether writes may be made.
+// Leading reports whether this node takes writes.
 func (m *machine) Leading() bool { return m.phase == leading }
 
-// Holders is how many peers hold the version, or a later one of this leader's.
+// Holders returns the number of peers that hold v or a later version of this leader.
 func (m *machine) Holders(v Version) (n int) {
 	for _, p := range m.peers {
 		if v.Compare(p.held) <= 0 {
@@ -85,7 +83,7 @@ func (m *machine) Holders(v Version) (n int) {
 	return n
 }
 
-// Held is what a peer holds of this leader's; zero if nothing.
+// Held returns the version that a peer holds under this leader, or zero.
 func (m *machine) Held(name string) Version {
 	if p := m.find(name); p != nil {
 		return p.held
@@ -93,7 +91,7 @@ func (m *machine) Held(name string) Version {
 	return Version{}
 }
 
-// Next is when the machine wants a tick, 0 if never.
+// Next returns the time of the next tick, or 0 if none is needed.
 func (m *machine) Next() (at fence.Instant) {
 	sooner := func(t fence.Instant) {
 		if t != 0 && (at == 0 || t < at) {
@@ -109,14 +107,14 @@ func (m *machine) Next() (at fence.Instant) {
 		}
 	}
 	for _, p := range m.peers {
-		if p.busy == 0 && (m.phase == leading || p.unheard()) {
+		if p.busy == 0 && (m.phase == leading || p.worthAsking()) {
 			sooner(p.due)
 		}
 	}
 	return at
 }
 
-// Step takes one input at an instant and says what is to be done.
+// Step takes one input and returns the actions that follow from it.
 func (m *machine) Step(now fence.Instant, in input) []action {
 	m.out = nil
 	if m.phase != resigned {
@@ -134,18 +132,18 @@ func (m *machine) take(now fence.Instant, in input) {
 		p := m.answered(in.Peer)
 		p.fails, p.asked, p.promised, p.had, p.damaged = 0, true, true, in.Held, in.Damaged
 		if p.damaged && m.phase == gathering {
-			p.due = now.Add(m.set.RetryMax) // somebody may give back what it has lost
+			p.due = now.Add(m.set.RetryMax) // another leader may have repaired it by then
 		}
 	case adopted:
 		m.phase, m.own = leading, in.Version
 		for _, p := range m.peers {
-			p.due = 0 // what failed before may work by now, and everybody has to hear
+			p.due = 0 // ask even failing peers again, since all need the new catalog
 		}
 	case unadopted:
 		m.phase = gathering
 		p := m.find(in.Peer)
 		p.promised, p.asked = false, true
-		m.failed(now, p, in.Luck)
+		m.failed(now, p, in.Jitter)
 	case changed:
 		m.own = in.Version
 	case lacking:
@@ -163,7 +161,7 @@ func (m *machine) take(now fence.Instant, in input) {
 	case failed:
 		p := m.answered(in.Peer)
 		p.asked = true
-		m.failed(now, p, in.Luck)
+		m.failed(now, p, in.Jitter)
 	case deposed:
 		m.phase = resigned
 		m.do(resign{})
@@ -171,14 +169,14 @@ func (m *machine) take(now fence.Instant, in input) {
 	}
 }
 
-// answered finds the peer of an answer, which is one exchange less.
+// answered returns the peer of an answer and counts its exchange as over.
 func (m *machine) answered(name string) *peer {
 	p := m.find(name)
 	p.busy--
 	return p
 }
 
-// find is nil for nobody's name.
+// find returns nil for an unknown name.
 func (m *machine) find(name string) *peer {
 	for _, p := range m.peers {
 		if p.name == name {
@@ -188,16 +186,16 @@ func (m *machine) find(name string) *peer {
 	return nil
 }
 
-// failed waits before the peer is asked again: longer each time, and never as long as
-// another leader or another peer would.
-func (m *machine) failed(now fence.Instant, p *peer, luck float64) {
+// failed sets the pause before the peer is asked again. It doubles with each failure, and
+// the jitter keeps several leaders or peers from trying again at one instant.
+func (m *machine) failed(now fence.Instant, p *peer, jitter float64) {
 	pause := m.set.RetryMax
 	if p.fails < 30 {
 		pause = min(pause, m.set.RetryMin<<p.fails)
 	}
 	p.fails++
-	p.queue, p.offer = nil, Version{} // what arrived of it is there; the newest is offered next
-	p.due = now.Add(pause/2 + time.Duration(luck*float64(pause/2)))
+	p.queue, p.offer = nil, Version{} // chunks that arrived are kept; the newest catalog is offered next
+	p.due = now.Add(pause/2 + time.Duration(jitter*float64(pause/2)))
 }
 
 func (m *machine) do(a action) { m.out = append(m.out, a) }

@@ -1,19 +1,18 @@
 package chunksync
 
-// promise is what a node has durably promised and what it holds. It decides what a node
-// may still take, on the leader's own disk as on a follower's; it is pure, and the
-// store and the simulated world ask the same one.
+// promise is the durable state of a node: the leader that it follows and the version that
+// it holds. It is pure and decides what the node may take, whether it leads or follows.
 type promise struct {
-	Tenure Tenure  // whom it hears, and nobody before
-	Holder string  // under which name
-	Held   Version // of its last complete catalog
+	Tenure Tenure  // the leader that the node follows
+	Holder string  // the ID of that leader
+	Held   Version // the version of the last complete catalog
 }
 
-// raise says what the node is to promise before it answers a leader: itself, changed if
-// the promise is a new one, or a *[StaleError].
+// raise returns the promise that the node must store before it answers the leader of t, or
+// a *[StaleError] if it must refuse that leader.
 //
-// Of two terms with one epoch the first that comes is heard. Both can exist only after
-// a database lost its history twice, and no order tells which one is right.
+// Of two terms with one epoch, the node follows the first to ask. Two can exist only after
+// a database has lost its history twice, and no order tells which is right.
 func (p promise) raise(t Tenure, holder string) (promise, error) {
 	if t.Epoch < p.Tenure.Epoch || t.Epoch == p.Tenure.Epoch && t.Term != p.Tenure.Term && p.Tenure != (Tenure{}) {
 		return p, &StaleError{Got: t, Promised: p.Tenure, Holder: p.Holder}
@@ -22,6 +21,6 @@ func (p promise) raise(t Tenure, holder string) (promise, error) {
 	return p, nil
 }
 
-// fresh tells a catalog that is to be taken from one that the node has overtaken: the
-// same leader's, that came late or twice. Hear has said yes before.
+// fresh reports whether v is newer than what the node holds. An offer that arrives late or
+// twice is not. The caller has raised the promise before.
 func (p promise) fresh(v Version) bool { return v.Compare(p.Held) > 0 }

@@ -2,7 +2,7 @@ package chunksync
 
 import "github.com/conchhq/conch/fence"
 
-// pump asks for everything that can be done now.
+// pump emits every action that is possible now.
 func (m *machine) pump(now fence.Instant) {
 	switch m.phase {
 	case gathering:
@@ -15,14 +15,13 @@ func (m *machine) pump(now fence.Instant) {
 	}
 }
 
-// gather asks every peer what it holds. A peer that answers has promised to refuse all
-// leaders before this one, so what it says is the last that it had from them. Enough
-// have answered when no write that was acknowledged can have been missed; the others
-// are given a moment, since they may know of one that was not.
+// gather asks each peer for a promise. A peer that promises refuses all earlier leaders, so
+// the version that it reports is the last from them. The other peers have the grace to
+// answer, since they may hold a newer version that was not acknowledged.
 func (m *machine) gather(now fence.Instant) {
 	tried := true
 	for _, p := range m.peers {
-		if p.unheard() && p.busy == 0 && now >= p.due {
+		if p.worthAsking() && p.busy == 0 && now >= p.due {
 			p.busy++
 			m.do(ask{Peer: p.name})
 		}
@@ -36,13 +35,13 @@ func (m *machine) gather(now fence.Instant) {
 	m.do(best)
 }
 
-// unheard is who may still say something new.
-func (p *peer) unheard() bool { return !p.promised || p.damaged }
+// worthAsking reports whether an answer of p could change what to adopt.
+func (p *peer) worthAsking() bool { return !p.promised || p.damaged }
 
-// best is the newest that this node or a whole peer holds, and whether no write that was
-// acknowledged can be missed by it. Who is damaged has nothing to give, but it has heard
-// what there was. So it counts as heard where that is no newer than the best; and it is
-// not needed where enough others are heard.
+// best returns the newest catalog of this node and the intact peers, and whether it is
+// sure to have each acknowledged write. The catalog of a damaged peer cannot be adopted,
+// but its answer counts if it held nothing newer than the best. If enough intact peers have
+// answered, damaged ones do not matter.
 func (m *machine) best() (best adopt, sure bool) {
 	best = adopt{Version: m.own}
 	votes, whole, damaged := 0, 0, Version{}
@@ -64,8 +63,7 @@ func (m *machine) best() (best adopt, sure bool) {
 	return best, whole >= need || votes >= need && damaged.Compare(best.Version) <= 0
 }
 
-// push gives one peer its next piece. Peers do not know of each other here: one that
-// is slow delays nobody.
+// push gives one peer its next chunks or offer, whatever state the other peers are in.
 func (m *machine) push(now fence.Instant, p *peer) {
 	for len(p.queue) > 0 && p.busy < m.set.Parallel {
 		p.busy++
@@ -77,7 +75,7 @@ func (m *machine) push(now fence.Instant, p *peer) {
 	}
 	behind := m.own.Compare(p.held) > 0
 	switch {
-	case p.offer != Version{}: // all of a round has arrived: what is missing of it now?
+	case p.offer != Version{}: // all requested chunks have arrived: ask what is still missing
 	case p.fails > 0 && now < p.due:
 		return
 	case !behind && now < p.due:

@@ -8,14 +8,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Manager has one scope's files on one node, whoever leads. All methods are safe for
-// concurrent use.
+// Manager serves one scope's files on one node, both while it leads and while it follows.
+// All methods are safe for concurrent use.
 type Manager struct {
 	cfg  Config
-	lead atomic.Pointer[loop] // nil: this node follows
+	lead atomic.Pointer[loop] // nil while this node follows
 }
 
-// New returns a manager that follows.
+// New returns a manager that follows, or the faults of Config.Validate.
 func New(cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -23,28 +23,28 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg.withDefaults()}, nil
 }
 
-// Status is what a node knows of its files.
+// Status describes the files of a node.
 type Status struct {
 	Version Version
-	AsOf    time.Time // when that was last known to be the leader's
-	Files   map[string]File
-	Leading bool   // here, and writes may be made
-	Holder  string // who leads, as last heard; empty: nobody was
-	Peers   map[string]Version
+	AsOf    time.Time          // when Version was last known to be the leader's
+	Files   map[string]File    // by name
+	Leading bool               // this node leads and takes writes
+	Holder  string             // the ID of the leader that this node follows; empty if it never had one
+	Peers   map[string]Version // on the leader: what each peer holds under it
 }
 
-// Status of the last complete catalog. Nobody changes its maps.
+// Status describes the last complete catalog. The caller must not modify its maps.
 func (m *Manager) Status() Status {
 	c, at := m.cfg.Store.latest()
 	s := Status{Version: c.Version(), AsOf: at, Files: c.Files, Holder: m.cfg.Store.promised().Holder}
 	if l := m.lead.Load(); l != nil {
-		l.look(&s)
+		l.fillStatus(&s)
 	}
 	return s
 }
 
-// Open opens a file of the last complete catalog, on any node; [ErrNotFound] if there
-// is none of that name, and a *[NameError] if there can be none.
+// Open opens a file of this node's last complete catalog. It returns [ErrNotFound] if there
+// is no such file, and a *[NameError] if the name is not valid.
 func (m *Manager) Open(name string) (*Content, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -59,10 +59,10 @@ func (m *Manager) Open(name string) (*Content, error) {
 	return c, nil
 }
 
-// Lead takes over and pushes until ctx ends or somebody has promised to hear a later
-// leader. The error is the cause, a *[StaleError], or what the own disk has: [ErrDamaged],
-// say, where a follower can do better. All that leaves passes the gate's fenced door: a
-// follower refuses whoever is deposed. One Lead runs at a time.
+// Lead makes this node the leader until ctx ends, a node promises a later leader, or this
+// node's disk fails. It returns the cause of ctx, a *[StaleError], or the error of the disk,
+// such as [ErrDamaged]; a follower may then do better. Each request to a peer passes the
+// gate's fenced door, since followers refuse a deposed leader. Only one Lead may run at a time.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
 	tenure := tenureOf(token)
 	p, err := m.cfg.Store.raise(tenure, m.cfg.ID)
@@ -70,7 +70,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 		return m.reject(token.Holder, err)
 	}
 	if len(m.cfg.Peers) > 0 && !m.cfg.Store.whole() {
-		return ErrDamaged // another node has what this one lost
+		return ErrDamaged // a peer may have the lost chunks
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -87,7 +87,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	return context.Cause(ctx)
 }
 
-// promisedTo ends a leadership of this node when it has promised to hear another's.
+// promisedTo ends this node's leadership if the promised tenure is another one.
 func (m *Manager) promisedTo(t Tenure) {
 	if l := m.lead.Load(); l != nil && l.tenure != t {
 		l.tell(l.over, deposed{})

@@ -9,15 +9,15 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// perform does one action and says what came of it. The gate is asked right before
-// anything leaves (S15).
+// perform carries out one action and returns its answer. It asks the gate right before a
+// request leaves (S15).
 func (l *loop) perform(ctx context.Context, a action) input {
 	if a, adopts := a.(adopt); adopts {
 		return l.adopt(ctx, a)
 	}
 	var in input
 	var peer string
-	err := l.pass()
+	err := l.checkGate()
 	switch a := a.(type) {
 	case ask:
 		peer = a.Peer
@@ -40,10 +40,10 @@ func (l *loop) perform(ctx context.Context, a action) input {
 		return in
 	}
 	if _, offered := a.(offer); offered {
-		l.drop(peer) // nothing else is under way to it; of a Send that failed others still are
+		l.drop(peer) // nothing else is in transit to it; after a failed send other chunks are
 	}
 	if errors.Is(err, ErrDamaged) {
-		l.end(err) // a follower is whole, and will have this node made whole again
+		l.end(err) // an intact successor restores the lost chunk
 		return deposed{}
 	}
 	if errors.Is(err, fence.ErrStale) {
@@ -52,11 +52,11 @@ func (l *loop) perform(ctx context.Context, a action) input {
 	if ctx.Err() == nil && !errors.Is(err, fence.ErrShut) {
 		l.Events.trouble(peer, err)
 	}
-	return failed{Peer: peer, Luck: luck()}
+	return failed{Peer: peer, Jitter: jitter()}
 }
 
-// pass asks the gate.
-func (l *loop) pass() error {
+// checkGate asks the gate and reports a refusal.
+func (l *loop) checkGate() error {
 	err := l.gate.EnsureEpoch(fence.Fenced, l.token.Epoch)
 	if err != nil {
 		l.Events.refused(err)
@@ -64,19 +64,19 @@ func (l *loop) pass() error {
 	return err
 }
 
-// luck keeps nodes that failed together from coming back together.
-func luck() float64 { return rand.Float64() } //nolint:gosec // a pause is no secret
+// jitter keeps nodes that failed together from retrying together.
+func jitter() float64 { return rand.Float64() } //nolint:gosec // a pause is not a secret
 
 func (l *loop) ask(ctx context.Context, peer string) (input, error) {
 	held, damaged, err := l.client.promise(ctx, peer)
 	if err == nil && damaged {
-		l.Events.trouble(peer, fmt.Errorf("%w: not all of %s is there", ErrDamaged, held))
+		l.Events.trouble(peer, fmt.Errorf("%w: the peer lacks chunks of %s", ErrDamaged, held))
 	}
 	return promised{Peer: peer, Held: held, Damaged: damaged}, err
 }
 
 func (l *loop) offer(ctx context.Context, a offer) (input, error) {
-	s, err := l.carry(a)
+	s, err := l.sendingTo(a)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 		return nil, err
 	case len(missing) > 0:
 		return lacking{Peer: a.Peer, Chunks: missing}, nil
-	case held.Compare(a.Version) < 0: // offered again at once, it would say so again
-		return nil, fmt.Errorf("it lacks nothing of %s, and holds %s", a.Version, held)
+	case held.Compare(a.Version) < 0: // a failure, so that the offer is not repeated at once
+		return nil, fmt.Errorf("the peer lacks no chunk of %s, but holds %s", a.Version, held)
 	}
 	l.drop(a.Peer)
 	l.mu.Lock()
@@ -99,12 +99,12 @@ func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 	return took{Peer: a.Peer, Version: held}, nil
 }
 
-// carry is what is on its way to the peer, or now begins to be.
-func (l *loop) carry(a offer) (sending, error) {
+// sendingTo returns the catalog in transit to the peer, or starts with the current one.
+func (l *loop) sendingTo(a offer) (sending, error) {
 	l.mu.Lock()
 	s, under := l.sending[a.Peer]
 	l.mu.Unlock()
-	if under && s.asked == a.Version {
+	if under && s.version == a.Version {
 		return s, nil
 	}
 	l.drop(a.Peer)
@@ -116,11 +116,11 @@ func (l *loop) carry(a offer) (sending, error) {
 	if err != nil || c.Tenure != l.tenure {
 		unpin()
 		if err == nil {
-			err = &StaleError{Got: l.tenure, Promised: c.Tenure} // another's has been taken here
+			err = &StaleError{Got: l.tenure, Promised: c.Tenure} // this node has taken another leader's
 		}
 		return s, err
 	}
-	s = sending{asked: a.Version, text: text, drop: unpin}
+	s = sending{version: a.Version, text: text, unpin: unpin}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending[a.Peer] = s
@@ -133,7 +133,7 @@ func (l *loop) drop(peer string) {
 	delete(l.sending, peer)
 	l.mu.Unlock()
 	if under {
-		s.drop()
+		s.unpin()
 	}
 }
 

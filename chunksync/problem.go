@@ -15,12 +15,11 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	Holder string `json:"holder,omitempty"` // whom this node hears instead
+	Holder string `json:"holder,omitempty"` // the leader that this node follows
 }
 
 const problemType = "application/problem+json"
 
-// problemOf turns an error of a handler into an answer.
 func problemOf(err error) problem {
 	p := problem{Type: "about:blank", Status: http.StatusInternalServerError, Detail: err.Error()}
 	var big *http.MaxBytesError
@@ -32,12 +31,12 @@ func problemOf(err error) problem {
 			p.Holder = stale.Holder
 		}
 	case errors.As(err, &big):
-		p.Status, p.Detail = http.StatusRequestEntityTooLarge, fmt.Sprintf("a body of more than %d bytes is not read", big.Limit)
+		p.Status, p.Detail = http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", big.Limit)
 	case errors.As(err, &bad):
 		p.Status, p.Detail = bad.status, bad.text
 	case errors.Is(err, errNotOffered):
 		p.Status = http.StatusPreconditionFailed
-	case errors.Is(err, errNotThis):
+	case errors.Is(err, errMismatch):
 		p.Status = http.StatusUnprocessableEntity
 	case errors.Is(err, ErrFull):
 		p.Status = http.StatusRequestEntityTooLarge
@@ -48,7 +47,6 @@ func problemOf(err error) problem {
 	return p
 }
 
-// requestError is what is wrong with a request.
 type requestError struct {
 	status int
 	text   string
@@ -62,11 +60,11 @@ func badRequest(format string, args ...any) error {
 
 func answer(w http.ResponseWriter, contentType string, status int, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // nothing that is answered here can fail to be written down
+	if err != nil { // no answer of this package can fail to encode
 		status, contentType = http.StatusInternalServerError, problemType
 		text = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // whoever asked has gone: there is nobody left to tell
+	_, _ = w.Write(append(text, '\n')) // on an error the client has gone
 }

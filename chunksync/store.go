@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Store is the folder of one scope's files on one node. Whatever kills the process or
-// the machine, at any instant: the folder holds the promise and the catalog of before
-// or of after, whole. All methods are safe for concurrent use.
+// Store is the folder of one scope's files on one node. A crash of the process or of the
+// machine, at any instant, leaves either the old promise and catalog or the new ones. All
+// methods are safe for concurrent use.
 type Store struct {
 	disk disk
 	lock *os.File
 
-	// writing is held while a promise or a catalog is decided on and written: nothing
-	// that was promised meanwhile can be missed.
+	// writing is held from the check of a promise or catalog until it is written.
 	writing sync.Mutex
 
 	mu      sync.RWMutex
@@ -24,23 +23,23 @@ type Store struct {
 	catalog catalog
 	asOf    time.Time
 	have    map[Hash]struct{}
-	named   map[Hash]struct{} // by the catalog
-	offered map[Hash]struct{} // by the one that is on its way; nil: none is
-	pins    map[Hash]int      // of what is read, written or sent
-	dirty   bool              // chunks were placed since their folder was settled
-	broken  error
+	named   map[Hash]struct{} // chunks of the catalog
+	offered map[Hash]struct{} // chunks of the catalog in transit; nil: none
+	pins    map[Hash]int      // uses of chunks that are read, written or sent
+	dirty   bool              // chunks were placed since their folder was last synced
+	broken  error             // why the store takes nothing more; nil: it does
 }
 
-// Open takes a folder, which is made if it is not there. ErrInUse: another process has
-// it. A *[FolderError]: it is none of a store. ErrDamaged: what stands there is not what was written; it is left as it is, since
-// to forget a promise is worse than not to start.
+// Open opens a folder, or makes it. It returns ErrInUse if another process has it open, a
+// *[FolderError] if it is not a store's, and ErrDamaged if its promise or catalog is not as
+// written. The damaged files stay, since forgetting a promise is worse than not starting.
 func Open(dir string) (*Store, error) { return open(disk{dir: dir}) }
 
 func open(d disk) (*Store, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := d.own(); err != nil {
+	if err := d.refuseForeign(); err != nil {
 		return nil, err
 	}
 	lock, err := lockFolder(d.path(lockFile))
@@ -55,7 +54,7 @@ func open(d disk) (*Store, error) {
 	return s, nil
 }
 
-// promiseJSON is the promise on the disk; a tenure is called reign there.
+// promiseJSON is a promise on the disk, where a tenure is called reign.
 type promiseJSON struct {
 	Tenure Tenure `json:"reign"`
 	Holder string `json:"holder"`
@@ -85,7 +84,7 @@ func (s *Store) load() error {
 			return fmt.Errorf("%w: %s: %w", ErrDamaged, catalogFile, err)
 		}
 		if s.catalog.Tenure.Epoch > s.promise.Tenure.Epoch {
-			return fmt.Errorf("%w: %s is of an epoch that was never promised", ErrDamaged, catalogFile)
+			return fmt.Errorf("%w: the epoch of %s was never promised", ErrDamaged, catalogFile)
 		}
 		if info, err := os.Stat(s.disk.path(catalogFile)); err == nil {
 			s.asOf = info.ModTime() // when it was last known to be the leader's
@@ -93,11 +92,11 @@ func (s *Store) load() error {
 	}
 	s.promise.Held, s.named = s.catalog.Version(), s.catalog.chunks()
 	s.have, err = s.disk.chunks()
-	s.dirty = len(s.have) > 0 // whoever placed them may have been killed right after
+	s.dirty = len(s.have) > 0 // a process may have been killed before it synced them
 	return err
 }
 
-// Close lets another process have the folder. Reads that are under way may go on.
+// Close releases the folder to other processes. Content that is open stays readable.
 func (s *Store) Close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -105,7 +104,7 @@ func (s *Store) Close() error {
 	return s.lock.Close()
 }
 
-// fail refuses all further writes: nobody knows what is on the disk.
+// fail refuses all further writes, since it is unclear what is on the disk.
 func (s *Store) fail(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,36 +113,34 @@ func (s *Store) fail(why error) {
 	}
 }
 
-// doubt is why the store takes nothing more, until it is opened again; nil: it does.
+// doubt returns why the store takes nothing more until it is reopened, or nil.
 func (s *Store) doubt() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.broken
 }
 
-// promised is what the node has promised and what it holds.
 func (s *Store) promised() promise {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.promise
 }
 
-// latest is the last complete one, and when it was last known to be the leader's.
+// latest returns the last complete catalog and when it was last known to be the leader's.
 func (s *Store) latest() (catalog, time.Time) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.catalog, s.asOf
 }
 
-// whole reports whether all content of the catalog is there.
+// whole reports whether no chunk of the catalog is missing.
 func (s *Store) whole() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.missingOf(s.catalog, 1)) == 0
 }
 
-// missingOf lists chunks that are not there, at most so many, in the order of names.
-// The caller holds mu.
+// missingOf lists up to most missing chunks, in the order of names. The caller holds mu.
 func (s *Store) missingOf(c catalog, most int) (missing []Hash) {
 	seen := map[Hash]struct{}{}
 	for _, name := range c.names() {

@@ -8,11 +8,8 @@ import (
 	"syscall"
 )
 
-// What the store keeps, and what goes: a chunk stays while the catalog names it, or the
-// one that is on its way, or while somebody reads, writes or sends it.
-
-// sweep removes all else. The caller holds mu. What cannot be removed is met again by
-// the next sweep.
+// sweep removes chunks that neither the catalog nor the one in transit names and that are
+// not pinned. The next sweep retries failed removals. The caller holds mu.
 func (s *Store) sweep() {
 	for h := range s.have {
 		s.sweepOne(h)
@@ -28,25 +25,25 @@ func (s *Store) sweepOne(h Hash) {
 	}
 }
 
-// expect makes these the chunks of the catalog that is on its way. What was expected
-// before goes at once: a full disk could not take anything else. The caller holds mu.
+// expect sets the chunks of the catalog in transit. Those of the one before are swept at
+// once, to make room on a full disk. The caller holds mu.
 func (s *Store) expect(all map[Hash]struct{}) {
 	s.offered = all
 	s.sweep()
 }
 
-// withdraw forgets a catalog that this node has made itself and could not take.
-func (s *Store) withdraw(t Tenure) {
+// forgetOffer drops a catalog that this node has made itself and could not store.
+func (s *Store) forgetOffer(t Tenure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.promise.Tenure == t { // else it may be another leader's
+	if s.promise.Tenure == t { // otherwise it may be another leader's
 		s.offered = nil
 	}
 }
 
-// clear gives up what has arrived of a catalog if the disk is full, and says whether it
-// was: not to hear a leader is worse than to be sent something twice.
-func (s *Store) clear(err error) bool {
+// makeRoom sweeps the chunks in transit if err says that the disk is full, and reports
+// whether it did. Sending them twice is better than being unable to promise.
+func (s *Store) makeRoom(err error) bool {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return false
 	}
@@ -56,31 +53,30 @@ func (s *Store) clear(err error) bool {
 	return true
 }
 
-// pin keeps chunks from being swept until the answer is called.
+// pin keeps chunks from being swept until unpin is called.
 func (s *Store) pin(chunks ...Hash) (unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pinned(chunks)
 }
 
-// pinned is pin for a caller that holds mu: it has looked, and nothing is swept between.
+// pinned is pin for a caller that holds mu, so that no sweep runs after its check.
 func (s *Store) pinned(chunks []Hash) (unpin func()) {
 	for _, h := range chunks {
 		s.pins[h]++
 	}
-	return sync.OnceFunc(func() { s.release(chunks) })
+	return sync.OnceFunc(func() { s.unpin(chunks) })
 }
 
-// hold pins one chunk more for a caller that releases all of them at once.
-func (s *Store) hold(h Hash) {
+// pinOne pins one more chunk for a caller that unpins all of them at once.
+func (s *Store) pinOne(h Hash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pins[h]++
 }
 
-// release undoes a pin. What was kept by it alone goes, and nothing else is looked at:
-// readers come and go all the time.
-func (s *Store) release(chunks []Hash) {
+// unpin undoes a pin and sweeps only these chunks, since readers come and go all the time.
+func (s *Store) unpin(chunks []Hash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range chunks {
@@ -94,15 +90,15 @@ func (s *Store) release(chunks []Hash) {
 	}
 }
 
-// current is the catalog, its content pinned.
+// current returns the catalog with its chunks pinned.
 func (s *Store) current() (c catalog, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.named)))
 }
 
-// want pins all content of a catalog and lists what of it is not here. If this node is
-// to begin with it, what arrives stays, though not all of it does.
+// want pins all chunks of a catalog and lists the missing ones. If this node is to adopt it,
+// chunks that arrive are kept even if others do not.
 func (s *Store) want(c catalog) (missing []Hash, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

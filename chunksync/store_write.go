@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// missingAtOnce bounds an answer to an offer: 4 GB of content.
+// missingAtOnce limits the answer to an offer, to 4 GB of content.
 const missingAtOnce = 4096
 
-// raise promises to refuse all leaders before this one. It has been promised durably
-// when this returns nil; a *[StaleError] says that it cannot be.
+// raise durably promises to refuse all leaders before t, or returns a *[StaleError].
 func (s *Store) raise(t Tenure, holder string) (promise, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -32,7 +31,7 @@ func (s *Store) raiseLocked(t Tenure, holder string) (promise, error) {
 		return before, err
 	}
 	sure, err := s.disk.replace(promiseFile, text)
-	if sure && s.clear(err) {
+	if sure && s.makeRoom(err) {
 		sure, err = s.disk.replace(promiseFile, text)
 	}
 	if err != nil {
@@ -47,10 +46,9 @@ func (s *Store) raiseLocked(t Tenure, holder string) (promise, error) {
 	return p, nil
 }
 
-// take makes a catalog the node's own if all its content is there. Otherwise it says
-// what is missing, and keeps what is there of it from being swept. A catalog that is
-// not newer than what the node holds changes nothing. Partial takes it all the same: it
-// is for a node that has nobody to get from what has rotted.
+// take stores a catalog that is newer than the held one if all its chunks are there.
+// Otherwise it returns the missing ones and keeps the others from being swept. With partial
+// it ignores missing chunks: a node without peers cannot get them back.
 func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
 	text, err := c.encode()
 	if err != nil {
@@ -67,7 +65,7 @@ func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, he
 	if fresh {
 		s.expect(all)
 	} else {
-		c = s.catalog // of the same leader; what rotted of it is missing again
+		c = s.catalog // the same leader's; chunks that rotted are missing again
 	}
 	if !partial {
 		missing = s.missingOf(c, missingAtOnce)
@@ -76,7 +74,7 @@ func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, he
 		s.expect(s.named)
 	}
 	dirty := s.dirty
-	s.dirty = false // what is placed from here on is not of this catalog, or was there
+	s.dirty = false // chunks placed from here on are not needed by this catalog
 	s.mu.Unlock()
 	if len(missing) > 0 || !fresh {
 		s.redirty(dirty)
@@ -85,9 +83,9 @@ func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, he
 		}
 		return missing, p.Held, nil
 	}
-	// First the content, then the catalog that names it.
+	// Sync the chunks before storing the catalog that names them.
 	if dirty {
-		if err := s.disk.settle(chunkFolder); err != nil {
+		if err := s.disk.syncDir(chunkFolder); err != nil {
 			s.redirty(true)
 			return nil, p.Held, err
 		}
@@ -111,14 +109,14 @@ func (s *Store) redirty(dirty bool) {
 	s.dirty = s.dirty || dirty
 }
 
-// confirm notes that the catalog is the leader's now.
+// confirm notes that the catalog is the leader's at this time.
 func (s *Store) confirm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asOf = time.Now()
 }
 
-// add stores content that the caller has pinned, unless it is there.
+// add stores a chunk that the caller has pinned, unless it is there.
 func (s *Store) add(h Hash, chunk []byte) error {
 	s.mu.RLock()
 	_, there := s.have[h]
@@ -131,7 +129,7 @@ func (s *Store) add(h Hash, chunk []byte) error {
 	if err != nil {
 		return err
 	}
-	// Under the lock: a sweep must not remove what another has just placed.
+	// Place it under the lock, so that no sweep removes it before it is recorded.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -144,15 +142,14 @@ func (s *Store) add(h Hash, chunk []byte) error {
 	return nil
 }
 
-// receive stores a chunk that a leader sends, which this node hears and whose catalog,
-// as it was offered, names the chunk.
+// receive stores a chunk if the promised leader's offered catalog names it.
 func (s *Store) receive(t Tenure, h Hash, chunk []byte) error {
 	unpin := s.pin(h)
 	defer unpin()
 	s.mu.RLock()
 	_, err := s.promise.raise(t, "")
 	if err == nil && t != s.promise.Tenure {
-		err = errNotOffered // it has offered nothing
+		err = errNotOffered // a later leader, which has offered nothing yet
 	}
 	if _, wanted := s.offered[h]; err == nil && !wanted {
 		err = errNotOffered
@@ -162,7 +159,7 @@ func (s *Store) receive(t Tenure, h Hash, chunk []byte) error {
 		return err
 	}
 	if hashOf(chunk) != h {
-		return errNotThis
+		return errMismatch
 	}
 	return s.add(h, chunk)
 }

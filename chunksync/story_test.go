@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the stories with what the machine does")
 
-// S22. The stories in testdata are read by people: a line is an input, an indented line
-// after it is an action. Chunks are named by a letter, versions by epoch.number.
+// S22: the stories in testdata. A line is an input, the indented lines after it are the
+// actions that follow. A letter stands for a chunk, epoch.seq for a version.
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
@@ -88,13 +88,13 @@ func parseInput(t *testing.T, words []string) input {
 	case "sent":
 		return sent{words[1]}
 	case "failed":
-		return failed{Peer: words[1], Luck: 1}
+		return failed{Peer: words[1], Jitter: 1}
 	case "deposed":
 		return deposed{}
 	case "tick":
 		return tick{}
 	}
-	t.Fatalf("%q is no input", words)
+	t.Fatalf("%q is not an input", words)
 	return nil
 }
 

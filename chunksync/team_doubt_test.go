@@ -9,12 +9,11 @@ import (
 	"testing"
 )
 
-// doubtful is a node of which, once the answer is called, nobody knows what is on its
-// disk after a write.
+// doubtful fails each sync of the node's folder once doubt is called.
 func (n *node) doubtful() (doubt func()) {
 	var bad atomic.Bool
 	n.store.disk.trip = func(op, name string) error {
-		if bad.Load() && op == "settle" && name == filepath.Base(n.dir) {
+		if bad.Load() && op == "syncdir" && name == filepath.Base(n.dir) {
 			return syscall.EIO
 		}
 		return nil
@@ -22,8 +21,7 @@ func (n *node) doubtful() (doubt func()) {
 	return func() { bad.Store(true) }
 }
 
-// A leader that does not know what is on its own disk can write nothing more until it is
-// opened again: it resigns, so that another can.
+// A leader that does not know what is on its disk resigns, so that another node can lead.
 func TestALeaderInDoubtResigns(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
@@ -33,17 +31,17 @@ func TestALeaderInDoubtResigns(t *testing.T) {
 	one.mustPut("f", []byte("1"), AsConfigured)
 	doubt()
 	if err := one.put("f", []byte("2"), AsConfigured); !errors.Is(err, syscall.EIO) {
-		t.Errorf("put: %v", err)
+		t.Errorf("put: got %v, want EIO", err)
 	}
 	first.ends(t)
 	if !errors.Is(first.err, syscall.EIO) {
-		t.Errorf("it ended with %v", first.err)
+		t.Errorf("the leadership ended with %v, want EIO", first.err)
 	}
 	two.lead(2)
 	two.mustPut("f", []byte("3"), AsConfigured)
 }
 
-// So does one that was asked to hear somebody else, and could not promise it.
+// A leader also resigns if it could not store a promise to another leader.
 func TestALeaderInDoubtOfAPromiseResigns(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
@@ -54,24 +52,24 @@ func TestALeaderInDoubtOfAPromiseResigns(t *testing.T) {
 	doubt()
 	later := client{cfg: two.m.cfg, tenure: tenureOf(tokenOf(2, two.id))}
 	if _, _, err := later.promise(t.Context(), one.id); err == nil {
-		t.Error("it has promised")
+		t.Error("the promise is acknowledged, although the disk failed")
 	}
 	first.ends(t)
 	if !errors.Is(first.err, syscall.EIO) {
-		t.Errorf("it ended with %v", first.err)
+		t.Errorf("the leadership ended with %v, want EIO", first.err)
 	}
 }
 
-// A disk that cannot take what a peer has is this node's, and not the peer's: another
-// node may have a better one.
-func TestWhoseFaultAnAdoptionIs(t *testing.T) {
+// An adoption that fails on this node's disk makes it resign and blames no peer. One that
+// fails at the peer is retried and blames the peer.
+func TestAFailedAdoptionBlamesTheRightNode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		harm    func(one, two *node) error
 		resigns bool
 	}{
-		{"no room for the content", func(one, _ *node) error { one.small(0); return nil }, true},
+		{"no room for the content", func(one, _ *node) error { one.limitDisk(0); return nil }, true},
 		{"no room for the catalog", func(one, _ *node) error {
 			one.store.disk.trip = func(op, name string) error {
 				if op == "rename" && name == catalogFile {
@@ -82,7 +80,7 @@ func TestWhoseFaultAnAdoptionIs(t *testing.T) {
 			return nil
 		}, true},
 		{"the peer does not answer", func(_, two *node) error { two.cut(); return nil }, false},
-		{"the peer has lost it", func(_, two *node) error { return two.lose([]byte("1")) }, false},
+		{"the peer has lost the chunk", func(_, two *node) error { return two.lose([]byte("1")) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,10 +103,10 @@ func TestWhoseFaultAnAdoptionIs(t *testing.T) {
 			in := l.adopt(t.Context(), adopt{Peer: two.id, Version: held.Version()})
 			_, again := in.(unadopted)
 			if again == c.resigns || (l.over.Err() != nil) != c.resigns {
-				t.Errorf("%+v, %v", in, context.Cause(l.over))
+				t.Errorf("got %+v, and the leadership ended with %v, want it to resign: %v", in, context.Cause(l.over), c.resigns)
 			}
 			if name := blamed.Load(); c.resigns && name != nil || !c.resigns && (name == nil || *name != two.id) {
-				t.Errorf("blamed is %v", name)
+				t.Errorf("got a blamed peer: %v, want one: %v", name != nil, !c.resigns)
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// forgetful is a line whose connections of a moment ago are forgotten, as by a firewall
-// that was restarted: nothing comes through them, nobody is told, and new ones work.
+// forgetful drops the traffic of all connections made before a moment without an error, as
+// a restarted firewall does. New connections work.
 type forgetful struct {
 	net.Listener
 	moment atomic.Int64
@@ -46,8 +46,8 @@ func (c *forgotten) Write(from []byte) (int, error) {
 	return c.Conn.Write(from)
 }
 
-// A connection from which nothing comes any more is given up, also over HTTP/2, where
-// requests share one and each that fails leaves it to the next.
+// A silent connection is given up, also over HTTP/2, where requests share a connection and a
+// failed one leaves it open.
 func TestASilentLineIsGivenUp(t *testing.T) {
 	t.Parallel()
 	var protocol atomic.Value
@@ -60,7 +60,7 @@ func TestASilentLineIsGivenUp(t *testing.T) {
 	s.StartTLS()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	// As long as a busy machine needs for a handshake.
+	// A busy machine may need Longest for a handshake.
 	cfg := Config{ID: "a", Peers: map[string]string{"b": s.URL}, Longest: time.Second, Roots: roots}.withDefaults()
 	t.Cleanup(func() {
 		cfg.Client.CloseIdleConnections()
@@ -72,13 +72,13 @@ func TestASilentLineIsGivenUp(t *testing.T) {
 		_, _, err := c.promise(t.Context(), "b")
 		return err == nil
 	}
-	eventually(t, "the line works", works)
+	eventually(t, "the connection works", works)
 	if protocol.Load() != "HTTP/2.0" {
-		t.Fatalf("%v: this test is blind", protocol.Load())
+		t.Fatalf("got protocol %v, want HTTP/2.0: this test is blind", protocol.Load())
 	}
 	line.moment.Add(1)
 	if works() {
-		t.Fatal("nothing is forgotten: this test is blind")
+		t.Fatal("the old connection still works: this test is blind")
 	}
-	eventually(t, "a new one is made", works)
+	eventually(t, "a new connection is made", works)
 }

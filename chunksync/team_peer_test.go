@@ -15,11 +15,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What has arrived before a line broke, or a process ended, is not sent again.
+// Chunks that arrived before a connection broke or a process ended are not sent again.
 func TestAPushGoesOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	const pieces = 24
-	tm := newPatientTeam(t, 2, new(0), 2*patience) // what takes too long would be sent again
+	tm := newPatientTeam(t, 2, new(0), 2*patience) // an exchange that times out would be sent again
 	one, two := tm.nodes[0], tm.nodes[1]
 	one.lead(1)
 	two.until("it is followed", func() bool { return two.store.promised().Tenure.Epoch == 1 })
@@ -40,21 +40,21 @@ func TestAPushGoesOnWhereItStopped(t *testing.T) {
 		return len(two.store.have) >= pieces/2
 	})
 	if _, err := two.content("big"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("half a file: %v", err)
+		t.Errorf("reading half a file: got %v, want ErrNotFound", err)
 	}
 	_ = two.store.Close()
 	two.start()
 	two.block.Store(nil)
 	two.until("it holds it", func() bool { return two.has("big", big) })
-	if n := two.chunks.Load(); n > pieces+8 { // those that met the end of a process, or were refused for want of an offer
-		t.Errorf("%d chunks were sent for %d", n, pieces)
+	if n := two.chunks.Load(); n > pieces+8 { // 8 may have met the end of the process, or come before a new offer
+		t.Errorf("%d chunks were sent, want at most %d", n, pieces+8)
 	}
 }
 
-// One follower that does not answer delays neither another nor a writer.
+// A follower that does not answer delays no other follower and no writer.
 func TestASlowFollowerDelaysNobody(t *testing.T) {
 	t.Parallel()
-	tm := newPatientTeam(t, 3, new(1), 2*patience) // whoever waits for two waits for ever
+	tm := newPatientTeam(t, 3, new(1), 2*patience) // a wait for two would time out
 	one, two, three := tm.nodes[0], tm.nodes[1], tm.nodes[2]
 	hang := make(chan struct{})
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {
@@ -70,15 +70,15 @@ func TestASlowFollowerDelaysNobody(t *testing.T) {
 		one.mustPut("f", bytesOf(uint64(i), 2*ChunkSize), AsConfigured)
 	}
 	if !three.has("f", bytesOf(4, 2*ChunkSize)) {
-		t.Error("acknowledged, and three does not have it")
+		t.Error("the write is acknowledged, but three does not have it")
 	}
 	close(hang)
 	two.until("it catches up", func() bool { return two.has("f", bytesOf(4, 2*ChunkSize)) })
 }
 
-// A peer that is not who the configuration says counts for nothing: else one node that
-// is named twice would be two copies.
-func TestAPeerIsWhoItSays(t *testing.T) {
+// A peer whose ID is not the configured one counts for nothing. Otherwise a node that is
+// configured twice would be two copies.
+func TestAPeerWithAnotherIDCountsForNothing(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(1))
 	one, two := tm.nodes[0], tm.nodes[1]
@@ -95,11 +95,11 @@ func TestAPeerIsWhoItSays(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errEnough)
 	defer cancel()
 	if _, err := one.m.Put(ctx, "f", bytes.NewReader(nil), 1); !errors.Is(err, ErrUnconfirmed) {
-		t.Errorf("confirmed by somebody else: %v", err)
+		t.Errorf("put: got %v, want ErrUnconfirmed, since another node answered", err)
 	}
 }
 
-// Whoever does not lead says so before it takes the content.
+// A node that does not lead refuses a write before it reads the content.
 func TestARefusalReadsNothing(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -112,17 +112,16 @@ func TestARefusalReadsNothing(t *testing.T) {
 	latch.Suspend()
 	content := &breaks{left: 10}
 	if _, err := n.m.Put(ctx, "f", content, 0); !errors.Is(err, fence.ErrLate) || content.left != 10 {
-		t.Errorf("put: %v, %d bytes are left", err, content.left)
+		t.Errorf("put: got %v and %d unread bytes, want ErrLate and 10", err, content.left)
 	}
 	if !n.has("f", []byte("1")) || n.m.Status().Leading {
-		t.Errorf("%+v", n.m.Status())
+		t.Errorf("got status %+v, want the file and Leading false", n.m.Status())
 	}
 	stop()
 	ends(t, over)
 }
 
-// An upload that lasts from one term of this node into its next is none of the next: it
-// is refused as any of a deposed leader is, with the name of who leads.
+// An upload that began in an earlier term of this node is refused in its next term.
 func TestAnUploadAcrossTerms(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -148,15 +147,15 @@ func TestAnUploadAcrossTerms(t *testing.T) {
 	_ = uploader.Close()
 	err := <-put
 	if stale, ok := errors.AsType[*StaleError](err); !ok || stale.Holder != "n1" || stale.Promised.Epoch != 2 {
-		t.Errorf("put: %v", err)
+		t.Errorf("put: got %v, want a StaleError with holder n1 and epoch 2", err)
 	}
 	if !n.m.Status().Leading {
-		t.Error("the next term ends with it")
+		t.Error("the next term has ended too")
 	}
 	stop()
 }
 
-// A peer that lacks nothing and takes nothing is left alone for a while, as one that fails.
+// A peer that lacks no chunk and still does not take the catalog is treated as failing.
 func TestAPeerThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(0))
@@ -182,10 +181,10 @@ func TestAPeerThatTakesNothing(t *testing.T) {
 	one.mustPut("f", []byte("1"), 0)
 	select {
 	case err := <-trouble:
-		if !strings.Contains(err.Error(), "lacks nothing") {
+		if !strings.Contains(err.Error(), "lacks no chunk") {
 			t.Error(err)
 		}
 	case <-time.After(patience):
-		t.Errorf("nothing is said after %d offers", offers.Load())
+		t.Errorf("no trouble is reported after %d offers", offers.Load())
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// What is on its way to a follower is finished, though the leader has gone on meanwhile
-// and names it no more: else the follower of a busy leader would never have anything.
+// A catalog in transit is finished, even if the leader has a newer one meanwhile. Otherwise
+// the follower of a busy leader would never take any.
 func TestARoundIsFinished(t *testing.T) {
 	t.Parallel()
-	tm := newPatientTeam(t, 2, new(0), 2*patience) // no exchange fails, however busy the machine
+	tm := newPatientTeam(t, 2, new(0), 2*patience) // no exchange times out on a busy machine
 	one, two := tm.nodes[0], tm.nodes[1]
 	var mu sync.Mutex
 	var shown []Version
@@ -39,7 +39,7 @@ func TestARoundIsFinished(t *testing.T) {
 	}
 	two.block.Store(&slow)
 	one.mustPut("big", bytesOf(1, 6*ChunkSize), 0)
-	one.until("it is on its way", coming.Load) // not by what is being sent: that may be the catalog before
+	one.until("it is on its way", coming.Load) // l.sending may still be the catalog before
 	if _, err := one.m.Remove(t.Context(), "big", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func TestARoundIsFinished(t *testing.T) {
 	})
 }
 
-// A peer whose catalog is not what it said is not begun with.
-func TestAPeerThatSaysSomethingElse(t *testing.T) {
+// A leader does not adopt a catalog of another version than the peer reported.
+func TestAPeerThatReportsAnotherVersion(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(1))
 	one, two := tm.nodes[0], tm.nodes[1]
@@ -80,10 +80,10 @@ func TestAPeerThatSaysSomethingElse(t *testing.T) {
 	one.lead(2)
 	select {
 	case err := <-trouble:
-		if !strings.Contains(err.Error(), "it holds 0.0, and said 1.9") {
+		if !strings.Contains(err.Error(), "the peer holds 0.0, but reported 1.9") {
 			t.Error(err)
 		}
 	case <-time.After(patience):
-		t.Error("it is believed")
+		t.Error("no trouble is reported: the peer is believed")
 	}
 }

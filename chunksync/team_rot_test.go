@@ -14,14 +14,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// lose takes a chunk off the disk, and has the node notice it.
+// lose removes a chunk from the disk and lets the node notice it.
 func (n *node) lose(content []byte) error {
 	path := n.chunkPath(content)
 	if err := os.Remove(path); err != nil {
 		return err
 	}
 	if _, err := n.store.chunk(hashOf(content)); !errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("a lost chunk: %w", err)
+		return fmt.Errorf("reading a lost chunk: %w", err)
 	}
 	return nil
 }
@@ -30,8 +30,7 @@ func (n *node) chunkPath(content []byte) string {
 	return filepath.Join(n.dir, chunkFolder, hashOf(content).String())
 }
 
-// What a disk can do to a chunk. A folder in its place can be opened and not be read,
-// as can a file of which the disk has lost a block.
+// harms are faults of a disk. A folder, like a file with a lost block, opens but fails reads.
 var harms = map[string]func(path string) error{
 	"gone":       os.Remove,
 	"unreadable": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
@@ -39,8 +38,7 @@ var harms = map[string]func(path string) error{
 	"empty":      func(path string) error { return os.Truncate(path, 0) },
 }
 
-// What is damaged on a follower's disk is noticed when it is read, never served, and
-// pushed again.
+// A follower's damaged chunk is noticed by a read, never served, and pushed again.
 func TestRotIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, harm := range harms {
@@ -55,15 +53,15 @@ func TestRotIsRepaired(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := two.content("f"); !errors.Is(err, ErrDamaged) {
-				t.Errorf("it is read: %v", err)
+				t.Errorf("reading a damaged file: got %v, want ErrDamaged", err)
 			}
 			two.until("it is whole again", func() bool { return two.has("f", big) })
 		})
 	}
 }
 
-// A follower that has lost some of what it holds says only what there was: nobody begins
-// with less while too few others are heard, and nobody begins with what it has.
+// A follower that has lost a chunk only reports its version. No leader adopts its catalog,
+// or an older one while too few other peers have answered.
 func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
@@ -71,7 +69,7 @@ func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	first := one.lead(1)
 	one.mustPut("f", []byte("1"), 2)
 	healThree := three.cut()
-	one.mustPut("f", []byte("2"), 1) // on two, and not on three
+	one.mustPut("f", []byte("2"), 1) // two gets it, three does not
 	_ = first.end()
 	healOne := one.cut()
 	healThree()
@@ -81,7 +79,7 @@ func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errEnough)
 	defer cancel()
 	if err := two.m.Lead(ctx, fence.Standalone("s", "n2"), tokenOf(2, "n2")); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a damaged node leads: %v", err)
+		t.Errorf("Lead on a damaged node: got %v, want ErrDamaged", err)
 	}
 	var said atomic.Bool
 	three.m.cfg.Events.Trouble = func(peer string, err error) {
@@ -93,15 +91,14 @@ func TestADamagedFollowerIsNotBegunWith(t *testing.T) {
 	three.until("it is told so", said.Load)
 	three.until("it has begun", func() bool { return three.m.lead.Load() != nil })
 	if _, err := three.m.Put(ctx, "g", bytes.NewReader(nil), 0); !errors.Is(err, ErrTakingOver) {
-		t.Errorf("with a damaged follower alone: %v", err)
+		t.Errorf("put with an answer of a damaged follower alone: got %v, want ErrTakingOver", err)
 	}
 	healOne()
 	three.until("it begins with what was acknowledged", func() bool { return three.m.Status().Leading && three.has("f", []byte("2")) })
 	two.until("it is whole again", func() bool { return two.has("f", []byte("2")) })
 }
 
-// One whole node that lacks nothing makes all others whole, however many have lost
-// something.
+// One intact node repairs all others, however many have lost a chunk.
 func TestOneWholeNodeIsEnough(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 3, nil)
@@ -120,7 +117,7 @@ func TestOneWholeNodeIsEnough(t *testing.T) {
 	two.mustPut("h", []byte("3"), AsConfigured)
 }
 
-// A leader whose disk has lost something resigns, and its successor makes it whole.
+// A leader whose disk has lost a chunk resigns, and its successor repairs it.
 func TestARottenLeaderResigns(t *testing.T) {
 	t.Parallel()
 	for name, harm := range harms {
@@ -135,11 +132,11 @@ func TestARottenLeaderResigns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := one.content("f"); !errors.Is(err, ErrDamaged) {
-				t.Errorf("it is read: %v", err)
+				t.Errorf("reading a damaged file: got %v, want ErrDamaged", err)
 			}
 			first.ends(t)
 			if !errors.Is(first.err, ErrDamaged) {
-				t.Errorf("it ended with %v", first.err)
+				t.Errorf("the leadership ended with %v, want ErrDamaged", first.err)
 			}
 			two.lead(2)
 			one.until("it is whole again", func() bool { return one.has("f", big) })
@@ -147,7 +144,7 @@ func TestARottenLeaderResigns(t *testing.T) {
 	}
 }
 
-// A node alone has nobody to get anything from: it goes on without what has rotted.
+// A node without peers cannot restore a rotten chunk and goes on without it.
 func TestARottenNodeAlone(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
@@ -162,26 +159,24 @@ func TestARottenNodeAlone(t *testing.T) {
 	n.lead(2)
 	n.mustPut("i", []byte("4"), 0)
 	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || !n.has("g", []byte("2")) || !n.store.whole() {
-		t.Errorf("removing what has rotted: %v", err)
+		t.Errorf("removing the rotten file: got %v, and the other files are not whole or missing", err)
 	}
 }
 
-// Of two that read one damaged chunk the slower does not take away what has come
-// meanwhile: it reads that.
-func TestWhatHasComeAgainStays(t *testing.T) {
+// A slow reader of a damaged chunk does not remove one that was restored meanwhile.
+func TestARepairedChunkStays(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
 	n.lead(1)
 	content := []byte("1")
 	n.mustPut("f", content, 0)
 	if got, err := n.store.giveUp(hashOf(content)); err != nil || !bytes.Equal(got, content) || !n.has("f", content) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v, want the restored chunk %q", got, err, content)
 	}
 }
 
-// What says nothing of a chunk, such as that too many files are open, is no damage:
-// nothing is given up, and nobody resigns.
-func TestWhatIsNotTheChunksFault(t *testing.T) {
+// An error that says nothing of a chunk, such as too many open files, is not damage.
+func TestAnErrorThatSaysNothingOfTheChunk(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(1))
 	one, two := tm.nodes[0], tm.nodes[1]
@@ -190,16 +185,16 @@ func TestWhatIsNotTheChunksFault(t *testing.T) {
 	if err := errors.Join(one.store.add(hashOf(content), content), os.Remove(one.chunkPath(content))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(one.chunkPath(content), one.chunkPath(content)); err != nil { // opened, it leads to itself
+	if err := os.Symlink(one.chunkPath(content), one.chunkPath(content)); err != nil { // opening it fails with ELOOP
 		t.Fatal(err)
 	}
 	if _, err := one.store.chunk(hashOf(content)); err == nil || errors.Is(err, ErrDamaged) {
-		t.Errorf("it is read: %v", err)
+		t.Errorf("reading the chunk: got %v, want an error other than ErrDamaged", err)
 	}
 	if _, there := one.store.have[hashOf(content)]; !there {
-		t.Error("it is given up")
+		t.Error("the chunk is given up")
 	}
 	if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(failed); !ok || l.over.Err() != nil {
-		t.Errorf("it is sent: %+v, %v", in, context.Cause(l.over))
+		t.Errorf("sending the chunk: got %+v, and the leadership ended with %v, want failed and no end", in, context.Cause(l.over))
 	}
 }

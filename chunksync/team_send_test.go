@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// loopOf is a leadership of the node that does only what the test has it do.
+// loopOf makes a leadership of the node whose actions the test performs one by one.
 func (n *node) loopOf(epoch int64) (*loop, *fence.Latch) {
 	n.t.Helper()
 	gate, latch := fence.New("s", nil)
@@ -29,8 +29,8 @@ func (n *node) loopOf(epoch int64) (*loop, *fence.Latch) {
 	return l, latch
 }
 
-// One piece that does not arrive leaves the others of its catalog where they are, though
-// the leader's own has gone on: else a whole leader would take itself for damaged.
+// A failed send keeps the other chunks of its catalog pinned, even if the leader's own
+// catalog is newer. Otherwise an intact leader would take itself for damaged.
 func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(0))
@@ -50,7 +50,7 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	}
 	unpin()
 	if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok || len(in.Chunks) != 2 {
-		t.Fatalf("offered: %+v", in)
+		t.Fatalf("the offer: got %+v, want two lacking chunks", in)
 	}
 	full := func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -58,26 +58,25 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	}
 	two.block.Store(&full)
 	if in, ok := l.perform(t.Context(), send{two.id, hashOf(first)}).(failed); !ok {
-		t.Fatalf("the first: %+v", in)
+		t.Fatalf("sending the first: got %+v, want failed", in)
 	}
 	two.block.Store(nil)
 	if _, _, err := one.store.take(c.with("f", nil), one.id, false); err != nil {
 		t.Fatal(err)
 	}
 	if in, ok := l.perform(t.Context(), send{two.id, hashOf(second)}).(sent); !ok {
-		t.Errorf("the second: %+v", in)
+		t.Errorf("sending the second: got %+v, want sent", in)
 	}
 	if l.over.Err() != nil {
-		t.Errorf("the leadership ended with %v", context.Cause(l.over))
+		t.Errorf("the leadership ended with %v, want no end", context.Cause(l.over))
 	}
-	// The next offer is of what there is now, and lets go of what it was.
+	// The next offer is of the current catalog and unpins the one before.
 	if in, ok := l.perform(t.Context(), offer{two.id, Version{1, 2}}).(took); !ok {
-		t.Errorf("offered anew: %+v", in)
+		t.Errorf("the next offer: got %+v, want took", in)
 	}
 }
 
-// A gate that shuts before or while what a peer holds is fetched stops that too: nothing
-// leaves, and no peer is blamed.
+// A gate that shuts before or during an adoption stops it, and no peer is blamed.
 func TestAShutGateAdoptsNothing(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]int64{"before": 0, "meanwhile": 1} {
@@ -109,7 +108,7 @@ func TestAShutGateAdoptsNothing(t *testing.T) {
 			}
 			in, again := l.perform(t.Context(), adopt{Peer: two.id, Version: held.Version()}).(unadopted)
 			if !again || in.Peer != two.id || asked.Load() != after || refused.Load() != 1 {
-				t.Errorf("%+v after %d requests, %d refused", in, asked.Load(), refused.Load())
+				t.Errorf("got %+v after %d requests and %d refusals, want unadopted after %d and 1", in, asked.Load(), refused.Load(), after)
 			}
 		})
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// patience is what a busy machine may take.
+// patience is the time limit of each wait. It is long, since the machine may be busy.
 const patience = time.Minute
 
-// node is one of a team, on a real disk and a real line.
+// node is one node of a team, with a real disk and real connections.
 type node struct {
 	t     *testing.T
 	id    string
@@ -30,18 +30,18 @@ type node struct {
 	m     *Manager
 	url   string
 	team  *team
-	// block, while set, is in the way of every request; tests cut and slow lines with it.
+	// block, while set, sees each request first. Tests cut or slow connections with it.
 	block  atomic.Pointer[func(w http.ResponseWriter, r *http.Request) (handled bool)]
-	chunks atomic.Int64 // that were pushed to it and taken
+	chunks atomic.Int64 // requests to store a chunk that reached the handler
 	server atomic.Pointer[http.Handler]
 }
 
-// team is nodes that know each other.
+// team is a set of nodes that are each other's peers.
 type team struct {
 	t       *testing.T
 	nodes   []*node
 	copies  *int
-	longest time.Duration // of one exchange
+	longest time.Duration // Config.Longest
 }
 
 func newTeam(t *testing.T, size int, copies *int) *team {
@@ -76,7 +76,7 @@ func (n *node) serve(w http.ResponseWriter, r *http.Request) {
 	(*n.server.Load()).ServeHTTP(w, r)
 }
 
-// start opens the folder, as a new process does.
+// start opens the folder and makes a manager, as a new process does.
 func (n *node) start() {
 	n.t.Helper()
 	var err error
@@ -106,7 +106,7 @@ func (n *node) config() Config {
 	}
 }
 
-// leadership is a leadership under a gate that never shuts: the worst that clocks can do.
+// leadership is one whose gate never shuts: the worst that clocks can do.
 type leadership struct {
 	t    *testing.T
 	stop context.CancelCauseFunc
@@ -141,13 +141,12 @@ func (l *leadership) end() error {
 	return l.err
 }
 
-// ends waits until the leadership is over by itself.
 func (l *leadership) ends(t *testing.T) {
 	t.Helper()
 	ends(t, l.over)
 }
 
-// ends waits until a leadership is over.
+// ends waits until a leadership has ended.
 func ends(t *testing.T, over <-chan struct{}) {
 	t.Helper()
 	eventually(t, "the leadership ends", func() bool {
@@ -176,7 +175,6 @@ func (n *node) mustPut(name string, content []byte, copies int) {
 	}
 }
 
-// content is what the node answers with now.
 func (n *node) content(name string) ([]byte, error) {
 	c, err := n.m.Open(name)
 	if err != nil {
@@ -193,7 +191,7 @@ func (n *node) has(name string, want []byte) bool {
 
 func (n *node) until(what string, so func() bool) { eventually(n.t, n.id+": "+what, so) }
 
-// eventually waits for a condition, and fails the test when it takes too long.
+// eventually waits for a condition and fails the test after patience.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
@@ -204,12 +202,12 @@ func eventually(t *testing.T, what string, so func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
-			t.Fatalf("in vain: %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
 
-// cut takes the node off the line; the answer ends that.
+// cut makes the node unreachable until heal is called.
 func (n *node) cut() (heal func()) {
 	block := func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusBadGateway)
@@ -219,7 +217,7 @@ func (n *node) cut() (heal func()) {
 	return func() { n.block.Store(nil) }
 }
 
-// bytesOf are so many, the same for one seed.
+// bytesOf returns size bytes that depend on the seed alone.
 func bytesOf(seed uint64, size int) []byte {
 	rng := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
 	out := make([]byte, size)

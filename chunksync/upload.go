@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// store cuts content into chunks and keeps them, in no catalog yet. They are pinned
+// addContent cuts content into chunks and stores them, in no catalog yet. They are pinned
 // until unpin is called, also after an error.
-func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err error) {
+func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(), err error) {
 	var pinned []Hash
-	unpin = sync.OnceFunc(func() { s.release(pinned) })
+	unpin = sync.OnceFunc(func() { s.unpin(pinned) })
 	buffer := make([]byte, ChunkSize)
 	for {
 		n, err := fillUp(content, buffer)
@@ -21,7 +21,7 @@ func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err 
 		}
 		if n > 0 {
 			h := hashOf(buffer[:n])
-			s.hold(h)
+			s.pinOne(h)
 			pinned = append(pinned, h)
 			if f.Size += int64(n); f.Size > most {
 				return f, unpin, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
@@ -37,8 +37,8 @@ func (s *Store) store(content io.Reader, most int64) (f File, unpin func(), err 
 	}
 }
 
-// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull it does
-// not confuse an end with a line that broke: half an upload is no file.
+// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull, it keeps
+// io.EOF apart from a broken connection, since half an upload is not a file.
 func fillUp(from io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var more int

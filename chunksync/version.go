@@ -8,15 +8,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Tenure names one leadership to whoever has to refuse all others: the epoch and the
-// term of a token. The term is compared too, since two histories of a database can
-// give one epoch twice.
+// Tenure identifies one leadership by the epoch and the term of its token. Nodes compare
+// both, since two histories of a database can issue the same epoch.
 type Tenure struct {
 	Epoch int64
 	Term  fence.Term
 }
 
-// tenureOf is what a token is to a follower.
 func tenureOf(t fence.Token) Tenure { return Tenure{Epoch: t.Epoch, Term: t.Term} }
 
 func (t Tenure) String() string { return fmt.Sprintf("epoch %d term %s", t.Epoch, t.Term) }
@@ -26,12 +24,12 @@ type tenureJSON struct {
 	Term  string `json:"term"`
 }
 
-// MarshalJSON writes the term as a UUID.
+// MarshalJSON implements json.Marshaler. The term becomes a UUID.
 func (t Tenure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(tenureJSON{t.Epoch, t.Term.String()})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; an epoch below 0 is an error.
+// UnmarshalJSON implements json.Unmarshaler. An epoch below 0 is an error.
 func (t *Tenure) UnmarshalJSON(text []byte) error {
 	var in tenureJSON
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -48,14 +46,14 @@ func (t *Tenure) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Version counts the states of a catalog: the epoch in which a leader made it, and how
-// many it had made before in that epoch. It only grows, on every node.
+// Version numbers the catalogs of a scope: the leader's epoch, and a sequence number within
+// it. It only grows, on every node.
 type Version struct {
 	Epoch int64 `json:"epoch"`
 	Seq   int64 `json:"seq"`
 }
 
-// Compare is below 0 if v is older than o, 0 if they are one, above 0 if newer.
+// Compare returns -1 if v is older than o, 0 if they are equal, and 1 if v is newer.
 func (v Version) Compare(o Version) int {
 	return cmp.Or(cmp.Compare(v.Epoch, o.Epoch), cmp.Compare(v.Seq, o.Seq))
 }

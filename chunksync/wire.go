@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What nodes say to each other. A catalog is offered again and again until nothing is
-// missing; the offer that finds nothing missing is the commit. A tenure is called reign here.
+// The messages between nodes, where a tenure is called reign. A catalog is offered until no
+// chunk is missing; the offer that finds none missing is the commit.
 type (
 	promiseRequest struct {
 		Tenure Tenure `json:"reign"`
@@ -21,9 +21,9 @@ type (
 		Catalog json.RawMessage `json:"catalog"`
 	}
 	heldAnswer struct {
-		ID      string  `json:"id"` // who answers
+		ID      string  `json:"id"` // the answering node
 		Held    Version `json:"held"`
-		Damaged bool    `json:"damaged,omitempty"` // not all content of it is there
+		Damaged bool    `json:"damaged,omitempty"` // chunks of Held are missing
 		Missing []Hash  `json:"missing,omitempty"`
 	}
 )
@@ -35,7 +35,6 @@ const (
 	maxHolder   = 256
 )
 
-// limitOf is how large a body may be.
 func limitOf(r *http.Request) int64 {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/catalog"):
@@ -46,19 +45,18 @@ func limitOf(r *http.Request) int64 {
 	return maxPromise
 }
 
-// read takes a body.
 func read(r *http.Request, to any) error {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return unread(err)
+		return readError(err)
 	}
 	if err := decode(text, to); err != nil {
-		return badRequest("the body is not what is asked for here: %v", err)
+		return badRequest("the body cannot be decoded: %v", err)
 	}
 	return nil
 }
 
-// decode takes one JSON document of known fields, and nothing more.
+// decode accepts exactly one JSON document without unknown fields.
 func decode(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -66,13 +64,13 @@ func decode(text []byte, to any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
+		return errors.New("data follows the JSON document")
 	}
 	return nil
 }
 
-// unread is a body that did not come, or too much of it.
-func unread(err error) error {
+// readError turns a failed read of a body into a refusal.
+func readError(err error) error {
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return err
 	}

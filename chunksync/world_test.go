@@ -15,14 +15,14 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 700, "how many seeds TestWorlds goes through")
-	seed   = flag.Uint64("seed", 0, "go through this seed alone")
+	worlds = flag.Int("worlds", 700, "number of seeds that TestWorlds runs")
+	seed   = flag.Uint64("seed", 0, "the only seed to run")
 )
 
-// S22: thousands of small worlds with kills, partitions, lost and late and doubled
-// messages, chunks that rot, and two or more leaders at a time. After every step: a node shows only what
-// a leader made under that version, whole; versions never go back; what was
-// acknowledged is in every later leader's catalog. After healing all hold the same.
+// S22: thousands of small worlds with kills, partitions, lost, late and duplicated messages,
+// rotting chunks, and several leaders at a time. After each step: a node shows only complete
+// catalogs that a leader made; versions never go back; each acknowledged write is in every
+// later leader's catalog. After healing, all nodes hold the same.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
 	var sum world
@@ -45,11 +45,11 @@ func TestWorlds(t *testing.T) {
 		sum.acks, sum.refusals, sum.found, sum.kills = sum.acks+w.acks, sum.refusals+w.refusals, sum.found+w.found, sum.kills+w.kills
 		sum.counted, sum.repairs, sum.hopeless = sum.counted+w.counted, sum.repairs+w.repairs, sum.hopeless+w.hopeless
 	}
-	t.Logf("%d acknowledged, %d stale leaders refused, %d takeovers with what another had, %d kills", sum.acks, sum.refusals, sum.found, sum.kills)
-	t.Logf("%d chunks repaired, %d takeovers that damaged nodes counted for, %d worlds that nobody can lead any more", sum.repairs, sum.counted, sum.hopeless)
+	t.Logf("%d writes acknowledged, %d requests of stale leaders refused, %d catalogs adopted from a peer, %d kills", sum.acks, sum.refusals, sum.found, sum.kills)
+	t.Logf("%d chunks repaired, %d takeovers that needed the answer of a damaged node, %d worlds that no node can lead any more", sum.repairs, sum.counted, sum.hopeless)
 	few := int(last) / 50
 	if *seed == 0 && (min(sum.acks, sum.refusals, sum.found, sum.kills, sum.repairs) < 25*few || sum.counted < few || sum.hopeless > 5*few) {
-		t.Error("too little happens: these worlds are blind")
+		t.Error("too few events of some kind: these worlds are blind")
 	}
 }
 
@@ -57,16 +57,16 @@ type world struct {
 	rng    *rand.Rand
 	now    fence.Instant
 	queue  events
-	count  int // events so far: no two share an instant
+	count  int // events so far, so that no two share an instant
 	copies int
-	nodes  []*dweller
+	nodes  []*worldNode
 	epoch  int64
-	calm   bool
+	healed bool
 	cut    map[[2]int]bool
-	made   map[Version]catalog // every one that a leader made
-	begun  map[int64]catalog   // the first of each epoch
-	acked  map[string]int64    // and in which epoch
-	gone   map[string]struct{} // may have been removed
+	made   map[Version]catalog // each catalog that a leader made
+	begun  map[int64]catalog   // the first catalog of each epoch
+	acked  map[string]int64    // acknowledged files, with their epoch
+	gone   map[string]struct{} // files that may have been removed
 	names  int
 	fault  string
 
@@ -74,24 +74,24 @@ type world struct {
 	counted, repairs, hopeless   int
 }
 
-// dweller is a node: what is durable, and what dies with the process.
-type dweller struct {
+// worldNode is a node. The fields from up on die with its process.
+type worldNode struct {
 	w       *world
 	id      int
 	promise promise
 	catalog catalog
 	have    map[Hash]struct{}
-	rotten  map[Hash]struct{} // ever
+	rotten  map[Hash]struct{} // chunks that have ever rotted
 
 	up      bool
 	life    int
 	offered map[Hash]struct{}
-	leads   []*worldLeader // several, if it was elected again before it knew
+	leads   []*worldLeader // several if it was elected again before it knew its end
 }
 
-// worldLeader is one leadership.
+// worldLeader is one leadership of a node.
 type worldLeader struct {
-	n       *dweller
+	n       *worldNode
 	life    int
 	tenure  Tenure
 	m       *machine
@@ -124,7 +124,7 @@ func newWorld(s uint64) *world {
 		acked: map[string]int64{}, gone: map[string]struct{}{},
 	}
 	for id := range 1 + w.rng.IntN(5) {
-		w.nodes = append(w.nodes, &dweller{w: w, id: id, have: map[Hash]struct{}{}, rotten: map[Hash]struct{}{}, up: true})
+		w.nodes = append(w.nodes, &worldNode{w: w, id: id, have: map[Hash]struct{}{}, rotten: map[Hash]struct{}{}, up: true})
 	}
 	w.copies = w.rng.IntN(len(w.nodes))
 	return w
@@ -143,7 +143,7 @@ func (w *world) some(most time.Duration) time.Duration {
 	return time.Duration(w.rng.Int64N(int64(most))) + 1
 }
 
-func (w *world) chance(percent int) bool { return !w.calm && w.rng.IntN(100) < percent }
+func (w *world) chance(percent int) bool { return !w.healed && w.rng.IntN(100) < percent }
 
 func (w *world) wrong(format string, args ...any) {
 	if w.fault == "" {
@@ -175,9 +175,9 @@ func (w *world) run() {
 	}
 }
 
-// elect makes somebody a leader; whoever was one before is not told.
+// elect makes a random node a leader, and tells no earlier leader.
 func (w *world) elect() {
-	if w.calm {
+	if w.healed {
 		return
 	}
 	if n := w.nodes[w.rng.IntN(len(w.nodes))]; n.up {
@@ -187,7 +187,7 @@ func (w *world) elect() {
 }
 
 func (w *world) trouble() {
-	if w.calm {
+	if w.healed {
 		return
 	}
 	n := w.nodes[w.rng.IntN(len(w.nodes))]
@@ -209,7 +209,7 @@ func (w *world) trouble() {
 }
 
 func (w *world) heal() {
-	w.calm = true
+	w.healed = true
 	clear(w.cut)
 	for _, n := range w.nodes {
 		n.up = true
@@ -221,9 +221,9 @@ func (w *world) heal() {
 	}
 }
 
-// able is who can lead once all hear each other: whoever is whole, if enough others are
-// or if what is newest of all is whole somewhere.
-func (w *world) able() (whole []*dweller) {
+// able returns the nodes that can lead once all connections work: the intact ones, if enough
+// others are intact or an intact one holds the newest version.
+func (w *world) able() (whole []*worldNode) {
 	var newest, damaged Version
 	for _, n := range w.nodes {
 		at := &damaged
@@ -242,7 +242,7 @@ func (w *world) able() (whole []*dweller) {
 }
 
 func (w *world) converged() {
-	leader := slices.MaxFunc(w.nodes, func(a, b *dweller) int { return a.promise.Held.Compare(b.promise.Held) })
+	leader := slices.MaxFunc(w.nodes, func(a, b *worldNode) int { return a.promise.Held.Compare(b.promise.Held) })
 	for _, n := range w.nodes {
 		if n.promise.Held != leader.promise.Held || n.promise.Held.Epoch != w.epoch {
 			w.wrong("healed, and node %d holds %s instead of %s of epoch %d", n.id, n.promise.Held, leader.promise.Held, w.epoch)
@@ -253,7 +253,7 @@ func (w *world) converged() {
 	}
 }
 
-// write has every leader write something, also those that are deposed.
+// write lets each leader write something, also the deposed ones.
 func (w *world) write() {
 	for _, n := range w.nodes {
 		for _, l := range slices.Clone(n.leads) {
@@ -273,7 +273,7 @@ func (l *worldLeader) write() {
 	name := fmt.Sprint("f", w.names)
 	f := File{}
 	for i := range w.rng.IntN(4) {
-		h := hashOf([]byte{byte(i), byte(w.rng.IntN(12)), byte(w.rng.IntN(2))}) // some are of other files, too
+		h := hashOf([]byte{byte(i), byte(w.rng.IntN(12)), byte(w.rng.IntN(2))}) // other files have some of them too
 		f.Size += ChunkSize
 		f.Chunks = append(f.Chunks, h)
 	}

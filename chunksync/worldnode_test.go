@@ -10,10 +10,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What the nodes of a world do. A node decides with its promise and a leader with the
-// machine, as in life; the disk and the line are played.
+// A world's nodes have the real promise and machine, and simulated disks and connections.
 
-func (n *dweller) lead() {
+func (n *worldNode) lead() {
 	w := n.w
 	w.epoch++
 	l := &worldLeader{
@@ -42,7 +41,7 @@ func (n *dweller) lead() {
 	l.step(begin{n.promise.Held})
 }
 
-// counted notes a takeover that only damaged peers made possible.
+// counted counts takeovers that needed the answer of a damaged peer.
 func (l *worldLeader) counted() {
 	whole := 0
 	for _, p := range l.m.peers {
@@ -55,8 +54,8 @@ func (l *worldLeader) counted() {
 	}
 }
 
-// take is Store.take in memory.
-func (n *dweller) take(c catalog) (missing []Hash, held Version, err error) {
+// take does what Store.take does, in memory.
+func (n *worldNode) take(c catalog) (missing []Hash, held Version, err error) {
 	p, err := n.promise.raise(c.Tenure, "")
 	if err != nil {
 		n.w.refusals++
@@ -65,7 +64,7 @@ func (n *dweller) take(c catalog) (missing []Hash, held Version, err error) {
 	n.promise = p
 	fresh := p.fresh(c.Version())
 	if !fresh {
-		c = n.catalog // what rotted of it is missing again
+		c = n.catalog // chunks that rotted are missing again
 	}
 	missing = n.missing(c)
 	if len(missing) > 0 {
@@ -78,7 +77,7 @@ func (n *dweller) take(c catalog) (missing []Hash, held Version, err error) {
 	return nil, n.promise.Held, nil
 }
 
-func (n *dweller) missing(c catalog) (missing []Hash) {
+func (n *worldNode) missing(c catalog) (missing []Hash) {
 	for _, name := range c.names() {
 		for _, h := range c.Files[name].Chunks {
 			if _, there := n.have[h]; !there && !slices.Contains(missing, h) {
@@ -89,7 +88,7 @@ func (n *dweller) missing(c catalog) (missing []Hash) {
 	return missing
 }
 
-func (n *dweller) whole(c catalog) bool {
+func (n *worldNode) whole(c catalog) bool {
 	for _, f := range c.Files {
 		for _, h := range f.Chunks {
 			if _, there := n.have[h]; !there {
@@ -100,9 +99,8 @@ func (n *dweller) whole(c catalog) bool {
 	return true
 }
 
-// rot takes a chunk away, which is noticed at once. A node alone goes on without it,
-// and is another story.
-func (n *dweller) rot() {
+// rot removes a chunk, which the node notices at once, unless it has no peers to restore it.
+func (n *worldNode) rot() {
 	chunks := slices.SortedFunc(maps.Keys(n.catalog.chunks()), func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
 	if len(chunks) == 0 || len(n.w.nodes) == 1 {
 		return
@@ -112,7 +110,7 @@ func (n *dweller) rot() {
 	n.rotten[h] = struct{}{}
 }
 
-func (n *dweller) commit(c catalog) {
+func (n *worldNode) commit(c catalog) {
 	w := n.w
 	if c.Version().Compare(n.catalog.Version()) <= 0 {
 		w.wrong("node %d goes back from %s to %s", n.id, n.catalog.Version(), c.Version())
@@ -126,7 +124,7 @@ func (n *dweller) commit(c catalog) {
 			w.begin(c)
 		}
 	case !made.sameAs(c):
-		w.wrong("node %d holds another %s than its leader made", n.id, c.Version())
+		w.wrong("node %d holds another catalog %s than its leader made", n.id, c.Version())
 	}
 	n.catalog, n.promise.Held, n.offered = c, c.Version(), nil
 	keep := c.chunks()
@@ -143,7 +141,7 @@ func (n *dweller) commit(c catalog) {
 	}
 }
 
-// begin holds a new leader's first catalog against what was acknowledged.
+// begin checks that a new leader's first catalog has all acknowledged files.
 func (w *world) begin(c catalog) {
 	w.begun[c.Tenure.Epoch] = c
 	for name, epoch := range w.acked {
@@ -189,7 +187,7 @@ func (l *worldLeader) do(a action) {
 	w := l.n.w
 	switch a := a.(type) {
 	case ask:
-		l.call(a.Peer, true, func(n *dweller) input {
+		l.call(a.Peer, true, func(n *worldNode) input {
 			p, err := n.promise.raise(l.tenure, "")
 			if err != nil {
 				w.refusals++
@@ -214,7 +212,7 @@ func (l *worldLeader) do(a action) {
 			}
 			l.sending[a.Peer] = c
 		}
-		l.call(a.Peer, true, func(n *dweller) input {
+		l.call(a.Peer, true, func(n *worldNode) input {
 			missing, held, err := n.take(c)
 			switch {
 			case err != nil:
@@ -232,7 +230,7 @@ func (l *worldLeader) do(a action) {
 			l.over = true // it resigns
 			return
 		}
-		l.call(a.Peer, false, func(n *dweller) input {
+		l.call(a.Peer, false, func(n *worldNode) input {
 			if _, err := n.promise.raise(l.tenure, ""); err != nil {
 				return deposed{}
 			}
@@ -250,9 +248,9 @@ func (l *worldLeader) do(a action) {
 	}
 }
 
-// call is one exchange: it may be lost on the way there or back, or come twice, late.
-// Whole says that nothing else is under way to that peer.
-func (l *worldLeader) call(peer string, whole bool, handle func(*dweller) input) {
+// call is one exchange. It may get lost on the way there or back, or arrive again later.
+// whole says that nothing else is in transit to that peer.
+func (l *worldLeader) call(peer string, whole bool, handle func(*worldNode) input) {
 	w := l.n.w
 	id, _ := strconv.Atoi(peer)
 	n, there, back := w.nodes[id], w.some(40*time.Millisecond), w.some(40*time.Millisecond)
@@ -265,7 +263,7 @@ func (l *worldLeader) call(peer string, whole bool, handle func(*dweller) input)
 		})
 	}
 	if w.chance(5) {
-		w.after(w.some(3*time.Second), func() { // a copy of it, much later
+		w.after(w.some(3*time.Second), func() { // a late duplicate
 			if n.up {
 				handle(n)
 			}

@@ -9,25 +9,24 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// AsConfigured has a write wait for Config.Copies.
+// AsConfigured makes a write wait for Config.Copies peers.
 const AsConfigured = -1
 
-// Receipt is what became of a write.
+// Receipt is the result of a write.
 type Receipt struct {
-	Version Version // the catalog that has it
+	Version Version // the catalog with the write
 	File    File    // zero after Remove
-	Copies  int     // peers that hold it
+	Copies  int     // number of peers known to hold it
 }
 
-// Put makes the content the file of that name, and returns once that many peers hold
-// it; [AsConfigured] means Config.Copies, and with less a successor may not find it. It
-// takes effect at once and whole, or not at all. The same content again changes nothing
-// and waits just the same.
+// Put stores content as the file of that name and returns once copies peers hold it. With
+// fewer copies than Config.Copies, which [AsConfigured] selects, a successor may not find
+// it. The write is atomic. Putting the same content again changes nothing and waits alike.
 //
-// Errors: *[NameError], [ErrCopies], [ErrTooLarge], [ErrFull], [ErrTakingOver], whatever the reader
-// says: nothing was changed. *[fence.ShutError]: this node does not lead, nothing was
-// changed. [ErrUnconfirmed], with the cause of ctx or a *[StaleError]: it is in this
-// node's catalog, and it is not known whether a successor will have it; put it again.
+// After [ErrUnconfirmed], joined with the cause of ctx or a *[StaleError], the write is in
+// this node's catalog but may not survive it: put it again. These errors leave the file as
+// it was: *[NameError], [ErrCopies], [ErrTooLarge], [ErrFull], [ErrTakingOver], an error of
+// the reader, or a *[fence.ShutError] if this node does not lead.
 func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copies int) (Receipt, error) {
 	if err := checkName(name); err != nil {
 		return Receipt{}, err
@@ -36,10 +35,10 @@ func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copie
 	if err != nil {
 		return Receipt{}, err
 	}
-	if copies, err = l.enough(copies); err != nil {
+	if copies, err = l.checkCopies(copies); err != nil {
 		return Receipt{}, err
 	}
-	f, unpin, err := l.Store.store(content, l.MaxFile)
+	f, unpin, err := l.Store.addContent(content, l.MaxFile)
 	defer unpin()
 	if err != nil {
 		return Receipt{}, err
@@ -47,7 +46,7 @@ func (m *Manager) Put(ctx context.Context, name string, content io.Reader, copie
 	return l.write(ctx, name, &f, copies)
 }
 
-// Remove removes a file, as Put puts one. One that is not there is removed.
+// Remove removes a file, with the copies and errors of Put. A missing file is no error.
 func (m *Manager) Remove(ctx context.Context, name string, copies int) (Receipt, error) {
 	if err := checkName(name); err != nil {
 		return Receipt{}, err
@@ -56,14 +55,14 @@ func (m *Manager) Remove(ctx context.Context, name string, copies int) (Receipt,
 	if err != nil {
 		return Receipt{}, err
 	}
-	if copies, err = l.enough(copies); err != nil {
+	if copies, err = l.checkCopies(copies); err != nil {
 		return Receipt{}, err
 	}
 	return l.write(ctx, name, nil, copies)
 }
 
-// enough is on how many peers a write has to be that asks for so many.
-func (l *loop) enough(copies int) (int, error) {
+// checkCopies returns the number of peers that a write must wait for.
+func (l *loop) checkCopies(copies int) (int, error) {
 	if copies == AsConfigured {
 		copies = l.Config.copies()
 	}
@@ -73,7 +72,7 @@ func (l *loop) enough(copies int) (int, error) {
 	return copies, nil
 }
 
-// leader is the leadership of this node, if its gate is open.
+// leader returns the leadership of this node, if its gate is open.
 func (m *Manager) leader() (*loop, error) {
 	l := m.lead.Load()
 	var err error = &fence.ShutError{Scope: m.cfg.Scope, Door: fence.Fenced, Holder: m.cfg.Store.promised().Holder}
@@ -96,7 +95,7 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		out.File = *f
 	}
 	err := l.gate.Do(ctx, fence.Fenced, 0, func(_ context.Context, t fence.Token) (err error) {
-		if t.Epoch != l.token.Epoch { // this node's next term: the content came in the one before
+		if t.Epoch != l.token.Epoch { // this node leads again; the content came in its earlier term
 			return &StaleError{Got: l.tenure, Promised: tenureOf(t), Holder: t.Holder}
 		}
 		out.Version, err = l.change(name, f)
@@ -107,7 +106,7 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 		case errors.Is(err, fence.ErrStale):
 			l.tell(l.over, deposed{})
 		case errors.Is(err, ErrDamaged) || l.Store.doubt() != nil:
-			l.end(err) // another can go on
+			l.end(err) // another node can lead
 		}
 		return Receipt{}, err
 	}
@@ -122,7 +121,7 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 	return out, nil
 }
 
-// change makes the next catalog and stores it, unless the file is that already.
+// change stores the next catalog, unless the file is already as wanted.
 func (l *loop) change(name string, f *File) (Version, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -132,20 +131,19 @@ func (l *loop) change(name string, f *File) (Version, error) {
 		return now.Version(), nil
 	}
 	if now.Tenure != l.tenure {
-		return Version{}, &StaleError{Got: l.tenure, Promised: now.Tenure} // another's has been taken here
+		return Version{}, &StaleError{Got: l.tenure, Promised: now.Tenure} // this node has taken another leader's
 	}
 	missing, held, err := l.Store.take(now.with(name, f), l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
 	}
 	if err != nil {
-		l.Store.withdraw(l.tenure)
+		l.Store.forgetOffer(l.tenure)
 	}
 	return held, err
 }
 
-// await waits until the machine is so, and returns why it was not: the cause of ctx, or
-// of the end of the leadership.
+// await waits until so holds, or returns the cause of ctx or of the leadership's end.
 func (l *loop) await(ctx context.Context, so func(*machine) bool) error {
 	for {
 		l.mu.Lock()
