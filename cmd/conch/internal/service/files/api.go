@@ -16,27 +16,27 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
-// collection is the scopes of which this node has file data.
+// collection is the scopes whose files this node has.
 type collection interface {
-	// Scope is nil for any other.
+	// Scope returns nil for an unknown scope.
 	Scope(scope string) data
-	// Peers answers what the other nodes ask about a scope; nil for any other.
+	// Peers serves the other nodes of a known scope.
 	Peers(scope string) http.Handler
 }
 
-// data is the file data of one scope.
+// data is the files of one scope.
 type data interface {
 	Catalog() Catalog
-	// Open is of the node's last complete catalog; [errUnknown], a *[web.FieldError].
+	// Open opens a file of the last complete catalog, or fails with [errUnknown] or a *[web.FieldError].
 	Open(name string) (*Content, error)
-	// Write puts a file, or removes it if content is nil, and waits for so many followers
-	// or, with fewer than 0, as many as are configured. Its errors are *[notLeadingError],
-	// [errTakingOver], [errUnconfirmed], [errTooLarge], a *[web.FieldError], what content
-	// says, and those of a disk.
+	// Write puts a file, or removes it if content is nil, and waits until copies followers
+	// hold it; below 0, as many as are configured. It may return a *[notLeadingError],
+	// [errTakingOver], [errUnconfirmed], [errTooLarge], a *[web.FieldError], or an error of
+	// content or of a disk.
 	Write(ctx context.Context, name string, content io.Reader, copies int) (Written, error)
 }
 
-// Version counts the states of a catalog.
+// Version numbers the catalogs of a scope.
 type Version struct {
 	Epoch int64 `json:"epoch"`
 	Seq   int64 `json:"seq"`
@@ -44,14 +44,14 @@ type Version struct {
 
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Epoch, v.Seq) }
 
-// Catalog is what a node has.
+// Catalog describes the files of a scope on this node.
 type Catalog struct {
 	Version Version            `json:"version"`
 	Leading bool               `json:"leading"` // this node takes writes
-	Holder  string             `json:"holder"`  // who does, as last heard
+	Holder  string             `json:"holder"`  // the leader, as last heard
 	Files   []Entry            `json:"files"`   // by name
 	Peers   map[string]Version `json:"peers,omitempty"`
-	AsOf    time.Time          `json:"as_of"` // when it was last known to be the leader's
+	AsOf    time.Time          `json:"as_of"` // when Version was last known to be the leader's
 }
 
 // Entry is one file of a catalog.
@@ -60,7 +60,7 @@ type Entry struct {
 	Size int64  `json:"size"`
 }
 
-// Content is a file to be read; it is closed after that.
+// Content is an open file. The caller closes it.
 type Content struct {
 	io.ReadCloser
 	Size    int64
@@ -68,22 +68,21 @@ type Content struct {
 	AsOf    time.Time
 }
 
-// Written is what became of a write.
+// Written is the result of a write.
 type Written struct {
 	Version Version `json:"version"`
 	Size    int64   `json:"size"`
-	Copies  int     `json:"copies"` // followers that hold it
+	Copies  int     `json:"copies"` // number of followers that hold it
 }
 
-// What a write or a read may end with.
 var (
-	errUnknown     = errors.New("there is no file of that name")
-	errTakingOver  = errors.New("this node has just begun to lead and has not heard from enough others yet: ask again")
-	errUnconfirmed = errors.New("it is stored here and not by enough followers: it may or may not survive, ask again")
-	errTooLarge    = errors.New("there is no room for it")
+	errUnknown     = errors.New("no file has that name")
+	errTakingOver  = errors.New("this node has just begun to lead, and too few other nodes have answered yet: try again")
+	errUnconfirmed = errors.New("stored here, but not confirmed by enough followers: it may or may not survive, so write it again")
+	errTooLarge    = errors.New("there is no room for the file")
 )
 
-// notLeadingError says that another node takes writes.
+// notLeadingError says that another node leads; Holder is empty if it is unknown.
 type notLeadingError struct{ Holder string }
 
 func (e *notLeadingError) Error() string { return "this node does not lead the files" }
@@ -92,21 +91,21 @@ const (
 	pathFiles = "/v1/files/{scope}"
 	pathFile  = pathFiles + "/{name...}"
 	pathPeers = "/v1/sync/{scope}/{rest...}"
-	// fileChunk is how much of a file has to pass within web.ReadTimeout, or web.WriteTimeout.
+	// fileChunk is how much of a download must pass within web.WriteTimeout.
 	fileChunk = 64 << 10
-	// filePatience is how long a write waits for followers.
+	// filePatience is how long a write waits for the followers.
 	filePatience = 20 * time.Second
-	// peerTimeout is for one exchange between nodes: 32 MiB at most.
+	// peerTimeout limits one exchange between nodes, which has up to 32 MiB.
 	peerTimeout = time.Minute
 )
 
-// api is what callers and the other nodes ask over HTTP.
+// api serves callers and the other nodes over HTTP.
 type api struct {
 	files collection
 	log   *slog.Logger
 }
 
-// routes are all of any size: what a file may have is said by the folder that takes it.
+// routes sets no size limit for bodies, since chunksync limits files itself.
 func (a *api) routes() []web.Route {
 	const unbounded = -1
 	return []web.Route{
@@ -123,7 +122,7 @@ func (a *api) data(r *http.Request) (data, error) {
 	if f := a.files.Scope(scope); f != nil {
 		return f, nil
 	}
-	return nil, web.Failf(http.StatusNotFound, "this node has no files of %q: it needs a [[files]] of that scope in its configuration", scope).Named("no-files", "No files")
+	return nil, web.Failf(http.StatusNotFound, "this node has no files for the scope %q: its configuration needs a [[files]] table with that scope", scope).Named("no-files", "No files")
 }
 
 func (a *api) getCatalog(w http.ResponseWriter, r *http.Request) error {
@@ -138,7 +137,7 @@ func (a *api) getCatalog(w http.ResponseWriter, r *http.Request) error {
 	return web.Answer(w, http.StatusOK, c)
 }
 
-// getFile sends a file as it was at one version, however long that takes.
+// getFile sends a file as it was at one version. The download may take any time.
 func (a *api) getFile(w http.ResponseWriter, r *http.Request) error {
 	files, err := a.data(r)
 	if err != nil {
@@ -146,12 +145,12 @@ func (a *api) getFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	content, err := files.Open(r.PathValue("name"))
 	if err != nil {
-		return notWritten(err)
+		return refusal(err)
 	}
 	defer func() { _ = content.Close() }()
 	body := bufio.NewReaderSize(content, fileChunk)
 	if _, err := body.Peek(1); err != nil && content.Size > 0 {
-		return notWritten(err)
+		return refusal(err)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.FormatInt(content.Size, 10))
@@ -159,14 +158,14 @@ func (a *api) getFile(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Conch-As-Of", content.AsOf.UTC().Format(time.RFC3339Nano))
 	line := http.NewResponseController(w)
 	for {
-		_ = line.SetWriteDeadline(time.Now().Add(web.WriteTimeout)) // a recorder of a test has none to move
+		_ = line.SetWriteDeadline(time.Now().Add(web.WriteTimeout)) // a test's recorder has no deadlines
 		_, err := io.CopyN(w, body, fileChunk)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			// Half an answer has left: cut the line, or it would look like a whole one.
-			panic(http.ErrAbortHandler) //nolint:forbidigo // the way in which a handler tells net/http so
+			// Cut the connection, or the truncated answer would look complete.
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to abort an answer
 		}
 	}
 }
@@ -189,7 +188,7 @@ func (a *api) writeFile(w http.ResponseWriter, r *http.Request, line *http.Respo
 	copies := -1
 	if text := r.URL.Query().Get("copies"); text != "" {
 		if copies, err = strconv.Atoi(text); err != nil || copies < 0 {
-			return web.Failf(http.StatusBadRequest, "copies = %q is no number of followers", text)
+			return web.Failf(http.StatusBadRequest, "copies = %q is not a number of followers", text)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -197,24 +196,24 @@ func (a *api) writeFile(w http.ResponseWriter, r *http.Request, line *http.Respo
 	wait := time.AfterFunc(filePatience, func() { cancel(context.DeadlineExceeded) })
 	defer wait.Stop()
 	if up, ok := body.(*steady); ok {
-		wait.Stop() // it begins when everything has come
+		wait.Stop() // it starts when the body is complete
 		up.over = func() { wait.Reset(filePatience) }
 	}
-	// A disk and the followers may take their time, before the body, in it and after it.
-	_ = line.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
+	// The disk and the followers may be slow before, during and after the body.
+	_ = line.SetWriteDeadline(time.Time{})
 	_ = line.SetReadDeadline(time.Time{})
 	written, err := files.Write(ctx, r.PathValue("name"), body, copies)
-	_ = line.SetReadDeadline(time.Now().Add(web.ReadTimeout)) // for what is left of a body that was refused
+	_ = line.SetReadDeadline(time.Now().Add(web.ReadTimeout)) // for the rest of a refused body
 	_ = line.SetWriteDeadline(time.Now().Add(web.WriteTimeout))
 	if err != nil {
-		return notWritten(err)
+		return refusal(err)
 	}
 	a.log.InfoContext(r.Context(), "file written", slog.String("scope", r.PathValue("scope")), slog.String("version", written.Version.String()),
 		slog.String("method", r.Method), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusOK, written)
 }
 
-// steady gives an upload as long as it goes on, and no longer.
+// steady limits the time of each read, and not that of the whole upload.
 type steady struct {
 	from io.Reader
 	line *http.ResponseController
@@ -224,16 +223,16 @@ type steady struct {
 func (b *steady) Read(to []byte) (int, error) {
 	_ = b.line.SetReadDeadline(time.Now().Add(web.ReadTimeout))
 	n, err := b.from.Read(to)
-	_ = b.line.SetReadDeadline(time.Time{}) // what follows has a time of its own
+	_ = b.line.SetReadDeadline(time.Time{}) // the write itself has no deadline
 	if errors.Is(err, io.EOF) {
 		b.over()
 	}
 	return n, err
 }
 
-func notWritten(err error) error {
+func refusal(err error) error {
 	if other, ok := errors.AsType[*notLeadingError](err); ok {
-		p := web.Failf(http.StatusConflict, "%v: ask the one that does", other).Named("not-leading", "Not leading")
+		p := web.Failf(http.StatusConflict, "%v: ask the leader", other).Named("not-leading", "Not leading")
 		p.Holder = other.Holder
 		return p
 	}
@@ -253,8 +252,7 @@ func notWritten(err error) error {
 	return web.Failf(http.StatusInternalServerError, "%v", err)
 }
 
-// servePeers is what the other nodes of a scope ask. They say no to each other in the
-// words of the wing, which are problem documents too.
+// servePeers serves the other nodes of a scope. Refusals are problem documents of chunksync.
 func (a *api) servePeers(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.data(r); err != nil {
 		return err

@@ -19,16 +19,16 @@ import (
 
 const toFiles = "/v1/files/"
 
-// made is file data, made up.
+// made is fake file data, which tests prepare.
 type made struct {
 	catalog Catalog
-	broken  error // of reads, before anything was read
-	half    bool  // they fail after some
+	broken  error // of reads, at their first byte
+	half    bool  // reads fail after two bytes
 	err     error // of writes
 	copies  []int
 	wrote   string
-	large   *strings.Reader // what is read, if not a few bytes
-	busy    func()          // before each part of a write
+	large   *strings.Reader // the content of a large file; nil: none
+	busy    func()          // called before each read of a write's content
 }
 
 func newMade() *made {
@@ -97,7 +97,7 @@ func (c *made) Write(_ context.Context, name string, content io.Reader, copies i
 	return written, c.err
 }
 
-// slow is what is read by somebody who does something else between.
+// slow calls busy before each read.
 type slow struct {
 	io.Reader
 	busy func()
@@ -108,7 +108,7 @@ func (s slow) Read(to []byte) (int, error) {
 	return s.Reader.Read(to)
 }
 
-// world is an API with files that are made up.
+// world is an API over fake files.
 type world struct {
 	files *made
 	logs  *webtest.Log
@@ -130,8 +130,7 @@ func worldAndSite(t *testing.T) (*world, *web.Site) {
 
 type exchange = webtest.Exchange[*world]
 
-// Every route and every way in which it can fail; every documented answer was given once,
-// and no answer is undocumented.
+// Each route gives each of its documented answers, and no other.
 func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool { return strings.Contains(operation, toFiles) }
 	webtest.Answers(t, webtest.Read(t, openAPI), fileAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
@@ -147,10 +146,10 @@ var fileAnswers = []exchange{
 	{Name: "how old", Ask: "GET /v1/files/data/a/c", Status: 200, Want: "hello", Sends: "Conch-As-Of: 1970-01-01T00:00:09Z"},
 	{Name: "unknown file", Ask: "GET /v1/files/data/x", Status: 404, Want: "unknown-file"},
 	{Name: "of an unknown scope", Ask: "GET /v1/files/other/x", Status: 404, Want: "no-files"},
-	{Name: "no name", Ask: "GET /v1/files/data/bad%01name", Status: 400, Want: `"field":"name"`},
+	{Name: "bad name", Ask: "GET /v1/files/data/bad%01name", Status: 400, Want: `"field":"name"`},
 	{Name: "rotten", Given: func(w *world) { w.files.broken = webtest.ErrAway }, Ask: "GET /v1/files/data/a/c", Status: 500, Want: webtest.ErrAway.Error()},
 	{Name: "put", Ask: "PUT /v1/files/data/x/y", Body: "text", Status: 200, Want: `{"version":{"epoch":7,"seq":3},"size":4,"copies":1}`},
-	{Name: "no name", Ask: "PUT /v1/files/data/bad%01name", Body: "x", Status: 400, Want: `"field":"name"`},
+	{Name: "bad name", Ask: "PUT /v1/files/data/bad%01name", Body: "x", Status: 400, Want: `"field":"name"`},
 	{Name: "copies", Ask: "PUT /v1/files/data/x?copies=some", Body: "x", Status: 400, Want: "copies"},
 	{Name: "unknown scope", Ask: "PUT /v1/files/other/x", Body: "x", Status: 404, Want: "no-files"},
 	{Name: "a follower", Given: refuses(&notLeadingError{Holder: "node-2"}), Ask: "PUT /v1/files/data/x", Body: "x", Status: 409, Want: `"holder":"node-2"`},
@@ -166,7 +165,7 @@ var fileAnswers = []exchange{
 	{Name: "unconfirmed", Given: refuses(errUnconfirmed), Ask: "DELETE /v1/files/data/b", Status: 504, Want: "unconfirmed"},
 }
 
-// S22: who may read may not write, and what nodes ask of each other is writing.
+// S22: a token to read allows neither writes nor the requests of other nodes.
 func TestFilesAndTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -186,12 +185,12 @@ func TestFilesAndTokens(t *testing.T) {
 		r, out := exchange{Ask: c.ask, Header: "Authorization: Bearer " + c.secret}.Request(), httptest.NewRecorder()
 		api.ServeHTTP(out, r)
 		if out.Code != c.status || !strings.Contains(out.Body.String(), c.want) {
-			t.Errorf("%s with %.4q: %d %s", c.ask, c.secret, out.Code, out.Body)
+			t.Errorf("%s with %.4q: got %d %s, want %d with %q", c.ask, c.secret, out.Code, out.Body, c.status, c.want)
 		}
 	}
 }
 
-// A file may be larger than any other body, and how many followers are to hold it is passed on.
+// A file may exceed the limit of other bodies, and the number of copies is passed on.
 func TestALargeFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -210,17 +209,16 @@ func TestALargeFile(t *testing.T) {
 		}
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusOK || w.files.wrote != string(large) {
-			t.Errorf("%d, %d bytes", res.StatusCode, len(w.files.wrote))
+			t.Errorf("got status %d and %d stored bytes, want 200 and %d", res.StatusCode, len(w.files.wrote), len(large))
 		}
 	}
 	if !slices.Equal(w.files.copies, []int{-1, 0}) {
-		t.Errorf("copies %v", w.files.copies)
+		t.Errorf("got copies %v, want -1 and 0", w.files.copies)
 	}
 }
 
-// Content that turns out to be damaged on the way cuts the line: what was sent must not
-// look like a whole answer.
-func TestHalfAnAnswer(t *testing.T) {
+// A damaged part cuts the connection, so that a truncated download does not look complete.
+func TestADamagedDownloadIsCut(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.files.half = true
@@ -233,11 +231,11 @@ func TestHalfAnAnswer(t *testing.T) {
 	req.Close = true
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return // cut so early that not even the head came
+		return // cut before the header
 	}
 	text, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if err == nil {
-		t.Errorf("%d, %q, and nothing is wrong", res.StatusCode, text)
+		t.Errorf("got status %d and %q without an error, want a cut connection", res.StatusCode, text)
 	}
 }

@@ -19,30 +19,30 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
-// cabinet has the files of a node, whoever leads their scopes.
+// cabinet has the files of all scopes on this node, which leads or follows each.
 type cabinet struct {
 	id      string
 	log     *slog.Logger
-	blocked func(scope string) // counts what a shut gate refused (S17)
+	blocked func(scope string) // counts refusals by a shut gate (S17)
 
 	mu      sync.Mutex
 	drawers map[string]*drawer // by scope
 }
 
-// drawer is one scope.
+// drawer has the files of one scope.
 type drawer struct {
-	cfg     Files // of the latest term
+	cfg     Files // as of the latest term
 	store   *chunksync.Store
 	manager *chunksync.Manager
-	wanted  bool // false: a reload has taken it out
+	wanted  bool // false once a reload has removed the scope
 }
 
 func newCabinet(f node.Frame) *cabinet {
 	return &cabinet{id: f.ID, log: f.Log, blocked: f.Blocked, drawers: map[string]*drawer{}}
 }
 
-// keep opens the folders of what is new. Once use is called, what is gone is hidden until
-// the node ends: others may still be pushing to it.
+// keep opens the folders of new scopes. use hides removed scopes; their stores stay open
+// until the node ends, since other nodes may still push to them.
 func (c *cabinet) keep(all []Files) (use func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *cabinet) keep(all []Files) (use func(), err error) {
 	}, nil
 }
 
-// manage makes a manager; its tokens and certificates are read anew.
+// manage makes a manager with freshly read tokens and certificates.
 func (c *cabinet) manage(f Files, store *chunksync.Store) (*chunksync.Manager, error) {
 	peers := map[string]string{}
 	for id, api := range f.Peers(c.id) {
@@ -90,13 +90,13 @@ func (c *cabinet) manage(f Files, store *chunksync.Store) (*chunksync.Manager, e
 	}
 	return chunksync.New(chunksync.Config{
 		ID: c.id, Scope: f.Scope, Store: store, Peers: peers, Copies: f.Copies, Repair: f.Repair, Token: token,
-		Accept: func(*http.Request) bool { return true }, // the API has asked for a token
+		Accept: func(*http.Request) bool { return true }, // the API has checked the token
 		Roots:  roots,
 		Events: c.events(f.Scope),
 	})
 }
 
-// rootsOf is nil, the system's, for no file.
+// rootsOf reads the certificates of a file, or returns nil for the system's.
 func rootsOf(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -112,7 +112,7 @@ func rootsOf(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// begin makes the manager of a term: what a reload has changed counts from here on.
+// begin makes the manager of a term, with the configuration of the latest reload.
 func (c *cabinet) begin(f Files) (*chunksync.Manager, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *cabinet) close() {
 	}
 }
 
-// events go to the log. What fails is tried for as long as it fails: said once in a while.
+// events logs the events of a scope, and Trouble at intervals, since it recurs with each retry.
 func (c *cabinet) events(scope string) chunksync.Events {
 	log := c.log.With(slog.String("scope", scope))
 	var mu sync.Mutex

@@ -25,7 +25,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// cabinetOf keeps files of a node, whose log can be read.
+// cabinetOf makes a cabinet of one scope that logs to log.
 func cabinetOf(t *testing.T, id string, log io.Writer, f Files) *cabinet {
 	t.Helper()
 	c := &cabinet{id: id, log: slog.New(slog.NewTextHandler(log, nil)), blocked: func(string) {}, drawers: map[string]*drawer{}}
@@ -47,8 +47,7 @@ func textFile(t *testing.T, text string) string {
 	return name
 }
 
-// S22: nodes push to each other over TLS, to whom the certificate says, with the first
-// token of the file.
+// S22: nodes push over TLS, verify the certificate, and send the first token of the file.
 func TestFilesOverTLS(t *testing.T) {
 	t.Parallel()
 	const scope = "data/of x"
@@ -56,7 +55,7 @@ func TestFilesOverTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ours := strings.CutPrefix(r.URL.EscapedPath(), "/base/v1/sync/data%2Fof%20x")
 		if !ours || r.Header.Get("Authorization") != "Bearer the-secret-of-all-the-nodes" {
-			t.Errorf("%s with %q", r.URL.EscapedPath(), r.Header.Get("Authorization"))
+			t.Errorf("got a request of %s with %q, want one below /base/v1/sync/ with the first token", r.URL.EscapedPath(), r.Header.Get("Authorization"))
 		}
 		r.URL.Path, r.URL.RawPath = path, ""
 		follower.Peers(scope).ServeHTTP(w, r)
@@ -67,7 +66,7 @@ func TestFilesOverTLS(t *testing.T) {
 	for _, c := range []struct {
 		name, ca string
 		works    bool
-		within   time.Duration // a node that cannot be reached is tried for that long
+		within   time.Duration // time limit of the leadership
 	}{{"its certificate", trusted, true, 30 * time.Second}, {"the system's roots", "", false, 2 * time.Second}} {
 		func() {
 			f := Files{Scope: scope, Dir: t.TempDir(), Nodes: map[string]string{"n1": "http://127.0.0.1:1", "n2": server.URL + "/base/"}, TokenFile: token, CAFile: c.ca}
@@ -86,23 +85,23 @@ func TestFilesOverTLS(t *testing.T) {
 			pgtest.Eventually(t, 20*time.Second, "it leads", func() bool { return leader.Scope(scope).Catalog().Leading || !c.works && ctx.Err() != nil })
 			written, err := leader.Scope(scope).Write(ctx, "a/b", strings.NewReader("hello"), -1)
 			if c.works && (err != nil || written.Copies != 1) || !c.works && err == nil {
-				t.Errorf("%s: %+v, %v", c.name, written, err)
+				t.Errorf("%s: got %+v, %v, want a write on one follower: %v", c.name, written, err, c.works)
 			}
 			if c.works {
 				want := shelf{Scope: scope, Files: 1, Bytes: 5, Behind: map[string]bool{"n2": false}}
 				pgtest.Eventually(t, 20*time.Second, "the leader's shelf has what the follower's has", func() bool {
 					return reflect.DeepEqual(leader.shelves(), []shelf{want})
 				})
-				want.Behind = map[string]bool{} // not for a follower to say
+				want.Behind = map[string]bool{} // a follower does not know it
 				if got := follower.shelves(); !reflect.DeepEqual(got, []shelf{want}) {
-					t.Errorf("the follower's shelf: %+v", got)
+					t.Errorf("the follower's shelf: got %+v, want %+v", got, want)
 				}
 			}
 			if got, err := follower.Scope(scope).Open("a/b"); err == nil {
 				text, _ := io.ReadAll(got)
 				_ = got.Close()
 				if string(text) != "hello" || !c.works && written.Copies > 0 {
-					t.Errorf("%q", text)
+					t.Errorf("the follower has %q, want %q only after a confirmed write", text, "hello")
 				}
 			} else if c.works {
 				t.Error(err)
@@ -113,38 +112,38 @@ func TestFilesOverTLS(t *testing.T) {
 	}
 	_, err := follower.Scope(scope).Write(t.Context(), "x", bytes.NewReader(nil), 0)
 	if other, ok := errors.AsType[*notLeadingError](err); !ok || other.Holder != "n1" {
-		t.Errorf("a follower's write: %v", err)
+		t.Errorf("a follower's write: got %v, want a notLeadingError with holder n1", err)
 	}
 }
 
-// What the wing says in the words of the API.
-func TestTheirWords(t *testing.T) {
+// Each error of chunksync becomes one of the API.
+func TestErrorsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want error }{
 		{chunksync.ErrNotFound, errUnknown}, {chunksync.ErrTakingOver, errTakingOver},
 		{errors.Join(chunksync.ErrUnconfirmed, &chunksync.StaleError{}), errUnconfirmed},
 		{chunksync.ErrTooLarge, errTooLarge}, {chunksync.ErrFull, errTooLarge}, {io.ErrUnexpectedEOF, io.ErrUnexpectedEOF}, {nil, nil},
 	} {
-		if got := inTheirWords(c.in); !errors.Is(got, c.want) {
-			t.Errorf("%v: %v", c.in, got)
+		if got := apiError(c.in); !errors.Is(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.in, got, c.want)
 		}
 	}
-	if other, ok := errors.AsType[*notLeadingError](inTheirWords(fence.ErrStale)); !ok || other.Holder != "" {
-		t.Errorf("deposed by nobody knows whom: %v", inTheirWords(fence.ErrStale))
+	if other, ok := errors.AsType[*notLeadingError](apiError(fence.ErrStale)); !ok || other.Holder != "" {
+		t.Errorf("ErrStale of the gate: got %v, want a notLeadingError without a holder", apiError(fence.ErrStale))
 	}
 	for _, in := range []error{&fence.ShutError{Holder: "n2"}, &chunksync.StaleError{Holder: "n2"}} {
-		if other, ok := errors.AsType[*notLeadingError](inTheirWords(in)); !ok || other.Holder != "n2" {
-			t.Errorf("%v: %v", in, inTheirWords(in))
+		if other, ok := errors.AsType[*notLeadingError](apiError(in)); !ok || other.Holder != "n2" {
+			t.Errorf("%v: got %v, want a notLeadingError with holder n2", in, apiError(in))
 		}
 	}
 	for in, field := range map[error]string{chunksync.ErrCopies: "copies", &chunksync.NameError{Why: "is bad"}: "name"} {
-		if bad, ok := errors.AsType[*web.FieldError](inTheirWords(in)); !ok || bad.Field != field {
-			t.Errorf("%v: %v", in, inTheirWords(in))
+		if bad, ok := errors.AsType[*web.FieldError](apiError(in)); !ok || bad.Field != field {
+			t.Errorf("%v: got %v, want a FieldError of %s", in, apiError(in), field)
 		}
 	}
 }
 
-// Files that are named and cannot be read are found before anything starts.
+// Token and certificate files without content are found before the node starts.
 func TestFilesThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	err := node.Check(config.Config{Named: true, Node: config.Node{Listen: config.Off}, Sections: []config.Section{&Section{[]Files{{
@@ -152,7 +151,7 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 	}}}}}, []node.Kind{Kind()})
 	for _, part := range []string{"files[0].token_file", "holds no token", "files[0].ca_file", "holds no certificate"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%v\ndoes not say %q", err, part)
+			t.Errorf("got the faults %v\nwant one with %q", err, part)
 		}
 	}
 }

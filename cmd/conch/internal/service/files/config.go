@@ -12,22 +12,21 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Section is [[files]].
+// Section is all [[files]] tables.
 type Section struct{ all []Files }
 
-// Files is one [[files]]: file data that followers hold too. Pushing it is a role of
-// the node.
+// Files is one [[files]] table. Leading its scope is a role of the node.
 type Files struct {
 	Scope     string
-	Dir       string            // of this node alone
-	Nodes     map[string]string // by instance_id, the URL of the node's API; this node may be among them
-	TokenFile string            // its first token is presented to the others
-	CAFile    string            // their certificates are verified against this; empty: the system's roots
-	Copies    *int              // followers that hold a write before it is acknowledged; nil: as the wing says
-	Repair    time.Duration     // between looks whether followers still have everything; 0: as the wing says
+	Dir       string            // folder of this node, for this scope alone
+	Nodes     map[string]string // instance_id to URL of each node's API; may include this node
+	TokenFile string            // file whose first token is sent to the other nodes
+	CAFile    string            // certificate authorities of the other nodes; empty: the system's
+	Copies    *int              // followers that store a write before it is acknowledged; nil: chunksync's default
+	Repair    time.Duration     // interval of checks that followers lack nothing; 0: chunksync's default
 }
 
-// Peers are all nodes but the one of that name.
+// Peers returns all Nodes except the one with that ID.
 func (f Files) Peers(id string) map[string]string {
 	others := maps.Clone(f.Nodes)
 	delete(others, id)
@@ -60,9 +59,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 // Settle implements config.Section.
 func (*Section) Settle(*config.Decoder) {}
 
-// Roles implements config.Section. Followers have promised to hear no earlier epoch, so a
-// push that is stale is refused where it would do harm: the role needs no clock, and stands
-// behind the fenced door.
+// Roles implements config.Section. The fenced door is enough, since followers refuse stale pushes.
 func (s *Section) Roles() (roles []config.Role) {
 	for _, f := range s.all {
 		roles = append(roles, config.Role{Name: f.Scope, Scope: f.Scope, Fenced: true, Does: f})
@@ -70,12 +67,12 @@ func (s *Section) Roles() (roles []config.Role) {
 	return roles
 }
 
-// addresses is a table of URLs.
+// addresses reads a table of URLs.
 func addresses(d *config.Decoder, to *map[string]string) config.Setter {
 	return func(place string, value any) {
 		table, ok := value.(map[string]any)
 		if !ok {
-			d.Fault(place, `is no table such as { n1 = "http://127.0.0.1:7070" }`)
+			d.Fault(place, `must be a table such as { n1 = "http://127.0.0.1:7070" }`)
 			return
 		}
 		*to = map[string]string{}
@@ -92,17 +89,17 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	for i, f := range s.all {
 		place := fmt.Sprintf("files[%d]", i)
 		if f.Scope == "" {
-			d.Fault(place+".scope", "is missing: it names what is led, and stands in the URL of each file")
+			d.Fault(place+".scope", "is missing: it names what the node leads and is part of each file's URL")
 		}
 		if f.Dir == "" {
-			d.Fault(place+".dir", "is missing: name a folder of this node alone")
+			d.Fault(place+".dir", "is missing: name a folder that only this node uses")
 		}
 		validatePeers(d, place, c, f)
 	}
 	validateDirs(d, s.all)
 }
 
-// validateDirs keeps folders apart: each clears away what it has not written.
+// validateDirs refuses shared and nested folders, since each store needs its own.
 func validateDirs(d *config.Decoder, all []Files) {
 	for i, f := range all {
 		place := fmt.Sprintf("files[%d].dir", i)
@@ -114,13 +111,13 @@ func validateDirs(d *config.Decoder, all []Files) {
 					d.Fault(place, "%s is inside %s, the folder of files[%d]: name one beside it", f.Dir, other.Dir, first)
 				}
 			case first < i:
-				d.Fault(place, "%s is the folder of files[%d] already", f.Dir, first)
+				d.Fault(place, "%s is already the folder of files[%d]", f.Dir, first)
 			}
 		}
 	}
 }
 
-// inside tells a folder below another. Both are absolute by now.
+// inside reports whether dir is below of. Both are absolute.
 func inside(dir, of string) bool {
 	below, err := filepath.Rel(of, dir)
 	return err == nil && filepath.IsLocal(below)
@@ -129,17 +126,17 @@ func inside(dir, of string) bool {
 func validatePeers(d *config.Decoder, place string, c config.Config, f Files) {
 	others := f.Peers(c.Election.ID)
 	if len(others) > 0 && c.Election.ID == "" {
-		d.Fault(place+".peers", "needs instance_id in [node], or --id: the other nodes know this one by it")
+		d.Fault(place+".peers", "needs instance_id in [node], or --id: the other nodes identify this one by it")
 	}
 	if len(others) > 0 && c.Node.Standalone {
-		d.Fault(place+".peers", "a standalone node has nobody to push to: take one of the two out")
+		d.Fault(place+".peers", "a standalone node has no peers: remove peers or standalone")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.Nodes)) {
 		here := config.Under(place+".peers", id)
 		if err := election.ValidID(id); err != nil {
 			d.Fault(here, "%s", config.Plain(err))
 		}
-		// Not repeated: a password may be in it.
+		// Never printed: it may contain a password.
 		if u, err := url.Parse(f.Nodes[id]); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 			d.Fault(here, "is not the URL of a node's API, such as http://127.0.0.1:7070")
 		}

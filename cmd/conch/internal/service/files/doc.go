@@ -1,17 +1,17 @@
-// Package files is the service of [[files]]: the node that leads a scope takes writes and
-// pushes them to followers, and every node serves what it holds.
+// Package files is the service of [[files]]. The leader of a scope takes writes and pushes
+// them to the followers; every node serves the files that it holds.
 //
 //	config.go   the table [[files]]: keys and faults
 //	service.go  the service, and the work of its roles
-//	cabinet.go  the folders of this node, led here or followed
+//	cabinet.go  the folders of this node, one for each scope
 //	api.go      /v1/files for callers, /v1/sync for the other nodes
 //	metrics.go  conch_files*
 //
 // # What can fail, and what happens
 //
-// A follower that cannot be reached is tried for as long as the term lasts, and said so
-// once in a while. A write that too few followers hold is answered as unconfirmed: it may
-// survive. A push of an earlier epoch is refused by the follower, which has promised so.
+// The leader retries an unreachable follower for the whole term and logs it at intervals. A
+// write that too few followers hold is answered as unconfirmed: it may or may not survive.
+// A follower refuses the push of an earlier epoch, since it has promised a later one.
 //
 // Requirements S19, S22.
 package files

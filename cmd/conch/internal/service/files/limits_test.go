@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 )
 
-// drip gives a byte now and then, for longer than a server would wait for all of them.
+// drip returns a byte at each tick, for longer than a server would wait for a body.
 type drip struct {
 	left int
 	tick *time.Ticker
@@ -27,8 +27,7 @@ func (d *drip) Read(to []byte) (int, error) {
 	return 1, nil
 }
 
-// An upload may take as long as it goes on, and what it is written to may take its time,
-// before it and between its parts.
+// An upload may take any time while it makes progress, and the disk may be slow.
 func TestALongUpload(t *testing.T) {
 	t.Parallel()
 	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
@@ -37,12 +36,12 @@ func TestALongUpload(t *testing.T) {
 		w.files.busy = func() { webtest.Pass(t, 20*time.Second) }
 		status, text, err := webtest.Call(t, c, http.MethodPut, "/v1/files/data/x", &drip{left: 12, tick: tick})
 		if status != http.StatusOK || err != nil || w.files.wrote != strings.Repeat("x", 12) {
-			t.Errorf("%d %s, %v; stored %q", status, text, err, w.files.wrote)
+			t.Errorf("got %d %s, %v; stored %q, want 200 and 12 bytes", status, text, err, w.files.wrote)
 		}
 	})
 }
 
-// An upload that goes on no more is ended: nobody can tie up a server for ever.
+// A stalled upload is ended, so that no client can occupy a server for ever.
 func TestAStalledUpload(t *testing.T) {
 	t.Parallel()
 	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
@@ -50,16 +49,16 @@ func TestAStalledUpload(t *testing.T) {
 		defer func() { _ = gone.Close() }()
 		go func() { _, _ = gone.Write([]byte("x")) }()
 		if status, text, err := webtest.Call(t, c, http.MethodPut, "/v1/files/data/x", began); status == http.StatusOK {
-			t.Errorf("%d %s, %v; stored %q", status, text, err, w.files.wrote)
+			t.Errorf("got %d %s, %v; stored %q, want a failure", status, text, err, w.files.wrote)
 		}
 	})
 }
 
-// A download may take as long as it goes on.
+// A download may take any time while it makes progress.
 func TestALongDownload(t *testing.T) {
 	t.Parallel()
 	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
-		const size = 16 << 20 // more than the buffers on the way can take
+		const size = 16 << 20 // more than all buffers in between hold
 		w.files.large = strings.NewReader(strings.Repeat("x", size))
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://conch/v1/files/data/a/c", nil)
 		if err != nil {
@@ -83,7 +82,7 @@ func TestALongDownload(t *testing.T) {
 			webtest.Pass(t, 10*time.Second)
 		}
 		if got != size {
-			t.Errorf("%d bytes", got)
+			t.Errorf("got %d bytes, want %d", got, size)
 		}
 	})
 }

@@ -6,26 +6,25 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/metric"
 )
 
-// shelf is what a node holds of the files of a scope.
+// shelf is the metrics of one scope.
 type shelf struct {
 	Scope string
 	Files int
 	Bytes int64
-	// Behind says of each peer whether it lacks some of what the leader holds. Nobody but
-	// the leader knows: empty on all others.
+	// Behind says, on the leader alone, for each peer whether it lacks a part of the latest version.
 	Behind map[string]bool
 }
 
-// collector measures what a node holds, whenever the page is asked for.
+// collector measures the files whenever the page is read.
 type collector struct{ look func() []shelf }
 
 var _ prometheus.Collector = (*collector)(nil)
 
 var (
-	fileCount = prometheus.NewDesc(metric.Prefix+"files", "Files of the scope that this process holds.", []string{"scope"}, nil)
-	fileBytes = prometheus.NewDesc(metric.Prefix+"files_bytes", "Their sizes, summed.", []string{"scope"}, nil)
+	fileCount = prometheus.NewDesc(metric.Prefix+"files", "Number of files of the scope that this process holds.", []string{"scope"}, nil)
+	fileBytes = prometheus.NewDesc(metric.Prefix+"files_bytes", "Total size of those files.", []string{"scope"}, nil)
 	behind    = prometheus.NewDesc(metric.Prefix+"files_behind",
-		"1 while the peer lacks some of what the leader holds, as the leader says; absent on all others.", []string{"scope", "peer"}, nil)
+		"1 while the peer lacks a part of the leader's latest version. Only the leader has this metric.", []string{"scope", "peer"}, nil)
 )
 
 // Describe implements prometheus.Collector.

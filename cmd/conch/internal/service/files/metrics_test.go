@@ -19,10 +19,10 @@ func TestMetrics(t *testing.T) {
 		`conch_files_behind{peer="n2",scope="led"} 1`, `conch_files_behind{peer="n3",scope="led"} 0`,
 	} {
 		if !strings.Contains(w.Body.String(), "\n"+line+"\n") {
-			t.Errorf("no %s on the page", line)
+			t.Errorf("the page lacks the line %s", line)
 		}
 	}
 	if strings.Contains(w.Body.String(), `scope="followed",peer`) || strings.Contains(w.Body.String(), `peer="",`) {
-		t.Error("a follower says who is behind")
+		t.Error("a follower has conch_files_behind, want it on the leader alone")
 	}
 }

@@ -29,7 +29,7 @@ func Kind() node.Kind {
 	}
 }
 
-// check reads the files of tokens and certificates.
+// check reports token and certificate files that cannot be read.
 func check(c config.Config, fault func(key string, err error)) {
 	for i, f := range config.Of[*Section](c).all {
 		_, err := web.FirstToken(f.TokenFile)
@@ -56,21 +56,19 @@ func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Co
 	return s.lead(f), nil
 }
 
-// lead is the work of files: what changes is pushed to followers for as long as this
-// node leads (S19, S22). Behind the fenced door: a follower has promised, durably, to
-// hear nobody of an earlier epoch, so a stale push is refused where it would do harm.
+// lead takes writes and pushes them to the followers while this node leads (S19, S22).
 func (s *service) lead(f Files) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		m, err := s.cabinet.begin(f)
 		if err != nil {
-			s.log.Error("files cannot be led", slog.String("scope", f.Scope), slog.Any("error", err))
+			s.log.Error("cannot lead files", slog.String("scope", f.Scope), slog.Any("error", err))
 			return err
 		}
 		s.log.Info("leading files", slog.String("scope", f.Scope), slog.Int64("epoch", l.Token.Epoch))
 		if err := m.Lead(ctx, l.Gate, l.Token); ctx.Err() == nil {
 			return err
 		}
-		return nil // it was asked to end, and the elector has the reason
+		return nil // the elector ended the term and knows why
 	}
 }
 

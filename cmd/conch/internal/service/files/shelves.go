@@ -13,8 +13,6 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What a cabinet is to the API, and to the page of metrics.
-
 // Scope implements collection.
 func (c *cabinet) Scope(scope string) data {
 	if m := c.find(scope); m != nil {
@@ -28,7 +26,7 @@ func (c *cabinet) Peers(scope string) http.Handler {
 	if m := c.find(scope); m != nil {
 		return m.Handler()
 	}
-	return http.NotFoundHandler() // it was there a moment ago
+	return http.NotFoundHandler() // a reload has just removed the scope
 }
 
 type managed struct{ m *chunksync.Manager }
@@ -57,7 +55,7 @@ func (f managed) Catalog() Catalog {
 func (f managed) Open(name string) (*Content, error) {
 	c, err := f.m.Open(name)
 	if err != nil {
-		return nil, inTheirWords(err)
+		return nil, apiError(err)
 	}
 	return &Content{ReadCloser: c, Size: c.File.Size, Version: versionOf(c.Version), AsOf: c.AsOf}, nil
 }
@@ -74,10 +72,10 @@ func (f managed) Write(ctx context.Context, name string, content io.Reader, copi
 	} else {
 		receipt, err = f.m.Put(ctx, name, content, copies)
 	}
-	return Written{Version: versionOf(receipt.Version), Size: receipt.File.Size, Copies: receipt.Copies}, inTheirWords(err)
+	return Written{Version: versionOf(receipt.Version), Size: receipt.File.Size, Copies: receipt.Copies}, apiError(err)
 }
 
-// shelves are what there is to measure.
+// shelves returns the metrics of each scope.
 func (c *cabinet) shelves() []shelf {
 	c.mu.Lock()
 	managers := map[string]*chunksync.Manager{}
@@ -102,8 +100,8 @@ func (c *cabinet) shelves() []shelf {
 	return all
 }
 
-// inTheirWords says in the words of the API what the wing has said.
-func inTheirWords(err error) error {
+// apiError turns an error of chunksync into the API's own.
+func apiError(err error) error {
 	if bad, ok := errors.AsType[*chunksync.NameError](err); ok {
 		return &web.FieldError{Field: "name", Text: bad.Why}
 	}
@@ -112,7 +110,7 @@ func inTheirWords(err error) error {
 	switch {
 	case errors.Is(err, chunksync.ErrNotFound):
 		return errUnknown
-	case errors.Is(err, chunksync.ErrUnconfirmed): // before who leads: it is stored
+	case errors.Is(err, chunksync.ErrUnconfirmed): // before the leader: it wraps a StaleError, but the write is stored
 		return errUnconfirmed
 	case errors.Is(err, chunksync.ErrTakingOver):
 		return errTakingOver
@@ -120,7 +118,7 @@ func inTheirWords(err error) error {
 		return &notLeadingError{Holder: shut.Holder}
 	case isStale:
 		return &notLeadingError{Holder: stale.Holder}
-	case errors.Is(err, fence.ErrStale): // the gate said so, and it does not say who leads
+	case errors.Is(err, fence.ErrStale): // from the gate, which does not name the leader
 		return &notLeadingError{}
 	case errors.Is(err, chunksync.ErrTooLarge), errors.Is(err, chunksync.ErrFull):
 		return errors.Join(errTooLarge, err)
