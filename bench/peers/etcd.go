@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/bench/peers/stage"
 )
 
-// serveEtcd is the life of a server of one member.
+// serveEtcd runs a server of one member until ctx ends.
 func serveEtcd(ctx context.Context, dir, client string) error {
 	cfg := embed.NewConfig()
 	cfg.Dir, cfg.LogLevel = dir, "error"

@@ -1,5 +1,5 @@
-// Command peers does to conch and to other ways of electing a leader the same
-// faults in the same run, and prints what was seen. See README.md.
+// Command peers injects the same faults, in the same run, into conch and into other ways of electing
+// a leader, and prints the results. See README.md.
 package main
 
 import (
@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "etcd" {
 		flags := flag.NewFlagSet("etcd", flag.ExitOnError)
 		dir, listen := flags.String("dir", "", "of its data"), flags.String("listen", "", "for clients")
-		_ = flags.Parse(args[1:]) // it exits
+		_ = flags.Parse(args[1:]) // exits on an error
 		return serveEtcd(ctx, *dir, *listen)
 	}
 	return perform(ctx, args)
@@ -43,7 +43,7 @@ func perform(ctx context.Context, args []string) error {
 	flags.BoolVar(&cfg.Quick, "quick", false, "each fault once: to see that it runs, not to quote")
 	markdown := flags.Bool("markdown", false, "print tables for a document, else JSON, one object a line")
 	tables := flags.String("tables", "", "measure nothing: print the tables of this file of JSON lines")
-	_ = flags.Parse(args) // it exits
+	_ = flags.Parse(args) // exits on an error
 	if *tables != "" {
 		return printTables(*tables)
 	}

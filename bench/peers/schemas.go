@@ -10,7 +10,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// schemas are the tables that peers need and do not make themselves.
+// schemas returns functions that create the tables of peers that do not create their own.
 func schemas() map[string]func(context.Context, *pgxpool.Pool) error {
 	return map[string]func(context.Context, *pgxpool.Pool) error{
 		"river": func(ctx context.Context, pool *pgxpool.Pool) error {

@@ -11,16 +11,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Config is what every candidate gets.
+// Config configures a candidate.
 type Config struct {
 	ID    string
-	URL   string // of the database, or host:port of etcd
-	File  string // the file outside
+	URL   string // URL of the database, or host:port of etcd
+	File  string // the outside file
 	Pace  time.Duration
 	Lease time.Duration // 0: the library's defaults
 }
 
-// Run is the life of a candidate of that name. It gives up in order when ctx ends.
+// Run runs the candidate of a peer. When ctx ends it gives up the leadership in order.
 func Run(ctx context.Context, name string, cfg Config) error {
 	run, known := peers[name]
 	if !known {
@@ -34,8 +34,8 @@ func Run(ctx context.Context, name string, cfg Config) error {
 	return run(ctx, cfg, &outside{id: cfg.ID, pace: cfg.Pace, file: file})
 }
 
-// peers that were compiled in. With the tag one and that of a peer it is that peer
-// alone, so that none carries the memory of another's libraries.
+// peers holds the compiled-in peers. A build with the tag one and that of a peer has that peer only,
+// so that its memory does not include other libraries.
 var peers = map[string]peer{}
 
 type peer func(context.Context, Config, *outside) error
@@ -73,7 +73,7 @@ func (o *outside) act() error {
 	return err
 }
 
-// work acts until the context ends that says that we lead.
+// work acts until ctx, which stands for the leadership, ends.
 func (o *outside) work(ctx context.Context) error {
 	tick := time.NewTicker(o.pace)
 	defer tick.Stop()
@@ -89,7 +89,6 @@ func (o *outside) work(ctx context.Context) error {
 	return nil
 }
 
-// rest waits.
 func rest(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,7 +13,7 @@ import (
 
 var _ = enter("etcd", etcd)
 
-// etcd is concurrency.Election over a session, by default of 60 s.
+// etcd uses concurrency.Election over a session, of 60 s by default.
 func etcd(ctx context.Context, cfg Config, o *outside) error {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{cfg.URL}, DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
@@ -23,7 +23,7 @@ func etcd(ctx context.Context, cfg Config, o *outside) error {
 	}
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {
-		_ = campaign(ctx, client, cfg, o) // whatever failed: a new session
+		_ = campaign(ctx, client, cfg, o) // after any failure: a new session
 		rest(ctx, 100*time.Millisecond)
 	}
 	return nil
@@ -41,7 +41,7 @@ func campaign(ctx context.Context, client *clientv3.Client, cfg Config, o *outsi
 	defer func() { _ = session.Close() }()
 	leading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // a session that is over ends the leadership
+	go func() { // the end of the session ends the leadership
 		select {
 		case <-session.Done():
 			cancel()

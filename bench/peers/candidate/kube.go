@@ -21,10 +21,10 @@ import (
 
 var _ = enter("client-go", kube)
 
-// kube is client-go's elector over a row in Postgres in place of a Lease object:
-// compare-and-swap by version, as the API server does it. Default: the values that
-// its documentation and Kubernetes' own components use, 15 s, 10 s, 2 s, without
-// ReleaseOnCancel. With a lease of one's own: in about the same proportions, with it.
+// kube uses client-go's elector over a row in Postgres in place of a Lease object, with the
+// compare-and-swap by version of the API server. The default is that of its documentation and of
+// Kubernetes' own components: 15 s, 10 s, 2 s, without ReleaseOnCancel. With a lease it uses about the
+// same proportions, and ReleaseOnCancel.
 func kube(ctx context.Context, cfg Config, o *outside) error {
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
@@ -44,7 +44,7 @@ func kube(ctx context.Context, cfg Config, o *outside) error {
 	for ctx.Err() == nil {
 		settings.Callbacks = leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
-				_ = o.work(ctx) // a line that is missing shows
+				_ = o.work(ctx) // a missing line shows
 			},
 			OnStoppedLeading: func() {},
 		}
@@ -58,17 +58,17 @@ func kube(ctx context.Context, cfg Config, o *outside) error {
 	return nil
 }
 
-// requestTimeout is what resourcelock.NewFromKubeconfig gives a request: client-go asks for
-// one below the deadline, or a single request that hangs would cost the leadership, and at
-// the end of it keep the leader at work until the release has failed as well.
+// requestTimeout returns what resourcelock.NewFromKubeconfig gives a request. client-go asks for less
+// than the deadline: otherwise a single hanging request would cost the leadership, and keep the leader
+// at work until the release has failed as well.
 func requestTimeout(deadline time.Duration) time.Duration { return max(time.Second, deadline/2) }
 
 // rowLock keeps the election's record in one row.
 type rowLock struct {
 	pool     *pgxpool.Pool
 	id       string
-	patience time.Duration // with one request
-	version  int64         // of the record as last seen
+	patience time.Duration // per request
+	version  int64         // version of the record as last read
 }
 
 var resource = schema.GroupResource{Resource: "row"}
@@ -92,7 +92,7 @@ func (l *rowLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 	return &record, raw, nil
 }
 
-// Create makes the record, if nobody has.
+// Create creates the record if there is none.
 func (l *rowLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
@@ -126,10 +126,10 @@ func (l *rowLock) Update(ctx context.Context, record resourcelock.LeaderElection
 	return err
 }
 
-// RecordEvent has nobody to tell.
+// RecordEvent does nothing.
 func (*rowLock) RecordEvent(string) {}
 
-// Identity is the candidate's.
+// Identity returns the candidate's name.
 func (l *rowLock) Identity() string { return l.id }
 
 // Describe names the lock.

@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// client-go releases with a time limit of its own, and asks for one of each request: over
-// a line that is silent no request may take longer, whatever context it has.
+// client-go's release has a limit, and it expects one for each request: over a silent line no request
+// may take longer, whatever its context.
 func TestARequestOverASilentLineEnds(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() }) // connections are taken by the kernel, and nobody answers
+	t.Cleanup(func() { _ = listener.Close() }) // the kernel accepts connections, and nobody answers
 	pool, err := pgxpool.New(t.Context(), "postgres://x@"+listener.Addr().String()+"/x?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestARequestOverASilentLineEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := ask(ctx, &rowLock{pool: pool, id: "one", patience: 50 * time.Millisecond}); err == nil || ctx.Err() != nil {
-				t.Errorf("it ended with %v, and the caller's patience with %v", err, ctx.Err())
+				t.Errorf("got %v while the caller's context has %v, want a timeout of its own", err, ctx.Err())
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func TestRequestsTakeLessThanTheDeadline(t *testing.T) {
 	t.Parallel()
 	for deadline, want := range map[time.Duration]time.Duration{10 * time.Second: 5 * time.Second, 1300 * time.Millisecond: time.Second} {
 		if got := requestTimeout(deadline); got != want {
-			t.Errorf("of %s a request has %s, want %s", deadline, got, want)
+			t.Errorf("with a deadline of %s a request has %s, want %s", deadline, got, want)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 var _ = enter("pglock", lockTable)
 
-// lockTable is cirello.io/pglock: a row with a record version number that the
-// holder changes at each heartbeat. Default: a lease of 20 s, a heartbeat every
-// 5 s. Otherwise five heartbeats a lease, as conch's own.
+// lockTable uses cirello.io/pglock: a row with a record version number, which the holder changes at
+// each heartbeat. The default is a lease of 20 s with a heartbeat every 5 s. With a lease it uses five
+// heartbeats per lease, as conch does.
 func lockTable(ctx context.Context, cfg Config, o *outside) error {
 	db, err := sql.Open("postgres", cfg.URL)
 	if err != nil {
@@ -30,7 +30,7 @@ func lockTable(ctx context.Context, cfg Config, o *outside) error {
 	if err != nil {
 		return err
 	}
-	for ctx.Err() == nil { // the table may be in the making by another
+	for ctx.Err() == nil { // another candidate may be creating the table
 		if err = client.TryCreateTable(); err == nil {
 			break
 		}

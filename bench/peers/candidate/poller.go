@@ -16,12 +16,12 @@ const pollerKey = 4711
 
 var _ = enter("poller", poller)
 
-// poller is what many programs write themselves: try a session advisory lock now
-// and then, lead while the session answers. With a lease it tries ten times as often
-// and has the server end a session that is silent for so long.
+// poller is what many programs implement themselves: it tries a session advisory lock now and then,
+// and leads while the session answers. With a lease it tries ten times as often, and the server ends
+// a session that is silent for a lease.
 func poller(ctx context.Context, cfg Config, o *outside) error {
 	for ctx.Err() == nil {
-		_ = pollOnce(ctx, cfg, o) // whatever failed: connect again
+		_ = pollOnce(ctx, cfg, o) // after any failure: connect again
 		rest(ctx, 200*time.Millisecond)
 	}
 	return nil
@@ -54,7 +54,7 @@ func pollOnce(ctx context.Context, cfg Config, o *outside) error {
 	}
 	leading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // this goroutine asks whether the session lives
+	go func() { // checks whether the session lives
 		defer cancel()
 		for leading.Err() == nil {
 			rest(leading, alive)

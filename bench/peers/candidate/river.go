@@ -27,10 +27,9 @@ func (*riverWorker) Work(context.Context, *riverqueue.Job[riverArgs]) error { re
 
 var _ = enter("river", river)
 
-// river is a River client as it comes. Its elector's intervals cannot be set from
-// outside, so there is no tuned one. Its leader enqueues the periodic jobs: the
-// constructor of one is called in the process that believes it leads, and nowhere
-// else. It acts, and inserts no job.
+// river is a River client. Its elector's intervals cannot be set from outside, so it has no tuned
+// variant. The leader enqueues the periodic jobs: only the process that believes it leads calls a
+// job's constructor, which acts here and inserts no job.
 func river(ctx context.Context, cfg Config, o *outside) error {
 	pool, err := pgxpool.New(ctx, cfg.URL)
 	if err != nil {
@@ -40,7 +39,7 @@ func river(ctx context.Context, cfg Config, o *outside) error {
 	workers := riverqueue.NewWorkers()
 	riverqueue.AddWorker(workers, &riverWorker{})
 	periodic := riverqueue.NewPeriodicJob(riverqueue.PeriodicInterval(cfg.Pace), func() (riverqueue.JobArgs, *riverqueue.InsertOpts) {
-		_ = o.act() // a line that is missing shows
+		_ = o.act() // a missing line shows
 		return nil, nil
 	}, &riverqueue.PeriodicJobOpts{RunOnStart: true})
 	client, err := riverqueue.NewClient(riverpgxv5.New(pool), &riverqueue.Config{

@@ -1,5 +1,5 @@
-// Command contender is one candidate: see package candidate. Build it with the tags
-// one and that of a peer.
+// Command contender is one candidate: see package candidate. Build it with the tags one and that of a
+// peer.
 package main
 
 import (
@@ -31,6 +31,6 @@ func runCandidate(ctx context.Context, args []string) error {
 	flags.StringVar(&cfg.File, "file", "", "the file outside")
 	flags.DurationVar(&cfg.Pace, "pace", 5*time.Millisecond, "from one act to the next")
 	flags.DurationVar(&cfg.Lease, "lease", 0, "its lease; 0: the library's defaults")
-	_ = flags.Parse(args) // it exits
+	_ = flags.Parse(args) // exits on an error
 	return candidate.Run(ctx, *peer, cfg)
 }

@@ -16,11 +16,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// The tests' own peers are this binary under another name. Whoever has the lock of a file
-// leads.
+// The tests' own peers are this binary under other names. The candidate that locks a file leads.
 const (
-	honest   = "honest"   // ends when it is told to
-	lingerer = "lingerer" // gives the lock up when it is told to end, and goes on after a while
+	honest   = "honest"   // ends when asked to
+	lingerer = "lingerer" // releases the lock when asked to end, and goes on
 	quitter  = "quitter"  // its second member ends by itself
 )
 
@@ -36,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// contend is the life of a candidate, with the arguments that a part's command gives it.
+// contend runs a candidate with the arguments of a part's command.
 func contend(peer string, args []string) error {
 	given := map[string]string{}
 	for i := 0; i+1 < len(args); i += 2 {
@@ -69,7 +68,7 @@ func contend(peer string, args []string) error {
 	for {
 		select {
 		case <-told:
-			if err := lock.Close(); err != nil { // and with it the lock is free
+			if err := lock.Close(); err != nil { // which releases the lock
 				return err
 			}
 			tick.Reset(300 * time.Millisecond)

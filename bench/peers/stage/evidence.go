@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// act is one line of the evidence, whichever program wrote it.
+// act is one line of the evidence of any program.
 type act struct {
 	Node  string        `json:"node"`
 	Start fence.Instant `json:"start"`
@@ -20,7 +20,6 @@ type act struct {
 	At    fence.Instant `json:"at"` // of an acknowledgement: when the commit was known
 }
 
-// evidence is the acts of one part's candidates, read as they come.
 type evidence struct {
 	dir    string
 	acks   bool
@@ -28,9 +27,9 @@ type evidence struct {
 	acts   []act
 }
 
-// read takes in what was written since the last time.
+// read reads what was written since the last time.
 func (e *evidence) read() error {
-	paths := []string{filepath.Join(e.dir, outcome)}
+	paths := []string{filepath.Join(e.dir, actsFile)}
 	if e.acks {
 		paths, _ = filepath.Glob(filepath.Join(e.dir, ackFiles))
 	}
@@ -62,7 +61,7 @@ func (e *evidence) more(path string) error {
 	if _, err := file.ReadAt(text, e.offset[path]); err != nil {
 		return err
 	}
-	end := bytes.LastIndexByte(text, '\n') + 1 // a line under way is read next time
+	end := bytes.LastIndexByte(text, '\n') + 1 // an incomplete line is read next time
 	e.offset[path] += int64(end)
 	for line := range bytes.Lines(text[:end]) {
 		var a act
@@ -79,12 +78,11 @@ func (e *evidence) more(path string) error {
 }
 
 const (
-	fresh = 200 * time.Millisecond // an act that is no older than this
-	while = 100 * time.Millisecond // from the first fresh one to the last, at least
+	fresh = 200 * time.Millisecond // maximum age of a fresh act
+	while = 100 * time.Millisecond // from the first fresh act to the last, at least
 )
 
-// leading is whoever has been acting for a while until now, if nobody else has; empty if
-// there is no such candidate.
+// leading returns the node that has acted for a while until now, if no other has; otherwise "".
 func (e *evidence) leading(now fence.Instant) (node string) {
 	var first, last fence.Instant
 	for _, a := range e.acts[max(0, len(e.acts)-2000):] {
@@ -104,7 +102,7 @@ func (e *evidence) leading(now fence.Instant) (node string) {
 	return node
 }
 
-// firstOther is the first act that began after the instant by somebody else.
+// firstOther returns the first act of another node that began after the instant.
 func (e *evidence) firstOther(node string, after fence.Instant) (first act, found bool) {
 	for _, a := range e.acts {
 		if a.Node != node && a.Start > after && (!found || a.Start < first.Start) {
@@ -114,7 +112,7 @@ func (e *evidence) firstOther(node string, after fence.Instant) (first act, foun
 	return first, found
 }
 
-// lastBefore is the last act of a node that ended before the instant.
+// lastBefore returns when the last act of a node before the instant ended.
 func (e *evidence) lastBefore(node string, before fence.Instant) (last fence.Instant) {
 	for _, a := range e.acts {
 		if a.Node == node && a.End < before {
@@ -124,8 +122,8 @@ func (e *evidence) lastBefore(node string, before fence.Instant) (last fence.Ins
 	return last
 }
 
-// handover takes one into the result: from the last act of the one, before the other
-// began, to the first of the other, and what the one did beside the other.
+// handover adds a handover to the result: the time from the old leader's last act before the first act
+// of the new one, and the old leader's acts after that.
 func (e *evidence) handover(r *Result, node string, asked, first fence.Instant, found bool) {
 	r.Handoff.add(first.Sub(e.lastBefore(node, max(first, asked))), found)
 	if found {
@@ -133,8 +131,7 @@ func (e *evidence) handover(r *Result, node string, asked, first fence.Instant, 
 	}
 }
 
-// zombies counts acts of a node that ended after another had begun to act, while
-// that one went on: between the two instants.
+// zombies counts a node's acts that ended between two instants, while another node acted.
 func (e *evidence) zombies(node string, from, to fence.Instant) (n int) {
 	for _, a := range e.acts {
 		if a.Node == node && a.End > from && a.End < to {

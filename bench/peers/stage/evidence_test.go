@@ -12,7 +12,7 @@ import (
 
 const ms1 = fence.Instant(time.Millisecond)
 
-// acts of one node, one every 5 ms, from one instant to another.
+// acts returns acts of one node, one every 5 ms.
 func acts(node string, from, to fence.Instant) (all []act) {
 	for at := from; at <= to; at += 5 * ms1 {
 		all = append(all, act{Node: node, Start: at, End: at})
@@ -20,7 +20,7 @@ func acts(node string, from, to fence.Instant) (all []act) {
 	return all
 }
 
-// left is evidence that was written to a file and read, in two halves.
+// left returns evidence that was written to a file and read in two halves.
 func left(t *testing.T, all ...act) *evidence {
 	t.Helper()
 	e := &evidence{dir: t.TempDir(), offset: map[string]int64{}}
@@ -32,7 +32,7 @@ func left(t *testing.T, all ...act) *evidence {
 		}
 		text = append(append(text, line...), '\n')
 	}
-	path := filepath.Join(e.dir, outcome)
+	path := filepath.Join(e.dir, actsFile)
 	for _, end := range []int{len(text) / 2, len(text)} {
 		if err := os.WriteFile(path, text[:end], 0o600); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func left(t *testing.T, all ...act) *evidence {
 		}
 	}
 	if len(e.acts) != len(all) {
-		t.Fatalf("%d acts were read of %d", len(e.acts), len(all))
+		t.Fatalf("read %d acts, want %d", len(e.acts), len(all))
 	}
 	return e
 }
@@ -54,11 +54,11 @@ func TestAcknowledgementsAreActs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := e.read(); err != nil || len(e.acts) != 1 || e.acts[0].Node != "one" || e.acts[0].End != 7 {
-		t.Errorf("it reads %+v, %v", e.acts, err)
+		t.Errorf("got %+v, %v; want one act of node one at 7", e.acts, err)
 	}
 }
 
-func TestWhoLeads(t *testing.T) {
+func TestLeading(t *testing.T) {
 	t.Parallel()
 	now := 1000 * ms1
 	for name, c := range map[string]struct {
@@ -80,8 +80,8 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
-// A clean handover: what the old one does beside the new one is not in its length, and is
-// not lost either.
+// The old leader's acts beside the new one do not count in the length of a clean handover, but they
+// are counted as zombies.
 func TestAnOverlapAtAHandoverIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -96,18 +96,18 @@ func TestAnOverlapAtAHandoverIsSeen(t *testing.T) {
 		e := left(t, append(append(acts("one", 0, 110*ms1), acts("two", 130*ms1, 300*ms1)...), c.beside...)...)
 		first, found := e.firstOther("one", 100*ms1)
 		if !found || first.Start != 130*ms1 {
-			t.Fatalf("the first act of another is at %v, %t", first, found)
+			t.Fatalf("the first act of another node: got %v, %t; want 130 ms", first, found)
 		}
 		var r Result
 		e.handover(&r, "one", 100*ms1, first.Start, true)
 		if len(r.Handoff.All) != 1 || r.Handoff.All[0] != 20 || r.HandoffZombies.String() != c.want {
-			t.Errorf("%s: a handover of %v ms, zombies %s, want 20 and %s", name, r.Handoff.All, r.HandoffZombies.String(), c.want)
+			t.Errorf("%s: got a handover of %v ms and the zombies %s, want 20 and %s", name, r.Handoff.All, r.HandoffZombies.String(), c.want)
 		}
 	}
 	var r Result
 	left(t, acts("one", 0, 100*ms1)...).handover(&r, "one", 50*ms1, 0, false)
 	if r.Handoff.Never != 1 || r.HandoffZombies.String() != "-" {
-		t.Errorf("nobody came: %+v", r)
+		t.Errorf("without a successor: got %+v, want one never and no zombies", r)
 	}
 }
 
@@ -115,15 +115,15 @@ func TestZombiesAfterAFault(t *testing.T) {
 	t.Parallel()
 	e := left(t, append(append(acts("one", 0, 100*ms1), acts("two", 130*ms1, 300*ms1)...), acts("one", 151*ms1, 171*ms1)...)...)
 	if n := e.zombies("one", 130*ms1, 200*ms1); n != 5 {
-		t.Errorf("%d acts of the one beside the other, want 5", n)
+		t.Errorf("got %d acts, want 5", n)
 	}
 	if n := e.zombies("one", 130*ms1, 160*ms1); n != 2 {
-		t.Errorf("%d acts until 160 ms, want 2", n)
+		t.Errorf("got %d acts until 160 ms, want 2", n)
 	}
 	var z Zombies
 	z.add(5)
 	z.add(0)
 	if z.String() != "5 in 1 of 2" {
-		t.Errorf("it says %s", z.String())
+		t.Errorf("got %s, want 5 in 1 of 2", z.String())
 	}
 }

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	settling = 500 * time.Millisecond // for everybody to take their places
-	farewell = 2 * time.Second        // for whoever was asked to end
-	attempts = 5                      // to find the same leader before a fault and after the wait for its moment
+	settling = 500 * time.Millisecond // until all members have settled
+	endGrace = 2 * time.Second        // for a member that was asked to end
+	attempts = 5                      // to find the same leader before and after the wait for the moment of a fault
 )
 
-// strike does it to whoever leads, at a moment of its own in the part's rhythm. A leader
-// that was replaced while that moment was awaited is not struck: the real one would be
-// taken for its successor. It is told of, since it says something of the peer, or of a
-// machine that is too busy to measure on.
+// strike injects a fault into the leader at the part's next moment. A leader that was replaced during
+// the wait is not struck, since the real leader would pass for its successor. Such a replacement is
+// printed: it says something about the peer, or about a machine that is too busy to measure on.
 func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, fence.Instant, error) {
 	for range attempts {
 		if err := pass(ctx, settling); err != nil {
@@ -48,10 +47,10 @@ func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, f
 		do(m)
 		return m, at, nil
 	}
-	return nil, 0, fmt.Errorf("%d times whoever led did not lead any more %s later, and nothing had been done to it", attempts, t.part.strikeAfter(i))
+	return nil, 0, fmt.Errorf("%d times the leader was not leading %s later, although nothing had been done to it", attempts, t.part.strikeAfter(i))
 }
 
-// anew ends whoever was struck, whatever it believes now, and starts it again.
+// anew kills a struck member and starts it again.
 func (t *trial) anew(ctx context.Context, m *member, i int) error {
 	m.process.end()
 	if err := pass(ctx, t.part.anewAfter(i)); err != nil {
@@ -64,7 +63,7 @@ func (t *trial) anew(ctx context.Context, m *member, i int) error {
 	return nil
 }
 
-// kills: SIGKILL until somebody else acts.
+// kills measures from SIGKILL until another member acts.
 func (t *trial) kills(ctx context.Context) error {
 	ends, _ := t.part.times(t.cfg.Quick)
 	for i := range ends {
@@ -84,8 +83,8 @@ func (t *trial) kills(ctx context.Context) error {
 	return nil
 }
 
-// handoffs: SIGTERM, from the last act of the one to the first of the other. Whoever was
-// asked to end may take its time: what it does then is seen.
+// handoffs measures, after SIGTERM, from the last act of the old leader to the first of the new one. The
+// old leader gets time to end, and its acts in that time are counted.
 func (t *trial) handoffs(ctx context.Context) error {
 	ends, _ := t.part.times(t.cfg.Quick)
 	for i := range ends {
@@ -97,7 +96,7 @@ func (t *trial) handoffs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := m.process.wait(ctx, farewell); err != nil {
+		if err := m.process.wait(ctx, endGrace); err != nil {
 			return err
 		}
 		m.process.end()
@@ -112,15 +111,15 @@ func (t *trial) handoffs(ctx context.Context) error {
 	return nil
 }
 
-// stops: SIGSTOP until somebody else acts, then SIGCONT.
+// stops measures from SIGSTOP until another member acts, and then sends SIGCONT.
 func (t *trial) stops(ctx context.Context) error {
 	return t.faults(ctx, &t.result.Stop, &t.result.StopZombies,
 		func(m *member) { m.process.signal(syscall.SIGSTOP) },
 		func(m *member) { m.process.signal(syscall.SIGCONT) })
 }
 
-// silences: the line to the store passes nothing on, either way, and heals after
-// somebody else acts.
+// silences measures from the silence of the leader's line, both ways, until another member acts, and
+// then heals the line.
 func (t *trial) silences(ctx context.Context) error {
 	return t.faults(ctx, &t.result.Silence, &t.result.SilenceZombies,
 		func(m *member) { m.proxy.Blackhole(tcpproxy.Both) },
@@ -139,11 +138,11 @@ func (t *trial) faults(ctx context.Context, times *Times, zombies *Zombies, stri
 			return err
 		}
 		times.add(first.Sub(at), found)
-		if err := pass(ctx, time.Second); err != nil { // acts under a silent line
+		if err := pass(ctx, time.Second); err != nil { // for acts during the fault
 			return err
 		}
 		heal(m)
-		if err := pass(ctx, 2*time.Second); err != nil { // and after it
+		if err := pass(ctx, 2*time.Second); err != nil { // for acts after it
 			return err
 		}
 		if err := t.seen.read(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown writes results as tables for a document.
+// Markdown returns results as Markdown tables.
 func Markdown(results []Result) string {
 	var b strings.Builder
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }

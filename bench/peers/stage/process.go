@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// launcher starts processes from one thread that lives as long as this program:
-// they get a SIGKILL when that thread ends.
+// starts passes work to the thread that starts processes. They get SIGKILL when that thread ends, so
+// it lives as long as this program.
 var starts = make(chan func())
 
-// Open starts the thread; call it once.
+// Open starts the thread. Call it once.
 func Open() {
 	go func() {
 		runtime.LockOSThread()
@@ -31,25 +31,24 @@ func Open() {
 	}()
 }
 
-// linger is how long after the end of a process that of its descendants is waited for, if
-// they have its output.
+// linger is how long to wait, after a process has ended, for descendants that hold its output.
 const linger = 10 * time.Second
 
 type process struct {
 	cmd   *exec.Cmd
-	stdin io.Closer // held open: conch's nodes end with it
+	stdin io.Closer // held open: conch's workers end with it
 	words *bytes.Buffer
 	gone  chan struct{}
 }
 
-// launch starts a process. Of the settings of conch and of Postgres' clients it sees those
-// in env, and none of the caller's.
+// launch starts a process, which gets the settings of conch and Postgres in env and none of the
+// caller's.
 func launch(program string, args, env []string) (*process, error) {
 	cmd := exec.CommandContext(context.Background(), program, args...)
-	cmd.Env = append(foreign(os.Environ()), env...)
+	cmd.Env = append(withoutSettings(os.Environ()), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &process{cmd: cmd, words: &bytes.Buffer{}, gone: make(chan struct{})}
-	cmd.Stderr, cmd.WaitDelay = p.words, linger // read once it has ended
+	cmd.Stderr, cmd.WaitDelay = p.words, linger // read after its end
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -67,9 +66,9 @@ func launch(program string, args, env []string) (*process, error) {
 	return p, nil
 }
 
-// foreign is an environment without what would set a candidate up in another way than its
-// part says: a lock mode of conch's, or how a client of Postgres connects.
-func foreign(environ []string) []string {
+// withoutSettings removes settings that would configure a candidate differently from its part, such
+// as a lock mode of conch or a connection setting of Postgres.
+func withoutSettings(environ []string) []string {
 	return slices.DeleteFunc(environ, func(setting string) bool {
 		return strings.HasPrefix(setting, "CONCH_") || strings.HasPrefix(setting, "PG")
 	})
@@ -77,11 +76,11 @@ func foreign(environ []string) []string {
 
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// over says whether it has ended, and what its last words were.
+// over returns the last words of a process that has ended.
 func (p *process) over() (words string, ended bool) {
 	select {
 	case <-p.gone:
-		const most = 1000 // of a panic the beginning says what it is
+		const most = 1000 // the beginning of a panic says what it is
 		words = strings.TrimSpace(p.words.String())
 		return words[:min(len(words), most)], true
 	default:
@@ -89,7 +88,7 @@ func (p *process) over() (words string, ended bool) {
 	}
 }
 
-// wait until it has ended, and no longer than that.
+// wait waits for the end of the process, at most for the given time.
 func (p *process) wait(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -101,14 +100,13 @@ func (p *process) wait(ctx context.Context, most time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// end kills it and waits.
 func (p *process) end() {
 	p.signal(syscall.SIGKILL)
 	<-p.gone
 	_ = p.stdin.Close()
 }
 
-// memory is what it keeps resident, in MB.
+// memory returns the resident memory in MB.
 func (p *process) memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

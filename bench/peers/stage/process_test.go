@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// What is measured is set up by its part alone.
-func TestTheCallersSettingsReachNobody(t *testing.T) {
+// A candidate is configured by its part alone.
+func TestTheCallersSettingsReachNoCandidate(t *testing.T) {
 	t.Parallel()
-	kept := foreign([]string{
+	kept := withoutSettings([]string{
 		"PATH=/bin", "CONCH_LOCKS=process", "CONCH_DB_URL=postgres://elsewhere/", "PGHOST=elsewhere", "PGSSLMODE=require", "UNCONCH_LOCKS=mine", "HOME=/",
 	})
 	if want := []string{"PATH=/bin", "UNCONCH_LOCKS=mine", "HOME=/"}; !slices.Equal(kept, want) {
-		t.Errorf("it sees %v, want %v", kept, want)
+		t.Errorf("got %v, want %v", kept, want)
 	}
 }
 
-// A candidate that has ended is over, although something that it has started keeps its stderr.
-func TestWhatACandidateLeavesIsNotWaitedFor(t *testing.T) {
+// A candidate is over although a descendant keeps its stderr.
+func TestADescendantDoesNotDelayTheEnd(t *testing.T) {
 	t.Parallel()
 	number := filepath.Join(t.TempDir(), "pid")
 	p, err := launch("/bin/sh", []string{"-c", `sleep 1000 & echo $! >` + number + `; echo why >&2`}, nil)
@@ -42,6 +42,6 @@ func TestWhatACandidateLeavesIsNotWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if words, ended := p.over(); !ended || words != "why" {
-		t.Errorf("ended: %t, with %q", ended, words)
+		t.Errorf("got ended %t with %q, want the word why", ended, words)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// rest counts what three candidates ask while nothing happens, and what the one
-// that leads keeps in memory.
+// rest counts the requests of all candidates while nothing happens, and reads the leader's memory.
 func (t *trial) rest(ctx context.Context) error {
 	if _, err := t.leader(ctx); err != nil {
 		return err
@@ -28,7 +27,7 @@ func (t *trial) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !t.part.acks { // that one writes rows all the time, and is the same program
+	if !t.part.acks { // conch at the fenced door writes rows all the time, and is the same program
 		t.result.Rest = number((after - before) / time.Since(began).Seconds())
 	}
 	m, err := t.leader(ctx)
@@ -44,8 +43,7 @@ func (t *trial) rest(ctx context.Context) error {
 	return err
 }
 
-// judge reads from the ledger what the fence let pass: an acknowledgement that was
-// written down late is not a late write.
+// judge counts stale rows in the ledger, since a late acknowledgement does not prove a late write.
 func (t *trial) judge(ctx context.Context) error {
 	if !t.part.acks {
 		return nil

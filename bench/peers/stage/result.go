@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Result is what was seen of one part. Times are milliseconds.
+// Result is the result of one part. Times are in milliseconds.
 type Result struct {
 	Peer           string   `json:"peer"`
 	Variant        string   `json:"variant"`
@@ -25,8 +25,8 @@ type Result struct {
 	ServerMemory   *float64 `json:"etcd_server_rss_mb,omitempty"`
 }
 
-// Times of several faults, the shortest first. Never counts those after which nobody
-// acted for as long as was waited. Few have no p50: it would be one of them.
+// Times holds the times of several faults, the shortest first. Never counts faults after which nobody
+// acted within the patience. Few times have no p50: it would be one of them.
 type Times struct {
 	P50   *float64  `json:"p50"`
 	Max   *float64  `json:"max"`
@@ -35,14 +35,14 @@ type Times struct {
 	Never int       `json:"never"`
 }
 
-// few are told one by one.
+// few is the largest number of times that are listed one by one.
 const few = 3
 
-// Zombies are acts of somebody who had a successor that was acting already.
+// Zombies counts acts of a node whose successor was already acting.
 type Zombies struct {
 	Writes int `json:"writes"`
-	In     int `json:"in_faults"` // in so many
-	Faults int `json:"faults"`    // of so many
+	In     int `json:"in_faults"` // faults with such acts
+	Faults int `json:"faults"`    // all faults
 }
 
 func (t *Times) add(d time.Duration, found bool) {
@@ -59,7 +59,6 @@ func (t *Times) add(d time.Duration, found bool) {
 	}
 }
 
-// add takes in the acts that a node did beside its successor after one fault.
 func (z *Zombies) add(writes int) {
 	z.Faults++
 	if writes > 0 {
@@ -75,7 +74,7 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// text for people.
+// text returns the times for a table.
 func (t *Times) text() string {
 	var parts []string
 	if t.P50 != nil {
@@ -93,7 +92,7 @@ func (t *Times) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// span of milliseconds as people say it.
+// span formats milliseconds.
 func span(v float64) string {
 	if v < 1000 {
 		return fmt.Sprintf("%.1f ms", v)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Half of a few is one of them: it is no p50.
-func TestAFewAreToldOneByOne(t *testing.T) {
+// A few times are listed and have no p50.
+func TestAFewAreListed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		ms    []int
@@ -32,12 +32,12 @@ func TestAFewAreToldOneByOne(t *testing.T) {
 			times.add(0, false)
 		}
 		if got := times.text(); got != c.want {
-			t.Errorf("%v and never %d times: %q, want %q", c.ms, c.never, got, c.want)
+			t.Errorf("%v and never %d times: got %q, want %q", c.ms, c.never, got, c.want)
 		}
 	}
 }
 
-// The tables say what was set and how often a fault was done, also from JSON lines.
+// The tables show the configuration and the number of faults, also from JSON lines.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	r := Result{Peer: "etcd", Variant: "tuned", How: "session of 2 s", Rest: number(2.5), ServerMemory: number(33.7), Memory: number(16)}

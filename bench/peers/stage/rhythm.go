@@ -2,32 +2,30 @@ package stage
 
 import "time"
 
-// Whoever polls does so in a rhythm that begins with a takeover, so a fault that always
-// came at the same time after one would always meet the same moment, and show the best or
-// the worst that a peer can do as if there were nothing else.
+// A polling peer has a rhythm that begins with a takeover. A fault at a fixed time after a takeover
+// would always meet the same moment of it, and show only the best or the worst case.
 
-// Two irrational numbers: the multiples of each fall evenly into an interval, however many
-// there are, and those of the one say nothing of those of the other.
+// The multiples of each of these irrational numbers are spread evenly over an interval, whatever their
+// number, and independently of the other's.
 const (
 	golden = 0.6180339887498949
 	silver = 0.41421356237309515
 )
 
-// share is the i-th instant of an interval.
+// share returns the i-th instant of an interval.
 func share(interval time.Duration, ratio float64, i int) time.Duration {
 	turn := float64(i+1) * ratio
 	return time.Duration((turn - float64(int(turn))) * float64(interval))
 }
 
-// strikeAfter is how long after all are in their places the i-th fault comes: at another
-// moment of the longest rhythm that the part has.
+// strikeAfter returns the delay of the i-th fault: another moment of the part's longest rhythm.
 func (p part) strikeAfter(i int) time.Duration { return share(max(p.beat, p.look), golden, i) }
 
-// anewAfter is how long whoever was struck stays away after that, so that those who poll do
-// not all poll at once for ever: in service nobody starts them at the same instant.
+// anewAfter returns how long a struck member stays away, so that the followers do not poll at the same
+// instants for ever. In service nobody starts them at the same instant.
 func (p part) anewAfter(i int) time.Duration { return share(p.look, silver, i) }
 
-// times each fault is done to a part: those that end a leader, and those that stall it.
+// times returns how often each fault that ends a leader, and each that stalls it, is injected.
 func (p part) times(quick bool) (ends, stalls int) {
 	switch {
 	case quick:

@@ -17,20 +17,20 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// Config of a run.
+// Config configures a run.
 type Config struct {
-	Self, Conch string // the binaries that candidates are started from
-	Only        string // parts whose name holds this; empty: all
+	Self, Conch string // the binaries of peers and of conch
+	Only        string // parts whose name contains this; empty: all
 	Quick       bool
-	Patience    time.Duration // until nobody is said to come
-	Rest        time.Duration // of counting at rest
-	// Schemas make the tables that a peer's library comes with, by peer. They are the
-	// caller's, so that what judges here needs none of the libraries.
+	Patience    time.Duration // limit for each wait
+	Rest        time.Duration // duration of counting at rest
+	// Schemas create the tables of peers' libraries, by peer. The caller passes them, so that this
+	// package needs none of the libraries.
 	Schemas map[string]func(context.Context, *pgxpool.Pool) error
 	Say     func(format string, args ...any)
 }
 
-// Run puts all parts on stage at the same time, so that all meet the same machine.
+// Run runs all parts at the same time, so that they share the conditions of the machine.
 func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 	dir, err := os.MkdirTemp("", "conch-peers-")
 	if err != nil {
@@ -47,16 +47,16 @@ func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	faults := make([]error, len(trials))
 	for i, t := range trials {
-		crew.Go(func() {
+		group.Go(func() {
 			began := time.Now()
 			faults[i] = t.run(ctx)
 			cfg.Say("%s: done after %s", t.part.name(), time.Since(began).Round(time.Second))
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	for i, t := range trials {
 		if faults[i] == nil {
 			results = append(results, t.result)

@@ -22,14 +22,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// store is what a part's candidates compete in: a database of their own, or etcd.
+// store is where a part's candidates compete: a database, or etcd.
 type store struct {
-	target string // of a proxy
-	url    string // past the proxies; empty for etcd
-	etcd   string // address of its clients
+	target string // address for proxies
+	url    string // URL without a proxy; empty for etcd
+	etcd   string // address for etcd's clients
 }
 
-// startPostgres runs the server that all share, on a disk, with fsync on.
+// startPostgres starts the shared server, on a disk, with fsync on.
 func startPostgres(ctx context.Context) (*postmaster.Server, error) {
 	dir, err := os.MkdirTemp("", "conch-peers-data-")
 	if err != nil {
@@ -41,11 +41,11 @@ func startPostgres(ctx context.Context) (*postmaster.Server, error) {
 func settings() map[string]string {
 	return map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "shared_buffers": "128MB",
-		"track_commit_timestamp": "on", // the order in which rows were committed
+		"track_commit_timestamp": "on", // for the order in which rows were committed
 	}
 }
 
-// database prepares one for a part, with the tables that its library brings.
+// database creates a part's database with the tables of its library.
 func database(ctx context.Context, server *postmaster.Server, p part, number int, schema func(context.Context, *pgxpool.Pool) error) (*store, error) {
 	admin, err := pgx.Connect(ctx, server.URL("postgres"))
 	if err != nil {
@@ -77,8 +77,7 @@ func database(ctx context.Context, server *postmaster.Server, p part, number int
 	return s, err
 }
 
-// ledger is the table that conch's nodes write under conch.fence(), as its own
-// demo makes it.
+// ledger is the table that conch's workers write under conch.fence(), as in conch demo.
 const ledger = `
 CREATE TABLE ledger (
     seq bigint NOT NULL, epoch bigint NOT NULL, term uuid NOT NULL, node text NOT NULL,
@@ -86,7 +85,7 @@ CREATE TABLE ledger (
 );
 CREATE INDEX ledger_seq ON ledger (seq);`
 
-// through is the URL by way of a proxy.
+// through returns the URL through a proxy.
 func (s *store) through(proxy string) string {
 	if s.url == "" {
 		return proxy
@@ -98,7 +97,7 @@ func (s *store) through(proxy string) string {
 	return fmt.Sprintf("postgres://%s@%s%s?sslmode=disable", postmaster.Superuser, proxy, u.Path)
 }
 
-// asked is how many statements, or requests, the store was asked for so far.
+// asked returns the number of statements, or requests, of the store so far.
 func (s *store) asked(ctx context.Context) (n float64, err error) {
 	if s.url == "" {
 		return etcdRequests(ctx, s.etcd)
@@ -114,8 +113,8 @@ func (s *store) asked(ctx context.Context) (n float64, err error) {
 	return n, err
 }
 
-// stale counts rows of a ledger that were committed after a row of a higher epoch. The
-// server says when: a row's number and its transaction's are as old as its beginning.
+// stale counts rows that were committed after a row of a higher epoch, by the server's commit
+// timestamps: numbers of rows and transactions only say when they began.
 func (s *store) stale(ctx context.Context) (n int, err error) {
 	conn, err := pgx.Connect(ctx, s.url)
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *store) stale(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// etcdRequests reads the messages that its server got, from its own metrics.
+// etcdRequests returns the number of messages in the server's own metrics.
 func etcdRequests(ctx context.Context, addr string) (n float64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
 	if err != nil {
@@ -151,7 +150,7 @@ func etcdRequests(ctx context.Context, addr string) (n float64, err error) {
 	return n, nil
 }
 
-// FreeAddr asks the kernel for a port.
+// FreeAddr asks the kernel for a free port.
 func FreeAddr(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -161,7 +160,6 @@ func FreeAddr(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// startEtcd runs a server in a process of its own.
 func startEtcd(ctx context.Context, self, dir string) (*store, *process, error) {
 	addr, err := FreeAddr(ctx)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// What the fence forbids is a late commit, whenever the row began.
+// A late commit is stale, whenever its row began.
 func TestALateCommitIsStale(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	own := settings()
-	maps.DeleteFunc(own, func(name, _ string) bool { return name == "shared_preload_libraries" }) // of a package that not every system has
+	maps.DeleteFunc(own, func(name, _ string) bool { return name == "shared_preload_libraries" }) // from a package that not every system has
 	server, err := postmaster.Start(ctx, postmaster.Config{Settings: own})
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestALateCommitIsStale(t *testing.T) {
 	want := func(stale int, when string) {
 		t.Helper()
 		if n, err := s.stale(ctx); err != nil || n != stale {
-			t.Errorf("%s: %d rows are stale, want %d: %v", when, n, stale, err)
+			t.Errorf("%s: got %d stale rows, want %d: %v", when, n, stale, err)
 		}
 	}
 	one, two := open(), open()

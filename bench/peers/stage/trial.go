@@ -13,20 +13,20 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// trial is one part on stage.
+// trial runs one part.
 type trial struct {
 	cfg     Config
 	part    part
 	dir     string
 	store   *store
 	members []*member
-	struck  *member // whose end, until it begins anew, is ours
+	struck  *member // ended by us, until it is started again
 	seen    evidence
 	result  Result
-	server  *process // etcd's own
+	server  *process // of etcd
 }
 
-// member is one candidate, in one life after another.
+// member is one candidate with all its processes.
 type member struct {
 	id      string
 	proxy   *tcpproxy.Proxy
@@ -38,10 +38,9 @@ func (t *trial) prepare(dir string) {
 	t.seen = evidence{dir: dir, acks: t.part.acks, offset: map[string]int64{}}
 }
 
-// etcdDir is where its server keeps its data.
 func (t *trial) etcdDir() string { return filepath.Join(t.dir, "etcd") }
 
-// run does everything to one part's candidates.
+// run injects all faults.
 func (t *trial) run(ctx context.Context) error {
 	defer t.clear()
 	if err := t.begin(); err != nil {
@@ -59,7 +58,6 @@ func (t *trial) run(ctx context.Context) error {
 	return nil
 }
 
-// begin starts all members.
 func (t *trial) begin() error {
 	for i := range members {
 		proxy, err := tcpproxy.New(t.store.target)
@@ -94,8 +92,8 @@ func (t *trial) start(m *member) error {
 	return err
 }
 
-// alive is an error if a candidate, or its server, has ended that nobody here ended: what
-// is left would be taken for how the peer behaves.
+// alive returns an error if a candidate or its server ended that the trial did not end: the rest would
+// pass for the behaviour of the peer.
 func (t *trial) alive() error {
 	var faults []error
 	for _, m := range t.members {
@@ -111,8 +109,7 @@ func (t *trial) alive() error {
 	return errors.Join(faults...)
 }
 
-// await reads the evidence until the condition holds, false if it does not in
-// time.
+// await reads the evidence until the condition holds, or returns false after the given time.
 func (t *trial) await(ctx context.Context, most time.Duration, cond func() bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -133,7 +130,7 @@ func (t *trial) await(ctx context.Context, most time.Duration, cond func() bool)
 	}
 }
 
-// leads is whoever has been acting for a while, if nobody else has.
+// leads returns the member that has acted for a while, if no other has, or nil.
 func (t *trial) leads() *member {
 	node := t.seen.leading(fence.Boottime())
 	for _, m := range t.members {
@@ -144,7 +141,6 @@ func (t *trial) leads() *member {
 	return nil
 }
 
-// leader waits until there is one.
 func (t *trial) leader(ctx context.Context) (*member, error) {
 	var led *member
 	ok, err := t.await(ctx, t.cfg.Patience, func() bool { led = t.leads(); return led != nil })
@@ -154,7 +150,7 @@ func (t *trial) leader(ctx context.Context) (*member, error) {
 	return led, err
 }
 
-// successor waits for the first act of anybody else.
+// successor waits for the first act of another member.
 func (t *trial) successor(ctx context.Context, m *member, after fence.Instant) (first fence.Instant, found bool, err error) {
 	found, err = t.await(ctx, t.cfg.Patience, func() bool {
 		a, ok := t.seen.firstOther(m.id, after)

@@ -18,7 +18,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// staged is a trial of one of the tests' own peers, each fault once.
+// staged returns a trial of a test's own peer with each fault once.
 func staged(t *testing.T, peer string) *trial {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func staged(t *testing.T, peer string) *trial {
 	return x
 }
 
-// begun is one whose members run already.
+// begun returns a trial whose members run.
 func begun(t *testing.T, peer string) *trial {
 	t.Helper()
 	x := staged(t, peer)
@@ -67,39 +67,39 @@ func TestKillsAndHandovers(t *testing.T) {
 	}
 	r := x.result
 	if r.Kill.Times != 1 || r.Kill.Never != 0 || r.Handoff.Times != 1 || r.Handoff.Never != 0 || r.HandoffZombies.String() != "0 in 0 of 1" {
-		t.Errorf("it saw %+v", r)
+		t.Errorf("got %+v, want one kill and one clean handover", r)
 	}
 	if r.Rest == nil || r.Memory == nil || *r.Memory <= 0 {
-		t.Errorf("at rest it saw %+v", r)
+		t.Errorf("at rest got %+v, want both figures", r)
 	}
 }
 
-// Whoever gives up and goes on is seen doing so: it is not killed first.
-func TestWhoGoesOnAfterAHandoverIsSeen(t *testing.T) {
+// A leader that goes on after SIGTERM is not killed before its acts are counted.
+func TestActsAfterAHandoverAreCounted(t *testing.T) {
 	t.Parallel()
 	x := begun(t, lingerer)
 	if err := x.handoffs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if z := x.result.HandoffZombies; z.In != 1 || z.Writes < 1 {
-		t.Errorf("of a leader that went on it saw %s", z.String())
+		t.Errorf("got the zombies %s, want those of the leader that went on", z.String())
 	}
 }
 
-// With a follower less a peer is another peer.
+// With a follower less a peer would be another peer.
 func TestACandidateThatEndsByItselfEndsTheTrial(t *testing.T) {
 	t.Parallel()
 	x := staged(t, quitter)
-	x.cfg.Patience = 2 * time.Second // of the faults after which nobody comes, should they be reached
+	x.cfg.Patience = 2 * time.Second // for faults without a successor, if the trial reaches them
 	err := x.run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "node-2 ended by itself and says: there is no licence") {
-		t.Errorf("it says %v", err)
+		t.Errorf("got %v, want the end of node-2 with its words", err)
 	}
 }
 
-// Whoever led when the wait for a fault's moment began may have lost it meanwhile: to
-// strike it then would measure nothing but the pace of the one that leads.
-func TestOnlyWhoLeadsIsStruck(t *testing.T) {
+// A leader may lose its term during the wait for the moment of a fault. Striking it then would measure
+// only the pace of the new leader.
+func TestOnlyTheLeaderIsStruck(t *testing.T) {
 	t.Parallel()
 	x := staged(t, honest)
 	x.part.beat = time.Second
@@ -110,7 +110,7 @@ func TestOnlyWhoLeadsIsStruck(t *testing.T) {
 	over := make(chan struct{})
 	ended := make(chan error, 1)
 	change := x.part.strikeAfter(0)/4 + settling // the leader is found before, and struck after
-	go func() { ended <- pretend(filepath.Join(x.dir, outcome), change, &leads, over) }()
+	go func() { ended <- pretend(filepath.Join(x.dir, actsFile), change, &leads, over) }()
 	struck := ""
 	_, _, err := x.strike(t.Context(), 0, func(m *member) {
 		struck = m.id
@@ -120,11 +120,11 @@ func TestOnlyWhoLeadsIsStruck(t *testing.T) {
 	})
 	close(over)
 	if fault := <-ended; err != nil || fault != nil || struck != "node-2" {
-		t.Errorf("%q is struck: %v, %v", struck, err, fault)
+		t.Errorf("%q is struck: %v, %v; want node-2", struck, err, fault)
 	}
 }
 
-// pretend writes what a leader would leave that is followed by another after a while.
+// pretend writes the acts of a leader that is replaced after a while.
 func pretend(path string, change time.Duration, leads *atomic.Pointer[string], over <-chan struct{}) error {
 	out, err := os.Create(path)
 	if err != nil {

@@ -5,30 +5,29 @@ import (
 	"time"
 )
 
-// part is one kind of candidate in one configuration.
+// part is one peer in one configuration.
 type part struct {
 	peer    string
 	variant string        // default or tuned
-	how     string        // what that means
-	lease   time.Duration // how long a dead leader is believed in; 0: for as long as its connection is
-	why     string        // a tuned part has another lease than the others
+	how     string        // the configuration in words, for the tables
+	lease   time.Duration // how long a dead leader is trusted; 0: while its connection lives
+	why     string        // why a tuned part has another lease than the others
 	conch   bool
-	etcd    bool // its store is etcd and not Postgres
-	acks    bool // what it does is what it knows to be committed, not the file outside
+	etcd    bool // its store is etcd, not Postgres
+	acks    bool // its acts are acknowledged rows, not lines of the outside file
 	tuned   bool
-	slow    bool // some faults take a minute: each is done a few times only
+	slow    bool // some faults take a minute, so each is injected less often
 
-	// Its own rhythm: what whoever leads does again and again, and how often the others
-	// look whether anybody does. 0: they are told, or wait in a queue.
+	// Intervals of the leader's renewals, and of the followers' attempts; look is 0 if followers are
+	// notified or wait in a queue.
 	beat, look time.Duration
 }
 
 func (p part) name() string { return p.peer + " " + p.variant }
 
-// tunedLease is that of every tuned part, unless it says why not.
+// tunedLease is the lease of every tuned part without a why.
 const tunedLease = time.Second
 
-// parts are all there are.
 var parts = []part{
 	{
 		peer: "conch fenced door", variant: "default", conch: true, acks: true, lease: 3 * time.Second, beat: 600 * time.Millisecond,
@@ -55,7 +54,7 @@ var parts = []part{
 		how: "concurrency.Election, session of 60 s; one member",
 	},
 	{
-		peer: "etcd", variant: "tuned", etcd: true, tuned: true, lease: 2 * time.Second, beat: 2 * time.Second, // of keepalives, and of looking for leases that are over
+		peer: "etcd", variant: "tuned", etcd: true, tuned: true, lease: 2 * time.Second, beat: 2 * time.Second, // interval of keepalives, and of the search for expired leases
 		how: "session of 2 s", why: "a server with etcd's own election timeout grants no less than 2 s",
 	},
 	{
@@ -86,18 +85,18 @@ var parts = []part{
 }
 
 const (
-	pace     = 5 * time.Millisecond // from one act to the next
-	members  = 3                    // candidates of each kind
+	pace     = 5 * time.Millisecond // between acts
+	members  = 3                    // candidates per part
 	scope    = "bench"
-	outcome  = "outside.acts"
-	noTerm   = "1h" // a pace at which conch's other door is at rest
+	actsFile = "outside.acts"
+	idlePace = "1h" // pace of conch's other door, which rests
 	ackFiles = "*.acks"
 )
 
-// command is the line that starts a candidate.
+// command returns the command line of a candidate.
 func (p part) command(self, conch, dir, id string) (program string, args []string) {
 	if p.conch {
-		ledger, outside := noTerm, pace.String()
+		ledger, outside := idlePace, pace.String()
 		if p.acks {
 			ledger, outside = outside, ledger
 		}
@@ -106,7 +105,7 @@ func (p part) command(self, conch, dir, id string) (program string, args []strin
 			"--ledger-pace", ledger, "--outside-pace", outside,
 		}
 	}
-	args = []string{"--peer", p.peer, "--id", id, "--file", filepath.Join(dir, outcome), "--pace", pace.String()}
+	args = []string{"--peer", p.peer, "--id", id, "--file", filepath.Join(dir, actsFile), "--pace", pace.String()}
 	if p.tuned {
 		args = append(args, "--lease", p.lease.String())
 	}

@@ -7,32 +7,30 @@ import (
 	"time"
 )
 
-// A fault that always came at the same moment of a peer's rhythm would show the best or the
-// worst of it as if there were nothing else.
+// A fault at a fixed moment of a peer's rhythm would always show its best, or its worst.
 func TestFaultsMeetEveryPhase(t *testing.T) {
 	t.Parallel()
 	for _, p := range parts {
 		ends, stalls := p.times(false)
 		if ends < 3 || stalls < 3 {
-			t.Errorf("%s: %d and %d faults", p.name(), ends, stalls)
+			t.Errorf("%s: got %d and %d faults, want 3 of each", p.name(), ends, stalls)
 		}
 		for _, n := range []int{ends, stalls} {
 			spread(t, p.name()+" is struck", max(p.beat, p.look), n, p.strikeAfter)
 			if p.look > 0 {
 				spread(t, p.name()+" begins anew", p.look, n, p.anewAfter)
 			} else if after := p.anewAfter(n); after != 0 {
-				t.Errorf("%s does not look, and begins anew after %s", p.name(), after)
+				t.Errorf("%s does not poll, but starts again after %s", p.name(), after)
 			}
 		}
 	}
 }
 
-// spread wants an instant in every quarter of the rhythm, or in every third if there are
-// but three.
+// spread requires an instant in every quarter of the rhythm, or in every third if there are three.
 func spread(t *testing.T, what string, rhythm time.Duration, n int, after func(int) time.Duration) {
 	t.Helper()
 	if rhythm <= 0 {
-		t.Errorf("%s in no rhythm", what)
+		t.Errorf("%s without a rhythm", what)
 		return
 	}
 	regions := min(n, 4)
@@ -47,7 +45,7 @@ func spread(t *testing.T, what string, rhythm time.Duration, n int, after func(i
 	}
 }
 
-// A lease of one second beside one of three compares the leases.
+// Tuned parts with different leases would compare the leases.
 func TestTunedPartsHaveOneLease(t *testing.T) {
 	t.Parallel()
 	for _, p := range parts {
