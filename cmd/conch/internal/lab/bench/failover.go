@@ -131,7 +131,7 @@ func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, 
 		return 0, 0, err
 	}
 	<-q.nodes[leader].gone
-	q.nodes[leader].process.Leave()
+	q.nodes[leader].process.CloseStdin()
 	return took[0], took[1], q.start(leader)
 }
 
@@ -163,7 +163,7 @@ func seen(ctx context.Context, began time.Time, sights ...sight) ([]time.Duratio
 func (q *relay) dismiss() {
 	for _, n := range q.nodes {
 		n.process.Signal(syscall.SIGKILL)
-		n.process.Leave()
+		n.process.CloseStdin()
 	}
 	q.lives.Wait()
 	q.launcher.Close()

@@ -94,7 +94,7 @@ func (v *vigil) since(at fence.Instant) (time.Duration, error) {
 // end leaves nothing of it.
 func (v *vigil) end() {
 	v.process.Signal(syscall.SIGKILL)
-	v.process.Leave()
+	v.process.CloseStdin()
 	<-v.gone
 	if v.waiter != nil {
 		<-v.got // killing the holder gives it the lock, at the latest

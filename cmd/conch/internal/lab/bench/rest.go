@@ -62,7 +62,7 @@ func restIn(ctx context.Context, cfg Config, url string, scopes int) (perSecond 
 	if err := pgmint.Up(ctx, pgmint.Config{URL: url}, func(string) {}); err != nil {
 		return 0, "", err
 	}
-	desk, err := pgraw.OpenDesk(ctx, url)
+	desk, err := pgraw.OpenAdmin(ctx, url)
 	if err != nil {
 		return 0, "", err
 	}

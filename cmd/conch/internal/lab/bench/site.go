@@ -20,7 +20,7 @@ import (
 type site struct {
 	url  string
 	dir  string
-	desk *pgraw.Desk
+	desk *pgraw.Admin
 	undo []func() error
 }
 
@@ -42,7 +42,7 @@ func openSite(ctx context.Context, cfg Config) (*site, error) {
 	if err := pgledger.Create(ctx, s.url); err != nil {
 		return s, err
 	}
-	if s.desk, err = pgraw.OpenDesk(ctx, s.url); err != nil {
+	if s.desk, err = pgraw.OpenAdmin(ctx, s.url); err != nil {
 		return s, err
 	}
 	s.undo = append(s.undo, func() error { s.desk.Close(); return nil })

@@ -231,7 +231,7 @@ func (q *squad) again(ctx context.Context, n *node) error {
 	if err := q.await(ctx, n.id+" has ended", func() bool { return !n.alive }); err != nil {
 		return err
 	}
-	n.process.Leave()
+	n.process.CloseStdin()
 	return n.start()
 }
 
@@ -240,7 +240,7 @@ func (q *squad) dismiss() {
 	for _, n := range q.nodes {
 		if n.process != nil {
 			n.process.Signal(syscall.SIGKILL)
-			n.process.Leave()
+			n.process.CloseStdin()
 		}
 	}
 	q.lives.Wait()

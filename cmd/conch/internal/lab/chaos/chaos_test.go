@@ -343,7 +343,7 @@ func TestFrozenWithFence(t *testing.T) {
 	x.leader.Signal(syscall.SIGKILL)
 	x.next(true)
 	client.Signal(syscall.SIGCONT)
-	client.Leave()
+	client.CloseStdin()
 	if err := client.ended(x.ctx, time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func flood(ctx context.Context, n *nemesis, w *Wound) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { n.refused = append(n.refused, stream.Leave()...) }()
+	defer func() { n.refused = append(n.refused, stream.Stop()...) }()
 	if !n.until(ctx, func() bool { return stream.Committed() > manyClients }) {
 		n.violate(ctx, w.Number, Recovers, "no transaction of %s was committed in %s", w.Fault.Kind, n.cfg.patience())
 		return nil

@@ -51,7 +51,7 @@ var injuries = map[Kind]*injury{
 			n.hog, err = pgrogue.Fill(ctx, n.URL)
 			return err
 		},
-		func(_ context.Context, n *nemesis, _ *Wound) error { n.hog.Leave(); return nil },
+		func(_ context.Context, n *nemesis, _ *Wound) error { n.hog.Release(); return nil },
 	},
 	ClockAhead: {turn(time.Hour), turn(0)},
 	ClockBack:  {turn(-time.Hour), turn(0)},
@@ -222,7 +222,7 @@ func rescue(ctx context.Context, n *nemesis, w *Wound) error {
 		n.stray.Signal(syscall.SIGKILL)
 	}
 	n.stray.Signal(syscall.SIGCONT)
-	n.stray.Leave()
+	n.stray.CloseStdin()
 	err := n.stray.ended(ctx, n.cfg.patience())
 	if started := startMachines(ctx, n, w); err == nil {
 		err = started

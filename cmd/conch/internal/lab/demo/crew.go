@@ -102,7 +102,7 @@ func (m *member) hear(r worker.Report) {
 func (m *member) bury() {
 	m.rows += m.pulse.Rows
 	m.acts += m.pulse.Acts
-	m.process.Leave()
+	m.process.CloseStdin()
 	*m = member{
 		id: m.id, number: m.number, rows: m.rows, acts: m.acts, words: m.process.LastWords(),
 		back: time.Now().Add(restartAfter),

@@ -133,5 +133,5 @@ func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 // LastWords is what it wrote to stderr last: why it ended unasked.
 func (p *Process) LastWords() string { return p.last.String() }
 
-// Leave closes its stdin: without a signal it understands that we are gone.
-func (p *Process) Leave() { _ = p.stdin.Close() }
+// CloseStdin tells the process, without a signal, that we are gone.
+func (p *Process) CloseStdin() { _ = p.stdin.Close() }

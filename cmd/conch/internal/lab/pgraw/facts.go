@@ -10,31 +10,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Desk is a connection for questions about a server.
-type Desk struct {
+// Admin is a connection for questions about a server.
+type Admin struct {
 	conn    *pgx.Conn
 	counter string // the question that counts; empty: not looked for yet
 	by      string
 }
 
-// OpenDesk connects.
-func OpenDesk(ctx context.Context, url string) (*Desk, error) {
+// OpenAdmin connects.
+func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	return &Desk{conn: conn}, nil
+	return &Admin{conn: conn}, nil
 }
 
 // Close ends the connection.
-func (d *Desk) Close() {
+func (d *Admin) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = d.conn.Close(ctx)
 }
 
 // Waiters counts the sessions that wait for the process that leads the scope.
-func (d *Desk) Waiters(ctx context.Context, scope string) (n int, err error) {
+func (d *Admin) Waiters(ctx context.Context, scope string) (n int, err error) {
 	err = d.conn.QueryRow(ctx, `
 		SELECT count(*) FROM conch.leadership l JOIN pg_locks k
 		    ON k.locktype = 'advisory' AND k.objsubid = 1 AND NOT k.granted
@@ -45,7 +45,7 @@ func (d *Desk) Waiters(ctx context.Context, scope string) (n int, err error) {
 }
 
 // RawWaiters counts the sessions that wait for [Key].
-func (d *Desk) RawWaiters(ctx context.Context) (n int, err error) {
+func (d *Admin) RawWaiters(ctx context.Context) (n int, err error) {
 	err = d.conn.QueryRow(ctx, `
 		SELECT count(*) FROM pg_locks
 		 WHERE locktype = 'advisory' AND objsubid = 1 AND NOT granted
@@ -56,17 +56,17 @@ func (d *Desk) RawWaiters(ctx context.Context) (n int, err error) {
 
 // Led counts the scopes that somebody leads, and adds their epochs up: the sum grows with
 // every election, also where a scope was lost and is led again.
-func (d *Desk) Led(ctx context.Context) (n int, epochs int64, err error) {
+func (d *Admin) Led(ctx context.Context) (n int, epochs int64, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT count(*), coalesce(sum(epoch), 0)::bigint FROM conch.leadership WHERE parted_at IS NULL AND epoch > 0`).
 		Scan(&n, &epochs)
 	return n, epochs, err
 }
 
 // Version of the server, as people know it.
-func (d *Desk) Version() string { return d.conn.PgConn().ParameterStatus("server_version") }
+func (d *Admin) Version() string { return d.conn.PgConn().ParameterStatus("server_version") }
 
 // Setting reads a setting of the server.
-func (d *Desk) Setting(ctx context.Context, name string) (value string, err error) {
+func (d *Admin) Setting(ctx context.Context, name string) (value string, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
 	return value, err
 }
@@ -79,7 +79,7 @@ const (
 // Count is how many statements this database was asked for so far, and by what
 // that is known. Each call is one statement itself. It is pg_stat_statements, BEGIN and COMMIT included, or, where that is
 // not loaded, transactions by pg_stat_database.
-func (d *Desk) Count(ctx context.Context) (n int64, by string, err error) {
+func (d *Admin) Count(ctx context.Context) (n int64, by string, err error) {
 	if d.counter == "" {
 		d.counter, d.by = `SELECT sum(calls)::bigint FROM pg_stat_statements s JOIN pg_database b ON b.oid = s.dbid
 		                    WHERE b.datname = current_database()`, byStatements
@@ -91,18 +91,18 @@ func (d *Desk) Count(ctx context.Context) (n int64, by string, err error) {
 	return n, d.by, err
 }
 
-func (d *Desk) ask(ctx context.Context, n *int64) error {
+func (d *Admin) ask(ctx context.Context, n *int64) error {
 	return d.conn.QueryRow(ctx, d.counter).Scan(n)
 }
 
 // TrackStatements has pg_stat_statements count in this database's new sessions, if
 // it is loaded and we may say so.
-func (d *Desk) TrackStatements(ctx context.Context) {
+func (d *Admin) TrackStatements(ctx context.Context) {
 	_, _ = d.conn.Exec(ctx, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); END $$`)
 }
 
 // PerSecond counts for so long.
-func (d *Desk) PerSecond(ctx context.Context, long time.Duration) (perSecond float64, by string, err error) {
+func (d *Admin) PerSecond(ctx context.Context, long time.Duration) (perSecond float64, by string, err error) {
 	before, by, err := d.Count(ctx)
 	if err != nil {
 		return 0, by, err

@@ -193,7 +193,7 @@ func move(ctx context.Context, tx pgfence.Tx, seq int64) error {
 }
 
 // Token reads the current leadership of a scope from its row.
-func (d *Desk) Token(ctx context.Context, scope string) (t fence.Token, err error) {
+func (d *Admin) Token(ctx context.Context, scope string) (t fence.Token, err error) {
 	t.Scope = scope
 	err = d.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
 		Scan(&t.Epoch, (*[16]byte)(&t.Term), &t.Holder)

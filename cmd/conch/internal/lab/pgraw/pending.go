@@ -12,13 +12,13 @@ import (
 
 // Commits is how many transactions that wrote something this server has begun so far:
 // each takes one number, and reading takes none.
-func (d *Desk) Commits(ctx context.Context) (n int64, err error) {
+func (d *Admin) Commits(ctx context.Context) (n int64, err error) {
 	err = d.conn.QueryRow(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&n)
 	return n, err
 }
 
 // Processes are the server's: those that serve sessions, and those that do so for all.
-func (d *Desk) Processes(ctx context.Context) ([]int, error) {
+func (d *Admin) Processes(ctx context.Context) ([]int, error) {
 	rows, err := d.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ var finished = []string{
 }
 
 // Finish writes so many finished transactions of other accounts into the tables.
-func (d *Desk) Finish(ctx context.Context, many int) error {
+func (d *Admin) Finish(ctx context.Context, many int) error {
 	tx, err := d.conn.Begin(ctx)
 	if err != nil {
 		return err

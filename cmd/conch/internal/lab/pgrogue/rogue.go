@@ -87,8 +87,8 @@ func Fill(ctx context.Context, url string) (*Hog, error) {
 	return nil, fmt.Errorf("the lock table was not filled: %w", err)
 }
 
-// Leave gives the locks back.
-func (h *Hog) Leave() { leave(h.conn) }
+// Release closes the session, which frees the locks.
+func (h *Hog) Release() { leave(h.conn) }
 
 // Straggler is a transaction that does not come to its end after its fence.
 type Straggler struct {

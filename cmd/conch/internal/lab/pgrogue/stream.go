@@ -80,7 +80,7 @@ func (s *Stream) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, cfg)
 }
 
-// Flood starts a stream of fences of a scope; the caller leaves it. The table of its
+// Flood starts a stream of fences of a scope; the caller stops it. The table of its
 // rows is made if there is none.
 func Flood(ctx context.Context, url, scope string, clients int) (*Stream, error) {
 	s := &Stream{url: url, scope: scope}
@@ -115,8 +115,8 @@ func (s *Stream) Refused() int {
 	return len(s.refused)
 }
 
-// Leave ends the stream and says what was refused to it. It may be called again.
-func (s *Stream) Leave() []Refusal {
+// Stop ends the stream and returns the refusals. It may be called again.
+func (s *Stream) Stop() []Refusal {
 	s.leave()
 	s.clients.Wait()
 	return s.refused

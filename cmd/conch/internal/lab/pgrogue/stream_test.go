@@ -55,7 +55,7 @@ func flood(t *testing.T, db *pgtest.DB) *pgrogue.Stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Leave() })
+	t.Cleanup(func() { s.Stop() })
 	return s
 }
 
@@ -87,7 +87,7 @@ func TestAStreamPassesWithValidTokensOnly(t *testing.T) {
 	end()
 	mint(t, db, "n2")
 	committed(t, s, 80)
-	for _, r := range s.Leave() {
+	for _, r := range s.Stop() {
 		if r.Current || r.Code != "CN001" || r.Epoch != 1 || r.At == 0 || r.Took <= 0 {
 			t.Errorf("refused: %+v", r)
 		}
@@ -130,7 +130,7 @@ func TestAStreamTellsAWrongFence(t *testing.T) {
 	committed(t, s, 80)
 	change(`$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'CN001'; END $$`)
 	pgtest.Eventually(t, patience, "refusals", func() bool { return s.Refused() > 20 })
-	refused := s.Leave()
+	refused := s.Stop()
 	if !slices.ContainsFunc(rows(t, db), func(r pgrogue.Streamed) bool { return r.Stale }) {
 		t.Error("no stale row is told of, though nothing was fenced")
 	}
@@ -161,7 +161,7 @@ func TestAStreamOutlivesItsConnections(t *testing.T) {
 	ended := func(r pgrogue.Refusal) bool {
 		return r.Current && (r.Code == "57P01" || r.Code == "") // the server's last word is lost to a client that was writing
 	}
-	if !slices.ContainsFunc(s.Leave(), ended) {
+	if !slices.ContainsFunc(s.Stop(), ended) {
 		t.Error("nobody says that it was ended")
 	}
 }
