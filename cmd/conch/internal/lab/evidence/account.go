@@ -6,72 +6,73 @@ import (
 	"strings"
 )
 
-// Account is what is left of the transactions of one account: what customers asked
-// for, what the chain has, and what the database says.
+// Account holds everything known about the transactions of one account: the requests of
+// its customers, the transactions in the chain, and the rows of the database. Wishes and
+// Intents are in any order.
 type Account struct {
-	Wishes  []Wish   // in any order
-	Mined   []Mined  // in the order of the chain
-	Count   uint64   // the account's next nonce, as the chain says
-	Final   uint64   // the newest block that is final
-	Intents []Intent // in any order
-	Nonces  []uint64 // that the database has given away
-	Hashes  []string // of everything that was ever signed, by the database
-	Epochs  []int64  // of its leaderships in which something was signed
-	Foreign []string // hashes of what others are known to have sent from it
+	Wishes  []Wish
+	Mined   []Mined // in chain order
+	Count   uint64  // the account's next nonce according to the chain
+	Final   uint64  // number of the newest final block
+	Intents []Intent
+	Nonces  []uint64 // nonces that the database has assigned
+	Hashes  []string // hashes of all signed transactions in the database
+	Epochs  []int64  // epochs of the leaderships in which something was signed
+	Foreign []string // hashes of transactions that others are known to have sent from the account
 }
 
-// Wish is what a customer asked for, at one node or at several by one key.
+// Wish is a customer's request for a transaction, made to one or several nodes under one key.
 type Wish struct {
 	Key  string
-	Deed string   // which no other wish has
-	IDs  []string // that nodes acknowledged it under, each once; none: it never heard
-	// Revocable: it may end cancelled or rejected as well, if it is nowhere in the chain.
+	Deed string   // unique to this request
+	IDs  []string // distinct IDs under which nodes acknowledged it; empty: no node answered
+	// Revocable requests may also end cancelled or rejected, if they are not in the chain.
 	Revocable bool
 }
 
-// Mined is one transaction of the account in the chain.
+// Mined is a transaction of the account in the chain.
 type Mined struct {
 	Hash   string
 	Nonce  uint64
 	Block  uint64
-	Deed   string // [Nothing] if it only uses its nonce up
-	Failed bool   // it is in the chain and had no effect
+	Deed   string // [Nothing] for a filler
+	Failed bool   // included without effect
 }
 
-// Intent is what the database says of something accepted.
+// Intent is an accepted request as the database has it.
 type Intent struct {
 	ID, Fate string
 	Deed     string
-	Nonce    *uint64 // of its slot, nil if it has none
+	Nonce    *uint64 // nonce of its slot; nil if it has no slot
 }
 
-// The fates after which nothing more happens to an intent.
+// Final fates of an intent.
 const (
 	done      = "done"
 	cancelled = "cancelled"
 	rejected  = "rejected"
 )
 
-// Deed is what a call does: the receiver ("0x": it makes a contract) and the data in
-// hexadecimal digits, the value in decimal ones.
+// Deed describes what a call does: the receiver ("0x" creates a contract) and the data in
+// hexadecimal, the value in decimal.
 func Deed(to, value, data string) string {
 	return strings.ToLower(to) + " " + value + " " + strings.ToLower(data)
 }
 
-// Nothing is the deed of a filler: it sends nothing to itself.
+// Nothing is the deed of a filler: a transfer of nothing to the sender.
 const Nothing = ""
 
-// Chain is the part of a verdict that is about transactions.
+// Chain is the part of a verdict about transactions.
 type Chain struct {
 	Intents   int      `json:"intents"` // acknowledged
-	Done      int      `json:"done"`    // of these, with effect in a block that is final
+	Done      int      `json:"done"`    // acknowledged, and in a final block with effect
 	Missing   int      `json:"missing"`
-	Twice     int      `json:"twice"` // had their effect once too often, or more
+	Twice     int      `json:"twice"` // took effect more than once
 	NonceGaps int      `json:"nonce_gaps"`
-	Faults    []string `json:"-"` // these and all others, in words
+	Faults    []string `json:"-"` // all faults in words, the counted ones included
 }
 
-// Fault says what is wrong, nil if nothing is.
+// Fault returns an error that says what is wrong, or nil.
 func (c Chain) Fault() error {
 	switch {
 	case len(c.Faults) > 0:

@@ -8,10 +8,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// whole is an account of which all went well: three were acknowledged, a fourth
-// customer never heard and its wish was done all the same, a fifth's was not; of three
-// that may be revoked one was cancelled in its slot, one without, and one was rejected;
-// and somebody else, who is known, sent one. Each test doctors one thing.
+// whole returns an account without faults: three requests were acknowledged; a fourth was
+// not but was done, a fifth was neither; of three revocable ones the first was cancelled in
+// its slot, the second without a slot, and the third rejected; and a known third party sent
+// one transaction. Each test corrupts one thing.
 func whole() evidence.Account {
 	slot := func(n uint64) *uint64 { return &n }
 	return evidence.Account{
@@ -64,22 +64,22 @@ func TestAWholeAccountIsFoundWhole(t *testing.T) {
 	}
 	got, err := json.Marshal(v.Chain)
 	if err != nil || string(got) != `{"intents":6,"done":3,"missing":0,"twice":0,"nonce_gaps":0}` {
-		t.Errorf("the verdict reads %s, %v", got, err)
+		t.Errorf("the verdict is %s, %v", got, err)
 	}
 }
 
-// What was doctored so that nothing stands out shows nothing either.
+// An account in which no request was acknowledged proves nothing.
 func TestAnAccountThatNobodyUsed(t *testing.T) {
 	r := sound()
 	r.Account = &evidence.Account{}
 	if err := evidence.Judge(r).Fault(false); err == nil || !strings.Contains(err.Error(), "no transaction was acknowledged") {
-		t.Errorf("fault %v", err)
+		t.Errorf("got fault %v, want one that says that no transaction was acknowledged", err)
 	}
 	a := whole()
 	for i := range a.Wishes {
 		a.Wishes[i].IDs = nil
 	}
 	if c := evidence.JudgeAccount(a); c.Fault() == nil || c.Intents != 0 || c.Faults != nil {
-		t.Errorf("%+v, fault %v", c, c.Fault())
+		t.Errorf("got %+v with fault %v, want a fault, no intents and no list of faults", c, c.Fault())
 	}
 }

@@ -5,48 +5,47 @@ import (
 	"slices"
 )
 
-// JudgeAccount weighs what is left of an account. It changes nothing in it.
+// JudgeAccount judges an account without changing it.
 func JudgeAccount(a Account) Chain {
-	j := accountJudge{Account: a, own: map[string][]Mined{}, promised: map[string]Intent{}}
+	j := accountJudge{Account: a, own: map[string][]Mined{}, byID: map[string]Intent{}}
 	for _, m := range a.Mined {
 		if !slices.Contains(a.Foreign, m.Hash) {
 			j.own[m.Deed] = append(j.own[m.Deed], m)
 		}
 	}
 	for _, in := range a.Intents {
-		j.promised[in.ID] = in
+		j.byID[in.ID] = in
 	}
 	for _, w := range a.Wishes {
 		j.effects(w)
 		j.acknowledged(w)
 	}
 	j.nonces()
-	j.strangers()
+	j.unknown()
 	for _, in := range a.Intents {
 		j.end(in)
 	}
 	return j.verdict
 }
 
-// accountJudge is one judgement under way.
 type accountJudge struct {
 	Account
-	own      map[string][]Mined // all but what is known to be others', by their deeds
-	promised map[string]Intent  // by their IDs
-	verdict  Chain
+	own     map[string][]Mined // by deed, without the transactions of others
+	byID    map[string]Intent
+	verdict Chain
 }
 
 func (j *accountJudge) fault(format string, args ...any) {
 	j.verdict.Faults = append(j.verdict.Faults, fmt.Sprintf(format, args...))
 }
 
-// finally tells whether a deed is in a block that is final, with effect.
+// finally reports whether a deed is in a final block, with effect.
 func (j *accountJudge) finally(deed string) bool {
 	return slices.ContainsFunc(j.own[deed], func(m Mined) bool { return !m.Failed && m.Block <= j.Final })
 }
 
-// effects counts how often the chain did what a customer asked for. One who never
-// heard may have it or not, but not twice.
+// effects counts how often the chain did what a customer asked for. A request that was not
+// acknowledged may have been done once or never.
 func (j *accountJudge) effects(w Wish) {
 	times := slices.DeleteFunc(slices.Clone(j.own[w.Deed]), func(m Mined) bool { return m.Failed })
 	if len(times) > 1 {
@@ -66,18 +65,18 @@ func (j *accountJudge) effects(w Wish) {
 	}
 }
 
-// givenUp tells whether the database says that a wish is not to be done any more.
+// givenUp reports whether the database has given up a request under each of its IDs.
 func (j *accountJudge) givenUp(w Wish) bool {
 	return !slices.ContainsFunc(w.IDs, func(id string) bool {
-		fate := j.promised[id].Fate
+		fate := j.byID[id].Fate
 		return fate != cancelled && fate != rejected
 	})
 }
 
-// acknowledged looks whether what a customer was told was kept.
+// acknowledged checks that each acknowledgement was kept.
 func (j *accountJudge) acknowledged(w Wish) {
 	for _, id := range w.IDs {
-		if in, known := j.promised[id]; !known {
+		if in, known := j.byID[id]; !known {
 			j.fault("%s was acknowledged as %s, which the database does not know", w.Key, id)
 		} else if in.Deed != w.Deed {
 			j.fault("%s was acknowledged as %s, which is something else: %s", w.Key, id, in.Deed)
@@ -88,8 +87,7 @@ func (j *accountJudge) acknowledged(w Wish) {
 	}
 }
 
-// nonces looks for numbers that were given away, or jumped over, and are not used, and
-// for such that are used again.
+// nonces looks for assigned or skipped nonces that are not used, and for nonces used again.
 func (j *accountJudge) nonces() {
 	gap := func(format string, args ...any) {
 		j.verdict.NonceGaps++
@@ -117,9 +115,9 @@ func (j *accountJudge) nonces() {
 	}
 }
 
-// strangers looks for transactions that nobody had stored before they left, for such
-// that nobody asked for, and for such that were in vain.
-func (j *accountJudge) strangers() {
+// unknown looks for transactions that were not stored before they were sent, that nobody
+// asked for, or that had no effect.
+func (j *accountJudge) unknown() {
 	stored, asked := map[string]bool{}, map[string]bool{Nothing: true}
 	for _, h := range slices.Concat(j.Hashes, j.Foreign) {
 		stored[h] = true
@@ -140,7 +138,7 @@ func (j *accountJudge) strangers() {
 	}
 }
 
-// end looks whether an intent has ended, and as the chain says.
+// end checks that an intent has ended, and that the chain agrees.
 func (j *accountJudge) end(in Intent) {
 	switch in.Fate {
 	case done:
@@ -159,7 +157,7 @@ func (j *accountJudge) end(in Intent) {
 	}
 }
 
-// filled tells whether a filler with the nonce is in a block that is final.
+// filled reports whether a filler with the nonce is in a final block.
 func (j *accountJudge) filled(nonce uint64) bool {
 	return slices.ContainsFunc(j.own[Nothing], func(m Mined) bool { return m.Nonce == nonce && m.Block <= j.Final })
 }

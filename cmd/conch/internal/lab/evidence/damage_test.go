@@ -8,19 +8,18 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// damage is one way in which an account may not be left.
 type damage struct {
 	name   string
 	doctor func(*evidence.Account)
 	counts counts
-	faults string // all of them, a line each
+	faults string // all faults, one per line
 }
 
 type counts struct{ done, missing, twice, gaps int }
 
-// Each intent is done exactly once or given up for good, nonces contiguous, hashes
-// in the chain ⊆ hashes in the database, every acknowledged ID terminal; whatever else is
-// found fails the verdict, and says what it was. (S15, S23, S26)
+// Each intent is done exactly once or given up, nonces are contiguous, every hash in the
+// chain is in the database, and every acknowledged ID has ended. Any deviation fails the
+// verdict by name. (S15, S23, S26)
 func TestEveryDoctoredAccountIsFound(t *testing.T) {
 	for _, c := range slices.Concat(missing, twice, misnumbered, strange, broken) {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,16 +30,16 @@ func TestEveryDoctoredAccountIsFound(t *testing.T) {
 			v := evidence.Judge(r)
 			got := counts{v.Chain.Done, v.Chain.Missing, v.Chain.Twice, v.Chain.NonceGaps}
 			if found := strings.Join(v.Chain.Faults, "\n"); got != c.counts || found != c.faults {
-				t.Errorf("%+v\n%s\nwant %+v\n%s", got, found, c.counts, c.faults)
+				t.Errorf("got %+v\n%s\nwant %+v\n%s", got, found, c.counts, c.faults)
 			}
 			if err := v.Fault(false); err == nil || !strings.Contains(err.Error(), v.Chain.Faults[0]) {
-				t.Errorf("the verdict says %v", err)
+				t.Errorf("got fault %v, want one that names the first", err)
 			}
 		})
 	}
 }
 
-// Wishes that are not in the chain, or not for good.
+// Requests that are not in the chain, or not in a final block.
 var missing = []damage{
 	{"a transaction at the end is not in the chain", func(a *evidence.Account) {
 		a.Mined, a.Count, a.Nonces = a.Mined[:5], 5, a.Nonces[:5]
@@ -66,18 +65,18 @@ i2 is done, and not in any final block`},
 	{"it is in a block that is not final", func(a *evidence.Account) {
 		a.Final = 4
 	}, counts{done: 2, missing: 1}, "k2 was acknowledged and is not done in any final block\ni2 is done, and not in any final block"},
-	{"one is done by the database alone, and its customer never heard", func(a *evidence.Account) {
+	{"one is done in the database alone, and its customer got no answer", func(a *evidence.Account) {
 		a.Mined[3].Deed = evidence.Nothing
 	}, counts{done: 3}, "i3 is done, and not in any final block"},
-	{"one was given up that nobody had revoked", func(a *evidence.Account) {
+	{"one that is not revocable was given up", func(a *evidence.Account) {
 		a.Intents[0].Fate, a.Intents[0].Nonce, a.Mined[0].Deed = "rejected", nil, evidence.Nothing
 	}, counts{done: 2, missing: 1}, "k0 was acknowledged and is not done in any final block"},
-	{"one that might have been revoked is nowhere, and was not", func(a *evidence.Account) {
+	{"a revocable one is not in the chain and was not revoked", func(a *evidence.Account) {
 		a.Intents[5].Fate = "done"
 	}, counts{done: 3, missing: 1}, "k6 was acknowledged and is not done in any final block\ni6 is done, and not in any final block"},
 }
 
-// Wishes that were done too often.
+// Requests that were done too often.
 var twice = []damage{
 	{"one was done twice", func(a *evidence.Account) {
 		a.Mined[3].Deed, a.Intents[3].Deed, a.Intents[3].Fate, a.Intents[3].Nonce = "d1", "d3", "rejected", nil
@@ -85,7 +84,7 @@ var twice = []damage{
 	{"one was done twice, the second not final yet", func(a *evidence.Account) {
 		a.Mined, a.Count = append(a.Mined, evidence.Mined{Hash: "h0", Nonce: 6, Block: 6, Deed: "d0"}), 7
 	}, counts{done: 3, twice: 1}, "k0 was done 2 times, by h0 and h0"},
-	{"one whose customer never heard was done twice", func(a *evidence.Account) {
+	{"one whose customer got no answer was done twice", func(a *evidence.Account) {
 		a.Mined, a.Count = append(a.Mined, evidence.Mined{Hash: "h4", Nonce: 6, Block: 6, Deed: "d3"}), 7
 	}, counts{done: 3, twice: 1}, "k3 was done 2 times, by h3 and h4"},
 	{"one key is two transactions", func(a *evidence.Account) {
@@ -94,9 +93,9 @@ var twice = []damage{
 	}, counts{done: 3}, "k0 was acknowledged as [i0 i0b]"},
 }
 
-// Nonces that are not one after the other.
+// Nonces that do not follow one another.
 var misnumbered = []damage{
-	{"a nonce was given away and is not used", func(a *evidence.Account) {
+	{"a nonce was assigned and is not used", func(a *evidence.Account) {
 		a.Nonces = append(a.Nonces, 6)
 	}, counts{done: 3, gaps: 1}, "nonce 6 of 7 is not in the chain"},
 	{"nonces were jumped over", func(a *evidence.Account) {
@@ -124,16 +123,16 @@ var strange = []damage{
 	{"a filler that nobody stored was mined", func(a *evidence.Account) {
 		a.Mined[2].Hash = "h2c"
 	}, counts{done: 3}, "h2c is in the chain and not in the database"},
-	{"somebody else's, who is not known", func(a *evidence.Account) {
+	{"one of an unknown third party", func(a *evidence.Account) {
 		a.Foreign = nil
 	}, counts{done: 3}, "theirs is in the chain and not in the database"},
-	{"somebody else's does not do what we promised", func(a *evidence.Account) {
+	{"one of a third party does what was acknowledged", func(a *evidence.Account) {
 		a.Mined[0].Deed, a.Mined[4].Deed = evidence.Nothing, "d0"
 	}, counts{done: 2, missing: 1}, "k0 was acknowledged and is not done in any final block\ni0 is done, and not in any final block"},
 	{"one that nobody asked for", func(a *evidence.Account) {
 		a.Wishes = append(a.Wishes[:3:3], a.Wishes[4:]...)
 	}, counts{done: 3}, "h3 is in the chain and nobody asked for it: d3"},
-	{"one that had no effect, and whose customer never heard", func(a *evidence.Account) {
+	{"one without effect whose customer got no answer", func(a *evidence.Account) {
 		a.Mined[3].Failed = true
 	}, counts{done: 3}, "h3 is in the chain and had no effect\ni3 is done, and not in any final block"},
 	{"one that had no effect, beside one that had", func(a *evidence.Account) {
@@ -144,18 +143,18 @@ var strange = []damage{
 	}, counts{done: 3}, "h2b is in the chain and had no effect"},
 }
 
-// What the database says that is not so.
+// Rows of the database that contradict the chain.
 var broken = []damage{
 	{"an acknowledged ID has not ended", func(a *evidence.Account) {
 		a.Intents[1].Fate = "open"
 	}, counts{done: 3}, "i1 has not ended: it is open"},
-	{"one that nobody heard of has not ended", func(a *evidence.Account) {
+	{"one that was not acknowledged has not ended", func(a *evidence.Account) {
 		a.Intents[3].Fate = "open"
 	}, counts{done: 3}, "i3 has not ended: it is open"},
 	{"an acknowledged ID is unknown", func(a *evidence.Account) {
 		a.Intents = a.Intents[1:]
 	}, counts{done: 3}, "k0 was acknowledged as i0, which the database does not know"},
-	{"one that may be revoked is unknown", func(a *evidence.Account) {
+	{"a revocable one is unknown", func(a *evidence.Account) {
 		a.Intents = a.Intents[:6]
 	}, counts{done: 3, missing: 1}, "k7 was acknowledged and is not done in any final block\nk7 was acknowledged as i7, which the database does not know"},
 	{"acknowledged as something else", func(a *evidence.Account) {
@@ -173,7 +172,7 @@ var broken = []damage{
 	{"cancelled before the filler is final", func(a *evidence.Account) {
 		a.Mined[2].Block = 6
 	}, counts{done: 3}, "i5 is cancelled, and its nonce 2 is not filled in any final block"},
-	{"cancelled, and its nonce is another's", func(a *evidence.Account) {
+	{"cancelled, and its nonce is used by another transaction", func(a *evidence.Account) {
 		a.Mined[2].Deed = "d4"
 	}, counts{done: 3}, "i5 is cancelled, and its nonce 2 is not filled in any final block"},
 	{"cancelled, and another nonce is filled", func(a *evidence.Account) {

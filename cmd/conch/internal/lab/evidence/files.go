@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Lines appends JSON lines to a file that other processes append to as well.
-// Each line is one write: a process that is killed leaves a whole line or none.
+// Lines appends JSON lines to a file that several processes append to. Each line is one
+// write, so that a killed process leaves a whole line or none; see [Decode].
 type Lines struct{ file *os.File }
 
-// OpenLines opens the file, making it if need be.
+// OpenLines opens the file and creates it if needed.
 func OpenLines(path string) (*Lines, error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -36,10 +36,10 @@ func (l *Lines) Append(v any) error {
 // Close closes the file.
 func (l *Lines) Close() error { return l.file.Close() }
 
-// ReadActs reads an outside file, nothing if it does not exist.
+// ReadActs reads an outside file; a missing file has no acts.
 func ReadActs(path string) ([]Act, error) { return readLines[Act](path) }
 
-// ReadAcks reads all acknowledgement files of a folder.
+// ReadAcks reads all acknowledgement files in a folder.
 func ReadAcks(dir string) ([]Ack, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+ackSuffix))
 	if err != nil {
@@ -58,15 +58,15 @@ func ReadAcks(dir string) ([]Ack, error) {
 
 const ackSuffix = ".acks"
 
-// AckFile names the acknowledgement file of a node in a folder.
+// AckFile returns the path of a node's acknowledgement file.
 func AckFile(dir, node string) string { return filepath.Join(dir, node+ackSuffix) }
 
-// OutsideFile names the file of the acts outside in a folder.
+// OutsideFile returns the path of the outside file.
 func OutsideFile(dir string) string { return filepath.Join(dir, "outside.acts") }
 
-// Decode reads one line. Of a writer that was killed in the middle of a line, which
-// the kernel writes page by page, the beginning may be left, and the next writer's
-// line follows it without a line end: the beginning counts as never written.
+// Decode reads one line. The kernel writes a line page by page, so a writer killed in the
+// middle of one may leave its beginning, and the next writer continues on the same line.
+// Decode ignores such a beginning.
 func Decode(line []byte, v any) error {
 	err := json.Unmarshal(line, v)
 	if at := bytes.LastIndexByte(line, '{'); err != nil && at > 0 && json.Unmarshal(line[at:], v) == nil {
@@ -75,9 +75,8 @@ func Decode(line []byte, v any) error {
 	return err
 }
 
-// readLines reads JSON lines. What follows the last line end was cut off by a
-// kill and counts as never written, as in Decode; anything else that cannot be read is an
-// error, since evidence with gaps proves nothing.
+// readLines reads JSON lines. It ignores text after the last line end, which a kill cut off.
+// Any other unreadable line is an error, since evidence with gaps proves nothing.
 func readLines[T any](path string) ([]T, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

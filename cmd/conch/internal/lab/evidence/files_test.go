@@ -27,18 +27,18 @@ func TestLinesComeBack(t *testing.T) {
 	}
 	ack := evidence.Ack{Seq: 1, Epoch: 2, Term: "a", At: 3}
 	write(evidence.AckFile(dir, "one"), ack)
-	write(evidence.AckFile(dir, "one"), ack) // a second life goes on in the same file
+	write(evidence.AckFile(dir, "one"), ack) // a restarted process appends to the same file
 	write(evidence.AckFile(dir, "two"), ack)
 	act := evidence.Act{Start: 1, End: 2, Epoch: 3, Term: "a", Node: "one"}
 	write(evidence.OutsideFile(dir), act)
 
 	acks, err := evidence.ReadAcks(dir)
 	if err != nil || !slices.Equal(acks, []evidence.Ack{ack, ack, ack}) {
-		t.Errorf("acks %v, %v", acks, err)
+		t.Errorf("got acks %v, %v; want the three that were written", acks, err)
 	}
 	acts, err := evidence.ReadActs(evidence.OutsideFile(dir))
 	if err != nil || !slices.Equal(acts, []evidence.Act{act}) {
-		t.Errorf("acts %v, %v", acts, err)
+		t.Errorf("got acts %v, %v; want the one that was written", acts, err)
 	}
 }
 
@@ -73,11 +73,11 @@ func TestOnlyAKilledWritersLineMayBeCutOff(t *testing.T) {
 		})
 	}
 	if acts, err := evidence.ReadActs(filepath.Join(t.TempDir(), "none")); err != nil || acts != nil {
-		t.Errorf("a file that never was: %v, %v", acts, err)
+		t.Errorf("a missing file: got %v, %v; want no acts and no error", acts, err)
 	}
 }
 
-// A writer killed in the middle of a line leaves its beginning, and the next writes on.
+// A writer killed in the middle of a line leaves its beginning, and the next one continues it.
 func TestALineThatAKillCutOff(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int64{
@@ -90,7 +90,7 @@ func TestALineThatAKillCutOff(t *testing.T) {
 		got := evidence.Act{Epoch: -1}
 		err := evidence.Decode([]byte(line), &got)
 		if (err != nil) != (want < 0) || err == nil && got.Epoch != want {
-			t.Errorf("%s: epoch %d, %v", line, got.Epoch, err)
+			t.Errorf("%s: got epoch %d, %v; want epoch %d, -1 for an error", line, got.Epoch, err, want)
 		}
 	}
 }

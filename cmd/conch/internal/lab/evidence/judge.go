@@ -9,20 +9,20 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Verdict is what a record proves. Its JSON is part of conch's outside.
+// Verdict is what a record proves. Its JSON form is public.
 type Verdict struct {
-	Acts        int    `json:"acts"`        // rows and outside lines
-	Kills       int    `json:"kills"`       // leaders killed
-	Leaders     int    `json:"leaders"`     // distinct terms that acted, of the work and of the account
-	Failover    Spread `json:"failover_ms"` // kill → first committed act of a higher epoch
-	ActDoor     Spread `json:"act_door_ms"` // kill → the successor's act door open
+	Acts        int    `json:"acts"` // rows and lines of the outside file
+	Kills       int    `json:"kills"`
+	Leaders     int    `json:"leaders"`     // distinct terms that acted, those of the account included
+	Failover    Spread `json:"failover_ms"` // from a kill to the first committed row of a higher epoch
+	ActDoor     Spread `json:"act_door_ms"` // from a kill until the successor's act door is open
 	Overlapping int    `json:"overlapping"`
 	Lost        int    `json:"lost"`
 	Duplicated  int    `json:"duplicated"`
-	Chain       *Chain `json:"chain,omitempty"` // nil: there were no transactions
+	Chain       *Chain `json:"chain,omitempty"` // nil: no transactions were sent
 }
 
-// Judge weighs a record. It changes nothing in it.
+// Judge judges a record without changing it.
 func Judge(r Record) Verdict {
 	f := Find(r)
 	v := Verdict{
@@ -43,18 +43,18 @@ func Judge(r Record) Verdict {
 	return v
 }
 
-// Findings are what must not be in a record, one by one, and beside it the acts outside
-// that only a fence could have refused: see [Record.Margin].
+// Findings lists the faults in a record one by one. Slow holds the acts behind the act door
+// that only a fence could have refused; see [Record.Margin].
 type Findings struct {
 	Overlapping, Lost, Duplicated []Finding
 	Slow                          []Act
 }
 
-// Find looks for all of it. It changes nothing in the record.
+// Find returns the findings of a record without changing it.
 func Find(r Record) Findings {
 	var f Findings
-	f.Lost, f.Duplicated = account(r.Ledger, r.Acks)
-	seen := map[Act]bool{} // one act may be found several times
+	f.Lost, f.Duplicated = compareRows(r.Ledger, r.Acks)
+	seen := map[Act]bool{} // an act may be found several times
 	for _, o := range overlapping(r) {
 		switch {
 		case !o.slow(r.Margin):
@@ -67,8 +67,8 @@ func Find(r Record) Findings {
 	return f
 }
 
-// Fault says why the run did not show what it set out to show, nil if it did.
-// killsAsked: somebody was to be killed.
+// Fault returns an error that says why the run did not show what it was meant to show, or
+// nil. killsAsked requires that a leader was killed and replaced.
 func (v Verdict) Fault(killsAsked bool) error {
 	switch {
 	case v.Overlapping+v.Lost+v.Duplicated > 0:
@@ -97,10 +97,10 @@ func leaders(r Record) int {
 	return len(terms)
 }
 
-// account compares the ledger with what was acknowledged. Lost is a hole below
-// the highest row, or an acknowledged row that is not there; a row that another
-// term wrote under the same number does not stand for it.
-func account(ledger []Row, acks []Ack) (lost, duplicated []Finding) {
+// compareRows compares the ledger with the acknowledgements. Lost is a gap below the highest
+// number, or an acknowledged row that is missing; a row that another term wrote under the
+// same number does not replace it.
+func compareRows(ledger []Row, acks []Ack) (lost, duplicated []Finding) {
 	type key struct {
 		seq  int64
 		term string
@@ -131,14 +131,13 @@ func account(ledger []Row, acks []Ack) (lost, duplicated []Finding) {
 			continue
 		}
 		seen[k] = true
-		if hole := ack.Seq < highest && !numbers[ack.Seq]; !hole { // holes are counted already
+		if hole := ack.Seq < highest && !numbers[ack.Seq]; !hole { // gaps are counted above
 			lost = append(lost, Finding{What: fmt.Sprintf("row %d of epoch %d was acknowledged and is not there", ack.Seq, ack.Epoch), At: ack.At})
 		}
 	}
 	return lost, duplicated
 }
 
-// firstCommits gives each epoch's first acknowledged commit.
 func firstCommits(acks []Ack) map[int64]fence.Instant {
 	first := map[int64]fence.Instant{}
 	for _, a := range acks {
@@ -147,8 +146,8 @@ func firstCommits(acks []Ack) map[int64]fence.Instant {
 	return first
 }
 
-// firstEntries gives the instant at which each epoch's act door was first seen
-// open: its own report or its first act, whichever came first.
+// firstEntries returns when each epoch's act door was first seen open, by the holder's
+// report or its first act.
 func firstEntries(r Record) map[int64]fence.Instant {
 	first := map[int64]fence.Instant{}
 	for _, e := range r.Entries {
@@ -166,9 +165,9 @@ func earliest(first map[int64]fence.Instant, epoch int64, at fence.Instant) {
 	}
 }
 
-// delays measures from each kill to the first sign of any higher epoch. A sign
-// before the kill means that somebody else was killed than the leader, and a
-// kill without one has not been followed yet: neither is a failover.
+// delays measures from each kill to the first sign of any higher epoch. A sign before the
+// kill means that the killed process no longer led, and a kill without a sign has no
+// successor yet: neither counts as a failover.
 func delays(kills []Kill, signs map[int64]fence.Instant) []time.Duration {
 	var out []time.Duration
 	for _, k := range kills {

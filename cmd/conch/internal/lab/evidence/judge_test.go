@@ -12,8 +12,8 @@ import (
 
 const ms = fence.Instant(time.Millisecond)
 
-// sound is a run in which all went well: epoch 1 was killed at 100 ms, epoch 2
-// committed at 110 and acted outside from 160 on. Each test forges one fault.
+// sound returns a run without faults: epoch 1 was killed at 100 ms, epoch 2 committed at
+// 110 ms and acted behind the act door from 160 ms on. Each test forges one fault.
 func sound() evidence.Record {
 	row := func(seq, epoch int64, term string) evidence.Row {
 		return evidence.Row{Seq: seq, Epoch: epoch, Term: term, Node: "n"}
@@ -25,7 +25,7 @@ func sound() evidence.Record {
 		Ledger: []evidence.Row{row(1, 1, "a"), row(2, 1, "a"), row(3, 2, "b"), row(4, 2, "b")},
 		Acks: []evidence.Ack{
 			{Seq: 1, Epoch: 1, Term: "a", At: 10 * ms}, {Seq: 2, Epoch: 1, Term: "a", At: 20 * ms},
-			{Seq: 3, Epoch: 2, Term: "b", At: 110 * ms}, // row 4 was committed and its process killed before it knew
+			{Seq: 3, Epoch: 2, Term: "b", At: 110 * ms}, // row 4 was committed, but its process was killed before it knew
 		},
 		Outside: []evidence.Act{act(5, 8, 1, "a"), act(95, 98, 1, "a"), act(160, 163, 2, "b")},
 		Kills:   []evidence.Kill{{At: 100 * ms, Node: "n", Epoch: 1}},
@@ -59,7 +59,7 @@ func TestEveryFaultIsCounted(t *testing.T) {
 			r.Outside[1].End = 161 * ms // the old leader's act took too long
 		}, 1, 0, 0},
 		{"an act around all others", func(r *evidence.Record) {
-			r.Outside[0].End = 500 * ms // meets one act of term b; its own do not count
+			r.Outside[0].End = 500 * ms // meets one act of term b; its own acts do not count
 		}, 1, 0, 0},
 		{"acts that touch", func(r *evidence.Record) { r.Outside[1].End = 160 * ms }, 1, 0, 0},
 		{"an old term acts after a newer one began", func(r *evidence.Record) {
@@ -79,7 +79,7 @@ func TestEveryFaultIsCounted(t *testing.T) {
 			}
 		}, 2, 0, 0},
 		{"a line that reached the file late", func(r *evidence.Record) {
-			r.Outside[1], r.Outside[2] = r.Outside[2], r.Outside[1] // frozen between end and write
+			r.Outside[1], r.Outside[2] = r.Outside[2], r.Outside[1] // stopped between its end and the write
 		}, 1, 0, 0},
 		{"a stale row got through the fence", func(r *evidence.Record) {
 			r.Ledger = append(r.Ledger, evidence.Row{Seq: 5, Epoch: 1, Term: "a"})
@@ -97,7 +97,7 @@ func TestEveryFaultIsCounted(t *testing.T) {
 			r.Acks = append(r.Acks, ack, ack)
 		}, 0, 1, 0},
 		{"an acknowledged row is missing in the middle", func(r *evidence.Record) {
-			r.Ledger = append(r.Ledger[:1:1], r.Ledger[2:]...) // counted once, as a hole
+			r.Ledger = append(r.Ledger[:1:1], r.Ledger[2:]...) // counted once, as a gap
 		}, 0, 1, 0},
 		{"an acknowledged row was replaced by another term's", func(r *evidence.Record) {
 			r.Ledger[1].Epoch, r.Ledger[1].Term = 2, "b"
@@ -109,7 +109,7 @@ func TestEveryFaultIsCounted(t *testing.T) {
 		{"one number by two terms", func(r *evidence.Record) {
 			r.Ledger = append(r.Ledger, evidence.Row{Seq: 2, Epoch: 2, Term: "b"})
 		}, 0, 0, 1},
-		{"a number that nobody gives", func(r *evidence.Record) {
+		{"a number that no worker assigns", func(r *evidence.Record) {
 			r.Ledger = append(r.Ledger, evidence.Row{Seq: 0, Epoch: 2, Term: "b"})
 		}, 0, 0, 1},
 	} {
@@ -118,7 +118,7 @@ func TestEveryFaultIsCounted(t *testing.T) {
 			c.forge(&r)
 			v := evidence.Judge(r)
 			if v.Overlapping != c.overlapping || v.Lost != c.lost || v.Duplicated != c.duplicated {
-				t.Errorf("overlapping %d, lost %d, duplicated %d; want %d, %d, %d",
+				t.Errorf("got overlapping %d, lost %d, duplicated %d; want %d, %d, %d",
 					v.Overlapping, v.Lost, v.Duplicated, c.overlapping, c.lost, c.duplicated)
 			}
 			if v.Fault(true) == nil {
@@ -136,7 +136,7 @@ func TestARunThatShowsNothingIsAFault(t *testing.T) {
 		fault  bool
 	}{
 		{"nobody acted", func(r *evidence.Record) { *r = evidence.Record{} }, false, true},
-		{"nobody was killed though asked", func(r *evidence.Record) { r.Kills = nil }, true, true},
+		{"nobody was killed although a kill was asked for", func(r *evidence.Record) { r.Kills = nil }, true, true},
 		{"nobody was to be killed", func(r *evidence.Record) { r.Kills = nil }, false, false},
 		{"no successor", func(r *evidence.Record) { r.Kills[0].Epoch = 2 }, true, true},
 		{"the wrong one was killed", func(r *evidence.Record) { r.Kills[0].At = 115 * ms }, true, true},
@@ -175,11 +175,11 @@ func TestSpread(t *testing.T) {
 	}
 	f := evidence.Judge(r).Failover
 	if f.P50 != 50 || f.P99 != 99 || f.Max != 100 || f.Samples() != 100 {
-		t.Errorf("p50 %v, p99 %v, max %v of %d samples", f.P50, f.P99, f.Max, f.Samples())
+		t.Errorf("got p50 %v, p99 %v, max %v of %d samples, want 50, 99 and 100 of 100", f.P50, f.P99, f.Max, f.Samples())
 	}
 	none, err := json.Marshal(evidence.Spread{})
 	if err != nil || string(none) != `{"p50":null,"p99":null,"max":null}` {
-		t.Errorf("without samples: %s, %v", none, err)
+		t.Errorf("without samples: got %s, %v; want nulls", none, err)
 	}
 	if math.Abs(evidence.Judge(sound()).Failover.P50-10) > 0 {
 		t.Error("one sample is not its own median")

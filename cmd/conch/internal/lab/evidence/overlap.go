@@ -10,21 +10,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Finding is one thing that must not be in a record.
+// Finding is one fault in a record.
 type Finding struct {
 	What  string
-	At    fence.Instant // 0 if the record does not tell
-	Acts  []Act         // of acts outside: the stale one first
-	Newer fence.Instant // of acts outside: when an epoch above the stale one's first acted; 0: none has
+	At    fence.Instant // 0: unknown
+	Acts  []Act         // acts behind the act door, the stale one first
+	Newer fence.Instant // first act of an epoch above the stale act's; 0: none
 }
 
-// overlapping finds every sign that two leaderships acted at once.
 func overlapping(r Record) []Finding {
 	return slices.Concat(intersecting(r.Outside), late(r.Outside), regressing(r.Ledger), shared(r))
 }
 
-// intersecting finds pairs of acts of different terms that were under way at the
-// same instant.
+// intersecting finds pairs of acts of different terms that overlap in time.
 func intersecting(acts []Act) (pairs []Finding) {
 	newer := successions(acts)
 	acts = slices.Clone(acts)
@@ -43,7 +41,7 @@ func intersecting(acts []Act) (pairs []Finding) {
 			f := Finding{
 				What: fmt.Sprintf("%s and %s were under way at once", stale, current), At: a.Start, Acts: []Act{stale, current},
 			}
-			if stale.Epoch < current.Epoch { // two of one epoch follow nobody, whatever came after both
+			if stale.Epoch < current.Epoch { // acts of one epoch have no newer one between them
 				f.Newer = newer[stale.Epoch]
 			}
 			pairs = append(pairs, f)
@@ -53,8 +51,7 @@ func intersecting(acts []Act) (pairs []Finding) {
 	return pairs
 }
 
-// late finds acts of a term that began, or reached the file, after the first
-// act of a newer one.
+// late finds acts that began, or reached the file, after the first act of a newer epoch.
 func late(acts []Act) (found []Finding) {
 	newer := successions(acts)
 	var newest int64
@@ -69,8 +66,7 @@ func late(acts []Act) (found []Finding) {
 	return found
 }
 
-// successions give for each epoch but the newest the earliest first act of any epoch
-// above it.
+// successions returns, for each epoch but the newest, the earliest act of any higher epoch.
 func successions(acts []Act) map[int64]fence.Instant {
 	first := map[int64]fence.Instant{}
 	for _, a := range acts {
@@ -87,20 +83,19 @@ func successions(acts []Act) map[int64]fence.Instant {
 	return newer
 }
 
-// slow tells whether the stale act of a finding had its gate's yes in time and was only
-// written late: stopped in between, or on a machine that was too busy. Nothing but a
-// fence refuses such a write. A gate is shut a margin before any other may open, so
-// whoever had its yes had asked at least that long before the first act of a newer epoch.
-// If the time between is shorter, or negative, two doors were open, or the newer one
-// opened before the acts of the older had ended.
+// slow reports whether the gate allowed the stale act in time and only its write was late,
+// because the process was stopped in between or the machine was busy. Only a fence refuses
+// such a write. A gate shuts a margin before any other may open, so an allowed act checked
+// its gate at least a margin before the first act of a newer epoch. If it checked later, two
+// doors were open, or the newer one opened before the older term's acts had ended.
 func (f Finding) slow(margin time.Duration) bool {
 	return margin > 0 && f.Newer != 0 && f.Acts[0].Checked != 0 && f.Newer.Sub(f.Acts[0].Checked) >= margin
 }
 
-// regressing finds rows written under an epoch below one that was written
-// before: the fence let a stale leader through. A row's transaction number is
-// given at its insert. One that the fence let pass blocks the next mint until it
-// has committed, so numbers of an older epoch are always below those of a newer.
+// regressing finds rows of an epoch below one that was written earlier: the fence let a stale
+// leader through. A row's transaction number is assigned at its insert, and a transaction
+// that passed the fence blocks the next mint until it has committed, so numbers of an older
+// epoch are always below those of a newer one.
 func regressing(ledger []Row) (found []Finding) {
 	var newest int64
 	for _, row := range ledger {
@@ -112,8 +107,7 @@ func regressing(ledger []Row) (found []Finding) {
 	return found
 }
 
-// shared finds epochs that more than one term acted under: the mint's one
-// promise is that there is none.
+// shared finds epochs under which several terms acted; the mint promises that there are none.
 func shared(r Record) (found []Finding) {
 	terms := map[int64]string{}
 	double := map[int64]bool{}

@@ -7,17 +7,17 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Record is everything a run left behind.
+// Record is the evidence that a run left behind. Acks, Kills and Entries are in any order.
 type Record struct {
-	Ledger  []Row    // in the order of their transaction numbers
-	Outside []Act    // in the order of the file
-	Acks    []Ack    // in any order
-	Kills   []Kill   // in any order
-	Entries []Entry  // in any order
-	Account *Account // nil: nothing was sent to any chain
-	// Margin is how long before any successor's a gate is shut. With it acts outside that
-	// had their gate's yes in time and were written late are told from those that must
-	// not be; without it (0) both count as overlapping.
+	Ledger  []Row // in the order of their transaction numbers
+	Outside []Act // in file order
+	Acks    []Ack
+	Kills   []Kill
+	Entries []Entry
+	Account *Account // nil: no transactions were sent
+	// Margin is how long before any successor's gate opens the previous gate is shut. It tells
+	// acts that their gate allowed in time but that were written late from faults; if it is 0,
+	// both count as overlapping.
 	Margin time.Duration
 }
 
@@ -33,14 +33,14 @@ func (r Row) String() string {
 	return fmt.Sprintf("row %d of epoch %d by %s", r.Seq, r.Epoch, r.Node)
 }
 
-// Act is one act behind the act door: one line of the outside file.
+// Act is one act behind the act door, a line of the outside file.
 type Act struct {
 	Start fence.Instant `json:"start"`
 	End   fence.Instant `json:"end"`
 	Epoch int64         `json:"epoch"`
 	Term  string        `json:"term"`
 	Node  string        `json:"node"`
-	// Checked is read right before the actor's last look at its gate; 0 if it has none.
+	// Checked is read right before the last look at the gate; 0 if there is no gate.
 	Checked fence.Instant `json:"checked,omitempty"`
 }
 
@@ -48,22 +48,22 @@ func (a Act) String() string {
 	return fmt.Sprintf("an act of epoch %d by %s (%d to %d ns)", a.Epoch, a.Node, a.Start, a.End)
 }
 
-// Ack is one line of a process's own file: this row was committed.
+// Ack is a process's own record that a row is committed.
 type Ack struct {
 	Seq   int64         `json:"seq"`
 	Epoch int64         `json:"epoch"`
 	Term  string        `json:"term"`
-	At    fence.Instant `json:"at"` // when the commit was known
+	At    fence.Instant `json:"at"` // when the process knew of the commit
 }
 
-// Kill is a leader killed. At is read before the signal leaves.
+// Kill is a killed leader. At is read before the signal is sent.
 type Kill struct {
 	At    fence.Instant
 	Node  string
-	Epoch int64 // of the leadership that was killed; 0: it led something else than the work
+	Epoch int64 // epoch of the killed leadership; 0: it led another scope
 }
 
-// Entry says that a leader's act door had opened.
+// Entry records that a leader's act door was open.
 type Entry struct {
 	At    fence.Instant
 	Epoch int64

@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Of a stale act decides when it last asked its gate: in time, a margin before any
-// successor acted, or not. Epoch 2 first acts at 160 ms; each case adds an act of epoch 1.
+// A stale act is judged by when it checked its gate: a margin before any successor acted, or
+// later. Epoch 2 first acts at 160 ms; each case adds an act of epoch 1.
 func TestAWriteThatWasOnlySlow(t *testing.T) {
 	const margin = 50 * time.Millisecond
 	act := func(start, checked, end fence.Instant) evidence.Act {
@@ -38,23 +38,23 @@ func TestAWriteThatWasOnlySlow(t *testing.T) {
 			r.Outside = append(r.Outside, c.stale)
 			f := evidence.Find(r)
 			if len(f.Overlapping) != c.overlapping || len(f.Slow) != c.slow {
-				t.Errorf("%d overlapping, want %d; slow %v, want %d: %+v", len(f.Overlapping), c.overlapping, f.Slow, c.slow, f.Overlapping)
+				t.Errorf("got %d overlapping, want %d; got slow %v, want %d: %+v", len(f.Overlapping), c.overlapping, f.Slow, c.slow, f.Overlapping)
 			}
 			if got := evidence.Judge(r).Overlapping; got != c.overlapping {
-				t.Errorf("the verdict counts %d", got)
+				t.Errorf("the verdict counts %d overlapping, want %d", got, c.overlapping)
 			}
 		})
 	}
 }
 
-// An epoch that two terms share has no newer one of the two: a later epoch excuses neither.
+// Two terms that share an epoch overlap, and a later epoch excuses neither.
 func TestASharedEpochIsNeverSlow(t *testing.T) {
 	r := sound()
 	r.Margin = 50 * time.Millisecond
 	r.Outside[1].Checked = 96 * ms
 	r.Outside = append(r.Outside[:2:2],
 		evidence.Act{Start: 96 * ms, Checked: 97 * ms, End: 99 * ms, Epoch: 1, Term: "x", Node: "m"}, r.Outside[2])
-	if f := evidence.Find(r); len(f.Overlapping) != 2 || len(f.Slow) != 0 { // at once, and one epoch under two terms
-		t.Errorf("%+v", f)
+	if f := evidence.Find(r); len(f.Overlapping) != 2 || len(f.Slow) != 0 { // an overlap, and one epoch with two terms
+		t.Errorf("got %+v, want two overlapping and none slow", f)
 	}
 }

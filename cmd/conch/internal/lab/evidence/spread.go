@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Spread summarises durations, in milliseconds. Without a sample its values are
-// null in JSON: 0 would read as "at once".
+// Spread summarises durations in milliseconds. Without samples its values are null in JSON,
+// since 0 would read as "at once".
 type Spread struct {
 	P50, P99, Max float64
 	samples       int
 }
 
-// Samples is how many durations were summarised.
+// Samples returns the number of durations summarised.
 func (s Spread) Samples() int { return s.samples }
 
 // SpreadOf summarises durations.
@@ -33,7 +33,7 @@ func spreadOf(ds []time.Duration) Spread {
 	return Spread{P50: at(0.5), P99: at(0.99), Max: at(1), samples: len(ds)}
 }
 
-// MarshalJSON writes the form that conch's users read.
+// MarshalJSON writes the public form.
 func (s Spread) MarshalJSON() ([]byte, error) {
 	var out struct {
 		P50 *float64 `json:"p50"`
