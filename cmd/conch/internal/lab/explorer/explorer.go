@@ -1,6 +1,5 @@
-// Package explorer reads from an EVM chain what one account did there: whole blocks
-// and their receipts, by plain JSON-RPC. It shares no code with what sends, so that
-// it can bear witness against it.
+// Package explorer reads from an EVM chain what one account did: whole blocks and their
+// receipts, by plain JSON-RPC. It shares no code with the sender, so that it can contradict it.
 package explorer
 
 import (
@@ -17,11 +16,11 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // with one question to a node that stands beside us
+	patience = 10 * time.Second // for one question to a local node
 	pause    = 50 * time.Millisecond
 )
 
-// block is what a block says that we look at. Numbers are hexadecimal texts.
+// block has the fields of a block that are used. Numbers are hexadecimal strings.
 type block struct {
 	Number       string
 	Hash         string
@@ -29,21 +28,21 @@ type block struct {
 	Transactions []transaction
 }
 
-// transaction has an empty To if it makes a contract.
+// transaction has an empty To if it creates a contract.
 type transaction struct{ Hash, From, To, Value, Input, Nonce string }
 
 type receipt struct{ TransactionHash, Status string }
 
-// Read walks the whole chain, from its first block to its head, and notes in a what the
-// account sent, in order, how many that are by the chain's own count, and the newest
-// final block. A chain that changes meanwhile is an error: nothing could be said of it.
+// Read reads the whole chain, from its first block to its head, and stores in a the account's
+// transactions in order, their number by the chain's own count, and the newest final block.
+// If the chain changes meanwhile, it returns an error, since the result would prove nothing.
 func Read(ctx context.Context, url, account string, a *evidence.Account) error {
 	c := &client{url: url, http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
 	defer c.http.CloseIdleConnections()
-	if err := c.still(ctx, account); err != nil {
+	if err := c.awaitEmptyPool(ctx, account); err != nil {
 		return err
 	}
-	var newest struct{ Number string } // its transactions are hashes alone here
+	var newest struct{ Number string } // its transactions are hashes only
 	if err := c.ask(ctx, &newest, "eth_getBlockByNumber", "finalized", false); err != nil {
 		return err
 	}
@@ -58,11 +57,11 @@ func Read(ctx context.Context, url, account string, a *evidence.Account) error {
 	if a.Mined, err = c.walk(ctx, account, last); err != nil {
 		return err
 	}
-	a.Count, err = c.number(ctx, "eth_getTransactionCount", account, hex(last)) // then, since the chain goes on
+	a.Count, err = c.number(ctx, "eth_getTransactionCount", account, hex(last)) // at last, since the chain goes on
 	return err
 }
 
-// walk reads all blocks up to the last, each of which has to follow the one before.
+// walk reads all blocks up to the last. Each must follow the one before.
 func (c *client) walk(ctx context.Context, account string, last uint64) (mined []evidence.Mined, err error) {
 	parent := ""
 	for n := range last + 1 {
@@ -83,10 +82,10 @@ func (c *client) walk(ctx context.Context, account string, last uint64) (mined [
 	return mined, nil
 }
 
-// still waits until nothing of the account is left that a next block would take: what
-// is on its way is to be judged too.
-func (c *client) still(ctx context.Context, account string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the chain does not take what waits in its pool"))
+// awaitEmptyPool waits until the pool has no transaction of the account that a block could
+// still take, since those must be judged too.
+func (c *client) awaitEmptyPool(ctx context.Context, account string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the chain does not include the transactions in its pool"))
 	defer cancel()
 	poll := time.NewTicker(pause)
 	defer poll.Stop()
@@ -110,7 +109,6 @@ func (c *client) still(ctx context.Context, account string) error {
 	}
 }
 
-// sent are the account's transactions in a block.
 func (c *client) sent(ctx context.Context, b block, n uint64, account string) (all []evidence.Mined, err error) {
 	for _, tx := range b.Transactions {
 		if !strings.EqualFold(tx.From, account) {

@@ -16,7 +16,7 @@ type client struct {
 	http *http.Client
 }
 
-// ask calls a method and reads its result, which must be there.
+// ask calls a method and decodes its result, which must not be null.
 func (c *client) ask(ctx context.Context, out any, method string, args ...any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, args...)})
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *client) ask(ctx context.Context, out any, method string, args ...any) e
 	case said.Error != nil:
 		err = errors.New(said.Error.Message)
 	case len(said.Result) == 0 || string(said.Result) == "null":
-		err = errors.New("it has none")
+		err = errors.New("the answer has no result")
 	default:
 		err = json.Unmarshal(said.Result, out)
 	}
@@ -52,7 +52,6 @@ func (c *client) ask(ctx context.Context, out any, method string, args ...any) e
 	return nil
 }
 
-// number asks for one.
 func (c *client) number(ctx context.Context, method string, args ...any) (uint64, error) {
 	var said string
 	if err := c.ask(ctx, &said, method, args...); err != nil {

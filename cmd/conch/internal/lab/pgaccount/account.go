@@ -1,6 +1,6 @@
-// Package pgaccount reads what the database says of the transactions of the one
-// account that is in it: how far they are, for who watches, and all that is left, for
-// who judges. It reads the tables themselves and none of the code that fills them.
+// Package pgaccount reads from the database the transactions of the only account in it: their
+// progress, for a live view, and all rows, for a judge. It reads the tables directly and
+// shares no code with what fills them.
 package pgaccount
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// Reader is one connection. It is one goroutine's at a time.
+// Reader is one connection. It must not be used concurrently.
 type Reader struct{ conn *pgx.Conn }
 
 // Open connects.
@@ -27,15 +27,15 @@ func Open(ctx context.Context, url string) (*Reader, error) {
 // Close closes the connection.
 func (r *Reader) Close(ctx context.Context) { _ = r.conn.Close(ctx) }
 
-// Progress is how far the transactions are.
+// Progress counts the transactions.
 type Progress struct {
 	Intents int   // accepted
 	Done    int   // final in the chain
 	Open    int   // neither done nor given up
-	Nonce   int64 // the next to be given away
+	Nonce   int64 // next nonce to be assigned
 }
 
-// Progress counts.
+// Progress returns the current counts.
 func (r *Reader) Progress(ctx context.Context) (p Progress, err error) {
 	err = r.conn.QueryRow(ctx, `
 		SELECT count(*), count(*) FILTER (WHERE fate = 'done'), count(*) FILTER (WHERE fate = 'open'),
@@ -44,8 +44,8 @@ func (r *Reader) Progress(ctx context.Context) (p Progress, err error) {
 	return p, err
 }
 
-// FirstSince tells when the first transaction was signed and stored since an instant;
-// the zero time if none was.
+// FirstSince returns when the first transaction at or after an instant was signed and stored;
+// the zero time if there is none.
 func (r *Reader) FirstSince(ctx context.Context, at time.Time) (time.Time, error) {
 	var first *time.Time
 	err := r.conn.QueryRow(ctx, `SELECT min(created_at) FROM conch.pending_transactions WHERE created_at >= $1`, at).Scan(&first)
@@ -55,8 +55,8 @@ func (r *Reader) FirstSince(ctx context.Context, at time.Time) (time.Time, error
 	return *first, nil
 }
 
-// epochsSQL finds the terms of a scope in which something was signed and stored. What a
-// term stores, it stores before the next one has begun: the fence sees to that.
+// epochsSQL finds the terms of a scope in which something was signed and stored. The fence
+// ensures that a term stores nothing after the next one has begun.
 const epochsSQL = `
 SELECT h.epoch
   FROM (SELECT epoch, at, lead(at) OVER (ORDER BY epoch) AS until
@@ -75,8 +75,7 @@ const hashesSQL = `
 SELECT '0x' || encode(hash, 'hex')
   FROM (SELECT hash FROM conch.pending_attempts UNION ALL SELECT hash FROM conch.archived_attempts) a`
 
-// Left reads everything that the database knows, its archive too, into a. The scope is
-// the account's.
+// Left reads all rows, archived ones included, into a. The scope is the account's.
 func (r *Reader) Left(ctx context.Context, scope string, a *evidence.Account) (err error) {
 	if a.Epochs, err = collect[int64](ctx, r, epochsSQL, pgx.RowTo, scope); err != nil {
 		return err

@@ -1,8 +1,8 @@
-// Package pgledger is a ledger in Postgres that is written behind the fenced
-// door: each row goes in together with conch.fence(), in one transaction.
+// Package pgledger is a table in Postgres that is written behind the fenced door: each row is
+// inserted in one transaction with conch.fence().
 //
-// The sequence numbers carry no unique constraint. The database would refuse a
-// double otherwise, and what is to be shown is that none is even tried.
+// The sequence numbers have no unique constraint. Otherwise the database would refuse a
+// duplicate, and a run could not show that none is attempted.
 package pgledger
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 )
 
-// xid is 64 bits wide and never wraps; it orders rows by when their transaction
-// began to write.
+// xid is 64 bits wide and never wraps. It orders rows by when their transaction began to write.
 const schema = `
 CREATE TABLE ledger (
     seq   bigint NOT NULL,
@@ -36,11 +35,11 @@ const (
 	lastRow   = `SELECT coalesce(max(seq), 0) FROM ledger`
 )
 
-// ErrUnknown says that a row may or may not have been committed. Only a later
-// term can tell: once that is minted, nothing of an earlier one commits any more.
+// ErrUnknown says that a row may or may not have been committed. Only a later term can tell:
+// once it is minted, no earlier term commits any more.
 var ErrUnknown = errors.New("the outcome of the commit is unknown")
 
-// Create makes the table.
+// Create creates the table.
 func Create(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -54,8 +53,7 @@ func Create(ctx context.Context, url string) error {
 // Writer is one connection to the ledger.
 type Writer struct{ conn *pgx.Conn }
 
-// Open connects and prepares, so that the first row of a new leader costs one
-// round trip and no more.
+// Open connects and prepares, so that a new leader's first row costs only one round trip.
 func Open(ctx context.Context, url string) (*Writer, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -68,7 +66,7 @@ func Open(ctx context.Context, url string) (*Writer, error) {
 		}
 	}
 	w := &Writer{conn: conn}
-	// A rehearsal, which the fence refuses: what the first row needs has been planned then.
+	// A rehearsal, which the fence refuses: afterwards everything the first row needs is planned.
 	if err := w.Append(ctx, 0, fence.Token{Scope: "conch: a rehearsal"}, ""); !errors.Is(err, fence.ErrStale) {
 		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, fmt.Errorf("rehearsing a row: %w", err)
@@ -76,20 +74,20 @@ func Open(ctx context.Context, url string) (*Writer, error) {
 	return w, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (w *Writer) Close(ctx context.Context) { _ = w.conn.Close(ctx) }
 
-// Last is the highest number in the ledger. Read after the mint of a term it is
-// exact: rows of earlier terms are committed by then or never will be.
+// Last returns the highest number in the ledger. After the mint of a term it is exact: rows of
+// earlier terms are committed by then, or never will be.
 func (w *Writer) Last(ctx context.Context) (seq int64, err error) {
 	err = w.conn.QueryRow(ctx, lastRow).Scan(&seq)
 	return seq, err
 }
 
-// Append commits one row under the token, in one round trip: without an explicit
-// BEGIN the statements sent before one Sync are one transaction, which that Sync
-// commits. The error is [fence.ErrStale] when somebody else leads by now, and
-// wraps [ErrUnknown] when the row may have been committed.
+// Append commits one row under the token, in one round trip: without an explicit BEGIN, the
+// statements before one Sync are one transaction, which that Sync commits. The error is
+// [fence.ErrStale] if the token is over, and wraps [ErrUnknown] if the row may have been
+// committed.
 func (w *Writer) Append(ctx context.Context, seq int64, t fence.Token, node string) error {
 	var batch pgx.Batch
 	batch.Queue(insertRow, seq, t.Epoch, t.Term.String(), node)
@@ -100,7 +98,7 @@ func (w *Writer) Append(ctx context.Context, seq int64, t fence.Token, node stri
 	case err == nil, errors.Is(err, fence.ErrStale):
 		return err
 	case refused && refusal.Severity == "ERROR", pgconn.SafeToRetry(err):
-		return err // the server rolled back, or never heard of it
+		return err // the server rolled back, or never got it
 	default:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

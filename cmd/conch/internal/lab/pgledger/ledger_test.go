@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// mint makes a new leader of the scope, whose session lives until the test ends
-// or end is called.
+// mint makes a new leader of the scope. Its session lives until the test or end ends it.
 func mint(t *testing.T, db *pgtest.DB, id string) (token fence.Token, end func()) {
 	t.Helper()
 	m, err := pgmint.New(pgmint.Config{URL: db.URL})
@@ -87,7 +86,7 @@ func TestOnlyTheCurrentLeaderWrites(t *testing.T) {
 	end()
 	young, _ := mint(t, db, "young")
 	if err := w.Append(t.Context(), 4, old, "old"); !errors.Is(err, fence.ErrStale) {
-		t.Fatalf("a stale leader's row: %v", err)
+		t.Fatalf("a stale leader's row: got %v, want ErrStale", err)
 	}
 	if seq := last(t, w); seq != 3 {
 		t.Fatalf("the stale row stayed: the ledger ends at %d", seq)
@@ -97,10 +96,10 @@ func TestOnlyTheCurrentLeaderWrites(t *testing.T) {
 	}
 	rows, err := pgledger.Read(t.Context(), db.URL)
 	if err != nil || len(rows) != 4 {
-		t.Fatalf("%d rows, %v", len(rows), err)
+		t.Fatalf("got %d rows, %v; want 4", len(rows), err)
 	}
 	if r := rows[3]; r.Seq != 4 || r.Node != "young" || r.Term != young.Term.String() || r.Epoch != young.Epoch {
-		t.Errorf("the last row is %+v", r)
+		t.Errorf("the last row is %+v, want row 4 of young", r)
 	}
 }
 
@@ -109,11 +108,11 @@ func TestALostConnectionLeavesTheOutcomeUnknown(t *testing.T) {
 	db := pgtest.New(t)
 	w := open(t, db)
 	token, _ := mint(t, db, "n")
-	// Hold the row up, so that the connection is lost when it has been sent.
+	// The lock delays the row, so that the connection is lost after it was sent.
 	if _, err := db.Connect(t).Exec(t.Context(), `BEGIN; LOCK TABLE ledger`); err != nil {
 		t.Fatal(err)
 	}
-	other := db.Connect(t) // a transaction sees one snapshot of the activity
+	other := db.Connect(t) // within a transaction pg_stat_activity does not change
 	outcome := make(chan error, 1)
 	go func() { outcome <- w.Append(t.Context(), 1, token, "n") }()
 	pgtest.Eventually(t, 10*time.Second, "the row waits", func() bool {
@@ -122,7 +121,7 @@ func TestALostConnectionLeavesTheOutcomeUnknown(t *testing.T) {
 		return err == nil && ended.RowsAffected() == 1
 	})
 	if err := <-outcome; !errors.Is(err, pgledger.ErrUnknown) {
-		t.Fatalf("error %v does not say that the outcome is unknown", err)
+		t.Fatalf("got %v, want ErrUnknown", err)
 	}
 }
 
@@ -136,14 +135,14 @@ func TestARefusedRowIsNotUnknown(t *testing.T) {
 	}
 	err := w.Append(t.Context(), 100, token, "n")
 	if err == nil || errors.Is(err, pgledger.ErrUnknown) || errors.Is(err, fence.ErrStale) {
-		t.Fatalf("a row that the server refused: %v", err)
+		t.Fatalf("a row that the server refused: got %v, want an error that is neither ErrUnknown nor ErrStale", err)
 	}
 	if err := w.Append(t.Context(), 1, token, "n"); err != nil {
-		t.Fatalf("the connection is of no use afterwards: %v", err)
+		t.Fatalf("the connection cannot be used afterwards: %v", err)
 	}
 }
 
-// A double must be seen, not refused.
+// A duplicate must be visible, not refused.
 func TestADoubleIsLetIn(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -155,6 +154,6 @@ func TestADoubleIsLetIn(t *testing.T) {
 		}
 	}
 	if rows, err := pgledger.Read(t.Context(), db.URL); err != nil || len(rows) != 2 {
-		t.Fatalf("%d rows, %v", len(rows), err)
+		t.Fatalf("got %d rows, %v; want 2", len(rows), err)
 	}
 }
