@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package devnode runs conch-devnode, an Ethereum node with a chain of its own, as the
-// process that it is in demonstrations, for as long as this program lives.
+// Package devnode runs conch-devnode, an Ethereum node with a private chain, as a process that
+// dies with this program.
 package devnode
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 )
 
-// Name is what the program is called.
+// Name is the program's file name.
 const Name = "conch-devnode"
 
 const (
-	patience = 30 * time.Second // it is ready in a fraction of a second where nothing else runs
-	farewell = 5 * time.Second
+	patience = 30 * time.Second // on an idle machine it takes a fraction of a second
+	endGrace = 5 * time.Second
 )
 
-// EnvProgram names the program for whoever has it elsewhere.
+// EnvProgram is the environment variable with the path of the program.
 const EnvProgram = "CONCH_DEVNODE"
 
-// Find looks for the program: the file that the environment names, then beside this
-// one, then on the PATH; "" if it is nowhere.
+// Find returns the path of the program: the value of EnvProgram, or a file beside the given
+// program, or on the PATH; "" if there is none.
 func Find(program string) string {
 	if named := os.Getenv(EnvProgram); named != "" {
 		return named
@@ -48,13 +48,13 @@ func Find(program string) string {
 	return found
 }
 
-// Node is one that runs. What is exported does not change.
+// Node is a running devnode. Its exported fields do not change.
 type Node struct {
 	HTTP       string `json:"http"`
 	WS         string `json:"ws"`
 	ChainID    uint64 `json:"chain_id"`
 	Account    string `json:"account"`
-	PrivateKey string `json:"private_key"` // worthless, and treated as if it were not
+	PrivateKey string `json:"private_key"` // worthless, but treated as a secret
 
 	launcher *fleet.Launcher
 	cmd      *exec.Cmd
@@ -62,14 +62,14 @@ type Node struct {
 	gone     chan struct{}
 }
 
-// Start runs it with these flags, on a free port of this machine, until Stop. ctx bounds
-// the start alone.
+// Start runs the program with the flags on a free local port until Stop. ctx bounds the start
+// only.
 func Start(ctx context.Context, program string, args ...string) (*Node, error) {
 	n := &Node{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
-	// No context: it ends by Stop.
+	// No context: Stop ends it.
 	n.cmd = exec.CommandContext(context.Background(), program,
 		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...)...)
-	n.cmd.Stderr, n.cmd.WaitDelay = n.words, farewell
+	n.cmd.Stderr, n.cmd.WaitDelay = n.words, endGrace
 	first := make(opening, 1)
 	n.cmd.Stdout = &first
 	err := n.launcher.Start(n.cmd)
@@ -78,12 +78,12 @@ func Start(ctx context.Context, program string, args ...string) (*Node, error) {
 		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
 	go func() {
-		defer close(n.gone) // at most a farewell after its end, even if another process has its output
-		_ = n.cmd.Wait()    // how it failed is in its words
+		defer close(n.gone) // at most endGrace after its end, even if another process has its output
+		_ = n.cmd.Wait()    // its last words say how it failed
 	}()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	err = errors.New("it says nothing")
+	err = errors.New("it prints nothing")
 	select {
 	case line := <-first:
 		err = n.hear(line)
@@ -100,7 +100,7 @@ func Start(ctx context.Context, program string, args ...string) (*Node, error) {
 	return n, nil
 }
 
-// opening is an output of which the first line is kept; the node writes it at once.
+// opening keeps the first line of an output; the node writes that line at once.
 type opening chan []byte
 
 // Write never fails.
@@ -113,27 +113,27 @@ func (o *opening) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hear takes the line that says that the chain is ready.
+// hear parses the line that says that the chain is ready.
 func (n *Node) hear(line []byte) error {
 	if err := json.Unmarshal(line, n); err != nil || n.HTTP == "" || n.PrivateKey == "" {
-		return errors.New("it does not say where it listens") // its line is not repeated: a key is in it
+		return errors.New("it does not say where it listens") // the line is not quoted: it holds a key
 	}
 	return nil
 }
 
-// Gone is closed when it has ended, asked or not.
+// Gone is closed when the process has ended, by Stop or by itself.
 func (n *Node) Gone() <-chan struct{} { return n.gone }
 
-// PID is its process.
+// PID returns the process number.
 func (n *Node) PID() int { return n.cmd.Process.Pid }
 
-// LastWords is the last line that it wrote to stderr.
+// LastWords returns the last line on stderr.
 func (n *Node) LastWords() string { return n.words.String() }
 
-// Stop ends it, in order if it can.
+// Stop ends the process, in order if possible.
 func (n *Node) Stop() {
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(endGrace)
 	defer timer.Stop()
 	select {
 	case <-n.gone:
@@ -144,5 +144,5 @@ func (n *Node) Stop() {
 	n.launcher.Close()
 }
 
-// Format leaves the key out, whatever the verb.
+// Format omits the key, whatever the verb.
 func (n *Node) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "%s at %s", Name, n.HTTP) }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The program of the chain is looked for beside this one first.
+// Find prefers a program beside this one to one on the PATH.
 func TestFind(t *testing.T) {
 	put := func(mode os.FileMode) string {
 		t.Helper()
@@ -43,12 +43,12 @@ func TestFind(t *testing.T) {
 	}
 	t.Setenv(EnvProgram, "named")
 	if got := Find(filepath.Join(beside, "conch")); got != "named" {
-		t.Errorf("found %q though another one is named", got)
+		t.Errorf("got %q, want the named program", got)
 	}
 }
 
-// A program that is no chain is an error that tells what it said, and leaves nothing.
-func TestADevnodeThatIsNone(t *testing.T) {
+// A program that is no devnode gives an error with its own words, and no process is left.
+func TestAProgramThatIsNoDevnode(t *testing.T) {
 	dir := t.TempDir()
 	for script, says := range map[string]string{
 		"echo no such flag >&2; exit 1":                  "no such flag",
@@ -68,7 +68,7 @@ func TestADevnodeThatIsNone(t *testing.T) {
 	}
 }
 
-// The key that it prints is in no text of ours.
+// No text of ours contains the key.
 func TestANodeKeepsItsKey(t *testing.T) {
 	n := &Node{HTTP: "http://127.0.0.1:1", PrivateKey: "SECRET"}
 	if text := fmt.Sprintf("%v %+v %#v %s", n, n, n, n); strings.Contains(text, "SECRET") {
@@ -76,8 +76,7 @@ func TestANodeKeepsItsKey(t *testing.T) {
 	}
 }
 
-// A program that ends, while something that it has started keeps its output, is not waited
-// for until that ends too.
+// Start does not wait for a descendant that keeps the output of an ended program.
 func TestADevnodeThatLeavesSomethingBehind(t *testing.T) {
 	program, number := filepath.Join(t.TempDir(), Name), filepath.Join(t.TempDir(), "pid")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nsleep 1000 & echo $! >"+number+"; echo no chain >&2; exit 1\n"), 0o700); err != nil {
@@ -97,9 +96,9 @@ func TestADevnodeThatLeavesSomethingBehind(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err == nil || !strings.Contains(err.Error(), "no chain") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want one with the program's words", err)
 		}
-	case <-time.After(patience + 2*farewell):
-		t.Fatal("it is waited for")
+	case <-time.After(patience + 2*endGrace):
+		t.Fatal("Start waits for the descendant")
 	}
 }

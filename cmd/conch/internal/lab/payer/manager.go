@@ -14,38 +14,38 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Callers have intents accepted at once.
+// Callers is how many goroutines have intents accepted at once.
 const Callers = 16
 
-// Accept has so many intents accepted, by several callers at once, and returns when
-// the last is committed.
+// Accept has many intents accepted by several callers at once and returns when all are
+// committed.
 func (p *Payer) Accept(ctx context.Context, many int) error {
 	faults := make([]error, Callers)
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range Callers {
-		crew.Go(func() {
+		group.Go(func() {
 			for n := i; n < many && faults[i] == nil; n += Callers {
 				_, faults[i] = p.store.Accept(ctx, pending.Intent{Account: p.Account, Call: call()})
 			}
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	return errors.Join(faults...)
 }
 
-// Sending is a manager at work.
+// Sending is a running manager.
 type Sending struct {
 	payer   *Payer
 	manager *pending.Manager
 	stop    context.CancelFunc
 	ended   chan struct{}
-	taken   chan time.Time // when the node had answered for a batch; one is kept
+	taken   chan time.Time // when the node answered for a batch; buffers one
 	heads   atomic.Int64
 	mu      sync.Mutex
-	fault   error // the first trouble
+	fault   error
 }
 
-// Send starts the manager that sends whatever was accepted, under the token.
+// Send starts a manager that sends the accepted intents under the token.
 func (p *Payer) Send(ctx context.Context, gate *fence.Gate, token fence.Token) (*Sending, error) {
 	s := &Sending{payer: p, ended: make(chan struct{}), taken: make(chan time.Time, 1)}
 	var err error
@@ -57,11 +57,11 @@ func (p *Payer) Send(ctx context.Context, gate *fence.Gate, token fence.Token) (
 		return nil, err
 	}
 	ctx, s.stop = context.WithCancel(ctx)
-	ctx, hush := context.WithCancel(ctx)
+	ctx, stopListening := context.WithCancel(ctx)
 	go func() {
 		defer close(s.ended)
-		defer hush()
-		go func() { _ = p.tables.Listen(ctx, func(string, chain.Account) { s.manager.Wake() }, s.manager.Wake) }() // until hush
+		defer stopListening()
+		go func() { _ = p.tables.Listen(ctx, func(string, chain.Account) { s.manager.Wake() }, s.manager.Wake) }()
 		s.trouble(s.manager.Lead(ctx, gate, token))
 	}()
 	return s, nil
@@ -75,10 +75,10 @@ func (s *Sending) trouble(err error) {
 	}
 }
 
-// Heads is how many blocks it has seen.
+// Heads returns the number of blocks seen.
 func (s *Sending) Heads() int { return int(s.heads.Load()) }
 
-// Stop ends the manager and says what trouble it had.
+// Stop ends the manager and returns its first error.
 func (s *Sending) Stop() error {
 	s.stop()
 	<-s.ended
@@ -87,18 +87,18 @@ func (s *Sending) Stop() error {
 	return s.fault
 }
 
-// One has one intent accepted, and measures until the node has taken its bytes.
-// Nothing else may be under way.
+// One has one intent accepted and measures until the node has taken its bytes. Nothing else
+// may be in progress.
 func (s *Sending) One(ctx context.Context) (time.Duration, error) {
 	select {
-	case <-s.taken: // an earlier one's
+	case <-s.taken: // of an earlier intent
 	default:
 	}
 	began := time.Now()
 	if _, err := s.payer.store.Accept(ctx, pending.Intent{Account: s.payer.Account, Call: call()}); err != nil {
 		return 0, err
 	}
-	s.manager.Wake() // as the node that accepts does if it leads; another hears of it from Postgres
+	s.manager.Wake() // as a leading node does that accepts; others are notified by Postgres
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the intent was never sent"))
 	defer cancel()
 	select {
@@ -109,7 +109,7 @@ func (s *Sending) One(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// tap is the chain as the manager sees it.
+// tap observes the manager's calls to the chain.
 type tap struct {
 	chain.Chain
 	sending *Sending
@@ -125,7 +125,7 @@ func (t *tap) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outco
 	return outcomes
 }
 
-// Inclusions is asked once for each block.
+// Inclusions counts blocks: the manager calls it once per block.
 func (t *tap) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	t.sending.heads.Add(1)
 	return t.Chain.Inclusions(ctx, block, accounts)

@@ -1,11 +1,10 @@
 //go:build unix
 
-// Package payer sends one account's transactions in the ways that a bench compares:
-// as conch does (intents in Postgres, signed, stored under the fence, sent, followed
-// until they are final), and raw: bytes that were signed before, in JSON-RPC batches,
-// to the same node.
+// Package payer sends one account's transactions in the two ways that a bench compares: as
+// conch does (intents in Postgres, signed, stored under the fence, sent, followed until they
+// are final), and raw: bytes signed in advance, in JSON-RPC batches, to the same node.
 //
-// That something was mined is said by the node, asked in the same way in both cases.
+// In both cases the node is asked in the same way whether a transaction is mined.
 package payer
 
 import (
@@ -26,15 +25,15 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// Payer is an account with its chain, its node and its tables.
+// Payer is an account with its chain, node and tables.
 type Payer struct {
 	Node    *devnode.Node
 	Account chain.Account
 	// Keystore and PasswordFile hold the account's key.
 	Keystore, PasswordFile string
 
-	node   *teller
-	raw    chain.Account // the one that sends without conch
+	node   *rpcClient
+	raw    chain.Account // the account that sends without conch
 	driver *evm.Chain
 	tables *pgstore.Database
 	store  *pgstore.Store
@@ -42,13 +41,13 @@ type Payer struct {
 	sequence pending.Sequence // of all managers: they lead in the same term
 }
 
-// BlockTime is how often the node makes a block.
+// BlockTime is the node's block interval.
 const BlockTime = 250 * time.Millisecond
 
-// pool is room enough for all that is sent at once: the node drops nothing.
+// pool has room for all transactions, so that the node drops none.
 const pool = "200000"
 
-// Open starts the node and makes the tables. The database has the election's already.
+// Open starts the node and creates the tables. The database must have those of the election.
 func Open(ctx context.Context, program, url, dir string) (*Payer, error) {
 	p, err := open(ctx, program, url, dir)
 	if err != nil {
@@ -65,7 +64,7 @@ func open(ctx context.Context, program, url, dir string) (*Payer, error) {
 		return p, err
 	}
 	p.Node = node
-	p.node = newTeller(p.Node.HTTP)
+	p.node = newRPCClient(p.Node.HTTP)
 	if err := os.WriteFile(p.PasswordFile, []byte(password+"\n"), 0o600); err != nil {
 		return p, err
 	}
@@ -90,7 +89,6 @@ func open(ctx context.Context, program, url, dir string) (*Payer, error) {
 
 const password = "the key is worthless"
 
-// key writes a keystore and opens it.
 func (p *Payer) key(file, private string) (*evm.Keystore, error) {
 	if _, err := evm.WriteKeystore(file, private, password, evm.LightCost); err != nil {
 		return nil, err
@@ -115,7 +113,7 @@ func (p *Payer) openTables(ctx context.Context, url string) error {
 	return nil
 }
 
-// Close ends all of it.
+// Close ends everything.
 func (p *Payer) Close() {
 	if p.tables != nil {
 		p.tables.Close()
@@ -129,24 +127,23 @@ func (p *Payer) Close() {
 	}
 }
 
-// call is what every transaction does: it gives one wei to nobody.
+// call returns the call of every transaction: one wei to an unused address.
 func call() chain.Call {
 	return chain.Call{To: append(make([]byte, 19), 0xaa), Value: big.NewInt(1), Gas: 21_000}
 }
 
-// Pace is how often the node is asked whether it has mined what was sent.
+// Pace is the interval for asking the node whether transactions are mined.
 const Pace = 25 * time.Millisecond
 
-// patience for what has to come.
 const patience = 2 * time.Minute
 
-// Count is how many transactions of the account the node has at a tag: pending, latest
-// or finalized.
+// Count returns the number of the account's transactions at a tag of the node: pending,
+// latest or finalized.
 func (p *Payer) Count(ctx context.Context, at string) (uint64, error) {
 	return p.node.count(ctx, p.Account, at)
 }
 
-// Unfinished is how many intents and transactions are not finished in the tables.
+// Unfinished returns how many intents and transactions in the tables are not final.
 func (p *Payer) Unfinished(ctx context.Context) (n int, err error) {
 	counts, err := p.store.Counts(ctx)
 	for _, c := range counts {
@@ -155,8 +152,8 @@ func (p *Payer) Unfinished(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Until asks the node again and again, at that pace, until it has so many of the
-// account's transactions at that tag.
+// Until polls the node at the given pace until it has as many of the account's transactions
+// at a tag as wanted.
 func (p *Payer) Until(ctx context.Context, at string, want uint64, pace time.Duration) error {
 	return p.until(ctx, p.Account, at, want, pace)
 }

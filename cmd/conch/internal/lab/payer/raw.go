@@ -12,11 +12,10 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// batch is how many transactions one request carries.
 const batch = 500
 
-// Raw signs so many transactions, and then hands them to the node and waits until it
-// has mined the last. The signing is not counted.
+// Raw signs many transactions, hands them to the node, and waits until the last is mined.
+// Signing is not counted.
 func (p *Payer) Raw(ctx context.Context, many int) (perSecond float64, err error) {
 	first, err := p.node.count(ctx, p.raw, "latest")
 	if err != nil {
@@ -38,7 +37,7 @@ func (p *Payer) Raw(ctx context.Context, many int) (perSecond float64, err error
 	return float64(many) / time.Since(began).Seconds(), nil
 }
 
-// RawOne measures one request with one transaction that was signed before.
+// RawOne measures one request with one transaction signed in advance.
 func (p *Payer) RawOne(ctx context.Context) (time.Duration, error) {
 	first, err := p.node.count(ctx, p.raw, "pending")
 	if err != nil {
@@ -53,7 +52,6 @@ func (p *Payer) RawOne(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// signed are the requests, ready to leave.
 func (p *Payer) signed(ctx context.Context, first uint64, many int) (bodies []string, err error) {
 	for from := 0; from < many; from += batch {
 		drafts := make([]chain.Draft, min(batch, many-from))
