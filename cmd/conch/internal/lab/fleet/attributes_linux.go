@@ -2,8 +2,8 @@ package fleet
 
 import "syscall"
 
-// nodeAttributes: a process group of its own, so that Ctrl-C reaches the
-// supervisor alone, and a SIGKILL when the supervisor is gone.
+// nodeAttributes sets a separate process group, so that Ctrl-C reaches the supervisor alone,
+// and SIGKILL when the supervisor dies.
 func nodeAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,6 +4,6 @@ package fleet
 
 import "syscall"
 
-// nodeAttributes: a process group of its own, so that Ctrl-C reaches the
-// supervisor alone. That it is gone, the nodes see by the end of their stdin.
+// nodeAttributes sets a separate process group, so that Ctrl-C reaches the supervisor alone.
+// Nodes notice the supervisor's death by the end of their stdin.
 func nodeAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,3 +1,3 @@
-// Package fleet runs processes that die with whoever started them: nodes (package
-// worker), of which it hears what they report, and what stands beside them.
+// Package fleet runs processes that die with the process that started them: workers (package
+// worker), whose reports it reads, and the programs beside them.
 package fleet

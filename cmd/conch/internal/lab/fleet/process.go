@@ -18,28 +18,27 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 )
 
-// Process is one life of one node.
+// Process is one started process.
 type Process struct {
 	cmd   *exec.Cmd
-	stdin io.Closer // held open: its end tells the node that we are gone
+	stdin io.Closer // held open: its end tells the process that we are gone
 	last  *LastLine
 }
 
-// News is what comes from a process: a report, or its end.
+// News is a report of a process, or its end.
 type News struct {
 	From   *Process
 	Report worker.Report
 	Ended  bool
-	Code   int // Ended: its exit code, -1 if a signal has ended it
+	Code   int // exit code, if Ended; -1 after a signal
 }
 
-// Launcher starts processes from one OS thread that lives as long as the
-// launcher: the parent-death signal is sent when that thread ends.
+// Launcher starts processes from one OS thread that lives as long as the launcher, since the
+// parent-death signal is sent when that thread ends.
 type Launcher struct {
 	starts chan func()
-	// Linger is how long after the end of a process that of its descendants is waited
-	// for, if they have its output; default 10 s. Its end is told no earlier, since it is
-	// no end as long as what it started goes on, and no later.
+	// Linger is how long to wait, after a process has ended, for descendants that hold its
+	// output; default 10 s. Its end is reported after that: what it started may still act.
 	Linger time.Duration
 }
 
@@ -58,7 +57,7 @@ func NewLauncher() *Launcher {
 // Close ends the thread, and with it every process that still lives.
 func (l *Launcher) Close() { close(l.starts) }
 
-// Start starts a command that dies with this program, in a process group of its own.
+// Start starts a command in its own process group that dies with this program.
 func (l *Launcher) Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = nodeAttributes()
 	done := make(chan error, 1)
@@ -66,12 +65,12 @@ func (l *Launcher) Start(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// Launch starts a node and passes on what it reports until it has ended. Of the
-// settings of conch it sees those in env, and none of the caller's.
+// Launch starts a process and passes its reports to tell until it has ended. The process gets
+// the settings of conch in env, and none of the caller's.
 func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
-	// No context: a node ends by a signal, and its end is news like any other.
+	// No context: a process ends by a signal, and its end is news.
 	cmd := exec.CommandContext(context.Background(), program, args...)
-	cmd.Env = append(foreign(os.Environ()), env...)
+	cmd.Env = append(withoutConch(os.Environ()), env...)
 	p := &Process{cmd: cmd, last: &LastLine{}}
 	cmd.Stdout = &reports{tell: func(r worker.Report) { tell(News{From: p, Report: r}) }}
 	cmd.Stderr, cmd.WaitDelay = p.last, l.Linger
@@ -84,24 +83,24 @@ func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (
 		return nil, err
 	}
 	go func() {
-		_ = cmd.Wait() // why it ended is known: we killed it, or stderr says so
+		_ = cmd.Wait() // the reason is known: we killed it, or stderr has it
 		tell(News{From: p, Ended: true, Code: cmd.ProcessState.ExitCode()})
 	}()
 	return p, nil
 }
 
-// foreign is an environment without settings of conch.
-func foreign(environ []string) []string {
+// withoutConch removes the settings of conch from an environment.
+func withoutConch(environ []string) []string {
 	return slices.DeleteFunc(environ, func(setting string) bool { return strings.HasPrefix(setting, "CONCH_") })
 }
 
-// reports takes what a process prints apart. What is no report is passed over.
+// reports splits the output of a process into reports and skips other lines.
 type reports struct {
 	tell func(worker.Report)
-	rest []byte // a line whose end has not come yet
+	rest []byte // an incomplete line
 }
 
-// longestLine is more than any report has.
+// longestLine is longer than any report.
 const longestLine = 64 << 10
 
 // Write never fails.
@@ -124,13 +123,13 @@ func (r *reports) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// PID is the process number.
+// PID returns the process number.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal; a process that has ended does not mind.
+// Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// LastWords is what it wrote to stderr last: why it ended unasked.
+// LastWords returns the last line on stderr, which says why the process ended.
 func (p *Process) LastWords() string { return p.last.String() }
 
 // CloseStdin tells the process, without a signal, that we are gone.

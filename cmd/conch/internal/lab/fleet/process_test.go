@@ -15,7 +15,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// launched runs a script to its end, and returns what was heard of it.
 func launched(t *testing.T, linger time.Duration, script string) (heard []News) {
 	t.Helper()
 	l := NewLauncher()
@@ -36,51 +35,51 @@ func launched(t *testing.T, linger time.Duration, script string) (heard []News) 
 				return heard
 			}
 		case <-timer.C:
-			t.Fatalf("its end is not told; heard %+v", heard)
+			t.Fatalf("its end was not reported; got %+v", heard)
 		}
 	}
 }
 
-// What somebody has left behind may go on, and its end is told all the same.
-func TestAnEndIsToldThoughADescendantLivesOn(t *testing.T) {
-	// Waited out, so it is short, but not too short to read what was said before the end.
+// A descendant that lives on does not delay the report for ever.
+func TestAnEndIsReportedThoughADescendantLivesOn(t *testing.T) {
+	// The test waits this long; a shorter time might lose output from before the end.
 	heard := launched(t, time.Second, `sleep 60 & printf '{"kind":"%s"}\n' $!; exit 3`)
 	if len(heard) != 2 || heard[1].Code != 3 {
-		t.Fatalf("heard %+v", heard)
+		t.Fatalf("got %+v, want a report and the end with code 3", heard)
 	}
 	pid, err := strconv.Atoi(string(heard[0].Report.Kind))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Errorf("it did not live on: %v", err)
+		t.Errorf("the descendant did not live on: %v", err)
 	}
 }
 
-// Until then whoever holds the output is waited for.
-func TestAnEndIsToldWhenTheOutputHasEnded(t *testing.T) {
+// Within Linger the end is reported only after the output is closed.
+func TestAnEndIsReportedAfterTheOutput(t *testing.T) {
 	heard := launched(t, time.Minute, `(while kill -0 $$; do :; done; echo '{"kind":"late"}') & exit 0`)
 	if len(heard) != 2 || heard[0].Report.Kind != "late" || heard[1].Code != 0 {
-		t.Errorf("heard %+v", heard)
+		t.Errorf("got %+v, want the late report and the end with code 0", heard)
 	}
 }
 
-func TestACallersSettingsAreForgotten(t *testing.T) {
+func TestACallersSettingsAreRemoved(t *testing.T) {
 	t.Setenv("CONCH_LOCKS", "process")
 	t.Setenv("UNCONCH_LOCKS", "mine")
 	heard := launched(t, time.Minute, `printf '{"kind":"%s"}\n' "$CONCH_LOCKS$CONCH_OF$UNCONCH_LOCKS"`)
 	if len(heard) != 2 || heard[0].Report.Kind != "chaosmine" {
-		t.Errorf("it sees %+v", heard)
+		t.Errorf("it sees %+v, want its own CONCH_OF and the caller's UNCONCH_LOCKS only", heard)
 	}
 }
 
 func TestASignalLeavesNoCode(t *testing.T) {
 	if heard := launched(t, time.Minute, `kill -9 $$`); len(heard) != 1 || heard[0].Code != -1 {
-		t.Errorf("heard %+v", heard)
+		t.Errorf("got %+v, want the end with code -1", heard)
 	}
 }
 
-func TestReportsAreCutByLines(t *testing.T) {
+func TestReportsAreSplitByLines(t *testing.T) {
 	var said []string
 	r := reports{tell: func(w worker.Report) { said = append(said, w.Node) }}
 	for _, part := range []string{`{"node"`, ":\"a\"}\n{\"node\":\"b\"}\nno report\n", `{"node":"c"}`, "\n", `{"node":"d"`} {
@@ -89,7 +88,7 @@ func TestReportsAreCutByLines(t *testing.T) {
 		}
 	}
 	if len(said) != 3 || said[0]+said[1]+said[2] != "abc" {
-		t.Errorf("heard %q", said)
+		t.Errorf("got reports of %q, want a, b and c", said)
 	}
 	if _, _ = r.Write(make([]byte, longestLine)); r.rest != nil {
 		t.Errorf("%d bytes without a line end are kept", len(r.rest))

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// LastLine keeps the last line written to it: why a process ended unasked. Of a crash it
-// keeps the first, which says why; the stacks that follow do not.
+// LastLine keeps the last line written to it, which says why a process ended. Of a crash it
+// keeps the first line, not the stacks that follow.
 type LastLine struct {
 	mu      sync.Mutex
 	text    string

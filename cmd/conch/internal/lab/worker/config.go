@@ -9,28 +9,26 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// Config describes one node. Scope, ID, Database and Dir are required.
+// Config describes one worker. Scope, ID, Database and Dir are required.
 type Config struct {
 	Scope    string
 	ID       string
 	Lease    time.Duration     // default 3 s
 	Takeover election.Takeover // default strict
-	// Database is where the mint and the ledger are; a proxy may stand between.
+	// Database holds the mint and the ledger; a proxy may be in between.
 	Database pgmint.Config
-	// Dir is where the evidence goes; all nodes of one run share it.
+	// Dir is the folder for the evidence, shared by all workers of a run.
 	Dir string
 
-	LedgerPace  time.Duration // from one row to the next, once there is one in a term; default 10 ms
-	OutsidePace time.Duration // from one outside act to the next; default 5 ms
-	OutsideWork time.Duration // how long an outside act takes; default 1 ms
-	// OutsideMost is what the gate is told that an outside act may take: none begins with
-	// less left. Default 200 ms, so that between the gate's yes and the write a machine may
-	// be busy for that long. Whoever looks at the last moments of a gate says less, and
-	// tells slow writes from late looks (package evidence).
+	LedgerPace  time.Duration // between rows, after the first row of a term; default 10 ms
+	OutsidePace time.Duration // between acts behind the act door; default 5 ms
+	OutsideWork time.Duration // duration of an act; default 1 ms
+	// OutsideMost is the maximum for an act that the gate is told: no act begins with less time
+	// left. The default of 200 ms lets a busy machine delay a write by that much. Tests of the
+	// last moments of a gate set less, and package evidence tells slow writes from late checks.
 	OutsideMost time.Duration
 
-	// Report gets what the node says of itself, in order. It may block; what
-	// comes too fast meanwhile is dropped.
+	// Report gets the worker's reports in order. It may block; reports are dropped meanwhile.
 	Report func(Report)
 	Logger *slog.Logger // default slog.Default()
 }
@@ -59,7 +57,7 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
-// Validate lists every fault.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	var faults []error
 	faults = append(faults, election.ValidScope(c.Scope), election.ValidID(c.ID))

@@ -12,20 +12,18 @@ import (
 )
 
 const (
-	rowMost   = 50 * time.Millisecond // what the gate is told that a row may take
+	rowMost   = 50 * time.Millisecond // maximum for a row that the gate is told
 	reconnect = 50 * time.Millisecond
-	// eager is how often the first row of a term is tried, however slow the pace is after
-	// it: the gate may be shut for a moment, and somebody waits for that row.
+	// eager is the interval for attempts at the first row of a term, whatever the pace: the gate
+	// may be shut for a moment, and observers wait for that row.
 	eager = 10 * time.Millisecond
 )
 
-// keepLedger is the role behind the fenced door. It reads the highest number
-// once and counts on from there: nothing of an earlier term can be committed any
-// more, and nobody else writes in this one.
+// keepLedger is the role behind the fenced door. It reads the highest number once and counts
+// on from there: no earlier term can commit any more, and nobody else writes in this one.
 //
-// When the outcome of a commit is unknown it gives the leadership up. Asking the
-// database would not help: the answer could be overtaken by the very commit that
-// was asked about. The next term knows.
+// If the outcome of a commit is unknown, it gives up the leadership. Asking the database
+// would not help, since that very commit may complete after the answer. The next term knows.
 func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 	n.writing.Lock()
 	defer n.writing.Unlock()
@@ -46,7 +44,7 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 				pace.Reset(n.cfg.LedgerPace)
 				n.acted(l.Token)
 			}
-		case errors.Is(err, fence.ErrShut): // late: it may open again in this term
+		case errors.Is(err, fence.ErrShut): // late: the gate may open again in this term
 		case errors.Is(err, fence.ErrStale):
 			return err
 		case errors.Is(err, pgledger.ErrUnknown):
@@ -66,9 +64,9 @@ func (n *node) keepLedger(ctx context.Context, l election.Leadership) error {
 	return nil
 }
 
-// row commits one row and acknowledges it. One that was begun when the gate is shut is
-// given its time: to cut it off would leave it unknown, and cost a connection. Should it
-// be too late, the fence refuses it.
+// row commits one row and acknowledges it. A row that is in progress when the gate shuts gets
+// its time: cancelling it would leave its outcome unknown and cost a connection. If it is too
+// late, the fence refuses it.
 func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error {
 	return l.Gate.Do(ctx, fence.Fenced, rowMost, func(ctx context.Context, t fence.Token) error {
 		ctx, end := fence.Outlive(ctx, rowMost)
@@ -81,7 +79,7 @@ func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error 
 	})
 }
 
-// last connects if need be and reads the highest number, for as long as it takes.
+// last returns the highest number. It connects if needed and retries until ctx ends.
 func (n *node) last(ctx context.Context) (int64, error) {
 	for {
 		if n.ledger == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// actOutside is the role behind the act door: effects that nobody can refuse.
+// actOutside is the role behind the act door, for effects that no resource can refuse.
 func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 	pace := time.NewTicker(n.cfg.OutsidePace)
 	defer pace.Stop()
@@ -29,9 +29,9 @@ func (n *node) actOutside(ctx context.Context, l election.Leadership) error {
 	return nil
 }
 
-// act takes a moment and then leaves its line. It asks the gate's clock last of
-// all, as any act should whose effect cannot be taken back: a process that was
-// stopped in between may get to see the end of its context later (S15).
+// act takes a moment and then writes its line. It checks the gate last, as any act must whose
+// effect cannot be undone: a process that was stopped in between may see the end of its
+// context too late (S15).
 func (n *node) act(ctx context.Context, gate *fence.Gate, t fence.Token) error {
 	a := evidence.Act{Start: fence.Boottime(), Epoch: t.Epoch, Term: t.Term.String(), Node: n.cfg.ID}
 	work := time.NewTimer(n.cfg.OutsideWork)
@@ -40,7 +40,7 @@ func (n *node) act(ctx context.Context, gate *fence.Gate, t fence.Token) error {
 	case <-work.C:
 	case <-ctx.Done():
 	}
-	a.Checked = fence.Boottime() // should the process be stopped after the check, this tells
+	a.Checked = fence.Boottime() // shows whether the process was stopped after the check
 	if err := gate.EnsureEpoch(fence.Act, t.Epoch); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// How close to the deadline the last act begins is what a judge can see of a gate that
-// stays open too long.
+// A judge can notice a gate that stays open too long only if acts go on until right before
+// the deadline.
 func TestOutsideActsGoOnUntilTheDeadline(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]Config{"unless told": {}, "told": {OutsideMost: 5 * time.Millisecond}} {
@@ -35,9 +35,9 @@ func TestOutsideActsGoOnUntilTheDeadline(t *testing.T) {
 					t.Fatal(err)
 				}
 				if latch.Answers() != 0 {
-					t.Error("a handover of the role's own acts waits for answers, too")
+					t.Error("the role's own acts left an answer that a handover would wait for")
 				}
-				left := lease - time.Duration(n.acts.Load()-1)*n.cfg.OutsidePace // when the last one began
+				left := lease - time.Duration(n.acts.Load()-1)*n.cfg.OutsidePace // when the last act began
 				if most := n.cfg.OutsideMost; left <= most || left > most+n.cfg.OutsidePace {
 					t.Errorf("the last act began %s before the deadline; it may take %s, and the pace is %s", left, most, n.cfg.OutsidePace)
 				}

@@ -7,8 +7,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Report is one line that a node says of itself, for whoever watches it live.
-// Nothing is proved with it.
+// Report is one line that a worker prints about itself for a live view. It proves nothing.
 type Report struct {
 	Kind  election.Kind `json:"kind"`
 	At    fence.Instant `json:"at"`
@@ -16,17 +15,17 @@ type Report struct {
 	Epoch int64         `json:"epoch,omitempty"`
 	Term  string        `json:"term,omitempty"`
 	Error string        `json:"error,omitempty"`
-	// Of a Pulse: how long each door stays open, and what was done so far.
+	// Pulse only: how long each door stays open, and the counts so far.
 	FencedLeft time.Duration `json:"fenced_left,omitempty"`
 	ActLeft    time.Duration `json:"act_left,omitempty"`
 	Rows       int64         `json:"rows,omitempty"`
 	Acts       int64         `json:"acts,omitempty"`
 }
 
-// Kinds that a node reports beside those of the election.
+// Kinds of reports beside those of the election.
 const (
 	Acted election.Kind = "acted" // the first row of a term is committed
-	Pulse election.Kind = "pulse" // how things stand, a few times a second
+	Pulse election.Kind = "pulse" // state of the worker, a few times a second
 )
 
 const (
@@ -34,11 +33,11 @@ const (
 	backlog    = 256
 )
 
-// say hands a report on without ever blocking: the elector's own goroutine comes
-// here, and a watcher that is stuck must not cost anybody the leadership.
-func (n *node) say(r Report) { n.hand(n.signed(r)) }
+// say passes a report on without blocking: it is called by the elector's own goroutine, and a
+// stuck reader must not cost the leadership.
+func (n *node) say(r Report) { n.hand(n.stamped(r)) }
 
-func (n *node) signed(r Report) Report {
+func (n *node) stamped(r Report) Report {
 	r.At, r.Node = fence.Boottime(), n.cfg.ID
 	return r
 }
@@ -70,12 +69,12 @@ func (n *node) fact(f election.Fact) {
 	}
 }
 
-// acted says that the first row of a term is committed, after it was said that there is
-// such a term: the role begins while the elector is still about to say so.
+// acted reports the first row of a term, but not before the term itself is reported: the role
+// starts before the elector reports the term.
 func (n *node) acted(t fence.Token) {
 	n.order.Lock()
 	defer n.order.Unlock()
-	r := n.signed(Report{Kind: Acted, Epoch: t.Epoch, Term: t.Term.String()})
+	r := n.stamped(Report{Kind: Acted, Epoch: t.Epoch, Term: t.Term.String()})
 	if n.begun < t.Epoch {
 		n.early = r
 		return
@@ -83,8 +82,7 @@ func (n *node) acted(t fence.Token) {
 	n.hand(r)
 }
 
-// relay passes reports on, with a pulse in between, until done is closed and
-// everything said before has been passed on.
+// relay passes reports on, with pulses in between, until done is closed and no report is left.
 func (n *node) relay(done <-chan struct{}, gate *fence.Gate) {
 	tick := time.NewTicker(pulseEvery)
 	defer tick.Stop()

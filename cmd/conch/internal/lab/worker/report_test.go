@@ -7,8 +7,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Whoever watches would take the first row of a term that it has not heard of for
-// another term's, and wait for it for ever.
+// A reader would take the first row of an unreported term for another term's, and wait for it
+// for ever.
 func TestATermBeginsBeforeItsFirstRow(t *testing.T) {
 	t.Parallel()
 	n := &node{reports: make(chan Report, backlog)}
@@ -16,7 +16,7 @@ func TestATermBeginsBeforeItsFirstRow(t *testing.T) {
 	n.fact(election.Fact{Kind: election.Acquired, Token: one})
 	n.acted(one)
 	n.fact(election.Fact{Kind: election.Lost, Token: one})
-	n.acted(two) // the elector was about to say that it leads
+	n.acted(two) // the elector has not reported this term yet
 	n.fact(election.Fact{Kind: election.Acquired, Token: two})
 	n.fact(election.Fact{Kind: election.Entered, Token: two})
 	close(n.reports)
@@ -28,12 +28,12 @@ func TestATermBeginsBeforeItsFirstRow(t *testing.T) {
 		r, more := <-n.reports
 		if !more {
 			if i != len(want) {
-				t.Errorf("%d reports, not %d", i, len(want))
+				t.Errorf("got %d reports, want %d", i, len(want))
 			}
 			return
 		}
 		if i >= len(want) || r.Kind != want[i].Kind || r.Epoch != want[i].Epoch || r.At == 0 {
-			t.Errorf("report %d is %+v", i, r)
+			t.Errorf("report %d is %+v, want one of %+v", i, r, want)
 		}
 	}
 }

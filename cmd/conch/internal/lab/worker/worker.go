@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// warmup bounds the attempt to be connected before the first term.
+// warmup bounds the connection attempt before the first term.
 const warmup = 2 * time.Second
 
 type node struct {
@@ -23,19 +23,17 @@ type node struct {
 	reports chan Report
 
 	order sync.Mutex // of reports
-	begun int64      // the epoch that was last said to have begun
-	early Report     // said as soon as its epoch is
+	begun int64      // epoch of the last term that was reported
+	early Report     // held back until its term is reported
 
-	// One term writes at a time: the role of a new term waits for that of the
-	// last one to have noticed.
+	// writing is held by the term that writes: a new term's role waits for the last one's to end.
 	writing sync.Mutex
-	ledger  *pgledger.Writer // nil when broken
+	ledger  *pgledger.Writer // nil after an error
 
 	rows, acts atomic.Int64
 }
 
-// Run is the life of one node: it campaigns and works until ctx ends, then gives
-// up in order.
+// Run runs one worker until ctx ends, and then gives up the leadership in order.
 func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -65,11 +63,11 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	n.warm(ctx)
-	defer n.cool(ctx)
+	defer n.closeLedger(ctx)
 
 	over := make(chan struct{})
-	// Not from ctx: as in a node, it ends after everything was given up. To end a connection
-	// costs the server more than a mint, and would come when the successor needs it.
+	// Not from ctx: as in a node, it ends after the leadership was given up. Closing a
+	// connection costs the server more than a mint, just when the successor needs the server.
 	obey, cease := context.WithCancel(context.WithoutCancel(ctx))
 	defer cease()
 	var beside sync.WaitGroup
@@ -82,8 +80,8 @@ func Run(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// warm connects ahead of the first term, so that taking over costs no
-// connection. A database that is away costs nothing here: the term will try.
+// warm connects before the first term, so that a takeover costs no connection. If the
+// database is away, the term connects.
 func (n *node) warm(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, warmup)
 	defer cancel()
@@ -92,13 +90,13 @@ func (n *node) warm(ctx context.Context) {
 	}
 }
 
-func (n *node) cool(ctx context.Context) {
-	n.writing.Lock() // a role that ignored its end still has it
+func (n *node) closeLedger(ctx context.Context) {
+	n.writing.Lock() // a role that ignored its end still holds it
 	defer n.writing.Unlock()
 	n.drop(ctx)
 }
 
-// drop closes a connection of unknown state.
+// drop closes a connection in an unknown state.
 func (n *node) drop(ctx context.Context) {
 	if n.ledger != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

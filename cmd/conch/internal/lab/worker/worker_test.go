@@ -30,14 +30,13 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// lease is one that a stall of the machine does not use up: leaderships are counted.
+// lease is long enough to survive a stall of the machine: the test counts leaderships.
 const lease = 3 * time.Second
 
-// patience for what has to come.
 const patience = 30 * time.Second
 
-// crew is some nodes of one process, each with its own end.
-type crew struct {
+// cluster is several workers in this process, each with its own stop function.
+type cluster struct {
 	t       *testing.T
 	db      *pgtest.DB
 	dir     string
@@ -47,14 +46,14 @@ type crew struct {
 	wake    chan struct{}
 }
 
-func newCrew(t *testing.T) *crew {
+func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	c := &crew{t: t, db: pgtest.New(t), dir: t.TempDir(), wake: make(chan struct{}, 1)}
+	c := &cluster{t: t, db: pgtest.New(t), dir: t.TempDir(), wake: make(chan struct{}, 1)}
 	t.Cleanup(c.running.Wait)
 	return c
 }
 
-func (c *crew) start(id, url string) (stop func()) {
+func (c *cluster) start(id, url string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
 	c.running.Go(func() {
@@ -69,14 +68,14 @@ func (c *crew) start(id, url string) (stop func()) {
 	return cancel
 }
 
-func (c *crew) report(r worker.Report) {
+func (c *cluster) report(r worker.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reports = append(c.reports, r)
 }
 
-// heard waits until the nth report of that kind has come, from anybody.
-func (c *crew) heard(kind election.Kind, n int) worker.Report {
+// heard waits for the nth report of a kind, from any worker.
+func (c *cluster) heard(kind election.Kind, n int) worker.Report {
 	c.t.Helper()
 	var found worker.Report
 	pgtest.Eventually(c.t, patience, fmt.Sprintf("report %d of %q", n, kind), func() bool {
@@ -96,7 +95,7 @@ func (c *crew) heard(kind election.Kind, n int) worker.Report {
 	return found
 }
 
-func (c *crew) judge() evidence.Verdict {
+func (c *cluster) judge() evidence.Verdict {
 	c.t.Helper()
 	pgtest.Within(c.t, patience, "all nodes end", c.running.Wait)
 	rows, err := pgledger.Read(context.Background(), c.db.URL)
@@ -112,14 +111,14 @@ func (c *crew) judge() evidence.Verdict {
 		c.t.Fatal(err)
 	}
 	if len(acts) == 0 || len(acks) == 0 {
-		c.t.Errorf("%d acts outside, %d rows acknowledged", len(acts), len(acks))
+		c.t.Errorf("got %d acts and %d acknowledged rows, want some of each", len(acts), len(acks))
 	}
 	return evidence.Judge(evidence.Record{Ledger: rows, Acks: acks, Outside: acts})
 }
 
 func TestTwoNodesTakeTurns(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCluster(t)
 	stops := map[string]func(){"a": c.start("a", c.db.URL), "b": c.start("b", c.db.URL)}
 	c.heard(worker.Acted, 1)
 	first := c.heard(election.Entered, 1)
@@ -140,11 +139,11 @@ func TestTwoNodesTakeTurns(t *testing.T) {
 	}
 }
 
-// The connections of a node break under its hands, over and over: it may not
-// know what became of a row, and must neither repeat nor lose one.
+// The connections of a worker break over and over: it may not know the outcome of a row, and
+// must neither repeat nor lose one.
 func TestBrokenConnectionsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCluster(t)
 	proxy, url := c.db.Proxy(t)
 	stop := c.start("a", url)
 	for n := range 4 {
@@ -159,9 +158,9 @@ func TestBrokenConnectionsLoseAndRepeatNothing(t *testing.T) {
 	}
 }
 
-func TestAWatcherThatIsStuckCostsNothing(t *testing.T) {
+func TestAStuckReaderCostsNothing(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newCluster(t)
 	stuck := make(chan struct{})
 	var said atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())
@@ -175,17 +174,17 @@ func TestAWatcherThatIsStuckCostsNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	pgtest.Eventually(t, patience, "a lease's worth of acts though nobody listens", func() bool {
+	pgtest.Eventually(t, patience, "acts for longer than a lease, although nobody reads the reports", func() bool {
 		acts, _ := evidence.ReadActs(evidence.OutsideFile(c.dir))
 		return len(acts) > 1 && acts[len(acts)-1].End.Sub(acts[0].Start) > lease+lease/2
 	})
 	if said.Load() != 1 {
-		t.Errorf("%d reports came through a stuck watcher", said.Load())
+		t.Errorf("%d reports came through a stuck reader, want 1", said.Load())
 	}
 	close(stuck)
 	cancel()
 	if v := c.judge(); v.Leaders != 1 || v.Fault(false) != nil {
-		t.Errorf("%d leaders acted, fault: %v", v.Leaders, v.Fault(false))
+		t.Errorf("%d leaders acted, fault %v; want 1 and none", v.Leaders, v.Fault(false))
 	}
 }
 
