@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// WithDatabase is the URL with another database in it.
+// WithDatabase returns the URL with another database name.
 func WithDatabase(address, name string) string {
 	if u, err := url.Parse(address); err == nil && u.Scheme != "" {
 		u.Path = "/" + name
@@ -20,11 +20,10 @@ func WithDatabase(address, name string) string {
 		u.RawQuery = q.Encode()
 		return u.String()
 	}
-	return strings.TrimSpace(address + " dbname=" + name) // the last one counts
+	return strings.TrimSpace(address + " dbname=" + name) // the last dbname counts
 }
 
-// Target is where a proxy has to connect to for this URL: host:port, or the path
-// of a Unix socket.
+// Target returns the address behind a URL for a proxy: host:port, or the path of a Unix socket.
 func Target(address string) (string, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -37,8 +36,8 @@ func Target(address string) (string, error) {
 	return net.JoinHostPort(c.Host, port), nil
 }
 
-// Through is the URL with a proxy's address in it. Over TLS the server's name can
-// not be verified any more: a proxy is in between, on purpose.
+// Through returns the URL with a proxy's address. Over TLS the server's name cannot be
+// verified, since the proxy is in between.
 func Through(address, proxy string) (string, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package pgraw is what Postgres does without conch: a session that holds a plain
-// advisory lock, another that waits for it, transactions with and without a
-// fence, and counts of what a server was asked. It measures nothing itself;
-// package bench puts its own figures beside these.
+// Package pgraw does in Postgres what package bench compares conch with: it holds a plain
+// advisory lock and waits for it, runs transactions with and without a fence, and counts the
+// statements of a server. It measures nothing itself.
 package pgraw

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Admin is a connection for questions about a server.
+// Admin is a connection for questions about a server and for preparing its tables.
 type Admin struct {
 	conn    *pgx.Conn
-	counter string // the question that counts; empty: not looked for yet
+	counter string // query that counts statements; empty: not chosen yet
 	by      string
 }
 
@@ -27,15 +27,15 @@ func OpenAdmin(ctx context.Context, url string) (*Admin, error) {
 }
 
 // Close ends the connection.
-func (d *Admin) Close() {
+func (a *Admin) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = d.conn.Close(ctx)
+	_ = a.conn.Close(ctx)
 }
 
 // Waiters counts the sessions that wait for the process that leads the scope.
-func (d *Admin) Waiters(ctx context.Context, scope string) (n int, err error) {
-	err = d.conn.QueryRow(ctx, `
+func (a *Admin) Waiters(ctx context.Context, scope string) (n int, err error) {
+	err = a.conn.QueryRow(ctx, `
 		SELECT count(*) FROM conch.leadership l JOIN pg_locks k
 		    ON k.locktype = 'advisory' AND k.objsubid = 1 AND NOT k.granted
 		   AND (k.classid::bigint << 32) | k.objid::bigint = l.process_key
@@ -45,8 +45,8 @@ func (d *Admin) Waiters(ctx context.Context, scope string) (n int, err error) {
 }
 
 // RawWaiters counts the sessions that wait for [Key].
-func (d *Admin) RawWaiters(ctx context.Context) (n int, err error) {
-	err = d.conn.QueryRow(ctx, `
+func (a *Admin) RawWaiters(ctx context.Context) (n int, err error) {
+	err = a.conn.QueryRow(ctx, `
 		SELECT count(*) FROM pg_locks
 		 WHERE locktype = 'advisory' AND objsubid = 1 AND NOT granted
 		   AND (classid::bigint << 32) | objid::bigint = $1
@@ -54,20 +54,20 @@ func (d *Admin) RawWaiters(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Led counts the scopes that somebody leads, and adds their epochs up: the sum grows with
-// every election, also where a scope was lost and is led again.
-func (d *Admin) Led(ctx context.Context) (n int, epochs int64, err error) {
-	err = d.conn.QueryRow(ctx, `SELECT count(*), coalesce(sum(epoch), 0)::bigint FROM conch.leadership WHERE parted_at IS NULL AND epoch > 0`).
+// Led returns the number of scopes with a leader, and the sum of their epochs, which grows
+// with every election, even if a lost scope is led again.
+func (a *Admin) Led(ctx context.Context) (n int, epochs int64, err error) {
+	err = a.conn.QueryRow(ctx, `SELECT count(*), coalesce(sum(epoch), 0)::bigint FROM conch.leadership WHERE parted_at IS NULL AND epoch > 0`).
 		Scan(&n, &epochs)
 	return n, epochs, err
 }
 
-// Version of the server, as people know it.
-func (d *Admin) Version() string { return d.conn.PgConn().ParameterStatus("server_version") }
+// Version returns the server's version, such as 15.18.
+func (a *Admin) Version() string { return a.conn.PgConn().ParameterStatus("server_version") }
 
-// Setting reads a setting of the server.
-func (d *Admin) Setting(ctx context.Context, name string) (value string, err error) {
-	err = d.conn.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
+// Setting returns a setting of the server.
+func (a *Admin) Setting(ctx context.Context, name string) (value string, err error) {
+	err = a.conn.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
 	return value, err
 }
 
@@ -76,34 +76,34 @@ const (
 	byTransactions = "pg_stat_database"
 )
 
-// Count is how many statements this database was asked for so far, and by what
-// that is known. Each call is one statement itself. It is pg_stat_statements, BEGIN and COMMIT included, or, where that is
-// not loaded, transactions by pg_stat_database.
-func (d *Admin) Count(ctx context.Context) (n int64, by string, err error) {
-	if d.counter == "" {
-		d.counter, d.by = `SELECT sum(calls)::bigint FROM pg_stat_statements s JOIN pg_database b ON b.oid = s.dbid
+// Count returns the number of statements in this database so far, itself included, and its
+// source: pg_stat_statements, which counts BEGIN and COMMIT too, or, if that is not loaded,
+// transactions by pg_stat_database.
+func (a *Admin) Count(ctx context.Context) (n int64, by string, err error) {
+	if a.counter == "" {
+		a.counter, a.by = `SELECT sum(calls)::bigint FROM pg_stat_statements s JOIN pg_database b ON b.oid = s.dbid
 		                    WHERE b.datname = current_database()`, byStatements
-		if _, err := d.conn.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements`); err != nil || d.ask(ctx, &n) != nil {
-			d.counter, d.by = `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`, byTransactions
+		if _, err := a.conn.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements`); err != nil || a.ask(ctx, &n) != nil {
+			a.counter, a.by = `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`, byTransactions
 		}
 	}
-	err = d.ask(ctx, &n)
-	return n, d.by, err
+	err = a.ask(ctx, &n)
+	return n, a.by, err
 }
 
-func (d *Admin) ask(ctx context.Context, n *int64) error {
-	return d.conn.QueryRow(ctx, d.counter).Scan(n)
+func (a *Admin) ask(ctx context.Context, n *int64) error {
+	return a.conn.QueryRow(ctx, a.counter).Scan(n)
 }
 
-// TrackStatements has pg_stat_statements count in this database's new sessions, if
-// it is loaded and we may say so.
-func (d *Admin) TrackStatements(ctx context.Context) {
-	_, _ = d.conn.Exec(ctx, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); END $$`)
+// TrackStatements turns pg_stat_statements on for new sessions of this database, if it is
+// loaded and the role may do so.
+func (a *Admin) TrackStatements(ctx context.Context) {
+	_, _ = a.conn.Exec(ctx, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); END $$`)
 }
 
-// PerSecond counts for so long.
-func (d *Admin) PerSecond(ctx context.Context, long time.Duration) (perSecond float64, by string, err error) {
-	before, by, err := d.Count(ctx)
+// PerSecond counts statements per second over a period.
+func (a *Admin) PerSecond(ctx context.Context, long time.Duration) (perSecond float64, by string, err error) {
+	before, by, err := a.Count(ctx)
 	if err != nil {
 		return 0, by, err
 	}
@@ -114,12 +114,12 @@ func (d *Admin) PerSecond(ctx context.Context, long time.Duration) (perSecond fl
 		return 0, by, context.Cause(ctx)
 	case <-timer.C:
 	}
-	after, _, err := d.Count(ctx)
+	after, _, err := a.Count(ctx)
 	return float64(after-before) / time.Since(began).Seconds(), by, err
 }
 
-// CreateDatabase makes a database on the server behind the URL and returns its
-// own URL, and what removes it.
+// CreateDatabase creates a database on the server of the URL and returns its URL and a
+// function that drops it.
 func CreateDatabase(ctx context.Context, url string) (created string, drop func() error, err error) {
 	name := "conch_bench_" + strings.ToLower(rand.Text()[:10])
 	if err := admin(ctx, url, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {

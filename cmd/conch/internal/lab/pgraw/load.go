@@ -16,29 +16,29 @@ import (
 const (
 	loadTable  = `CREATE TABLE payload (session int NOT NULL, seq bigint NOT NULL, note text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
 	loadInsert = `INSERT INTO payload (session, seq, note) VALUES ($1, $2, $3)`
-	// A function that stands where tables do is called once, and no row goes in without it.
+	// A function in FROM is called once, and without it no row is inserted.
 	loadInside = `INSERT INTO payload (session, seq, note) SELECT $1::int, $2::bigint, $3::text FROM conch.fence($4, $5, $6)`
-	// A transfer moves money between two accounts and enters it into the books.
+	// A transfer moves money between two accounts and records it in a row.
 	loadAccounts = `CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL) WITH (fillfactor = 50);
 		INSERT INTO account SELECT g, 1000000 FROM generate_series(1, 10000) g`
 	loadMove = `UPDATE account SET balance = balance + $2 WHERE id = $1 RETURNING balance`
 	accounts = 10000
-	lastRow  = 10 * time.Second // what a row that is on its way may take
-	// As docs/operations.md has it: a fence need not bound what is bound.
+	lastRow  = 10 * time.Second // for a row in progress at the end
+	// The fence sets no timeout where one is set already (docs/operations.md).
 	loadIdle = "2s"
 	loadNote = "one hundred bytes of what a small row of somebody's books may look like, an order or a line of one.."
 )
 
 // Style is one way to write a row.
 type Style struct {
-	Fenced    bool // with conch.fence() as the last statement, sent with the COMMIT
-	Inside    bool // the INSERT is the whole transaction, and has the fence in it
-	Pipelined bool // one round trip, else one for each of BEGIN, INSERT, COMMIT
-	Transfer  bool // two accounts are changed and the row is written, a statement each
-	Async     bool // synchronous_commit off: no wait for the disk hides what the fence costs
+	Fenced    bool // conch.fence() is the last statement, sent with the COMMIT
+	Inside    bool // the INSERT is the whole transaction and contains the fence
+	Pipelined bool // one round trip; otherwise one for each of BEGIN, INSERT, COMMIT
+	Transfer  bool // two accounts change and a row is written, one statement each
+	Async     bool // synchronous_commit off, so that no wait for the disk hides the cost of the fence
 }
 
-// Load is sessions that each write one row a transaction, as fast as they can.
+// Load is a set of sessions that each write as fast as they can, one row per transaction.
 type Load struct {
 	sessions []*pgx.Conn
 	token    atomic.Pointer[fence.Token]
@@ -46,7 +46,7 @@ type Load struct {
 	done     atomic.Int64
 }
 
-// OpenLoad makes the table and connects so many sessions.
+// OpenLoad creates the tables and connects the sessions.
 func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 	for _, sql := range []string{loadTable, loadAccounts} {
 		if err := admin(ctx, url, sql); err != nil {
@@ -76,7 +76,7 @@ func OpenLoad(ctx context.Context, url string, sessions int) (*Load, error) {
 	return l, nil
 }
 
-// Close ends the sessions.
+// Close closes the sessions.
 func (l *Load) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -85,13 +85,13 @@ func (l *Load) Close() {
 	}
 }
 
-// Use names the token that fenced rows are written under, from the next one on.
+// Use sets the token for fenced rows, from the next row on.
 func (l *Load) Use(t fence.Token) { l.token.Store(&t) }
 
-// Written is how many transactions were committed so far.
+// Written returns the number of committed transactions.
 func (l *Load) Written() int64 { return l.done.Load() }
 
-// Prepare sets the sessions to a style, before the time of a Run is counted.
+// Prepare configures the sessions for a style, before the time of a Run is counted.
 func (l *Load) Prepare(ctx context.Context, style Style) error {
 	mode := "on"
 	if style.Async {
@@ -105,19 +105,19 @@ func (l *Load) Prepare(ctx context.Context, style Style) error {
 	return nil
 }
 
-// Run writes until ctx ends or no session is left, and returns the transactions per
-// second and how each session ended: nil with ctx. One whose row is refused stops,
-// since its token is over: that is [fence.ErrStale].
+// Run writes until ctx ends or no session is left. It returns the transactions per second and
+// each session's error, nil if ctx ended it. A session stops when its row is refused with
+// [fence.ErrStale], since its token is over.
 func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, ends []error) {
 	before, began := l.done.Load(), time.Now()
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	ends = make([]error, len(l.sessions))
 	over := make(chan struct{})
 	defer close(over)
 	uncut := context.AfterFunc(ctx, func() { l.cut(over) })
 	defer uncut()
 	for i, conn := range l.sessions {
-		crew.Go(func() {
+		group.Go(func() {
 			for ctx.Err() == nil {
 				// Not cancelled in the middle, which would cost the connection.
 				if err := l.write(context.WithoutCancel(ctx), conn, i, style); err != nil {
@@ -128,12 +128,12 @@ func (l *Load) Run(ctx context.Context, style Style) (perSecond float64, ends []
 			}
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	return float64(l.done.Load()-before) / time.Since(began).Seconds(), ends
 }
 
-// cut ends what is still on its way after a last row's time, by the handle: a context that could
-// end a row would cost each one a goroutine, and the figures with it.
+// cut interrupts rows that are still in progress after lastRow, through the connection: a
+// context for each row would cost a goroutine and spoil the figures.
 func (l *Load) cut(over <-chan struct{}) {
 	timer := time.NewTimer(lastRow)
 	defer timer.Stop()
@@ -179,8 +179,8 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return write(tx) })
 }
 
-// move takes money from one account and gives it to another, the lower number first,
-// so that no two wait for each other.
+// move moves money between two accounts, the lower number first, so that no two transactions
+// wait for each other.
 func move(ctx context.Context, tx pgfence.Tx, seq int64) error {
 	a, b := seq*7919%accounts+1, seq*104729%accounts+1
 	for _, one := range []struct{ id, amount int64 }{{min(a, b), -1}, {max(a, b), 1}} {
@@ -192,10 +192,10 @@ func move(ctx context.Context, tx pgfence.Tx, seq int64) error {
 	return nil
 }
 
-// Token reads the current leadership of a scope from its row.
-func (d *Admin) Token(ctx context.Context, scope string) (t fence.Token, err error) {
+// Token reads the token of a scope's current leadership.
+func (a *Admin) Token(ctx context.Context, scope string) (t fence.Token, err error) {
 	t.Scope = scope
-	err = d.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
+	err = a.conn.QueryRow(ctx, `SELECT epoch, term, holder FROM conch.leadership WHERE scope = $1 AND parted_at IS NULL`, scope).
 		Scan(&t.Epoch, (*[16]byte)(&t.Term), &t.Holder)
 	return t, err
 }

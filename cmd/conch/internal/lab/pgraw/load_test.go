@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// A row that the server keeps is not waited for without end once the load is to stop.
-func TestALoadThatHangsIsCutOff(t *testing.T) {
+// Run does not wait for ever for a row that the server holds up.
+func TestAHangingLoadIsInterrupted(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	load, err := pgraw.OpenLoad(t.Context(), db.URL, 2)
@@ -38,7 +38,7 @@ func TestALoadThatHangsIsCutOff(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if _, ends := load.Run(ctx, pgraw.Style{}); ends[0] != nil {
-		t.Errorf("told to stop before it began it ends with %v", ends)
+		t.Errorf("a load stopped before it began: got %v, want nil", ends)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	defer stop()
@@ -56,7 +56,7 @@ func TestALoadThatHangsIsCutOff(t *testing.T) {
 	stop()
 	pgtest.Within(t, time.Minute, "the load ends", func() {
 		if ends := <-ended; ends[0] == nil || ends[1] == nil {
-			t.Errorf("two rows were cut off, and it ends with %v", ends)
+			t.Errorf("got %v, want an error for both interrupted rows", ends)
 		}
 	})
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Key is the advisory lock that holders and waiters are about.
-const Key int64 = 0x636f6e63682d7261 // "conch-ra": no scope's key but by a chance of 2⁻⁶⁴
+// Key is the advisory lock of holders and waiters.
+const Key int64 = 0x636f6e63682d7261 // "conch-ra": a scope has this key with a probability of 2⁻⁶⁴
 
-// Hold takes the lock, says so, and keeps it until ctx ends. With a lease the
-// session ends by the server's clock unless it is used in time, and it is used
-// five times as often, as conch's own is.
+// Hold takes the lock, calls held, and keeps the lock until ctx ends. With a lease the server
+// ends the session unless it is used in time; like conch's, it is used every fifth of a lease.
 func Hold(ctx context.Context, url string, lease time.Duration, held func()) error {
 	s, err := pg.Open(ctx, pg.Config{URL: url, AppName: "conch bench holder"}, pg.Settings{Lease: lease})
 	if err != nil {
@@ -44,7 +43,7 @@ func Hold(ctx context.Context, url string, lease time.Duration, held func()) err
 	}
 }
 
-// Locker is one session about the lock.
+// Locker is one session for the lock.
 type Locker struct{ conn *pgx.Conn }
 
 // OpenLocker connects.
@@ -56,26 +55,26 @@ func OpenLocker(ctx context.Context, url string) (*Locker, error) {
 	return &Locker{conn: conn}, nil
 }
 
-// Close ends the session, and with it whatever it holds.
+// Close ends the session and frees its lock.
 func (l *Locker) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = l.conn.Close(ctx)
 }
 
-// Lock waits until the lock is this session's, and says when that was known.
+// Lock waits for the lock and returns when it was known to be held.
 func (l *Locker) Lock(ctx context.Context) (fence.Instant, error) {
 	_, err := l.conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, Key)
 	return fence.Boottime(), err
 }
 
-// Unlock gives it up.
+// Unlock releases the lock.
 func (l *Locker) Unlock(ctx context.Context) error {
 	_, err := l.conn.Exec(ctx, `SELECT pg_advisory_unlock($1)`, Key)
 	return err
 }
 
-// Announce gives it up and notifies, in this order: whoever is woken finds it free.
+// Announce releases the lock and then notifies, so that a woken session finds it free.
 func (l *Locker) Announce(ctx context.Context) error {
 	if err := l.Unlock(ctx); err != nil {
 		return err
@@ -84,14 +83,14 @@ func (l *Locker) Announce(ctx context.Context) error {
 	return err
 }
 
-// Listen makes the session hear of Announce.
+// Listen subscribes the session to Announce.
 func (l *Locker) Listen(ctx context.Context) error {
 	_, err := l.conn.Exec(ctx, `LISTEN conch_bench`)
 	return err
 }
 
-// LockOnNotice sleeps until it is notified and then tries once, and again at the
-// next notice if somebody was faster.
+// LockOnNotice waits for a notification and tries once, and again at the next one if another
+// session was faster.
 func (l *Locker) LockOnNotice(ctx context.Context) (fence.Instant, error) {
 	for {
 		if _, err := l.conn.WaitForNotification(ctx); err != nil {

@@ -10,23 +10,23 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Commits is how many transactions that wrote something this server has begun so far:
-// each takes one number, and reading takes none.
-func (d *Admin) Commits(ctx context.Context) (n int64, err error) {
-	err = d.conn.QueryRow(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&n)
+// Commits returns how many writing transactions the server has begun: each takes one
+// transaction number, and reading takes none.
+func (a *Admin) Commits(ctx context.Context) (n int64, err error) {
+	err = a.conn.QueryRow(ctx, `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`).Scan(&n)
 	return n, err
 }
 
-// Processes are the server's: those that serve sessions, and those that do so for all.
-func (d *Admin) Processes(ctx context.Context) ([]int, error) {
-	rows, err := d.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
+// Processes returns the server's processes, for sessions and in the background.
+func (a *Admin) Processes(ctx context.Context) ([]int, error) {
+	rows, err := a.conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[int])
 }
 
-// finished are intents of a hundred accounts with their transactions, all final.
+// finished inserts intents of a hundred accounts with their transactions, all final.
 var finished = []string{
 	`ALTER TABLE conch.intents DISABLE TRIGGER USER`,
 	`ALTER TABLE conch.pending_transactions DISABLE TRIGGER USER`,
@@ -44,13 +44,13 @@ var finished = []string{
 	`ALTER TABLE conch.pending_transactions ENABLE TRIGGER USER`,
 }
 
-// Finish writes so many finished transactions of other accounts into the tables.
-func (d *Admin) Finish(ctx context.Context, many int) error {
-	tx, err := d.conn.Begin(ctx)
+// Finish inserts many finished transactions of other accounts.
+func (a *Admin) Finish(ctx context.Context, many int) error {
+	tx, err := a.conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	for i, sql := range finished {
 		if i > 1 && i < len(finished)-2 {
 			sql = fmt.Sprintf(sql, many)
@@ -62,18 +62,18 @@ func (d *Admin) Finish(ctx context.Context, many int) error {
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	if _, err = d.conn.Exec(ctx, `VACUUM (ANALYZE) conch.intents, conch.pending_transactions, conch.pending_attempts`); err != nil {
+	if _, err = a.conn.Exec(ctx, `VACUUM (ANALYZE) conch.intents, conch.pending_transactions, conch.pending_attempts`); err != nil {
 		return err
 	}
-	// Nobody finishes a million at once: that they are written out is no part of what follows.
-	_, err = d.conn.Exec(ctx, `CHECKPOINT`)
-	if pg.Code(err) == "42501" { // on a server of somebody else's it is written out when that does it
+	// Nobody finishes a million at once, so writing them out is not part of what follows.
+	_, err = a.conn.Exec(ctx, `CHECKPOINT`)
+	if pg.Code(err) == "42501" { // on another owner's server its next checkpoint writes them out
 		return nil
 	}
 	return err
 }
 
-// One writes one row in a transaction of its own, and says how long that took.
+// One writes one row in a transaction and returns how long that took.
 func (l *Load) One(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := l.write(ctx, l.sessions[0], 0, Style{Pipelined: true})

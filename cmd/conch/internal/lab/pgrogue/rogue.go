@@ -1,6 +1,6 @@
-// Package pgrogue is sessions that misbehave, and what is done to sessions: a
-// transaction that stops or goes on after its fence, a hog of the lock table, an
-// administrator who ends backends. The nemesis (package chaos) uses them.
+// Package pgrogue misbehaves in Postgres for the nemesis (package chaos): a transaction that stops
+// or goes on after its fence, a hog of the lock table, a stream of fences, and an administrator
+// who ends backends.
 package pgrogue
 
 import (
@@ -17,28 +17,28 @@ import (
 // ErrNobody says that no session holds the lock of any of the scopes.
 var ErrNobody = errors.New("no session holds the lock of a scope: nobody leads, or not by session locks")
 
-// holding lists whoever leads, by the backends that hold the locks of scopes.
+// holding selects the holders of scopes by the backends that hold the locks.
 const holding = ` FROM conch.leadership l JOIN pg_locks k
 	ON k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND (k.classid::bigint << 32) | k.objid::bigint = l.lock_key
 	WHERE l.scope = ANY ($1)`
 
-// Leaders names whoever leads the scopes, each once.
+// Leaders returns the holders of the scopes, each once.
 func Leaders(ctx context.Context, url string, scopes ...string) ([]string, error) {
 	return names(ctx, url, `SELECT DISTINCT l.holder`+holding, scopes)
 }
 
-// Terminate ends the backends of whoever leads the scopes, and names them, each once.
+// Terminate ends the backends of the scopes' holders and returns these holders, each once.
 func Terminate(ctx context.Context, url string, scopes ...string) ([]string, error) {
 	return names(ctx, url, `SELECT DISTINCT h.holder FROM (SELECT l.holder, pg_terminate_backend(k.pid) AS ended`+holding+`) h WHERE h.ended`, scopes)
 }
 
-// names reads a list, ErrNobody if it is empty.
+// names reads a list; ErrNobody if it is empty.
 func names(ctx context.Context, url, query string, scopes []string) ([]string, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	defer leave(conn)
+	defer closeConn(conn)
 	rows, err := conn.Query(ctx, query, scopes)
 	if err != nil {
 		return nil, err
@@ -50,30 +50,30 @@ func names(ctx context.Context, url, query string, scopes []string) ([]string, e
 	return all, err
 }
 
-// Now is what the database's clock says.
+// Now returns the time of the database's clock.
 func Now(ctx context.Context, url string) (now time.Time, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return now, err
 	}
-	defer leave(conn)
+	defer closeConn(conn)
 	err = conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
 	return now, err
 }
 
-func leave(conn *pgx.Conn) {
+func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// Hog takes locks until the server has no room for another.
+// Hog holds locks until the server has no room for another.
 type Hog struct{ conn *pgx.Conn }
 
-// outOfMemory is what the server says when the lock table is full.
+// outOfMemory is the SQLSTATE of a full lock table.
 const outOfMemory = "53200"
 
-// Fill takes every lock there is. What it got before the server's refusal it keeps.
+// Fill takes locks until the server refuses one, and keeps them.
 func Fill(ctx context.Context, url string) (*Hog, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -83,20 +83,20 @@ func Fill(ctx context.Context, url string) (*Hog, error) {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok && refusal.Code == outOfMemory {
 		return &Hog{conn: conn}, nil
 	}
-	leave(conn)
+	closeConn(conn)
 	return nil, fmt.Errorf("the lock table was not filled: %w", err)
 }
 
 // Release closes the session, which frees the locks.
-func (h *Hog) Release() { leave(h.conn) }
+func (h *Hog) Release() { closeConn(h.conn) }
 
-// Straggler is a transaction that does not come to its end after its fence.
+// Straggler is a transaction that does not end after its fence.
 type Straggler struct {
 	URL, Scope string
-	Busy       bool          // it goes on working instead of waiting
-	Told       io.Reader     // its end is the order to commit
-	Say        func(string)  // "fenced", then "refused" or "committed"
-	Work       time.Duration // how long a busy one works
+	Busy       bool         // works after its fence instead of waiting
+	Told       io.Reader    // its end is the order to commit
+	Say        func(string) // "fenced", then "refused" or "committed"
+	Work       time.Duration
 }
 
 const (
@@ -105,15 +105,14 @@ const (
 	current    = `SELECT epoch, term::text FROM conch.leadership WHERE scope = $1`
 )
 
-// Run inserts a row that must never be seen, fences it under the current epoch, and
-// then keeps its transaction open: idle until it is told to commit, or busy. By
-// then there must be another leader.
+// Run inserts a row that must never be committed, fences it under the current epoch, and keeps its
+// transaction open, idle or busy, until Told ends. By then there must be another leader.
 func (s Straggler) Run(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, s.URL)
 	if err != nil {
 		return err
 	}
-	defer leave(conn)
+	defer closeConn(conn)
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err

@@ -15,13 +15,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Stream is clients that fence above READ COMMITTED and never pause: each begins,
-// inserts, fences, works for a moment, commits, and begins again. Half of them are
-// REPEATABLE READ and half SERIALIZABLE. Half take their snapshot before they hear of
-// the token, and half after. Every fourth presents a token that is over.
+// Stream runs clients that fence above READ COMMITTED without pause: each begins, inserts, fences,
+// works for a moment, commits, and begins again. Half of them are REPEATABLE READ and half
+// SERIALIZABLE. Half take their snapshot before they choose the token, and half after. Every fourth
+// presents a token that is over.
 type Stream struct {
 	url, scope string
-	leave      context.CancelFunc
+	cancel     context.CancelFunc
 	clients    sync.WaitGroup
 	tokens     atomic.Pointer[tokens]
 	committed  atomic.Int64
@@ -30,7 +30,6 @@ type Stream struct {
 	refused []Refusal
 }
 
-// tokens are the current one and one that is over.
 type tokens struct{ now, past token }
 
 type token struct {
@@ -38,19 +37,18 @@ type token struct {
 	term  string
 }
 
-// Refusal is the failure of a transaction of a client with a token that it took to be
-// the current one.
+// Refusal is a failed transaction of a client whose token was the current one to its knowledge.
 type Refusal struct {
 	Epoch   int64
 	Term    string
-	Code    string        // SQLSTATE; empty if the server said nothing
-	Text    string        // what was said
-	At      fence.Instant // when it was known
-	Took    time.Duration // from before the transaction began
-	Current bool          // the token was still the current one afterwards, so it was all the time
+	Code    string // SQLSTATE; empty if the server did not answer
+	Text    string
+	At      fence.Instant // when the failure was known
+	Took    time.Duration // since before the transaction began
+	Current bool          // the token was current afterwards, and so all the time
 }
 
-// Serialization is the code of a transaction whose snapshot was too old.
+// Serialization is the SQLSTATE of a transaction whose snapshot was too old.
 const Serialization = "40001"
 
 const (
@@ -60,17 +58,16 @@ const (
 	isCurrent = `SELECT EXISTS (SELECT FROM conch.leadership WHERE scope = $1 AND epoch = $2 AND term = $3 AND parted_at IS NULL)`
 
 	askTokens = 2 * time.Millisecond
-	atLeast   = 10 * time.Millisecond // how long a client works after its fence
+	atLeast   = 10 * time.Millisecond // work after the fence
 	upTo      = 40 * time.Millisecond
-	retry     = 20 * time.Millisecond // after a connection was lost
-	// keptRefusals is more than any sound run has: each handover refuses a client once.
+	retry     = 20 * time.Millisecond // after a lost connection
+	// keptRefusals is more than a sound run has, with one refusal per client and handover.
 	keptRefusals = 10_000
 )
 
-// StreamName is what the sessions of streams are called.
+// StreamName is the application name of the sessions.
 const StreamName = "conch chaos stream"
 
-// connect makes a session of a stream.
 func (s *Stream) connect(ctx context.Context) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(s.url)
 	if err != nil {
@@ -80,8 +77,8 @@ func (s *Stream) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, cfg)
 }
 
-// Flood starts a stream of fences of a scope; the caller stops it. The table of its
-// rows is made if there is none.
+// Flood starts a stream of fences of a scope, and creates the table of its rows if needed. The
+// caller stops the stream.
 func Flood(ctx context.Context, url, scope string, clients int) (*Stream, error) {
 	s := &Stream{url: url, scope: scope}
 	conn, err := s.connect(ctx)
@@ -89,26 +86,25 @@ func Flood(ctx context.Context, url, scope string, clients int) (*Stream, error)
 		return nil, err
 	}
 	if _, err := conn.Exec(ctx, createStream); err != nil {
-		leave(conn)
+		closeConn(conn)
 		return nil, err
 	}
-	if err := s.hear(ctx, conn); err != nil {
-		leave(conn)
+	if err := s.readToken(ctx, conn); err != nil {
+		closeConn(conn)
 		return nil, err
 	}
-	ctx, s.leave = context.WithCancel(context.WithoutCancel(ctx))
-	s.clients.Go(func() { s.tell(ctx, conn) })
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.clients.Go(func() { s.refreshTokens(ctx, conn) })
 	for i := range clients {
 		s.clients.Go(func() { s.client(ctx, i) })
 	}
 	return s, nil
 }
 
-// Committed is how many transactions have been committed.
+// Committed returns the number of committed transactions.
 func (s *Stream) Committed() int64 { return s.committed.Load() }
 
-// Refused is how many transactions have failed that should not have, or whose token was
-// replaced while they were under way.
+// Refused returns the number of refusals, including those whose token was replaced meanwhile.
 func (s *Stream) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,32 +113,32 @@ func (s *Stream) Refused() int {
 
 // Stop ends the stream and returns the refusals. It may be called again.
 func (s *Stream) Stop() []Refusal {
-	s.leave()
+	s.cancel()
 	s.clients.Wait()
 	return s.refused
 }
 
-// tell keeps the clients' tokens up to date.
-func (s *Stream) tell(ctx context.Context, conn *pgx.Conn) {
-	defer func() { leave(conn) }()
+// refreshTokens keeps the clients' tokens current.
+func (s *Stream) refreshTokens(ctx context.Context, conn *pgx.Conn) {
+	defer func() { closeConn(conn) }()
 	for sleep(ctx, askTokens) {
-		if s.hear(ctx, conn) == nil || ctx.Err() != nil {
+		if s.readToken(ctx, conn) == nil || ctx.Err() != nil {
 			continue
 		}
 		if again, err := s.connect(ctx); err == nil {
-			leave(conn)
+			closeConn(conn)
 			conn = again
 		}
 	}
 }
 
-func (s *Stream) hear(ctx context.Context, conn *pgx.Conn) error {
+func (s *Stream) readToken(ctx context.Context, conn *pgx.Conn) error {
 	var now token
 	if err := conn.QueryRow(ctx, current, s.scope).Scan(&now.epoch, &now.term); err != nil {
 		return err
 	}
 	switch known := s.tokens.Load(); {
-	case known == nil: // of a term that nobody ever had
+	case known == nil: // past: a term that nobody ever had
 		s.tokens.Store(&tokens{now: now, past: token{now.epoch, "00000000-0000-0000-0000-000000000000"}})
 	case known.now != now:
 		s.tokens.Store(&tokens{now: now, past: known.now})
@@ -150,10 +146,10 @@ func (s *Stream) hear(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// client is the life of one. It goes on whatever is refused to it.
+// client runs one client, whose refusals do not stop it.
 func (s *Stream) client(ctx context.Context, number int) {
 	work := atLeast + (upTo-atLeast)*time.Duration(number%8)/7
-	c := caller{s: s, name: fmt.Sprintf("client-%d", number), work: work, first: number/2%2 == 0, stale: number%4 == 3, level: pgx.RepeatableRead}
+	c := streamClient{s: s, name: fmt.Sprintf("client-%d", number), work: work, first: number/2%2 == 0, stale: number%4 == 3, level: pgx.RepeatableRead}
 	if number%2 == 1 {
 		c.level = pgx.Serializable
 	}
@@ -166,21 +162,20 @@ func (s *Stream) client(ctx context.Context, number int) {
 		for ctx.Err() == nil && !conn.IsClosed() {
 			c.once(ctx, conn)
 		}
-		leave(conn)
+		closeConn(conn)
 	}
 }
 
-// caller is one client's habits.
-type caller struct {
+// streamClient is one client and how it behaves.
+type streamClient struct {
 	s            *Stream
 	name         string
 	work         time.Duration
 	level        pgx.TxIsoLevel
-	first, stale bool // the snapshot comes before the token; the token is over
+	first, stale bool // the snapshot is taken before the token is chosen; the token is over
 }
 
-// once is one transaction.
-func (c caller) once(ctx context.Context, conn *pgx.Conn) {
+func (c streamClient) once(ctx context.Context, conn *pgx.Conn) {
 	began := fence.Boottime()
 	with, err := c.transact(ctx, conn)
 	switch {
@@ -206,8 +201,8 @@ func (c caller) once(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// transact does one transaction and says with which token.
-func (c caller) transact(ctx context.Context, conn *pgx.Conn) (with token, err error) {
+// transact runs one transaction and returns its token.
+func (c streamClient) transact(ctx context.Context, conn *pgx.Conn) (with token, err error) {
 	choose := func() token {
 		t := c.s.tokens.Load()
 		if c.stale {
@@ -223,7 +218,7 @@ func (c caller) transact(ctx context.Context, conn *pgx.Conn) (with token, err e
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = tx.Rollback(ctx) // of one that is over it does nothing
+		_ = tx.Rollback(ctx) // does nothing after the end
 	}()
 	if c.first {
 		if _, err := tx.Exec(ctx, `SELECT FROM conch.leadership LIMIT 0`); err != nil {
@@ -241,21 +236,21 @@ func (c caller) transact(ctx context.Context, conn *pgx.Conn) (with token, err e
 	return with, tx.Commit(ctx)
 }
 
-// stillCurrent asks in a snapshot of its own. Terms never come back: one that is
-// current now was so when it was presented.
+// stillCurrent asks in a new snapshot. Terms never come back, so a term that is current now was
+// current when it was presented.
 func (s *Stream) stillCurrent(ctx context.Context, conn *pgx.Conn, t token) (yes bool) {
 	if conn.IsClosed() {
 		again, err := s.connect(ctx)
 		if err != nil {
 			return false
 		}
-		defer leave(again)
+		defer closeConn(again)
 		conn = again
 	}
 	return conn.QueryRow(ctx, isCurrent, s.scope, t.epoch, t.term).Scan(&yes) == nil && yes
 }
 
-// sleep waits, and tells whether the context goes on.
+// sleep waits, and reports whether the context is still alive.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -267,20 +262,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Streamed is one committed row of a stream.
+// Streamed is a committed row of a stream.
 type Streamed struct {
 	evidence.Row
 	Stale bool // its client knew that the token was over
 }
 
-// ReadStream returns all rows of all streams, in the order in which their transactions
-// began to write; none if there was no stream.
+// ReadStream returns the rows of all streams in the order in which their transactions began to
+// write; none if there was no stream.
 func ReadStream(ctx context.Context, url string) ([]Streamed, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	defer leave(conn)
+	defer closeConn(conn)
 	var name *string
 	if err := conn.QueryRow(ctx, `SELECT to_regclass('stream')::text`).Scan(&name); err != nil || name == nil {
 		return nil, err

@@ -74,12 +74,12 @@ func rows(t *testing.T, db *pgtest.DB) []pgrogue.Streamed {
 	return all
 }
 
-// Valid tokens pass through a change of leaders, and others do not.
+// Valid tokens pass through a change of leaders. Others do not.
 func TestAStreamPassesWithValidTokensOnly(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	if none := rows(t, db); len(none) > 0 {
-		t.Fatalf("rows of no stream: %+v", none)
+		t.Fatalf("got rows without a stream: %+v", none)
 	}
 	end := mint(t, db, "n1")
 	s := flood(t, db)
@@ -89,27 +89,27 @@ func TestAStreamPassesWithValidTokensOnly(t *testing.T) {
 	committed(t, s, 80)
 	for _, r := range s.Stop() {
 		if r.Current || r.Code != "CN001" || r.Epoch != 1 || r.At == 0 || r.Took <= 0 {
-			t.Errorf("refused: %+v", r)
+			t.Errorf("refused: %+v; want refusals of epoch 1 as stale only", r)
 		}
 	}
 	all := rows(t, db)
-	if int64(len(all)) < s.Committed() { // one that was under way at the end may be committed and not known
-		t.Errorf("%d rows of %d transactions", len(all), s.Committed())
+	if int64(len(all)) < s.Committed() { // a transaction in progress at the end may be committed without being counted
+		t.Errorf("got %d rows of %d transactions", len(all), s.Committed())
 	}
 	clients, newest := map[string]bool{}, int64(1)
 	for _, r := range all {
 		if clients[r.Node] = true; r.Stale || r.Epoch < newest || r.Term == "" {
-			t.Errorf("committed: %+v", r)
+			t.Errorf("committed: %+v; want valid tokens in the order of their epochs", r)
 		}
 		newest = r.Epoch
 	}
 	if len(clients) != 6 || newest != 2 {
-		t.Errorf("the clients %v have come to epoch %d", clients, newest)
+		t.Errorf("got the clients %v and epoch %d, want six and 2", clients, newest)
 	}
 }
 
-// What a wrong fence would do is seen.
-func TestAStreamTellsAWrongFence(t *testing.T) {
+// A stream notices a wrong fence.
+func TestAStreamNoticesAWrongFence(t *testing.T) {
 	t.Parallel()
 	const fence = `CREATE OR REPLACE FUNCTION conch.fence(scope text, epoch bigint, term uuid DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS `
 	db := pgtest.New(t)
@@ -132,15 +132,15 @@ func TestAStreamTellsAWrongFence(t *testing.T) {
 	pgtest.Eventually(t, patience, "refusals", func() bool { return s.Refused() > 20 })
 	refused := s.Stop()
 	if !slices.ContainsFunc(rows(t, db), func(r pgrogue.Streamed) bool { return r.Stale }) {
-		t.Error("no stale row is told of, though nothing was fenced")
+		t.Error("no stale row was committed, although nothing was fenced")
 	}
 	current := slices.DeleteFunc(slices.Clone(refused), func(r pgrogue.Refusal) bool { return !r.Current || r.Code != "CN001" })
 	if len(current) < 20 {
-		t.Errorf("of %d refusals of the current token %d are told", len(refused), len(current))
+		t.Errorf("of %d refusals %d are marked as those of the current token, want 20", len(refused), len(current))
 	}
 }
 
-// A client whose connection is ended begins again, and the end is told.
+// A client whose connection is ended begins again, and records the failure.
 func TestAStreamOutlivesItsConnections(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -159,9 +159,9 @@ func TestAStreamOutlivesItsConnections(t *testing.T) {
 	}
 	committed(t, s, 40)
 	ended := func(r pgrogue.Refusal) bool {
-		return r.Current && (r.Code == "57P01" || r.Code == "") // the server's last word is lost to a client that was writing
+		return r.Current && (r.Code == "57P01" || r.Code == "") // a client that was writing does not get the server's last message
 	}
 	if !slices.ContainsFunc(s.Stop(), ended) {
-		t.Error("nobody says that it was ended")
+		t.Error("no client recorded that its connection was ended")
 	}
 }
