@@ -26,12 +26,12 @@ func TestQuantilesAreSamples(t *testing.T) {
 		t.Error("the samples were sorted in place")
 	}
 	if quantile(nil, 0.5) != 0 || median(nil) != 0 || median([]float64{3, 1, 2}) != 2 || median([]float64{4, 1}) != 2.5 {
-		t.Error("an edge is wrong")
+		t.Error("an edge case is wrong")
 	}
 }
 
-// Nothing to compare with is null: a ratio of 0 would read as a result.
-func TestAFigureWithoutACeilingSaysSo(t *testing.T) {
+// A missing ceiling is null: a ratio of 0 would read as a result.
+func TestAMissingCeilingIsNull(t *testing.T) {
 	t.Parallel()
 	r := Report{Name: "x"}
 	r.add("alone", 1.23456, "ms")
@@ -49,12 +49,12 @@ func TestAFigureWithoutACeilingSaysSo(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	if table := r.Markdown(); !strings.Contains(table, "| `beside` | 3 | 1.5 | 2 | ms |\n") || !strings.Contains(table, "| 1.235 | - | - |") {
-		t.Errorf("the table says %s", table)
+		t.Errorf("got the table %s, want a ratio and two dashes", table)
 	}
 }
 
-// A gap is between the last act of the one and the first of the next, whatever
-// order the evidence comes in; a term without an act has none.
+// A gap is between the last act of one term and the first act of the next, in whatever order the
+// evidence comes; a term without an act has no gap.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	spans := map[int64]span{}
@@ -66,7 +66,7 @@ func TestGaps(t *testing.T) {
 	}
 	got, overlaps := between(spans, []change{{1, 2}, {2, 3}})
 	if len(got) != 1 || got[0] != 10 || overlaps != nil {
-		t.Errorf("the gaps are %v, want 10, and the overlaps %v", got, overlaps)
+		t.Errorf("got the gaps %v and the overlaps %v, want one of 10 and none", got, overlaps)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestFaultsMeetEveryPhase(t *testing.T) {
 	for i := range 30 {
 		p := phase(time.Second, i)
 		if p < 0 || p >= time.Second {
-			t.Fatalf("phase %d is %v", i, p)
+			t.Fatalf("phase %d is %v, want it within a second", i, p)
 		}
 		seen[int64(p*parts/time.Second)] = true
 	}

@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// A ceiling that is looked at less often than the figure is too high on average.
-func TestFigureAndCeilingAreSeenAlike(t *testing.T) {
+// A ceiling that is polled less often than its figure is too high on average.
+func TestFigureAndCeilingArePolledAlike(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, at := range []time.Duration{0, 1400 * time.Microsecond, 6100 * time.Microsecond, 23700 * time.Microsecond} {
 			began := time.Now()
 			there := func() (bool, error) { return time.Since(began) >= at, nil }
-			took, err := seen(t.Context(), began, sight{"the figure", there}, sight{"the ceiling", there})
+			took, err := timeUntil(t.Context(), began, event{"the figure", there}, event{"the ceiling", there})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, one := range took {
 				if late := one - at; late < 0 || late > time.Millisecond {
-					t.Errorf("sight %d at %s was seen %s late", i, at, late)
+					t.Errorf("event %d at %s was noticed %s late", i, at, late)
 				}
 			}
 		}
 		fault := errors.New("gone")
-		_, err := seen(t.Context(), time.Now(), sight{"one", func() (bool, error) { return true, nil }}, sight{"two", func() (bool, error) { return false, fault }})
+		_, err := timeUntil(t.Context(), time.Now(), event{"one", func() (bool, error) { return true, nil }}, event{"two", func() (bool, error) { return false, fault }})
 		if !errors.Is(err, fault) {
-			t.Errorf("a question that failed: %v", err)
+			t.Errorf("a poll that failed: got %v, want its error", err)
 		}
 	})
 }
 
-// While scopes are elected anew, or an elector is gone, nobody is at rest.
+// There is no figure for rest while scopes are elected anew or an elector is gone.
 func TestOnlyRestIsCounted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -44,8 +44,8 @@ func TestOnlyRestIsCounted(t *testing.T) {
 		says      string
 	}{
 		"at rest":          {func(*int, *int64, chan<- error) {}, ""},
-		"an elector ended": {func(_ *int, _ *int64, ended chan<- error) { ended <- errors.New("full") }, "an elector ended unasked: full"},
-		"without a word":   {func(_ *int, _ *int64, ended chan<- error) { ended <- nil }, "an elector ended unasked"},
+		"an elector ended": {func(_ *int, _ *int64, ended chan<- error) { ended <- errors.New("full") }, "an elector ended unexpectedly: full"},
+		"without a word":   {func(_ *int, _ *int64, ended chan<- error) { ended <- nil }, "an elector ended unexpectedly"},
 		"scopes were lost": {func(led *int, _ *int64, _ chan<- error) { *led = 8 }, "8 of 10 scopes were led after the count"},
 		"and led again":    {func(_ *int, epochs *int64, _ chan<- error) { *epochs += 2 }, "2 were elected anew during it"},
 	} {
@@ -60,10 +60,10 @@ func TestOnlyRestIsCounted(t *testing.T) {
 				})
 				if c.says == "" {
 					if n != 1.5 || err != nil {
-						t.Errorf("%v, %v", n, err)
+						t.Errorf("got %v, %v; want 1.5 and no error", n, err)
 					}
 				} else if err == nil || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("it says %v, want %q", err, c.says)
+					t.Errorf("got %v, want %q", err, c.says)
 				}
 			})
 		})

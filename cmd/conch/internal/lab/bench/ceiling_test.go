@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// A leader that goes on writing slows the plain lock that is measured beside it, and is
-// dead while conch's own takeover is.
+// A leader that goes on writing slows the plain lock measured beside it, but is dead during conch's
+// own takeover.
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conch")
@@ -22,7 +22,7 @@ func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	if out, err := proctest.Output(t, build, 10*time.Minute); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // of measuring: a build takes what it takes
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // for measuring; the build has its own limit
 	t.Cleanup(cancel)
 	cfg := Config{Program: program, Lease: time.Second, Quick: true, Say: func(string, ...any) {}}
 	s, err := openSite(ctx, cfg)
@@ -47,7 +47,7 @@ func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 		rows[a.Epoch]++
 	}
 	if len(rows) <= cfg.amounts().kills {
-		t.Errorf("rows of %d terms, with %d kills", len(rows), cfg.amounts().kills)
+		t.Errorf("got rows of %d terms after %d kills, want more", len(rows), cfg.amounts().kills)
 	}
 	for epoch, n := range rows {
 		if n > 1 {

@@ -11,17 +11,17 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Config says what to measure with.
+// Config describes a measurement.
 type Config struct {
-	// Program is the binary to start nodes and holders from.
+	// Program is the binary for nodes and holders.
 	Program string
-	// Devnode is the binary of the chain's node, for the bench that sends to one.
+	// Devnode is the binary of the chain's node, for the bench pending.
 	Devnode string
-	// Database is the URL of the server to measure on; empty: a private one.
+	// Database is the URL of the server to measure on; empty: a private server.
 	Database string
 	Lease    time.Duration // default 3 s
-	Quick    bool          // a few samples of each, to see that it runs
-	// Say gets one line of progress at a time.
+	Quick    bool          // a few samples of each, for a test run
+	// Say prints a line of progress.
 	Say func(format string, args ...any)
 }
 
@@ -31,17 +31,16 @@ const (
 	HolderCommand = "bench-holder"
 )
 
-// scope is what nodes compete for.
 const scope = "bench"
 
-// amounts is how much of everything.
+// amounts has the number and duration of each measurement.
 type amounts struct {
 	kills, handoffs, stalls int
-	rounds                  int           // of the fence's pairs
-	slice                   time.Duration // of each half of a pair
-	loop                    time.Duration // of one timing of the gate
-	rest                    time.Duration // of counting statements
-	intents, sendings       int           // of one run of an account, and runs
+	rounds                  int           // pairs of the fence
+	slice                   time.Duration // each half of a pair
+	loop                    time.Duration // one timing of the gate
+	rest                    time.Duration // counting of statements
+	intents, sendings       int           // per run of an account, and runs
 	singles, failovers      int           // intents at rest, and kills of the leading node
 	finished                int           // transactions of a long history
 	scopes                  []int
@@ -62,7 +61,7 @@ func (c Config) amounts() amounts {
 	}
 }
 
-// Validate lists every fault.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	if c.Lease < election.MinLease || c.Lease > time.Minute {
 		return fmt.Errorf("--lease %s is not between %s and %s", c.Lease, election.MinLease, time.Minute)
@@ -74,13 +73,13 @@ var benches = map[string]func(context.Context, Config) (Report, error){
 	"gate": gate, "fence": fenced, "election": elected, "pending": pending,
 }
 
-// order is that of a run of all: what needs least comes first.
+// order is the order of a run of all: the one that needs least is first.
 var order = []string{"gate", "fence", "election", "pending"}
 
-// Names of what can be measured.
+// Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }
 
-// Run measures one of Names.
+// Run runs the bench of a name.
 func Run(ctx context.Context, name string, cfg Config) (Report, error) {
 	r, err := benches[name](ctx, cfg)
 	r.Name = name

@@ -1,17 +1,16 @@
-// Package bench measures conch, each figure beside the raw ceiling of the same
-// run: what the clock, the lock or the transaction costs without conch, taken in
-// turn with it. A figure alone says more about the machine than about conch.
+// Package bench measures conch, each figure beside the raw ceiling of the same run: what the clock,
+// the lock or the transaction costs without conch, measured in turn with it. A figure alone says
+// more about the machine than about conch.
 //
 //	gate      asking the gate, beside reading the clock
 //	fence     transactions with conch.fence(), beside the same without
 //	election  from a fault to the successor's act, beside a plain advisory lock
 //	pending   from an intent into a block, beside the node fed with signed bytes
 //
-// Leaders are processes of their own (package worker), which really are killed,
-// stopped and cut off. The server is a private one on a disk, with fsync on, or
-// the caller's: then everything happens in a database that is made for it and
-// dropped.
+// Leaders are separate processes (package worker), which the bench kills, stops and cuts off. The
+// server is a private one on a disk, with fsync on, or the caller's, where the bench creates a
+// database and drops it.
 //
-// Instants are readings of one machine's CLOCK_BOOTTIME in two processes: that of
-// the fault here, that of the act in the process that acted.
+// Instants are readings of one machine's CLOCK_BOOTTIME: of a fault in this process, of an act in
+// the process that acted.
 package bench

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// effort is how long processors worked for each of those who take part in a sending.
+// effort is the processor time of each process that takes part in a sending.
 type effort struct{ node, database, own time.Duration }
 
-// effort counts from the start of each process on. A server that is not this bench's
-// own may be elsewhere, and is left out.
+// effort returns the times since the start of each process. A server that is not the bench's own
+// may be elsewhere and is left out.
 func (a *account) effort(ctx context.Context) (e effort, err error) {
 	e.node, e.own = spent(a.payer.Node.PID()), spent(os.Getpid())
 	if a.cfg.Database != "" {
 		return e, nil
 	}
-	pids, err := a.site.desk.Processes(ctx)
+	pids, err := a.site.admin.Processes(ctx)
 	e.database = spent(pids...)
 	return e, err
 }
@@ -27,10 +27,9 @@ func (e effort) since(before effort) effort {
 	return effort{e.node - before.node, e.database - before.database, e.own - before.own}
 }
 
-// efforts are those of several runs.
 type efforts struct{ node, database, own []float64 }
 
-// add takes a run of so many transactions in, in µs for each.
+// add adds a run of many transactions, in µs per transaction.
 func (e *efforts) add(one effort, many int) {
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(many) }
 	e.node = append(e.node, each(one.node))
@@ -38,7 +37,6 @@ func (e *efforts) add(one effort, many int) {
 	e.own = append(e.own, each(one.own))
 }
 
-// report says where the processors' time went, if this system tells.
 func (e *efforts) report(r *Report, raw efforts) {
 	if median(e.own) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// elected measures elections: crashes, clean handovers, leaders that stand still
-// or are cut off, and what rest costs.
+// elected measures elections after crashes, clean handovers, and stopped or cut-off leaders, and the
+// cost of rest.
 func elected(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
 	defer func() { err = errors.Join(err, s.clear()) }()
@@ -27,25 +27,25 @@ func elected(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, nil
 }
 
-// crashes: kill -9 of the leader until its successor has committed its first
-// fenced row. The ceiling, a plain lock whose holder is killed, is taken in turn
-// with it. Whoever leads is at rest after its first row: a leader that writes would
-// slow the ceiling alone, since the figure begins with the death of the only writer.
+// crashes measures from kill -9 of the leader until its successor has committed its first fenced
+// row. The ceiling is a plain lock whose holder is killed, measured in turn. Leaders rest after
+// their first row: a writing leader would slow the ceiling alone, since the figure begins with the
+// death of the only writer.
 func crashes(ctx context.Context, cfg Config, s *site, r *Report) error {
 	many := cfg.amounts().kills
 	cfg.Say("election: %d times kill -9 …", many)
-	q, err := muster(ctx, cfg, s, false, atRest)
-	defer q.dismiss()
+	cl, err := startCluster(ctx, cfg, s, false, atRest)
+	defer cl.endAll()
 	if err != nil {
 		return err
 	}
 	var ours, raw []time.Duration
 	for i := range many {
-		took, err := q.crash(ctx, i)
+		took, err := cl.crash(ctx, i)
 		if err != nil {
 			return err
 		}
-		plain, err := q.plainCrash(ctx)
+		plain, err := cl.plainCrash(ctx)
 		if err != nil {
 			return err
 		}
@@ -59,71 +59,69 @@ func crashes(ctx context.Context, cfg Config, s *site, r *Report) error {
 	return nil
 }
 
-// plainCrash is the ceiling: a holder of a plain lock is killed, until a session that
-// waits has it.
-func (q *squad) plainCrash(ctx context.Context) (time.Duration, error) {
-	v, err := watch(ctx, q.cfg, q.site, q.launcher, q.site.url, 0)
+// plainCrash measures the ceiling: from the kill of a plain lock's holder until a waiting session
+// has the lock.
+func (cl *cluster) plainCrash(ctx context.Context) (time.Duration, error) {
+	p, err := startLockPair(ctx, cl.cfg, cl.site, cl.launcher, cl.site.url, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer v.end()
-	return v.kill()
+	defer p.end()
+	return p.kill()
 }
 
-// crash kills whoever leads, at another point between two heartbeats each time,
-// and waits until all nodes are back in their places. A leader that had lost its
-// term an instant before, as on a machine that is short of time, does not count.
-func (q *squad) crash(ctx context.Context, i int) (time.Duration, error) {
+// crash kills the leader, each time at another point between two heartbeats, and waits until all
+// nodes are back. It repeats a kill whose leader had lost its term just before, as happens on a busy
+// machine.
+func (cl *cluster) crash(ctx context.Context, i int) (time.Duration, error) {
 	for {
-		k, err := q.crashOnce(ctx, i)
+		k, err := cl.crashOnce(ctx, i)
 		if err != nil || k.took > 0 {
 			return k.took, err
 		}
 	}
 }
 
-// killing is one kill -9 of a leader.
 type killing struct {
-	epoch int64         // that it was thought to lead in
+	epoch int64         // epoch that it was found to lead in
 	took  time.Duration // until its successor's first row was committed; 0: nobody was killed
 }
 
-// of says whether it was that leadership that ended by this kill: it had not been lost
-// before, and it is not a later one.
+// of reports whether this kill ended the leadership of the epoch, neither lost before nor replaced.
 func (k killing) of(epoch int64) bool { return k.took > 0 && k.epoch == epoch }
 
-func (q *squad) crashOnce(ctx context.Context, i int) (k killing, err error) {
-	leader, epoch, err := q.leader(ctx, 0, false)
+func (cl *cluster) crashOnce(ctx context.Context, i int) (k killing, err error) {
+	leader, epoch, err := cl.leader(ctx, 0, false)
 	if err != nil {
 		return k, err
 	}
-	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
+	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return k, err
 	}
-	if !q.still(leader, epoch) { // nobody was killed
-		return k, q.ready(ctx)
+	if !cl.still(leader, epoch) { // nobody was killed
+		return k, cl.ready(ctx)
 	}
 	at := leader.kill()
-	next, _, err := q.leader(ctx, epoch, false)
+	next, _, err := cl.leader(ctx, epoch, false)
 	if err != nil {
 		return k, err
 	}
-	k = killing{epoch: epoch, took: q.read(&next.acted).Sub(at)}
-	if err := q.again(ctx, leader); err != nil {
+	k = killing{epoch: epoch, took: cl.read(&next.acted).Sub(at)}
+	if err := cl.again(ctx, leader); err != nil {
 		return k, err
 	}
-	return k, q.ready(ctx)
+	return k, cl.ready(ctx)
 }
 
-// read an instant that reports write.
-func (q *squad) read(i *fence.Instant) fence.Instant {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// read returns an instant that reports write.
+func (cl *cluster) read(i *fence.Instant) fence.Instant {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
 	return *i
 }
 
-// phase spreads faults evenly over an interval, whatever their number: multiples
-// of the golden ratio.
+// phase spreads faults evenly over an interval, whatever their number, by multiples of the golden
+// ratio.
 func phase(interval time.Duration, i int) time.Duration {
 	const golden = 0.6180339887498949
 	turn := float64(i+1) * golden

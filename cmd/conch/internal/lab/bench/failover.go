@@ -15,36 +15,36 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 )
 
-// relay is conch nodes that send one account's transactions, one of them at a time.
-type relay struct {
+// senders is a set of conch nodes of which one at a time sends an account's transactions.
+type senders struct {
 	account  *account
 	launcher *fleet.Launcher
-	nodes    map[string]*runner // by name
+	nodes    map[string]*sender // by name
 	lives    sync.WaitGroup
 }
 
-type runner struct {
+type sender struct {
 	process *fleet.Process
 	gone    chan struct{}
 }
 
-// failovers: kill -9 of the leading node until its successor's first transaction is
-// with the chain's node. The ceiling is the detection of the same kill, until there is
-// a token, and what one intent takes at rest.
+// failovers measures from kill -9 of the leading node until its successor's first transaction is in
+// the chain's node. The ceiling is the time to the successor's token after the same kill, plus that
+// of one intent at rest.
 func (a *account) failovers(ctx context.Context, r *Report) error {
 	many := a.cfg.amounts().failovers
 	a.cfg.Say("pending: %d times kill -9 of the leading node …", many)
-	q := &relay{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*runner{}}
-	defer q.dismiss()
+	s := &senders{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*sender{}}
+	defer s.endAll()
 	for _, id := range []string{"node-1", "node-2"} {
-		if err := q.start(id); err != nil {
+		if err := s.start(id); err != nil {
 			return err
 		}
 	}
 	var sent, least []time.Duration
 	rest := r.value("idle_p50")
 	for i := range many {
-		took, detected, err := q.kill(ctx, i)
+		took, detected, err := s.kill(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -55,9 +55,8 @@ func (a *account) failovers(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// start gives a node its next life.
-func (q *relay) start(id string) error {
-	a := q.account
+func (s *senders) start(id string) error {
+	a := s.account
 	file := filepath.Join(a.site.dir, id+".toml")
 	text := fmt.Sprintf("[node]\ndata_dir = %q\nlisten = \"off\"\n[election]\nlease = %q\n"+
 		"[[chains]]\nname = \"dev\"\nkind = \"evm\"\nurl = %q\nchain_id = %d\n"+
@@ -66,36 +65,36 @@ func (q *relay) start(id string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	n := &runner{gone: make(chan struct{})}
-	q.lives.Add(1)
-	p, err := q.launcher.Launch(a.cfg.Program, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
+	n := &sender{gone: make(chan struct{})}
+	s.lives.Add(1)
+	p, err := s.launcher.Launch(a.cfg.Program, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
 		[]string{"CONCH_DB_URL=" + a.site.url}, func(news fleet.News) {
 			if news.Ended {
 				close(n.gone)
-				q.lives.Done()
+				s.lives.Done()
 			}
 		})
 	if err != nil {
-		q.lives.Done()
+		s.lives.Done()
 		return fmt.Errorf("starting %s: %w", id, err)
 	}
-	n.process, q.nodes[id] = p, n
+	n.process, s.nodes[id] = p, n
 	return nil
 }
 
-// kill strikes whoever leads, once everything is done and the other waits.
-func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, err error) {
-	a := q.account
+// kill kills the leader once everything is done and the other node waits.
+func (s *senders) kill(ctx context.Context, i int) (sent, detected time.Duration, err error) {
+	a := s.account
 	var leader string
 	var epoch int64
 	err = until(ctx, "one node leads and the other waits", func() (bool, error) {
-		n, err := a.site.desk.Waiters(ctx, a.scope)
+		n, err := a.site.admin.Waiters(ctx, a.scope)
 		if err != nil || n == 0 {
 			return false, err
 		}
-		token, err := a.site.desk.Token(ctx, a.scope)
+		token, err := a.site.admin.Token(ctx, a.scope)
 		leader, epoch = token.Holder, token.Epoch
-		return q.nodes[leader] != nil, err
+		return s.nodes[leader] != nil, err
 	})
 	if err != nil {
 		return 0, 0, err
@@ -104,7 +103,7 @@ func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, 
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := a.payer.Accept(ctx, 1); err != nil { // it sends, and has nothing left to do
+	if err := a.payer.Accept(ctx, 1); err != nil { // it connects the leader, and then nothing is left to do
 		return 0, 0, err
 	}
 	if err := a.payer.Until(ctx, "finalized", before+1, look); err != nil {
@@ -114,57 +113,55 @@ func (q *relay) kill(ctx context.Context, i int) (sent, detected time.Duration, 
 		return 0, 0, err
 	}
 	began := time.Now()
-	q.nodes[leader].process.Signal(syscall.SIGKILL)
+	s.nodes[leader].process.Signal(syscall.SIGKILL)
 	if err := a.payer.Accept(ctx, 1); err != nil {
 		return 0, 0, err
 	}
-	took, err := seen(ctx, began,
-		sight{"its first transaction is sent", func() (bool, error) {
+	took, err := timeUntil(ctx, began,
+		event{"its first transaction is sent", func() (bool, error) {
 			n, err := a.payer.Count(ctx, "pending")
 			return n >= before+2, err
 		}},
-		sight{"somebody else leads", func() (bool, error) {
-			token, err := a.site.desk.Token(ctx, a.scope)
+		event{"somebody else leads", func() (bool, error) {
+			token, err := a.site.admin.Token(ctx, a.scope)
 			return token.Epoch > epoch, err
 		}})
 	if err != nil {
 		return 0, 0, err
 	}
-	<-q.nodes[leader].gone
-	q.nodes[leader].process.CloseStdin()
-	return took[0], took[1], q.start(leader)
+	<-s.nodes[leader].gone
+	s.nodes[leader].process.CloseStdin()
+	return took[0], took[1], s.start(leader)
 }
 
-// sight is something that will be seen.
-type sight struct {
+type event struct {
 	what string
 	done func() (bool, error)
 }
 
-// look is how often it is looked for.
+// look is the interval of polling.
 const look = time.Millisecond
 
-// seen says how long after the beginning each was seen. All are looked for at one pace:
-// a ceiling that is looked at less often than the figure makes the figure look good.
-func seen(ctx context.Context, began time.Time, sights ...sight) ([]time.Duration, error) {
-	took, faults := make([]time.Duration, len(sights)), make([]error, len(sights))
-	var crew sync.WaitGroup
-	for i, s := range sights {
-		crew.Go(func() {
-			faults[i] = every(ctx, look, s.what, s.done)
+// timeUntil returns how long after the beginning each event was noticed. All are polled at one pace:
+// a ceiling that is polled less often than its figure makes the figure look good.
+func timeUntil(ctx context.Context, began time.Time, events ...event) ([]time.Duration, error) {
+	took, faults := make([]time.Duration, len(events)), make([]error, len(events))
+	var group sync.WaitGroup
+	for i, e := range events {
+		group.Go(func() {
+			faults[i] = every(ctx, look, e.what, e.done)
 			took[i] = time.Since(began)
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	return took, errors.Join(faults...)
 }
 
-// dismiss ends all nodes and returns when none is left.
-func (q *relay) dismiss() {
-	for _, n := range q.nodes {
+func (s *senders) endAll() {
+	for _, n := range s.nodes {
 		n.process.Signal(syscall.SIGKILL)
 		n.process.CloseStdin()
 	}
-	q.lives.Wait()
-	q.launcher.Close()
+	s.lives.Wait()
+	s.launcher.Close()
 }

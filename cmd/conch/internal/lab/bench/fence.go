@@ -15,12 +15,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// sessions that write at once.
 const sessions = 8
 
-// fenced measures what conch.fence() costs: transactions per second of eight
-// sessions with it, beside the same without it, in turn; and what eight busy
-// sessions that hold the fence cost a takeover.
+// fenced measures the cost of conch.fence(): the transactions per second of eight sessions with and
+// without it, in turn; and the delay of a takeover by eight busy sessions that hold the fence.
 func fenced(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
 	defer func() { err = errors.Join(err, s.clear()) }()
@@ -39,7 +37,7 @@ func fenced(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, takeovers(ctx, cfg, s, load, &r)
 }
 
-// pairs takes each style in turn with its unfenced twin.
+// pairs measures each style in turn with and without the fence.
 func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
 	_, token, stop, err := lead(ctx, s.url, "bench-load")
 	if err != nil {
@@ -63,7 +61,7 @@ func pairs(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report
 		for i := range cfg.amounts().rounds {
 			for half := range 2 {
 				one := style.Style
-				one.Fenced = half != i%2 // ABBA: neither is always the one that comes second
+				one.Fenced = half != i%2 // ABBA: neither is always second
 				perSecond, err := slice(ctx, load, one, cfg.amounts().slice)
 				if err != nil {
 					return err
@@ -94,14 +92,14 @@ func slice(ctx context.Context, load *pgraw.Load, style pgraw.Style, long time.D
 	return perSecond, err
 }
 
-// lead has this process lead a scope until stop.
+// lead makes this process lead a scope until stop is called.
 func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Token, stop func(), err error) {
 	mint, err := pgmint.New(pgmint.Config{URL: url})
 	if err != nil {
 		return nil, t, nil, err
 	}
-	// The role's own gate, as code that works for it has: to ask the elector's is to ask from
-	// outside, whose answers a handover waits for.
+	// The role's own gate: asking the elector's would count as asking from outside, and handovers
+	// wait for such answers.
 	began := make(chan election.Leadership, 1)
 	role := func(ctx context.Context, l election.Leadership) error {
 		select {
@@ -123,7 +121,7 @@ func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Tok
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = elector.Run(running) // its end is ours; a term that is lost shows as a refusal
+		_ = elector.Run(running) // stop ends it; a lost term shows as a refusal
 	}()
 	stop = func() { cancel(); <-ended; mint.Close() }
 	waiting, give := context.WithTimeoutCause(ctx, patience, errNever)
@@ -137,25 +135,25 @@ func lead(ctx context.Context, url, scope string) (gate *fence.Gate, t fence.Tok
 	}
 }
 
-// takeovers: kill -9 of the leader while eight sessions of other processes write
-// under its token as fast as they can. The mint has to get in between them. The
-// ceiling is the same without them, taken in turn.
+// takeovers measures from kill -9 of the leader while eight sessions of other processes write under
+// its token as fast as they can, so that the mint has to get in between. The ceiling is the same
+// without them, in turn.
 func takeovers(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Report) error {
 	many := max(cfg.amounts().kills/4, 2)
 	cfg.Say("fence: %d takeovers under load, %d without …", many, many)
-	q, err := muster(ctx, cfg, s, false, atWork)
-	defer q.dismiss()
+	cl, err := startCluster(ctx, cfg, s, false, atWork)
+	defer cl.endAll()
 	if err != nil {
 		return err
 	}
 	var loaded, idle []time.Duration
 	discarded := 0
 	for i := 0; len(loaded) < many; i++ {
-		plain, err := q.crash(ctx, i)
+		plain, err := cl.crash(ctx, i)
 		if err != nil {
 			return err
 		}
-		took, counts, err := q.crashUnder(ctx, load, i)
+		took, counts, err := cl.crashUnder(ctx, load, i)
 		if err != nil {
 			return err
 		}
@@ -171,17 +169,17 @@ func takeovers(ctx context.Context, cfg Config, s *site, load *pgraw.Load, r *Re
 	return nil
 }
 
-// refusal is how long a session may take to meet one: its next row is refused.
+// refusal bounds the time until each session is refused, at its next row.
 const refusal = 10 * time.Second
 
-// crashUnder kills a leader once while the load writes under its token; each session of
-// the load stops when it is refused, and none may end in any other way. It does not count
-// if that leadership was over before: then the load was, too.
-func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (took time.Duration, counts bool, err error) {
-	if _, _, err := q.leader(ctx, 0, false); err != nil {
+// crashUnder kills a leader while the load writes under its token. Each session of the load must
+// stop by a refusal. The kill does not count if that leadership was over before, since the load was
+// then over too.
+func (cl *cluster) crashUnder(ctx context.Context, load *pgraw.Load, i int) (took time.Duration, counts bool, err error) {
+	if _, _, err := cl.leader(ctx, 0, false); err != nil {
 		return 0, false, err
 	}
-	token, err := q.site.desk.Token(ctx, scope)
+	token, err := cl.site.admin.Token(ctx, scope)
 	if err != nil {
 		return 0, false, err
 	}
@@ -202,11 +200,11 @@ func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (took t
 	if err != nil {
 		return 0, false, err
 	}
-	k, err := q.crashOnce(ctx, i)
+	k, err := cl.crashOnce(ctx, i)
 	if err != nil {
 		return 0, false, err
 	}
-	// A session that is between two rows now has not been refused yet.
+	// A session between two rows has not been refused yet.
 	bound := time.NewTimer(refusal)
 	defer bound.Stop()
 	select {
@@ -222,7 +220,7 @@ func (q *squad) crashUnder(ctx context.Context, load *pgraw.Load, i int) (took t
 	return k.took, k.of(token.Epoch), refused(ends)
 }
 
-// refused is nil if every session ended because its token was over.
+// refused returns nil if every session ended because its token was over.
 func refused(ends []error) error {
 	var faults []error
 	for i, end := range ends {

@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// gateRounds: the least of so many timings, taken in turn with the ceiling's. Nothing
-// waits in these loops, so what makes one timing longer than another is the machine.
+// gateRounds is the number of timings, of which the least counts, in turn with the ceiling's. Nothing
+// waits in these loops, so only the machine can make a timing longer.
 const gateRounds = 7
 
 // subject is one way to ask a gate, called n times in a row.
@@ -25,23 +25,22 @@ type subject struct {
 	call func(n int)
 }
 
-// timing is what one call costs.
 type timing struct{ ns, allocs float64 }
 
-// gate measures what asking costs, beside one reading of the clock that it asks.
+// gate measures the cost of asking the gate, beside one reading of the clock that it uses.
 func gate(ctx context.Context, cfg Config) (r Report, err error) {
 	open, latch := fence.New("bench", nil)
 	latch.Open(fence.Token{Scope: "bench", Holder: "one", Epoch: 1}, 0, math.MaxInt64)
 	shut, _ := fence.New("bench", nil)
 	subjects := gateSubjects(ctx, open, shut)
-	for _, hands := range []int{1, 8} {
-		cfg.Say("gate: %d goroutines …", hands)
-		timings, err := inTurn(ctx, subjects, func(s subject) timing { return clocked(s.call, hands, cfg.amounts().loop) })
+	for _, goroutines := range []int{1, 8} {
+		cfg.Say("gate: %d goroutines …", goroutines)
+		timings, err := inTurn(ctx, subjects, func(s subject) timing { return clocked(s.call, goroutines, cfg.amounts().loop) })
 		if err != nil {
 			return r, err
 		}
 		for i, s := range subjects {
-			name := fmt.Sprintf("%s_%d", s.name, hands)
+			name := fmt.Sprintf("%s_%d", s.name, goroutines)
 			r.beside(name, timings[i].ns, timings[0].ns, "ns/op")
 			r.add(name+"_allocs", timings[i].allocs, "allocs/op")
 		}
@@ -49,7 +48,7 @@ func gate(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, nil
 }
 
-// inTurn clocks every subject once a round and returns what is least of each.
+// inTurn times every subject once per round and returns the least timing of each.
 func inTurn(ctx context.Context, subjects []subject, clock func(subject) timing) ([]timing, error) {
 	rounds := make([][]timing, len(subjects))
 	for round := range gateRounds {
@@ -67,8 +66,8 @@ func inTurn(ctx context.Context, subjects []subject, clock func(subject) timing)
 	return all, nil
 }
 
-// turn is the order of a round. Each begins with another subject and goes the other
-// way than the last, so that none always pays for what the one before it left behind.
+// turn returns the order of a round. Each round begins with another subject and runs in the opposite
+// direction to the last, so that no subject always pays for what the one before it left behind.
 func turn(round, many int) []int {
 	order := make([]int, many)
 	for i := range order {
@@ -81,7 +80,7 @@ func turn(round, many int) []int {
 	return order
 }
 
-// gateSubjects: the first is the ceiling.
+// gateSubjects returns the subjects. The first is the ceiling.
 func gateSubjects(ctx context.Context, open, shut *fence.Gate) []subject {
 	errNotCalled := errors.New("not called")
 	act := func(context.Context, fence.Token) error { return nil }
@@ -106,31 +105,30 @@ func gateSubjects(ctx context.Context, open, shut *fence.Gate) []subject {
 	}
 }
 
-// clocked calls from so many goroutines at once for about the time given. With
-// more goroutines than processors the time of a call is that of the processor it
-// ran on, so that one and eight compare.
-func clocked(call func(n int), hands int, want time.Duration) timing {
+// clocked calls from several goroutines at once for about the wanted time. With more goroutines than
+// processors it counts processor time per call, so that one and eight goroutines compare.
+func clocked(call func(n int), goroutines int, want time.Duration) timing {
 	n := 1000
 	for {
-		spent, mallocs := burst(call, hands, n)
+		spent, mallocs := burst(call, goroutines, n)
 		if spent >= want/2 || n > 1<<28 {
-			total := float64(n) * float64(hands)
-			processors := float64(min(hands, runtime.GOMAXPROCS(0)))
+			total := float64(n) * float64(goroutines)
+			processors := float64(min(goroutines, runtime.GOMAXPROCS(0)))
 			return timing{ns: float64(spent.Nanoseconds()) * processors / total, allocs: math.Round(mallocs / total)}
 		}
 		n = max(2*n, int(float64(n)*float64(want)/float64(max(spent, time.Microsecond))))
 	}
 }
 
-func burst(call func(n int), hands, n int) (spent time.Duration, mallocs float64) {
+func burst(call func(n int), goroutines, n int) (spent time.Duration, mallocs float64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := time.Now()
-	var crew sync.WaitGroup
-	for range hands {
-		crew.Go(func() { call(n) })
+	var group sync.WaitGroup
+	for range goroutines {
+		group.Go(func() { call(n) })
 	}
-	crew.Wait()
+	group.Wait()
 	spent = time.Since(began)
 	runtime.ReadMemStats(&after)
 	return spent, float64(after.Mallocs - before.Mallocs)

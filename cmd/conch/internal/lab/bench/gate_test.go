@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// In a fixed order one subject always pays for what the one before it left behind.
+// In a fixed order each subject always pays for what the one before it left behind.
 func TestSubjectsTakeTurns(t *testing.T) {
 	t.Parallel()
 	subjects := []subject{{name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}, {name: "e"}, {name: "f"}, {name: "g"}, {name: "h"}}
@@ -16,7 +16,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 		return timing{ns: float64(100 - len(order)), allocs: 1}
 	})
 	if err != nil || len(order) != gateRounds*len(subjects) {
-		t.Fatalf("%d calls, %v", len(order), err)
+		t.Fatalf("got %d calls, %v; want each subject once per round", len(order), err)
 	}
 	firsts, before := map[string]bool{}, map[string]map[string]bool{}
 	for round := range gateRounds {
@@ -33,22 +33,22 @@ func TestSubjectsTakeTurns(t *testing.T) {
 		}
 		firsts[turn[0]] = true
 		if len(seen) != len(subjects) {
-			t.Errorf("round %d is %v", round, turn)
+			t.Errorf("round %d is %v, want each subject once", round, turn)
 		}
 	}
 	if len(firsts) != gateRounds {
-		t.Errorf("%d of %d rounds begin with a subject of their own", len(firsts), gateRounds)
+		t.Errorf("got %d different first subjects in %d rounds", len(firsts), gateRounds)
 	}
 	for name, who := range before {
 		if len(who) < 2 {
 			t.Errorf("%s always follows the same one: %v", name, who)
 		}
 	}
-	// The timings only went down: what is least of each is that of the last round.
+	// The timings only go down, so the least of each subject is that of the last round.
 	last := order[len(order)-1]
 	for i, s := range subjects {
 		if s.name == last && least[i].ns != float64(100-len(order)) {
-			t.Errorf("of %s %v is said to be the least", last, least[i].ns)
+			t.Errorf("%s: got the least timing %v, want %v", last, least[i].ns, 100-len(order))
 		}
 	}
 }

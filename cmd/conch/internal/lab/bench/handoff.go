@@ -20,10 +20,10 @@ func (n *node) kill() fence.Instant {
 	return at
 }
 
-// handoffs: SIGTERM for the leader, which gives up in order. Measured from what
-// was left behind: from the end of its last act to the first of its successor,
-// at both doors. The ceilings are an unlock that frees a blocked waiter, taken
-// before there are nodes: between two handovers a leader is at work, as it is at none.
+// handoffs measures, from the evidence, the time between the end of the leader's last act and the
+// successor's first act after SIGTERM, at both doors. The ceiling is an unlock that frees a blocked
+// waiter. It is measured before there are nodes, since during a handover no leader works, but
+// between two of them one does.
 func handoffs(ctx context.Context, cfg Config, s *site, r *Report) error {
 	many := cfg.amounts().handoffs
 	cfg.Say("election: %d clean handovers …", many)
@@ -31,14 +31,14 @@ func handoffs(ctx context.Context, cfg Config, s *site, r *Report) error {
 	if err != nil {
 		return err
 	}
-	q, err := muster(ctx, cfg, s, false, atWork)
-	defer q.dismiss()
+	cl, err := startCluster(ctx, cfg, s, false, atWork)
+	defer cl.endAll()
 	if err != nil {
 		return err
 	}
 	var changes []change
 	for i := range many {
-		c, err := q.step(ctx, i)
+		c, err := cl.step(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,6 @@ func handoffs(ctx context.Context, cfg Config, s *site, r *Report) error {
 	return nil
 }
 
-// unlocks are so many handovers of a plain lock.
 func unlocks(ctx context.Context, s *site, many int) (blocked, noticed []time.Duration, err error) {
 	a, err := pgraw.OpenLocker(ctx, s.url)
 	if err != nil {
@@ -81,32 +80,31 @@ func unlocks(ctx context.Context, s *site, many int) (blocked, noticed []time.Du
 	return blocked, noticed, nil
 }
 
-// change of leadership, by the epochs before and after.
 type change struct{ from, to int64 }
 
-// step has the leader step down by SIGTERM and waits until all is in place again.
-func (q *squad) step(ctx context.Context, i int) (c change, err error) {
-	leader, epoch, err := q.leader(ctx, 0, true)
+// step ends the leader by SIGTERM and waits until all nodes are back.
+func (cl *cluster) step(ctx context.Context, i int) (c change, err error) {
+	leader, epoch, err := cl.leader(ctx, 0, true)
 	if err != nil {
 		return c, err
 	}
-	if err := pass(ctx, phase(q.cfg.Lease/5, i)); err != nil {
+	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return c, err
 	}
 	leader.process.Signal(syscall.SIGTERM)
-	_, next, err := q.leader(ctx, epoch, true)
+	_, next, err := cl.leader(ctx, epoch, true)
 	if err != nil {
 		return c, err
 	}
-	if err := q.again(ctx, leader); err != nil {
+	if err := cl.again(ctx, leader); err != nil {
 		return c, err
 	}
-	return change{epoch, next}, q.ready(ctx)
+	return change{epoch, next}, cl.ready(ctx)
 }
 
-// gaps reads what was left behind: for each change the time between the last act
-// of the one and the first of the other. A row that was acknowledged late is no late
-// row, so such a change has no gap between rows; two that acted at once are an error.
+// gaps returns, for each change, the time between the last act of one leader and the first of the
+// next. A late acknowledgement does not prove a late row, so such a change has no gap between rows.
+// If two leaders acted at once behind the act door, that is an error.
 func gaps(dir string, changes []change) (rows, outside []time.Duration, err error) {
 	acks, err := evidence.ReadAcks(dir)
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Of eight sessions seven that were refused do not speak for the eighth.
+// Seven refused sessions do not prove that the eighth was refused.
 func TestEverySessionOfTheLoadIsRefused(t *testing.T) {
 	t.Parallel()
 	stale := fmt.Errorf("writing a row: %w", fence.ErrStale)
 	seven := []error{stale, stale, stale, stale, stale, stale, stale}
 	if err := refused(append(seven, stale)); err != nil {
-		t.Errorf("all were refused: %v", err)
+		t.Errorf("all were refused: got %v, want nil", err)
 	}
 	if err := refused(append(seven, nil)); err == nil || !strings.Contains(err.Error(), "session 8 of the load went on") {
-		t.Errorf("one went on: %v", err)
+		t.Errorf("one went on: got %v, want an error that names it", err)
 	}
 	if err := refused(append(seven, io.EOF)); !errors.Is(err, io.EOF) {
-		t.Errorf("one lost its connection: %v", err)
+		t.Errorf("one lost its connection: got %v, want its error", err)
 	}
 }
 
-// Whoever was killed after its token was over was not killed under load.
+// A leader that is killed after its token was over was not killed under load.
 func TestAKillCountsForItsOwnTermOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,17 +48,17 @@ func TestAKillCountsForItsOwnTermOnly(t *testing.T) {
 		{killing{epoch: 7}, false},
 	} {
 		if c.k.of(7) != c.want {
-			t.Errorf("%+v counts for epoch 7: %t", c.k, !c.want)
+			t.Errorf("%+v counts for epoch 7: got %t, want the opposite", c.k, !c.want)
 		}
 	}
 }
 
-// A term that is over, or a later one of the same node's, is not the one that was found.
-func TestOnlyTheTermThatWasFoundIsStruck(t *testing.T) {
+// A term that is over, or a later one of the same node, is not the term that was found.
+func TestOnlyTheTermFoundIsStruck(t *testing.T) {
 	t.Parallel()
-	q := &squad{}
-	q.heard = sync.NewCond(&q.mu)
-	n := &node{squad: q}
+	cl := &cluster{}
+	cl.heard = sync.NewCond(&cl.mu)
+	n := &node{cluster: cl}
 	for _, c := range []struct {
 		kind  election.Kind
 		epoch int64
@@ -72,13 +72,13 @@ func TestOnlyTheTermThatWasFoundIsStruck(t *testing.T) {
 		{election.Draining, 7, false},
 	} {
 		n.hear(fleet.News{Report: worker.Report{Kind: c.kind, Epoch: c.epoch}})
-		if q.still(n, 7) != c.still {
-			t.Errorf("after %s of %d it leads in epoch 7: %t", c.kind, c.epoch, !c.still)
+		if cl.still(n, 7) != c.still {
+			t.Errorf("after %s of %d it leads in epoch 7: got %t, want the opposite", c.kind, c.epoch, !c.still)
 		}
 	}
 }
 
-// What two leaders left behind that acted at once is no short handover.
+// Two leaders that acted at once are no short handover.
 func TestAnOverlapIsNoGap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -91,11 +91,11 @@ func TestAnOverlapIsNoGap(t *testing.T) {
 	changes := []change{{1, 2}, {2, 3}}
 	rows, acts, err := gaps(dir, changes)
 	if err != nil || fmt.Sprint(rows) != "[40ns]" || fmt.Sprint(acts) != "[10ns 30ns]" {
-		t.Errorf("the gaps are %v and %v, %v", rows, acts, err)
+		t.Errorf("got the gaps %v and %v, %v; want 40ns, and 10ns and 30ns", rows, acts, err)
 	}
 	write(t, evidence.OutsideFile(dir), evidence.Act{Epoch: 1, Start: 45, End: 51})
 	if _, _, err = gaps(dir, changes); err == nil || !strings.Contains(err.Error(), "epoch 1 was at work for 1ns after epoch 2 had begun") {
-		t.Errorf("epoch 1 acted beside epoch 2: %v", err)
+		t.Errorf("epoch 1 acted beside epoch 2: got %v, want an error", err)
 	}
 }
 
@@ -113,21 +113,21 @@ func write[T any](t *testing.T, path string, all ...T) {
 	}
 }
 
-// The server may be the caller's: a database that stays there is said.
-func TestADatabaseThatStaysIsSaid(t *testing.T) {
+// The server may be the caller's, so a database that cannot be dropped must be reported.
+func TestADatabaseThatStaysIsReported(t *testing.T) {
 	t.Parallel()
 	fine := func(string) error { return nil }
 	lend := func(drop error) func() (string, func() error, error) {
 		return func() (string, func() error, error) { return "postgres://x", func() error { return drop }, nil }
 	}
-	if err := borrowed(lend(nil), fine); err != nil {
+	if err := inNewDatabase(lend(nil), fine); err != nil {
 		t.Error(err)
 	}
-	if err := borrowed(lend(io.ErrUnexpectedEOF), fine); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a database that could not be dropped: %v", err)
+	if err := inNewDatabase(lend(io.ErrUnexpectedEOF), fine); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a database that could not be dropped: got %v, want its error", err)
 	}
-	err := borrowed(lend(io.ErrUnexpectedEOF), func(string) error { return os.ErrClosed })
+	err := inNewDatabase(lend(io.ErrUnexpectedEOF), func(string) error { return os.ErrClosed })
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, os.ErrClosed) {
-		t.Errorf("both failed: %v", err)
+		t.Errorf("both failed: got %v, want both errors", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown writes a report as a table for a document.
+// Markdown returns a report as a Markdown table.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | value | ceiling | ratio | unit |\n|---|---:|---:|---:|---|\n", r.Name)
@@ -16,7 +16,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Rows are the cells of a table for people, separated by tabs.
+// Rows returns the rows of a plain table, with cells separated by tabs.
 func (r *Report) Rows() []string {
 	rows := make([]string, 0, len(r.Metrics))
 	for _, m := range r.Metrics {

@@ -12,8 +12,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// account is what the parts of the bench have in common: one that is sent from, by a
-// manager in this process or by nodes.
+// account is the account of all parts of the bench, which a manager in this process or nodes send
+// from.
 type account struct {
 	cfg   Config
 	site  *site
@@ -24,15 +24,15 @@ type account struct {
 	token fence.Token
 }
 
-// pending measures one account's transactions, from the intent into a block, beside
-// the same node fed with bytes that were signed before.
+// pending measures one account's transactions from the intent into a block, beside the same node fed
+// with bytes signed in advance.
 func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
 	defer func() { err = errors.Join(err, s.clear()) }()
 	if err != nil {
 		return r, err
 	}
-	cfg.Say("pending: on %s; a node of its own makes a block every %s", s.about(ctx), payer.BlockTime)
+	cfg.Say("pending: on %s; a separate node makes a block every %s", s.about(ctx), payer.BlockTime)
 	p, err := payer.Open(ctx, cfg.Devnode, s.url, s.dir)
 	if err != nil {
 		return r, err
@@ -44,14 +44,14 @@ func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	}
 	defer load.Close()
 	a := &account{cfg: cfg, site: s, payer: p, load: load, scope: "pending:evm:1337:" + p.Account.String()}
-	if err := a.led(ctx, &r); err != nil {
+	if err := a.whileLeading(ctx, &r); err != nil {
 		return r, err
 	}
 	return r, a.failovers(ctx, &r)
 }
 
-// led is what is measured while this process leads.
-func (a *account) led(ctx context.Context, r *Report) error {
+// whileLeading runs the parts in which this process leads.
+func (a *account) whileLeading(ctx context.Context, r *Report) error {
 	var err error
 	var stop func()
 	if a.gate, a.token, stop, err = lead(ctx, a.site.url, a.scope); err != nil {
@@ -66,8 +66,8 @@ func (a *account) led(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// throughput takes conch and the raw node in turn: intents that wait already, and
-// intents that are accepted meanwhile.
+// throughput measures conch and the raw node in turn, with intents accepted in advance and with
+// intents accepted meanwhile.
 func (a *account) throughput(ctx context.Context, r *Report) error {
 	many, rounds := a.cfg.amounts().intents, a.cfg.amounts().sendings
 	a.cfg.Say("pending: %d rounds of %d transactions, queued, accepted meanwhile, and raw …", rounds, many)
@@ -75,7 +75,7 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	var ours, theirs efforts
 	for i := range rounds {
 		for half := range 2 {
-			if half == i%2 { // ABBA: neither is always the one that comes second
+			if half == i%2 { // ABBA: neither is always second
 				before, err := a.effort(ctx)
 				if err != nil {
 					return err
@@ -122,20 +122,19 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// sent is one run.
 type sent struct {
 	perSecond, commits, allowed float64
 	effort                      effort // until all were mined
 }
 
-// send measures until so many are mined: what waits already, or what is accepted from
-// the beginning on. It returns once all of it is final.
+// send measures until many transactions are mined, accepted before or, if accept is set, from the
+// beginning on. It returns once all are final.
 func (a *account) send(ctx context.Context, many int, accept bool) (out sent, err error) {
 	first, err := a.payer.Count(ctx, "latest")
 	if err != nil {
 		return out, err
 	}
-	before, err := a.site.desk.Commits(ctx)
+	before, err := a.site.admin.Commits(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -173,15 +172,15 @@ func (a *account) send(ctx context.Context, many int, accept bool) (out sent, er
 	if err != nil {
 		return out, err
 	}
-	after, err := a.site.desk.Commits(ctx)
+	after, err := a.site.admin.Commits(ctx)
 	out.commits, out.allowed = float64(after-before), float64(many)/100+2*float64(sending.Heads())
 	return out, err
 }
 
 func perSecond(many int, began time.Time) float64 { return float64(many) / time.Since(began).Seconds() }
 
-// idle: one intent, until the node has answered for its bytes. The ceiling is one
-// commit and one request, each alone, taken in turn with it.
+// idle measures one intent until the node has answered for its bytes. The ceiling is one commit plus
+// one request, each alone, in turn.
 func (a *account) idle(ctx context.Context, r *Report) error {
 	many := a.cfg.amounts().singles
 	a.cfg.Say("pending: %d times one intent at rest …", many)
@@ -206,7 +205,7 @@ func (a *account) idle(ctx context.Context, r *Report) error {
 		if err != nil {
 			return errors.Join(err, sending.Stop())
 		}
-		if i > 0 { // the first one connects, and describes its statements
+		if i > 0 { // the first one connects and prepares its statements
 			ours, raw = append(ours, took), append(raw, commit+request)
 		}
 	}
@@ -215,8 +214,8 @@ func (a *account) idle(ctx context.Context, r *Report) error {
 	return sending.Stop()
 }
 
-// history: the same with a long history of finished transactions in the tables; the
-// ceiling is without it, measured right before. Both are the medians of a few runs.
+// history measures sending with a long history of finished transactions in the tables. The ceiling
+// is the same without it, measured right before. Both are medians of a few runs.
 func (a *account) history(ctx context.Context, r *Report) error {
 	many, rows := a.cfg.amounts().intents, a.cfg.amounts().finished
 	run := func() (float64, error) {
@@ -238,7 +237,7 @@ func (a *account) history(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	if err := a.site.desk.Finish(ctx, rows); err != nil {
+	if err := a.site.admin.Finish(ctx, rows); err != nil {
 		return err
 	}
 	with, err := run()

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Report is one bench. Its JSON is part of conch's outside.
+// Report is the result of a bench. Its JSON form is public.
 type Report struct {
 	Name    string   `json:"name"`
 	Metrics []Metric `json:"metrics"`
 }
 
-// Metric is one figure. Ceiling is what was measured without conch in the same
-// run, and Ratio is Value/Ceiling; both are null where there is nothing to
-// compare with.
+// Metric is one figure. Ceiling is the same measured without conch in the same run, and Ratio is
+// Value/Ceiling. Both are null if there is nothing to compare with.
 type Metric struct {
 	Name    string   `json:"name"`
 	Value   float64  `json:"value"`
@@ -27,7 +26,6 @@ func (r *Report) add(name string, value float64, unit string) {
 	r.Metrics = append(r.Metrics, Metric{Name: name, Value: round(value), Unit: unit})
 }
 
-// beside adds a figure with its ceiling.
 func (r *Report) beside(name string, value, ceiling float64, unit string) {
 	m := Metric{Name: name, Value: round(value), Unit: unit}
 	if c := round(ceiling); c > 0 {
@@ -37,7 +35,7 @@ func (r *Report) beside(name string, value, ceiling float64, unit string) {
 	r.Metrics = append(r.Metrics, m)
 }
 
-// value is a figure in ms that was added before.
+// value returns a figure in ms that was added before.
 func (r *Report) value(name string) time.Duration {
 	for _, m := range r.Metrics {
 		if m.Name == name {
@@ -47,8 +45,6 @@ func (r *Report) value(name string) time.Duration {
 	return 0
 }
 
-// spread adds the quantiles of durations, each beside the same quantile of the
-// ceiling's.
 func (r *Report) spread(name string, ours, raw []time.Duration) {
 	for _, q := range []struct {
 		name string
@@ -58,7 +54,7 @@ func (r *Report) spread(name string, ours, raw []time.Duration) {
 	}
 }
 
-// quantile is the smallest sample that at least a share q of all does not exceed.
+// quantile returns the smallest sample that at least a share q of all does not exceed.
 func quantile(ds []time.Duration, q float64) time.Duration {
 	if len(ds) == 0 {
 		return 0
@@ -81,7 +77,7 @@ func median(vs []float64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// round keeps four digits: the rest is noise, and reads as if it were not.
+// round keeps four digits: more would be noise that looks like precision.
 func round(v float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

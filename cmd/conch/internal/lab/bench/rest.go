@@ -15,10 +15,9 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// rests: what a leader and a follower ask the server while nothing happens, for so
-// many scopes in the one. The ceiling is a heartbeat of the leader's every fifth
-// of a lease and nothing else. More scopes than the locks of a server are meant
-// for are kept by process.
+// rests counts what a leader of many scopes and a follower ask the server while nothing happens. The
+// ceiling is only a heartbeat of the leader every fifth of a lease. More scopes than a server's lock
+// table is meant for are kept by process.
 func rests(ctx context.Context, cfg Config, s *site, r *Report) error {
 	for _, scopes := range cfg.amounts().scopes {
 		cfg.Say("election: statements at rest, %d scopes, %s …", scopes, cfg.amounts().rest)
@@ -35,19 +34,18 @@ func rests(ctx context.Context, cfg Config, s *site, r *Report) error {
 	return nil
 }
 
-// rest counts in a database of its own.
 func rest(ctx context.Context, cfg Config, s *site, scopes int) (perSecond float64, by string, err error) {
 	create := func() (string, func() error, error) { return pgraw.CreateDatabase(ctx, s.url) }
-	err = borrowed(create, func(url string) error {
+	err = inNewDatabase(create, func(url string) error {
 		perSecond, by, err = restIn(ctx, cfg, url, scopes)
 		return err
 	})
 	return perSecond, by, err
 }
 
-// borrowed does something in a database that is dropped afterwards. One that could not be
-// is an error: the server may be the caller's, and nobody else knows of it.
-func borrowed(create func() (url string, drop func() error, err error), do func(url string) error) (err error) {
+// inNewDatabase does something in a database that it drops afterwards. A failed drop is an error:
+// the server may be the caller's, and nobody else knows of the database.
+func inNewDatabase(create func() (url string, drop func() error, err error), do func(url string) error) (err error) {
 	url, drop, err := create()
 	if err != nil {
 		return err
@@ -56,47 +54,46 @@ func borrowed(create func() (url string, drop func() error, err error), do func(
 	return do(url)
 }
 
-// restIn runs two electors and counts what both ask per second once one of them leads
-// all scopes.
+// restIn runs two electors and counts what both ask per second once one of them leads all scopes.
 func restIn(ctx context.Context, cfg Config, url string, scopes int) (perSecond float64, by string, err error) {
 	if err := pgmint.Up(ctx, pgmint.Config{URL: url}, func(string) {}); err != nil {
 		return 0, "", err
 	}
-	desk, err := pgraw.OpenAdmin(ctx, url)
+	admin, err := pgraw.OpenAdmin(ctx, url)
 	if err != nil {
 		return 0, "", err
 	}
-	defer desk.Close()
-	desk.TrackStatements(ctx)
+	defer admin.Close()
+	admin.TrackStatements(ctx)
 
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)
-	var crew sync.WaitGroup
-	defer crew.Wait()
+	var group sync.WaitGroup
+	defer group.Wait()
 	defer cancel()
 	for _, id := range []string{"one", "two"} {
 		elector, mint, err := idle(cfg, url, id, scopes)
 		if err != nil {
 			return 0, "", err
 		}
-		crew.Go(func() {
+		group.Go(func() {
 			defer mint.Close()
 			ended <- elector.Run(running)
 		})
 	}
-	two := resting{scopes: scopes, led: desk.Led, ended: ended}
-	return two.count(ctx, 2*cfg.Lease, func() (float64, string, error) { return desk.PerSecond(ctx, cfg.amounts().rest) })
+	two := resting{scopes: scopes, led: admin.Led, ended: ended}
+	return two.count(ctx, 2*cfg.Lease, func() (float64, string, error) { return admin.PerSecond(ctx, cfg.amounts().rest) })
 }
 
-// resting is electors of which one leads all scopes.
+// resting is a set of electors of which one leads all scopes.
 type resting struct {
 	scopes int
 	led    func(context.Context) (n int, epochs int64, err error)
 	ended  <-chan error // gets the end of each
 }
 
-// count has it counted what they ask once the campaigns are over. Who is elected anew
-// meanwhile, or asks nothing any more, is not at rest: then there is no figure.
+// count counts what the electors ask after the campaigns. If scopes are elected anew meanwhile, or
+// an elector ends, they are not at rest and there is no figure.
 func (r resting) count(ctx context.Context, settle time.Duration, perSecond func() (float64, string, error)) (n float64, by string, err error) {
 	err = until(ctx, "all scopes are led", func() (bool, error) {
 		led, _, err := r.led(ctx)
@@ -122,18 +119,17 @@ func (r resting) count(ctx context.Context, settle time.Duration, perSecond func
 	return n, by, errors.Join(err, r.running())
 }
 
-// running is an error if an elector has ended.
 func (r resting) running() error {
 	select {
 	case err := <-r.ended:
-		return fmt.Errorf("an elector ended unasked: %w", errors.Join(err, errEarly))
+		return fmt.Errorf("an elector ended unexpectedly: %w", errors.Join(err, errEarly))
 	default:
 		return nil
 	}
 }
 
-// errEarly is the end of an elector that gave no reason.
-var errEarly = errors.New("what it asks is missing")
+// errEarly stands for the end of an elector without a reason.
+var errEarly = errors.New("its statements are missing from the count")
 
 func locks(scopes int) pgmint.Locks {
 	if scopes > 1000 {
@@ -142,7 +138,7 @@ func locks(scopes int) pgmint.Locks {
 	return pgmint.SessionLocks
 }
 
-// idle is an elector whose roles do nothing but keep their gates.
+// idle returns an elector whose roles only keep their gates.
 func idle(cfg Config, url, id string, scopes int) (*election.Elector, *pgmint.Mint, error) {
 	mint, err := pgmint.New(pgmint.Config{URL: url, Locks: locks(scopes)})
 	if err != nil {

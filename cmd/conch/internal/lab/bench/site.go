@@ -16,16 +16,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// site is where a bench happens: a database of its own and a folder.
 type site struct {
-	url  string
-	dir  string
-	desk *pgraw.Admin
-	undo []func() error
+	url   string
+	dir   string
+	admin *pgraw.Admin
+	undo  []func() error
 }
 
-// openSite prepares a database with conch's schema and a ledger. The caller
-// clears the site, also after an error.
+// openSite prepares a database with conch's schema and a ledger. The caller clears the site, also
+// after an error.
 func openSite(ctx context.Context, cfg Config) (*site, error) {
 	s := &site{}
 	var err error
@@ -42,14 +41,14 @@ func openSite(ctx context.Context, cfg Config) (*site, error) {
 	if err := pgledger.Create(ctx, s.url); err != nil {
 		return s, err
 	}
-	if s.desk, err = pgraw.OpenAdmin(ctx, s.url); err != nil {
+	if s.admin, err = pgraw.OpenAdmin(ctx, s.url); err != nil {
 		return s, err
 	}
-	s.undo = append(s.undo, func() error { s.desk.Close(); return nil })
+	s.undo = append(s.undo, func() error { s.admin.Close(); return nil })
 	return s, nil
 }
 
-// database is a new one on the caller's server, or that of a private server.
+// database returns the URL of a new database on the caller's server, or of a private server.
 func (s *site) database(ctx context.Context, cfg Config) (string, error) {
 	if cfg.Database != "" {
 		url, drop, err := pgraw.CreateDatabase(ctx, cfg.Database)
@@ -66,10 +65,9 @@ func (s *site) database(ctx context.Context, cfg Config) (string, error) {
 	return server.URL("postgres"), nil
 }
 
-// startServer runs a server on a disk and not in memory: a commit is to cost what
-// it costs. Everything that is not said here is PostgreSQL's own default, but for
-// room for ten thousand locks and the counter of statements, which measures
-// nothing until a database asks for it.
+// startServer starts a server on a disk, not in memory, so that a commit costs what it costs. The
+// settings are PostgreSQL's defaults, except for room for ten thousand locks and the counter of
+// statements, which measures nothing until a database turns it on.
 func startServer(ctx context.Context) (*postmaster.Server, error) {
 	settings := map[string]string{
 		"shared_buffers": "128MB", "max_locks_per_transaction": "256",
@@ -77,7 +75,7 @@ func startServer(ctx context.Context) (*postmaster.Server, error) {
 	}
 	server, err := startOn(ctx, settings)
 	if _, ok := errors.AsType[*postmaster.StartError](err); ok {
-		// Without the contrib package: statements are counted another way.
+		// The contrib package is missing: statements are counted another way.
 		delete(settings, "shared_preload_libraries")
 		delete(settings, "pg_stat_statements.track")
 		return startOn(ctx, settings)
@@ -85,8 +83,8 @@ func startServer(ctx context.Context) (*postmaster.Server, error) {
 	return server, err
 }
 
-// startOn takes the first folder for temporary files that the server's user may
-// enter: that of a root with a TMPDIR of its own may be shut to it.
+// startOn uses the first folder for temporary files that the server's user may enter: root's TMPDIR
+// may be closed to it.
 func startOn(ctx context.Context, settings map[string]string) (server *postmaster.Server, err error) {
 	for _, under := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		var dir string
@@ -97,7 +95,7 @@ func startOn(ctx context.Context, settings map[string]string) (server *postmaste
 		if err == nil {
 			return server, nil
 		}
-		_ = os.RemoveAll(dir) // unless Stop has
+		_ = os.RemoveAll(dir) // unless Stop has removed it
 		if _, started := errors.AsType[*postmaster.StartError](err); started {
 			break
 		}
@@ -105,7 +103,6 @@ func startOn(ctx context.Context, settings map[string]string) (server *postmaste
 	return nil, fmt.Errorf("the server to measure on: %w", err)
 }
 
-// clear undoes everything, the last first.
 func (s *site) clear() error {
 	var faults []error
 	for _, undo := range slices.Backward(s.undo) {
@@ -115,11 +112,10 @@ func (s *site) clear() error {
 	return errors.Join(faults...)
 }
 
-// about says on what was measured.
 func (s *site) about(ctx context.Context) string {
-	parts := []string{"PostgreSQL " + s.desk.Version()}
+	parts := []string{"PostgreSQL " + s.admin.Version()}
 	for _, name := range []string{"fsync", "synchronous_commit", "shared_buffers"} {
-		if v, err := s.desk.Setting(ctx, name); err == nil {
+		if v, err := s.admin.Setting(ctx, name); err == nil {
 			parts = append(parts, name+" "+v)
 		}
 	}

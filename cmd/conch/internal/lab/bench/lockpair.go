@@ -13,12 +13,12 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Held is what a holder reports once the lock is its own.
+// Held is reported by a holder that has the lock.
 const Held = "held"
 
-// vigil is a process that holds the plain lock and a session of ours that waits
-// for it: the ceiling of whatever happens to a leader.
-type vigil struct {
+// lockPair is a process that holds the plain lock and a session of ours that waits for it. It is
+// the ceiling for faults of a leader.
+type lockPair struct {
 	process *fleet.Process
 	waiter  *pgraw.Locker
 	gone    chan struct{}
@@ -30,17 +30,17 @@ type outcome struct {
 	err error
 }
 
-// watch starts a holder, with a lease by the server's clock unless it is 0, and a
-// waiter that waits by the time this returns. The URL is the holder's own line.
-func watch(ctx context.Context, cfg Config, s *site, launcher *fleet.Launcher, url string, lease time.Duration) (*vigil, error) {
-	v := &vigil{gone: make(chan struct{}), got: make(chan outcome, 1)}
+// startLockPair starts a holder, with a lease by the server's clock unless lease is 0, and a waiter,
+// and returns when the waiter waits. The URL is that of the holder's line.
+func startLockPair(ctx context.Context, cfg Config, s *site, launcher *fleet.Launcher, url string, lease time.Duration) (*lockPair, error) {
+	p := &lockPair{gone: make(chan struct{}), got: make(chan outcome, 1)}
 	held := make(chan struct{})
 	var err error
 	args := []string{HolderCommand, "--lease", lease.String()}
-	v.process, err = launcher.Launch(cfg.Program, args, []string{"CONCH_DB_URL=" + url}, func(n fleet.News) {
+	p.process, err = launcher.Launch(cfg.Program, args, []string{"CONCH_DB_URL=" + url}, func(n fleet.News) {
 		switch {
 		case n.Ended:
-			close(v.gone)
+			close(p.gone)
 		case n.Report.Kind == Held:
 			close(held)
 		}
@@ -50,61 +50,58 @@ func watch(ctx context.Context, cfg Config, s *site, launcher *fleet.Launcher, u
 	}
 	select {
 	case <-held:
-	case <-v.gone:
-		return nil, fmt.Errorf("the holder of a plain lock ended: %s", v.process.LastWords())
+	case <-p.gone:
+		return nil, fmt.Errorf("the holder of a plain lock ended: %s", p.process.LastWords())
 	case <-ctx.Done():
-		v.end()
+		p.end()
 		return nil, context.Cause(ctx)
 	}
-	if v.waiter, err = pgraw.OpenLocker(ctx, s.url); err != nil {
-		v.end()
+	if p.waiter, err = pgraw.OpenLocker(ctx, s.url); err != nil {
+		p.end()
 		return nil, err
 	}
 	go func() {
 		ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 		defer cancel()
-		at, err := v.waiter.Lock(ctx)
-		v.got <- outcome{at, err}
+		at, err := p.waiter.Lock(ctx)
+		p.got <- outcome{at, err}
 	}()
 	err = until(ctx, "the plain lock is waited for", func() (bool, error) {
-		n, err := s.desk.RawWaiters(ctx)
+		n, err := s.admin.RawWaiters(ctx)
 		return n > 0, err
 	})
 	if err != nil {
-		v.end()
+		p.end()
 		return nil, err
 	}
-	return v, nil
+	return p, nil
 }
 
-// kill is SIGKILL until the waiter has the lock.
-func (v *vigil) kill() (time.Duration, error) {
+func (p *lockPair) kill() (time.Duration, error) {
 	at := fence.Boottime()
-	v.process.Signal(syscall.SIGKILL)
-	return v.since(at)
+	p.process.Signal(syscall.SIGKILL)
+	return p.since(at)
 }
 
-// since waits for the waiter and says how long after the instant it had the lock.
-func (v *vigil) since(at fence.Instant) (time.Duration, error) {
-	o := <-v.got
-	v.got <- o
+// since waits for the waiter and returns how long after the instant it had the lock.
+func (p *lockPair) since(at fence.Instant) (time.Duration, error) {
+	o := <-p.got
+	p.got <- o
 	return o.at.Sub(at), o.err
 }
 
-// end leaves nothing of it.
-func (v *vigil) end() {
-	v.process.Signal(syscall.SIGKILL)
-	v.process.CloseStdin()
-	<-v.gone
-	if v.waiter != nil {
-		<-v.got // killing the holder gives it the lock, at the latest
-		v.waiter.Close()
+func (p *lockPair) end() {
+	p.process.Signal(syscall.SIGKILL)
+	p.process.CloseStdin()
+	<-p.gone
+	if p.waiter != nil {
+		<-p.got // killing the holder gives it the lock, at the latest
+		p.waiter.Close()
 	}
 }
 
-// unlocked measures one clean handover of the plain lock between two sessions: an
-// unlock until a blocked waiter has it, and a notification until somebody who
-// only tries has it.
+// unlocked measures a clean handover of the plain lock between two sessions: from an unlock until a
+// blocked waiter has the lock, and from a notification until a session that only tries has it.
 func unlocked(ctx context.Context, a, b *pgraw.Locker, s *site) (blocked, noticed time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
@@ -117,7 +114,7 @@ func unlocked(ctx context.Context, a, b *pgraw.Locker, s *site) (blocked, notice
 		got <- outcome{at, err}
 	}()
 	err = until(ctx, "the plain lock is waited for", func() (bool, error) {
-		n, err := s.desk.RawWaiters(ctx)
+		n, err := s.admin.RawWaiters(ctx)
 		return n > 0, err
 	})
 	if err != nil {
@@ -133,7 +130,7 @@ func unlocked(ctx context.Context, a, b *pgraw.Locker, s *site) (blocked, notice
 	}
 	blocked = o.at.Sub(at)
 
-	go func() { // now b holds it, and a waits for a notice
+	go func() { // now b holds it, and a waits for a notification
 		at, err := a.LockOnNotice(ctx)
 		got <- outcome{at, err}
 	}()

@@ -1,0 +1,260 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+// nodes is the number of nodes: one leads, two wait.
+const nodes = 3
+
+const patience = 2 * time.Minute // bounds each wait
+
+var errNever = fmt.Errorf("it has not come in %s", patience)
+
+// cluster is a set of nodes that compete for one scope.
+type cluster struct {
+	cfg      Config
+	site     *site
+	pace     time.Duration // between acts of the leader
+	launcher *fleet.Launcher
+	nodes    []*node
+	lives    sync.WaitGroup
+
+	mu    sync.Mutex
+	heard *sync.Cond
+}
+
+// node is one name, with one process after another.
+type node struct {
+	id      string
+	proxy   *tcpproxy.Proxy // nil: directly to the server
+	cluster *cluster
+	process *fleet.Process
+
+	// As last reported, under the cluster's lock.
+	alive  bool
+	epoch  int64 // epoch that it leads in; 0: none
+	acted  fence.Instant
+	inside fence.Instant
+}
+
+// startCluster starts the nodes, each behind its own proxy if proxied is set.
+func startCluster(ctx context.Context, cfg Config, s *site, proxied bool, pace time.Duration) (*cluster, error) {
+	cl := &cluster{cfg: cfg, site: s, pace: pace, launcher: fleet.NewLauncher()}
+	cl.heard = sync.NewCond(&cl.mu)
+	for i := range nodes {
+		n := &node{id: fmt.Sprintf("node-%d", i+1), cluster: cl}
+		if proxied {
+			target, err := pgraw.Target(s.url)
+			if err != nil {
+				return cl, err
+			}
+			if n.proxy, err = tcpproxy.New(target); err != nil {
+				return cl, err
+			}
+		}
+		cl.nodes = append(cl.nodes, n)
+		if err := n.start(); err != nil {
+			return cl, err
+		}
+	}
+	if _, _, err := cl.leader(ctx, 0, true); err != nil {
+		return cl, err
+	}
+	return cl, cl.ready(ctx)
+}
+
+func (n *node) start() error {
+	cl, url := n.cluster, n.cluster.site.url
+	if n.proxy != nil {
+		var err error
+		if url, err = pgraw.Through(url, n.proxy.Addr()); err != nil {
+			return err
+		}
+	}
+	args := []string{
+		NodeCommand, "--id", n.id, "--scope", scope, "--lease", cl.cfg.Lease.String(), "--dir", cl.site.dir,
+		"--ledger-pace", cl.pace.String(), "--outside-pace", cl.pace.String(),
+	}
+	cl.mu.Lock()
+	n.alive, n.epoch, n.acted, n.inside = true, 0, 0, 0
+	cl.mu.Unlock()
+	cl.lives.Add(1)
+	p, err := cl.launcher.Launch(cl.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, n.hear)
+	if err != nil {
+		cl.lives.Done()
+		return fmt.Errorf("starting %s: %w", n.id, err)
+	}
+	n.process = p
+	return nil
+}
+
+// Paces of a leader's acts.
+const (
+	// atWork is short, so that the time between two leaders' acts is not a leader's own pause.
+	atWork = time.Millisecond
+	// atRest is longer than any measurement: a leader rests after the first act of its term.
+	atRest = time.Hour
+)
+
+func (n *node) hear(news fleet.News) {
+	cl := n.cluster
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	defer cl.heard.Broadcast()
+	if news.Ended {
+		n.alive, n.epoch, n.acted, n.inside = false, 0, 0, 0
+		cl.lives.Done()
+		return
+	}
+	r := news.Report
+	switch r.Kind {
+	case election.Acquired:
+		n.epoch, n.acted, n.inside = r.Epoch, 0, 0
+	case worker.Acted:
+		if n.epoch == r.Epoch {
+			n.acted = r.At
+		}
+	case election.Entered:
+		if n.epoch == r.Epoch {
+			n.inside = r.At
+		}
+	case election.Lost, election.Draining:
+		n.epoch, n.acted, n.inside = 0, 0, 0
+	default:
+	}
+}
+
+// await waits for a condition, which it evaluates under the lock after each report.
+func (cl *cluster) await(ctx context.Context, what string, cond func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		cl.heard.Broadcast()
+	})
+	defer stop()
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	for !cond() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("waiting until %s: %w%s", what, context.Cause(ctx), cl.lastWords())
+		}
+		cl.heard.Wait()
+	}
+	return nil
+}
+
+func (cl *cluster) lastWords() string {
+	for _, n := range cl.nodes {
+		if n.process != nil && n.process.LastWords() != "" {
+			return "; " + n.id + " says: " + n.process.LastWords()
+		}
+	}
+	return ""
+}
+
+// leader waits for a node that leads with a higher epoch and has committed a row, and, if inside
+// is set, whose act door is open.
+func (cl *cluster) leader(ctx context.Context, above int64, inside bool) (led *node, epoch int64, err error) {
+	err = cl.await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
+		for _, n := range cl.nodes {
+			if n.epoch > above && n.acted != 0 && (n.inside != 0 || !inside) {
+				led, epoch = n, n.epoch
+				return true
+			}
+		}
+		return false
+	})
+	return led, epoch, err
+}
+
+// still reports whether a node leads in the epoch, by its last report. A node that lost its term
+// before the moment of the fault must not be struck: the first row of a successor that is already
+// elected would count as the fault's.
+func (cl *cluster) still(n *node, epoch int64) bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return n.epoch == epoch
+}
+
+// ready waits until the server has every node but the leader waiting for the leader's end.
+func (cl *cluster) ready(ctx context.Context) error {
+	return until(ctx, "the followers wait", func() (bool, error) {
+		n, err := cl.site.admin.Waiters(ctx, scope)
+		return n >= len(cl.nodes)-1, err
+	})
+}
+
+// until polls for something that no figure depends on.
+func until(ctx context.Context, what string, done func() (bool, error)) error {
+	return every(ctx, 5*time.Millisecond, what, done)
+}
+
+// every polls at the given pace.
+func every(ctx context.Context, pace time.Duration, what string, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
+	defer cancel()
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for {
+		if ok, err := done(); err != nil || ok {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+func (cl *cluster) again(ctx context.Context, n *node) error {
+	if err := cl.await(ctx, n.id+" has ended", func() bool { return !n.alive }); err != nil {
+		return err
+	}
+	n.process.CloseStdin()
+	return n.start()
+}
+
+func (cl *cluster) endAll() {
+	for _, n := range cl.nodes {
+		if n.process != nil {
+			n.process.Signal(syscall.SIGKILL)
+			n.process.CloseStdin()
+		}
+	}
+	cl.lives.Wait()
+	for _, n := range cl.nodes {
+		if n.proxy != nil {
+			n.proxy.Close()
+		}
+	}
+	cl.nodes = nil
+	cl.launcher.Close()
+}
+
+func pass(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
