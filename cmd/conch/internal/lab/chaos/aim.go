@@ -8,37 +8,36 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// active is a fault that is on.
 type active struct {
-	*Wound
+	*Injection
 	over time.Time
-	at   [works]string // the machine that did each work when it came
+	at   [works]string // the machine that did each work when the fault began
 }
 
-// aim looks whom a fault hits and writes it down.
+// aim chooses the machines for a fault and records the injection.
 func (n *nemesis) aim(f Fault) *active {
-	w := &Wound{Number: n.taken, Fault: f, Epoch: n.w.last[rows].epoch}
-	n.wounds = append(n.wounds, w)
+	in := &Injection{Number: n.taken, Fault: f, Epoch: n.w.last[rows].epoch}
+	n.injections = append(n.injections, in)
 	for _, m := range n.meant(f) {
-		w.Nodes = append(w.Nodes, m.ID)
+		in.Nodes = append(in.Nodes, m.ID)
 	}
-	a := &active{Wound: w}
+	a := &active{Injection: in}
 	for i, last := range n.w.last {
 		a.at[i] = last.node
 	}
-	w.At = fence.Boottime()
+	in.At = fence.Boottime()
 	return a
 }
 
-// meant finds the machines that a fault is for. One that is dead already, by a fault
-// that is still on, cannot be hit again.
+// meant returns the machines that a fault is for. A machine that an earlier fault has killed
+// cannot be hit again.
 func (n *nemesis) meant(f Fault) []*Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case f.Target == Everybody && f.Kind != FrozenFence && f.Kind != BusyFence:
 		return n.Nodes
-	case f.Target == Leaders: // the database knows, when it is asked to end them
+	case f.Target == Leaders: // the database names them when their sessions are ended
 		return nil
 	}
 	leader, run := n.w.last[rows].node, n.w.last[children].node
@@ -68,10 +67,9 @@ func (n *nemesis) meant(f Fault) []*Node {
 	return nil
 }
 
-// hit are the machines of a wound.
-func (n *nemesis) hit(w *Wound) (hit []*Node) {
+func (n *nemesis) hit(in *Injection) (hit []*Node) {
 	for _, m := range n.Nodes {
-		if w.of(m.ID) {
+		if in.of(m.ID) {
 			hit = append(hit, m)
 		}
 	}

@@ -16,31 +16,29 @@ import (
 )
 
 const (
-	askPace    = 10 * time.Millisecond // from one question to the next
-	askPatient = 2 * time.Second       // for one answer
-	strangeJob = 2 * time.Millisecond  // between two effects of one act
+	askPace    = 10 * time.Millisecond // between questions
+	askTimeout = 2 * time.Second
+	effectPace = 2 * time.Millisecond // between two effects of one act
 )
 
-// asker is a stranger: it is no part of a leader, and acts on what the HTTP gate of one
-// daemon answers, for as long as that allows: until the instant at which it sent its
-// question and expires_in_ms after it.
+// asker is a caller outside the role. It acts on the answers of one daemon's HTTP gate, until
+// expires_in_ms after it sent its question.
 type asker struct {
 	site   *site
 	scope  string
 	daemon *daemon
 	client *http.Client
-	life   time.Duration // it asks for an answer that lives so long; 0: it asks for none
-	needs  time.Duration // an answer that lives less is not used
+	life   time.Duration // lifetime that it asks for; 0: it names none
+	needs  time.Duration // an answer with a shorter lifetime is not used
 }
 
 func newAsker(s *site, scope string, d *daemon) *asker {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
 	}
-	return &asker{site: s, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askPatient}}
+	return &asker{site: s, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askTimeout}}
 }
 
-// answer is what the gate says.
 type answer struct {
 	Leader    bool   `json:"leader"`
 	Epoch     int64  `json:"epoch"`
@@ -48,7 +46,6 @@ type answer struct {
 	ExpiresIn int64  `json:"expires_in_ms"`
 }
 
-// run asks and acts until the context ends.
 func (a *asker) run(ctx context.Context) {
 	defer a.client.CloseIdleConnections()
 	pace := time.NewTicker(askPace)
@@ -66,7 +63,7 @@ func (a *asker) run(ctx context.Context) {
 	}
 }
 
-// ask puts the question once. An error is no answer: nobody may act on it.
+// ask asks once. An error is no answer and permits nothing.
 func (a *asker) ask(ctx context.Context) (yes answer, err error) {
 	at := "http://daemon/v1/scopes/" + url.PathEscape(a.scope) + "/gate"
 	if a.life > 0 {
@@ -88,8 +85,8 @@ func (a *asker) ask(ctx context.Context) (yes answer, err error) {
 	return yes, json.NewDecoder(res.Body).Decode(&yes)
 }
 
-// act has effects until the answer is over, each an instant at which the clock was read:
-// so an asker that is held up by a busy machine has none too late.
+// act has effects until the answer expires. Each effect is an instant at which the clock was
+// read, so a busy machine makes no effect too late.
 func (a *asker) act(ctx context.Context, sent fence.Instant, yes answer) {
 	until := sent.Add(time.Duration(yes.ExpiresIn) * time.Millisecond)
 	now := fence.Boottime()
@@ -98,7 +95,7 @@ func (a *asker) act(ctx context.Context, sent fence.Instant, yes answer) {
 	}
 	act := evidence.Act{Start: now, End: now, Checked: sent, Epoch: yes.Epoch, Term: yes.Term, Node: a.daemon.id}
 	a.site.began(a, act)
-	pace := time.NewTicker(strangeJob)
+	pace := time.NewTicker(effectPace)
 	defer pace.Stop()
 	for now < until && ctx.Err() == nil {
 		act.End = now

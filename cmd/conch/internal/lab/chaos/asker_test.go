@@ -18,10 +18,10 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// gatekeeper is a daemon that is none: its gate answers as the test says.
+// gatekeeper returns a daemon whose gate answers as the test says; no process runs.
 func gatekeeper(t *testing.T, say http.HandlerFunc) *daemon {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gate") //nolint:usetesting // the path of a socket has to be short
+	dir, err := os.MkdirTemp("", "gate") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,55 +36,55 @@ func gatekeeper(t *testing.T, say http.HandlerFunc) *daemon {
 	return d
 }
 
-// stranger runs an asker until enough has happened, and says what it did.
-func stranger(t *testing.T, d *daemon, change func(*asker), enough func(*site) bool) []evidence.Act {
+// outsideCaller runs an asker until enough has happened and returns its acts.
+func outsideCaller(t *testing.T, d *daemon, change func(*asker), enough func(*site) bool) []evidence.Act {
 	t.Helper()
-	s := &site{leads: map[string]sighting{}, stated: map[string]*Gated{}}
-	s.asking, s.leave = context.WithCancel(t.Context())
+	s := &site{leads: map[string]sighting{}, records: map[string]*Gated{}}
+	s.asking, s.stopAsking = context.WithCancel(t.Context())
 	s.ask("a scope", d, change)
 	pgtest.Eventually(t, 30*time.Second, "enough has happened", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return enough(s)
 	})
-	s.leave()
+	s.stopAsking()
 	s.askers.Wait()
-	return s.state("a scope").Acts
+	return s.record("a scope").Acts
 }
 
 func acted(times int) func(*site) bool {
-	return func(s *site) bool { return len(s.state("a scope").Acts) >= times }
+	return func(s *site) bool { return len(s.record("a scope").Acts) >= times }
 }
 
 const yes = `{"leader":true,"epoch":7,"term":"t","expires_in_ms":%d}`
 
-// A stranger acts from a yes on until so long after it had sent its question, and no longer.
-func TestAStrangerKeepsToWhatItWasTold(t *testing.T) {
+// A caller acts from a yes until the answer expires, counted from the sending of its question.
+func TestACallerStopsWhenItsAnswerExpires(t *testing.T) {
 	t.Parallel()
-	const life, late = 60, 20 * time.Millisecond // an answer that is on its way for long
+	const life, late = 60, 20 * time.Millisecond // an answer that takes long to arrive
 	d := gatekeeper(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/scopes/a scope/gate" || r.URL.RawQuery != "" || r.Header.Get("Authorization") != "Bearer "+secret {
-			t.Errorf("it asks %s as %q", r.URL, r.Header.Get("Authorization"))
+			t.Errorf("got a question for %s with the token %q", r.URL, r.Header.Get("Authorization"))
 		}
 		<-time.After(late)
 		_, _ = fmt.Fprintf(w, yes, life)
 	})
-	for _, a := range stranger(t, d, func(*asker) {}, acted(3)) {
+	for _, a := range outsideCaller(t, d, func(*asker) {}, acted(3)) {
 		told := a.End.Sub(a.Checked)
 		if a.Start.Sub(a.Checked) < late || told >= life*time.Millisecond || a.Epoch != 7 || a.Term != "t" || a.Node != "daemon-1" {
-			t.Errorf("%+v, to %s after it had sent its question", a, told)
+			t.Errorf("%+v ended %s after its question was sent", a, told)
 		}
 	}
 }
 
-// An answer that does not live long enough is not used, nor is one that says no.
-func TestAStrangerUsesNoAnswerThatIsTooShort(t *testing.T) {
+// An answer that expires too soon is not used, nor is one that says no.
+func TestACallerUsesNoAnswerThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	const life = 300 * time.Millisecond
 	var asked atomic.Int32
 	d := gatekeeper(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != (url.Values{"for": {"300ms"}}).Encode() {
-			t.Errorf("it asks %q", r.URL.RawQuery)
+			t.Errorf("got the query %q, want for=300ms", r.URL.RawQuery)
 		}
 		switch asked.Add(1) {
 		case 1:
@@ -100,8 +100,8 @@ func TestAStrangerUsesNoAnswerThatIsTooShort(t *testing.T) {
 			_, _ = fmt.Fprintf(w, yes, 300)
 		}
 	})
-	acts := stranger(t, d, func(a *asker) { a.life, a.needs = life, life*8/10 }, acted(1))
+	acts := outsideCaller(t, d, func(a *asker) { a.life, a.needs = life, life*8/10 }, acted(1))
 	if asked.Load() < 5 || acts[0].End.Sub(acts[0].Start) < life/2 {
-		t.Errorf("it asked %d times, and acted: %+v", asked.Load(), acts)
+		t.Errorf("%d questions and the acts %+v, want 5 questions and a long act", asked.Load(), acts)
 	}
 }

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 
 const lease = time.Second
 
-// trial is one cluster that works, whose first leader acts behind both doors.
+// trial is a running cluster whose first leader acts behind both doors.
 type trial struct {
 	*testing.T
 	*Cluster
@@ -56,9 +56,9 @@ type trial struct {
 	epoch  int64
 }
 
-func begin(t *testing.T, cfg Place) *trial {
+func begin(t *testing.T, cfg ClusterConfig) *trial {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for what never comes; a busy machine is no fault
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // generous, since a busy machine is no fault
 	t.Cleanup(cancel)
 	cfg.Program, cfg.Dir = program, t.TempDir()
 	if cfg.Lease == 0 {
@@ -81,7 +81,6 @@ func begin(t *testing.T, cfg Place) *trial {
 	return x
 }
 
-// next waits for a leader of a higher epoch.
 func (x *trial) next(inside bool) {
 	x.Helper()
 	var err error
@@ -97,8 +96,8 @@ func (x *trial) await(what string, cond func() bool) {
 	}
 }
 
-// works waits until the leader has acted behind both doors since now. If a busy machine
-// has cost it its term, it is whoever leads then, and the count begins anew.
+// works waits until the leader has acted again behind both doors. If a busy machine has cost it
+// its term, works continues with the new leader.
 func (x *trial) works() {
 	x.Helper()
 	rows, acts := int64(-1), int64(-1)
@@ -118,7 +117,7 @@ func (x *trial) works() {
 	})
 }
 
-// pass lets real time go by: a fault has to last. It is a wait, not a hope.
+// pass lets real time pass: a fault has to last.
 func (x *trial) pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -129,8 +128,7 @@ func (x *trial) pass(d time.Duration) {
 	}
 }
 
-// proven ends the cluster and demands a clean verdict with at least so many
-// leaderships that acted.
+// proven ends the cluster and requires a clean verdict with at least as many leaderships.
 func (x *trial) proven(leaders int) {
 	x.Helper()
 	v, err := x.Verdict(x.ctx)
@@ -139,7 +137,7 @@ func (x *trial) proven(leaders int) {
 	}
 	x.Logf("acts %d, leaderships %d, failover %+v ms, act door %+v ms", v.Acts, v.Leaders, v.Failover, v.ActDoor)
 	if v.Overlapping+v.Lost+v.Duplicated != 0 {
-		x.Errorf("overlapping %d, lost %d, duplicated %d", v.Overlapping, v.Lost, v.Duplicated)
+		x.Errorf("overlapping %d, lost %d, duplicated %d; want none", v.Overlapping, v.Lost, v.Duplicated)
 	}
 	if v.Leaders < leaders {
 		x.Errorf("only %d leaderships acted, want %d", v.Leaders, leaders)
@@ -149,7 +147,7 @@ func (x *trial) proven(leaders int) {
 // S4, F4: kill -9, again and again.
 func TestKill9(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	for range 4 {
 		x.Fault(x.leader, x.epoch)
 		killed := x.leader
@@ -164,11 +162,11 @@ func TestKill9(t *testing.T) {
 	x.proven(5)
 }
 
-// A pause shorter than the lease costs nobody the leadership: the gate is shut
-// while it lasts and opens again in the same term (S11).
+// A pause shorter than the lease does not cost the leadership: the gate shuts and opens again
+// in the same term (S11).
 func TestShortStop(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{Lease: 3 * lease}) // what the pause leaves of it is for the machine to waste
+	x := begin(t, ClusterConfig{Lease: 3 * lease}) // half the lease is left for a busy machine
 	stopped, epoch := x.leader, x.epoch
 	for range 3 {
 		stopped.Signal(syscall.SIGSTOP)
@@ -182,11 +180,11 @@ func TestShortStop(t *testing.T) {
 	x.proven(1)
 }
 
-// A pause longer than the lease: another leads, and the one that wakes up, in the
-// middle of whatever it was doing, does nothing in its old term's name.
+// After a pause longer than the lease another node leads, and the paused one does nothing in
+// its old term when it wakes in the middle of its work.
 func TestLongStop(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	for range 3 {
 		stopped := x.leader
 		x.Fault(stopped, x.epoch)
@@ -199,42 +197,42 @@ func TestLongStop(t *testing.T) {
 	x.proven(4)
 }
 
-// The lock session's backend is terminated: the leader loses its term at once.
+// If the backend of its lock session is terminated, the leader loses its term at once.
 func TestBackendTerminated(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	for range 3 {
 		x.Fault(x.leader, x.epoch)
 		ended, err := pgrogue.Terminate(x.ctx, x.URL, Scope)
 		if err != nil || len(ended) != 1 || ended[0] != x.leader.ID {
-			t.Fatalf("ended the sessions of %v, %v", ended, err)
+			t.Fatalf("ended the sessions of %v, %v; want the leader's", ended, err)
 		}
 		x.next(true)
 	}
 	x.proven(4)
 }
 
-// Whoever leads is who is hit, whatever machine the fault was aimed at; where nobody
-// leads, the fault says that it missed.
+// Faults of leaders hit the actual leader, whatever machine they were aimed at; if nobody
+// leads, the fault reports a miss.
 func TestLeadersAreHit(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, view: &view{out: io.Discard}}
 	for _, kind := range []Kind{Backend, Deaf} {
 		led := x.leader
-		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
+		in := &Injection{Fault: Fault{Kind: kind, Target: Leaders}}
 		x.Fault(led, x.epoch)
-		if err := injuries[kind].inject(x.ctx, n, w); err != nil {
+		if err := procedures[kind].inject(x.ctx, n, in); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(w.Nodes, []string{led.ID}) || w.Missed {
-			t.Errorf("%s of %v, missed %v; %s led", kind, w.Nodes, w.Missed, led.ID)
+		if !slices.Equal(in.Nodes, []string{led.ID}) || in.Missed {
+			t.Errorf("%s hit %v, missed %v; %s led", kind, in.Nodes, in.Missed, led.ID)
 		}
 		x.next(true)
 		if deaf := x.leader != led; kind == Deaf && !deaf {
-			t.Error("who has a silent line leads")
+			t.Error("the machine with the silent line leads")
 		}
-		if err := injuries[kind].heal(x.ctx, n, w); err != nil {
+		if err := procedures[kind].heal(x.ctx, n, in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,25 +246,25 @@ func TestLeadersAreHit(t *testing.T) {
 		leads = !errors.Is(err, pgrogue.ErrNobody)
 	}
 	for _, kind := range []Kind{Backend, Deaf} {
-		w := &Wound{Fault: Fault{Kind: kind, Target: Leaders}}
-		if err := injuries[kind].inject(x.ctx, n, w); err != nil || !w.Missed || len(w.Nodes) > 0 {
-			t.Errorf("%s: %v, %+v", kind, err, w)
+		in := &Injection{Fault: Fault{Kind: kind, Target: Leaders}}
+		if err := procedures[kind].inject(x.ctx, n, in); err != nil || !in.Missed || len(in.Nodes) > 0 {
+			t.Errorf("%s: got %v, %+v; want a miss", kind, err, in)
 		}
 	}
 	x.proven(3)
 }
 
-// S-acceptance: the database restarts, fast and by kill -9. Nobody leads meanwhile.
+// The database restarts, fast and by kill -9. Nobody leads meanwhile.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	if err := x.Server.RestartFast(x.ctx); err != nil {
 		t.Fatal(err)
 	}
 	x.next(true)
 	x.works()
 	x.Server.Kill9()
-	x.pass(lease + lease/2) // long enough for every gate to be shut by its clock
+	x.pass(lease + lease/2) // every gate is shut by its clock
 	for _, n := range x.Nodes {
 		x.await(n.ID+" leads nothing without a database", func() bool { return n.epoch == 0 })
 	}
@@ -278,12 +276,11 @@ func TestPostgresRestarts(t *testing.T) {
 	x.proven(3)
 }
 
-// A line that goes silent in both directions: nobody is told. The server frees the
-// lock after the lease, the holder's gate shuts by its clock, and when the line
-// heals the old holder finds itself deposed.
+// Nobody is told that a line is silent. The server frees the lock after the lease, the holder's
+// gate shuts by its clock, and when the line heals the old holder finds itself deposed.
 func TestBlackholedLeader(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
 		cut := x.leader
 		x.Fault(cut, x.epoch)
@@ -296,11 +293,11 @@ func TestBlackholedLeader(t *testing.T) {
 	x.proven(4)
 }
 
-// A waiter whose line is silent is in nobody's way: the other follower takes over
-// from a killed leader as if it were alone.
+// A waiter with a silent line does not delay the others: the other follower takes over from a
+// killed leader as if it were alone.
 func TestBlackholedWaiter(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	var deaf *Node
 	for _, n := range x.Nodes {
 		if n != x.leader {
@@ -308,32 +305,31 @@ func TestBlackholedWaiter(t *testing.T) {
 		}
 	}
 	deaf.Proxy.Blackhole(tcpproxy.Both)
-	x.pass(lease / 2) // its wait is under way at the server
+	x.pass(lease / 2) // its wait is in progress at the server
 	x.Fault(x.leader, x.epoch)
 	x.leader.Signal(syscall.SIGKILL)
 	x.next(true)
 	if x.leader == deaf {
-		t.Error("the one that was cut off leads")
+		t.Error("the follower that was cut off leads")
 	}
 	deaf.Proxy.Heal()
 	x.works()
-	if x.leader != deaf { // else a busy machine has made it the leader already
+	if x.leader != deaf { // else a busy machine has made it the leader
 		x.Fault(x.leader, x.epoch)
 		x.leader.Signal(syscall.SIGKILL)
 		x.next(true) // only the healed one is left
 	}
 	if x.leader != deaf {
-		t.Error("somebody dead leads")
+		t.Error("a dead node leads")
 	}
 	x.proven(3)
 }
 
-// A process freezes between its fence and its commit, while the leader it wrote
-// for dies. It holds up the successor for no longer than a lease, and its commit
-// fails when it wakes.
+// A process freezes between its fence and its commit while its leader dies. It delays the
+// successor by at most a lease, and its commit fails when it wakes.
 func TestFrozenWithFence(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{})
+	x := begin(t, ClusterConfig{})
 	client, err := x.strand(x.ctx, false)
 	if err != nil {
 		t.Fatal(err)

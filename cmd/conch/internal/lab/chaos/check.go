@@ -12,60 +12,60 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Invariants.
+// Invariants. Their names are public.
 const (
 	OneActor    = "one-actor"      // no two leaderships act at once, nor an old one after a new one
-	OneChild    = "one-child"      // the same of the commands under conch run
+	OneChild    = "one-child"      // the same for the commands under conch run
 	NothingLost = "nothing-lost"   // what was acknowledged is there
-	NothingMore = "nothing-twice"  // nothing is there that nobody may have written
+	NothingMore = "nothing-twice"  // no row is duplicated or made up
 	InTime      = "dead-in-time"   // a command under conch run is dead before its leadership can be another's
 	Shut        = "shut-in-time"   // an act door that is not renewed is shut before its lease is over
-	Minted      = "minted"         // whoever acts was elected, by the history
+	Minted      = "minted"         // the history has every leadership that acted
 	Named       = "eviction-named" // a fence that blocked the mint is named in the history
-	Alive       = "alive"          // nobody ends unasked
+	Alive       = "alive"          // no process ends unexpectedly
 	Recovers    = "recovers"       // after the last fault has healed, everything goes on
-	OneAsker    = "one-asker"      // no two callers of the HTTP gates of two leaders act at once
-	LongAnswer  = "long-answer"    // an answer lives as long as was asked for, up to answer_max
+	OneAsker    = "one-asker"      // callers of two leaders' HTTP gates never act at once
+	LongAnswer  = "long-answer"    // an answer lives as long as requested, up to answer_max
 	ValidPasses = "valid-passes"   // a current token's fence fails with 40001 only
 	StaleStops  = "stale-stops"    // a transaction whose token is over does not commit
 	Led         = "led-in-time"    // no scope is without a leader for longer than its fault explains
 )
 
-// Wound is a fault as it happened.
-type Wound struct {
+// Injection is a fault as it happened.
+type Injection struct {
 	Number int
 	Fault  Fault
 	Nodes  []string
-	At     fence.Instant // read before anything was done
-	Done   fence.Instant // read when it was done
-	Healed fence.Instant // read before anything was undone
-	Over   fence.Instant // read when it was undone
-	Epoch  int64         // of the ledger's leader before it
-	Passed bool          // a fence that was stuck: somebody was elected past it
-	Missed bool          // there was nobody to be hit
-	Blows  []Blow        // of a fault that does several things
+	At     fence.Instant // read before it began
+	Done   fence.Instant // read when it was injected
+	Healed fence.Instant // read before it was healed
+	Over   fence.Instant // read when it was healed
+	Epoch  int64         // epoch of the leader of Scope before it
+	Passed bool          // of a stuck fence: somebody was elected past it
+	Missed bool          // there was nobody to hit
+	Steps  []Step        // of a fault with several steps
 }
 
-func (w Wound) of(node string) bool { return slices.Contains(w.Nodes, node) }
+func (in Injection) of(node string) bool { return slices.Contains(in.Nodes, node) }
 
-// Evidence is everything that Check looks at.
+// Evidence is the input of Check.
 type Evidence struct {
-	Record   evidence.Record // the ledger, and the acts behind the act door
-	Children []evidence.Act
-	History  []pgops.Event
-	Wounds   []Wound
-	Gated    []Gated            // what strangers did, by the scopes that they asked about
-	Streamed []pgrogue.Streamed // rows of fences above READ COMMITTED
-	Refused  []pgrogue.Refusal  // of their transactions
-	Ended    fence.Instant      // until when there was to be a leader; 0: the run was cut short
-	Lease    time.Duration
-	Machines int
-	Takeover election.Takeover
+	Record     evidence.Record // the ledger, and the acts behind the act door
+	Children   []evidence.Act
+	History    []pgops.Event
+	Injections []Injection
+	Gated      []Gated            // acts of the HTTP gates' callers, by scope
+	Streamed   []pgrogue.Streamed // rows of fences above READ COMMITTED
+	Refused    []pgrogue.Refusal  // failed transactions of such fences
+	Ended      fence.Instant      // until then there must be a leader; 0: the run was cut short
+	Lease      time.Duration
+	Machines   int
+	Takeover   election.Takeover
 }
 
-// Check weighs the evidence. It is pure, and counts beside violations the writes
-// that only a fence could have refused: those that were held up between the gate's yes
-// and the write, by a stop or a busy machine.
+// Check judges the evidence without changing it. Beside the violations it counts frozen writes,
+// which only a fence could have refused: those that a stop or a busy machine delayed between
+// the gate's yes and the write.
 func Check(e Evidence) (violations []Violation, frozen int) {
 	say := func(invariant string, at fence.Instant, format string, args ...any) {
 		violations = append(violations, Violation{
@@ -97,18 +97,18 @@ func Check(e Evidence) (violations []Violation, frozen int) {
 
 type sayer func(invariant string, at fence.Instant, format string, args ...any)
 
-// before is the number of the last fault that had begun at an instant.
+// before returns the number of the last fault that began by an instant.
 func (e Evidence) before(at fence.Instant) (number int) {
-	for _, w := range e.Wounds {
-		if w.At <= at {
-			number = w.Number
+	for _, in := range e.Injections {
+		if in.At <= at {
+			number = in.Number
 		}
 	}
 	return number
 }
 
-// unminted looks for leaderships that acted and that the history does not know,
-// and for a history that does not go up.
+// unminted looks for leaderships that acted without being in the history, and for epochs in the
+// history that do not grow.
 func (e Evidence) unminted(say sayer) {
 	type leadership struct {
 		scope  string
@@ -129,8 +129,8 @@ func (e Evidence) unminted(say sayer) {
 	}
 	look := func(l leadership, at fence.Instant) {
 		if !known[l] {
-			known[l] = true // once is enough
-			say(Minted, at, "%s acted in epoch %d of %s, for which the history has somebody else or nobody", l.holder, l.epoch, l.scope)
+			known[l] = true // report it once
+			say(Minted, at, "%s acted in epoch %d of %s, which the history gives to another node or to none", l.holder, l.epoch, l.scope)
 		}
 	}
 	for _, row := range e.Record.Ledger {
@@ -151,16 +151,16 @@ func (e Evidence) unminted(say sayer) {
 	}
 }
 
-// unnamed looks for evictions without a trace.
+// unnamed looks for evictions that are not in the history.
 func (e Evidence) unnamed(say sayer) {
-	for _, w := range e.Wounds {
-		if w.Fault.Kind != BusyFence || !w.Passed {
+	for _, in := range e.Injections {
+		if in.Fault.Kind != BusyFence || !in.Passed {
 			continue
 		}
 		if !slices.ContainsFunc(e.History, func(h pgops.Event) bool {
-			return h.Scope == Scope && h.Event == "evicted" && h.Epoch == w.Epoch
+			return h.Scope == Scope && h.Event == "evicted" && h.Epoch == in.Epoch
 		}) {
-			say(Named, w.At, "nobody was evicted in the history though a fence of epoch %d went on", w.Epoch)
+			say(Named, in.At, "the history has no eviction although a transaction of epoch %d went on after its fence", in.Epoch)
 		}
 	}
 }

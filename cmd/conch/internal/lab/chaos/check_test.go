@@ -12,8 +12,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// sound is a run in which all went well: node-1 led with epoch 1 until it was
-// stopped from 100 to 2100 ms, node-2 after it. A lease is one second.
+// sound returns evidence without faults: node-1 led with epoch 1 until it was stopped from 100
+// to 2100 ms, and node-2 led after it. The lease is one second.
 func sound() Evidence {
 	act := func(start, end fence.Instant, epoch int64, term, node string) evidence.Act {
 		return evidence.Act{Start: start * ms, End: end * ms, Checked: (end - 1) * ms, Epoch: epoch, Term: term, Node: node}
@@ -42,11 +42,11 @@ func sound() Evidence {
 			{Row: evidence.Row{Epoch: 1, Term: "a", Node: "client-0"}}, {Row: evidence.Row{Epoch: 2, Term: "b", Node: "client-1"}},
 		},
 		Refused: []pgrogue.Refusal{
-			{Epoch: 1, Term: "a", Code: staleToken, At: 1300 * ms, Took: 20 * time.Millisecond},   // somebody else led by then
+			{Epoch: 1, Term: "a", Code: staleToken, At: 1300 * ms, Took: 20 * time.Millisecond},   // another node led by then
 			{Epoch: 1, Term: "a", Code: endedByAdm, At: 1300 * ms, Took: 1100 * time.Millisecond}, // it was in a successor's way
 			{Epoch: 2, Term: "b", Code: "25P03", At: 1400 * ms, Took: time.Second, Current: true}, // it idled for a lease
 		},
-		Wounds: []Wound{
+		Injections: []Injection{
 			{Number: 1, Fault: Fault{Kind: BusyFence}, Epoch: 1, Passed: true, At: 50 * ms, Done: 51 * ms, Healed: 52 * ms},
 			{Number: 2, Fault: Fault{Kind: StopLong}, Nodes: []string{"node-1"}, Epoch: 1, At: 100 * ms, Done: 101 * ms, Healed: 2100 * ms},
 		},
@@ -56,11 +56,11 @@ func sound() Evidence {
 func TestASoundRunHasNoViolation(t *testing.T) {
 	t.Parallel()
 	if found, frozen := Check(sound()); len(found) > 0 || frozen > 0 {
-		t.Errorf("%+v, %d frozen", found, frozen)
+		t.Errorf("got %+v and %d frozen, want none", found, frozen)
 	}
 }
 
-// Each case is evidence that somebody doctored.
+// Each case corrupts the evidence.
 func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -74,25 +74,25 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			e.Record.Outside = append(e.Record.Outside, evidence.Act{
 				Start: 99 * ms, Checked: 2101 * ms, End: 2102 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
-		}, []string{OneActor, OneActor}, 2, 0}, // under way at once, and in the file after it
-		{"frozen between the look at its gate and the write", func(e *Evidence) {
+		}, []string{OneActor, OneActor}, 2, 0}, // overlapping, and late in the file
+		{"frozen between the check of its gate and the write", func(e *Evidence) {
 			e.Record.Outside = append(e.Record.Outside, evidence.Act{
 				Start: 98 * ms, Checked: 99 * ms, End: 99 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 		}, nil, 0, 1},
-		{"held up there by a busy machine", func(e *Evidence) {
-			e.Wounds = e.Wounds[:1]
+		{"delayed there by a busy machine", func(e *Evidence) {
+			e.Injections = e.Injections[:1]
 			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
 				Start: 1900 * ms, Checked: 1901 * ms, End: 2052 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 		}, nil, 0, 1},
-		{"the same, but it looked less than a margin before the next one's door opened", func(e *Evidence) {
-			e.Wounds = e.Wounds[:1]
+		{"the same, but it checked less than a margin before the next door opened", func(e *Evidence) {
+			e.Injections = e.Injections[:1]
 			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
 				Start: 1950 * ms, Checked: 1951 * ms, End: 2052 * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 		}, []string{OneActor}, 1, 0},
-		{"two lead before either is stopped", func(e *Evidence) { // a freeze explains nothing that was done before it
+		{"two lead before either is stopped", func(e *Evidence) { // a freeze explains nothing before it
 			e.Record.Outside = []evidence.Act{
 				{Start: 60 * ms, Checked: 61 * ms, End: 62 * ms, Epoch: 2, Term: "b", Node: "node-2"},
 				{Start: 70 * ms, Checked: 71 * ms, End: 72 * ms, Epoch: 1, Term: "a", Node: "node-1"},
@@ -111,7 +111,7 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 		}, []string{NothingMore}, 0, 0},
 		{"an acknowledged row is gone", func(e *Evidence) { e.Record.Ledger = e.Record.Ledger[:1] }, []string{NothingLost}, 2, 0},
 		{"two children at once", func(e *Evidence) {
-			e.Wounds = e.Wounds[:1] // nobody was cut off: only the overlap is left
+			e.Injections = e.Injections[:1] // nobody was cut off: only the overlap is left
 			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 2059 * ms, End: 2062 * ms, Epoch: 1, Term: "c", Node: "node-1"})
 		}, []string{OneChild}, 1, 0},
 		{"a child outlives its deadline", func(e *Evidence) {
@@ -120,16 +120,16 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 		{"a child is alive until the lease is over", func(e *Evidence) {
 			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 1101 * ms, End: 1103 * ms, Epoch: 1, Term: "c", Node: "node-1"})
 		}, nil, 0, 0},
-		{"somebody acts whom nobody elected", func(e *Evidence) {
+		{"a leader that nobody elected acts", func(e *Evidence) {
 			e.History = slices.Delete(e.History, 5, 6)
 		}, []string{Minted}, 0, 0},
-		{"a child of somebody else's epoch", func(e *Evidence) { e.Children[2].Node = "node-3" }, []string{Minted}, 2, 0},
+		{"a child of another node's epoch", func(e *Evidence) { e.Children[2].Node = "node-3" }, []string{Minted}, 2, 0},
 		{"an epoch that goes down", func(e *Evidence) { e.History[5].Epoch = 0 }, []string{Minted, Minted}, 0, 0},
-		{"an eviction that nobody wrote down", func(e *Evidence) { e.History[4].Event = "lost" }, []string{Named}, 1, 0},
-		{"strangers of two daemons act at once", func(e *Evidence) {
+		{"an eviction that is not recorded", func(e *Evidence) { e.History[4].Event = "lost" }, []string{Named}, 1, 0},
+		{"callers of two daemons act at once", func(e *Evidence) {
 			e.Gated[0].Acts[0].Start = 1999 * ms
 		}, []string{OneAsker}, 2, 0},
-		{"a stranger acts on an old answer after a newer one", func(e *Evidence) {
+		{"a caller acts on an old answer after a newer one", func(e *Evidence) {
 			e.Gated[0].Acts = append(e.Gated[0].Acts, evidence.Act{Start: 2091 * ms, End: 2092 * ms, Epoch: 1, Term: "e", Node: "daemon-1"})
 		}, []string{OneAsker}, 2, 0},
 		{"the same about another scope", func(e *Evidence) {
@@ -138,9 +138,9 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			e.Gated[0].Acts = e.Gated[0].Acts[1:]
 			e.History[3] = pgops.Event{Scope: "other-3", Epoch: 1, Holder: "daemon-2", Event: "acquired"}
 		}, nil, 0, 0},
-		{"a gate answers for somebody whom nobody elected", func(e *Evidence) { e.History[3].Holder = "daemon-3" }, []string{Minted}, 2, 0},
+		{"a gate answers for a daemon that nobody elected", func(e *Evidence) { e.History[3].Holder = "daemon-3" }, []string{Minted}, 2, 0},
 		{"a valid token is refused", func(e *Evidence) { e.Refused[0].Current = true }, []string{ValidPasses}, 2, 0},
-		{"somebody is ended who was in nobody's way for a lease", func(e *Evidence) { e.Refused[1].Took = 900 * time.Millisecond }, []string{ValidPasses}, 2, 0},
+		{"a transaction is ended before it was in the way for a lease", func(e *Evidence) { e.Refused[1].Took = 900 * time.Millisecond }, []string{ValidPasses}, 2, 0},
 		{"a fence fails in another way", func(e *Evidence) { e.Refused[2].Took = 900 * time.Millisecond }, []string{ValidPasses}, 2, 0},
 		{"a token that is over commits", func(e *Evidence) { e.Streamed[1].Stale = true }, []string{StaleStops}, 0, 0},
 		{"a row of a stream comes after one of a newer epoch", func(e *Evidence) { slices.Reverse(e.Streamed) }, []string{StaleStops}, 0, 0},
@@ -157,18 +157,18 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 				invariants = append(invariants, v.Invariant)
 			}
 			if !slices.Equal(invariants, c.want) || frozen != c.frozen {
-				t.Errorf("found %+v and %d frozen; want %v and %d", found, frozen, c.want, c.frozen)
+				t.Errorf("got %+v and %d frozen; want %v and %d", found, frozen, c.want, c.frozen)
 			}
 			if len(found) > 0 && found[0].Fault != c.fault {
-				t.Errorf("after fault %d, want %d: %+v", found[0].Fault, c.fault, found[0])
+				t.Errorf("got a violation after fault %d, want %d: %+v", found[0].Fault, c.fault, found[0])
 			}
 		})
 	}
 }
 
-// Of each kind: whether it says when a term is over, and whether its heal may save it. In
-// a lease of a second a child may write until 1101 ms, and a gate may say yes until 1001.
-func TestWhoGoesOnWithoutTheDatabase(t *testing.T) {
+// For each kind: whether it ends terms for good, and whether healing may save them. With a
+// lease of one second a child may write until 1101 ms, and a gate may say yes until 1001 ms.
+func TestWorkWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name          string
@@ -183,50 +183,50 @@ func TestWhoGoesOnWithoutTheDatabase(t *testing.T) {
 		{"an act door in time", PGKill, 2100, 900, 1001, 0, 0},
 		{"both", PGKill, 2100, 1102, 1002, 2, 0},
 		{"a database that came back soon renews no old term", PGKill, 300, 1102, 1002, 2, 0},
-		{"nor one that was restarted in order", PGRestart, 300, 1102, 1002, 2, 0},
-		{"nor a line that takes new connections after all were torn", Reset, 300, 1102, 1002, 2, 0},
-		{"nor does a machine that was killed", Kill9, 300, 1102, 1002, 2, 0},
-		{"nor if somebody stuck in its fence", FrozenFence, 300, 1102, 1002, 2, 0},
-		{"or was busy there", BusyFence, 300, 1102, 1002, 2, 0},
-		{"whoever was only silent may go on", Silent, 300, 1102, 1002, 0, 0},
-		{"once it is not any more", Silent, 2100, 1102, 1002, 2, 0},
-		{"nobody told it", Deaf, 2100, 1102, 1002, 2, 0},
-		{"it was told", Deaf, 300, 1102, 1002, 0, 0},
+		{"a database that was restarted in order renews no old term", PGRestart, 300, 1102, 1002, 2, 0},
+		{"a line that takes new connections after all were torn renews none", Reset, 300, 1102, 1002, 2, 0},
+		{"a machine that was killed renews none", Kill9, 300, 1102, 1002, 2, 0},
+		{"a killed leader with a frozen fence", FrozenFence, 300, 1102, 1002, 2, 0},
+		{"a killed leader with a busy fence", BusyFence, 300, 1102, 1002, 2, 0},
+		{"a machine with a healed silent line may go on", Silent, 300, 1102, 1002, 0, 0},
+		{"a machine with a silent line may not", Silent, 2100, 1102, 1002, 2, 0},
+		{"a deaf machine may not", Deaf, 2100, 1102, 1002, 2, 0},
+		{"a healed deaf machine may go on", Deaf, 300, 1102, 1002, 0, 0},
 		{"a slow line renews", Latency, 2100, 1102, 1002, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			e := sound()
-			e.Wounds[1].Fault.Kind, e.Wounds[1].Healed, e.Wounds[1].Passed = c.kind, c.healed*ms, false
+			e.Injections[1].Fault.Kind, e.Injections[1].Healed, e.Injections[1].Passed = c.kind, c.healed*ms, false
 			e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: c.child * ms, End: c.child * ms, Epoch: 1, Term: "c", Node: "node-1"})
 			e.Record.Outside = slices.Insert(e.Record.Outside, 1, evidence.Act{
 				Start: (c.asked - 1) * ms, Checked: c.asked * ms, End: c.asked * ms, Epoch: 1, Term: "a", Node: "node-1",
 			})
 			found, frozen := Check(e)
 			if len(found) != c.found || frozen != c.frozen {
-				t.Errorf("found %+v and %d frozen; want %d and %d", found, frozen, c.found, c.frozen)
+				t.Errorf("got %+v and %d frozen; want %d and %d", found, frozen, c.found, c.frozen)
 			}
 			for _, v := range found {
 				if v.Invariant != InTime && v.Invariant != Shut || v.Fault != 2 {
-					t.Errorf("%+v", v)
+					t.Errorf("got %+v, want fault 2", v)
 				}
 			}
 		})
 	}
 }
 
-// A fault that was cut short before anything was done says nothing.
-func TestWhatWasNeverInflictedCutsNobodyOff(t *testing.T) {
+// A fault that was cut short before it was injected explains nothing.
+func TestAFaultThatWasNotInjectedCutsNobodyOff(t *testing.T) {
 	t.Parallel()
 	e := sound()
-	e.Wounds[1] = Wound{Number: 2, Fault: Fault{Kind: Kill9}, Nodes: []string{"node-1"}, At: 100 * ms}
+	e.Injections[1] = Injection{Number: 2, Fault: Fault{Kind: Kill9}, Nodes: []string{"node-1"}, At: 100 * ms}
 	e.Children = slices.Insert(e.Children, 2, evidence.Act{Start: 1900 * ms, End: 1901 * ms, Epoch: 1, Term: "c", Node: "node-1"})
 	if found, _ := Check(e); len(found) != 0 {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v, want none", found)
 	}
 }
 
-func TestTheMedianIsOfThoseWhoWereHit(t *testing.T) {
+func TestTheMedianCountsHitsOnly(t *testing.T) {
 	t.Parallel()
 	var g gaps
 	g.add(Silent, 20*time.Millisecond, false)
@@ -235,18 +235,18 @@ func TestTheMedianIsOfThoseWhoWereHit(t *testing.T) {
 	g.add(Latency, 25*time.Millisecond, false)
 	g.add(Silent, 2*time.Second, false)
 	if s := g.spreads(); s[Silent] != (Spread{1000, 2000}) || s[Latency] != (Spread{25, 25}) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 }
 
 func TestALongListIsShortened(t *testing.T) {
 	t.Parallel()
 	if short := shorten(nil, "again"); short == nil || len(short) != 0 {
-		t.Errorf("of none: %v", short)
+		t.Errorf("a list of none: got %v, want an empty one", short)
 	}
-	all := slices.Repeat([]Violation{{Invariant: OneActor, Detail: "x"}}, told+2)
+	all := slices.Repeat([]Violation{{Invariant: OneActor, Detail: "x"}}, shownEach+2)
 	short := shorten(append(all, Violation{Invariant: Alive}), "again")
-	if len(short) != told+2 || short[told].Invariant != Alive || short[told+1].Detail != "and 2 more" || short[0].Replay != "again" {
-		t.Errorf("%d: %+v", len(short), short[told:])
+	if len(short) != shownEach+2 || short[shownEach].Invariant != Alive || short[shownEach+1].Detail != "and 2 more" || short[0].Replay != "again" {
+		t.Errorf("got %d violations, the last ones %+v", len(short), short[shownEach:])
 	}
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// ChildCommand is the hidden subcommand that `conch run` runs.
+// ChildCommand is the hidden subcommand that conch run starts.
 const ChildCommand = "chaos-child"
 
-// childrenFile names the file of the children's acts in a folder.
 func childrenFile(dir string) string { return filepath.Join(dir, "children.acts") }
 
 const (
@@ -23,13 +22,12 @@ const (
 	childWork = time.Millisecond
 )
 
-// Child is the life of a command that knows nothing of gates: it writes and writes
-// to a file, under the epoch that it was started with, until it is killed: SIGTERM it
-// does not hear. That it is killed in time is `conch run`'s business.
+// Child writes to a file, under the epoch that it was started with, until it is killed. It
+// knows nothing of gates and ignores SIGTERM: conch run has to kill it in time.
 func Child(ctx context.Context, dir string, getenv func(string) string) error {
 	epoch, err := strconv.ParseInt(getenv("CONCH_EPOCH"), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%s is started by conch run, which says CONCH_EPOCH: %w", ChildCommand, err)
+		return fmt.Errorf("%s is started by conch run, which sets CONCH_EPOCH: %w", ChildCommand, err)
 	}
 	if dir == "" {
 		return errors.New("--dir is missing: the evidence needs a folder")

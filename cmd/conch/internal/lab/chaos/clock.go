@@ -19,11 +19,10 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// skewSource is not libfaketime, for a reason that was measured: while a process
-// waits in epoll, libfaketime gives the true time to its signal handlers. Postgres
-// asks for the time in the handler of its timeouts, so that a clock "one hour back"
-// ended every session after a lease, and one "ahead" none: neither is what happens
-// when a clock is set.
+// skewSource replaces libfaketime, which was tried: while a process waits in epoll, libfaketime
+// gives the true time to its signal handlers. Postgres reads the time in the handler of its
+// timeouts, so a clock "one hour back" ended every session after a lease and one "ahead" ended
+// none, unlike a clock that is really set.
 //
 //go:embed skew.c.txt
 var skewSource string
@@ -31,15 +30,14 @@ var skewSource string
 // skewEnv names the file that holds the skew.
 const skewEnv = "CONCH_CLOCK_SKEW"
 
-// errNoCompiler says what to install.
 var errNoCompiler = errors.New("the library that turns the clock of Postgres alone has to be compiled, " +
 	"and there is no C compiler here: apt-get install gcc libc6-dev")
 
-// Clock turns the database's clock while it runs: a library, loaded into Postgres
-// alone, adds the seconds that a file holds whenever somebody asks for the time.
+// Clock turns the database's clock while it runs: a library that is loaded into Postgres alone
+// adds the seconds in a file to the time.
 type Clock struct{ dir, library, file string }
 
-// NewClock makes a clock that goes right; the caller removes it.
+// NewClock makes a clock that shows the right time. The caller removes it.
 func NewClock(ctx context.Context) (*Clock, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("the clock of Postgres alone can be turned on Linux only")
@@ -61,11 +59,11 @@ func NewClock(ctx context.Context) (*Clock, error) {
 	return c, nil
 }
 
-// build makes both files, for another user's server to load and to read.
+// build makes both files, readable by the user of the server.
 func (c *Clock) build(ctx context.Context, compiler string) error {
 	cmd := exec.CommandContext(ctx, compiler, "-shared", "-fPIC", "-O2", "-o", c.library, "-x", "c", "-")
 	cmd.Stdin = strings.NewReader(skewSource)
-	cmd.WaitDelay = lastMoment // a compiler has children with the same output
+	cmd.WaitDelay = lastMoment // the compiler's children share its output
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compiling the library that turns the clock of Postgres: %w: %s", err, strings.TrimSpace(string(out)))
 	}
@@ -75,7 +73,7 @@ func (c *Clock) build(ctx context.Context, compiler string) error {
 	return errors.Join(os.Chmod(c.library, 0o755), os.Chmod(c.file, 0o644)) //nolint:gosec // the server is another user
 }
 
-// Remove removes its files; a nil clock has none.
+// Remove removes the files. A nil clock has none.
 func (c *Clock) Remove() error {
 	if c == nil {
 		return nil
@@ -83,7 +81,7 @@ func (c *Clock) Remove() error {
 	return os.RemoveAll(c.dir)
 }
 
-// works sees whether a server that was started with it obeys.
+// works checks that a server started with the clock obeys it.
 func (c *Clock) works(ctx context.Context, url string) error {
 	if err := c.Set(time.Hour); err != nil {
 		return err
@@ -93,12 +91,12 @@ func (c *Clock) works(ctx context.Context, url string) error {
 		return err
 	}
 	if off := time.Until(now); off < 50*time.Minute {
-		return fmt.Errorf("the database's clock does not obey here: it is off by %s where it should be by an hour", off.Round(time.Millisecond))
+		return fmt.Errorf("the database's clock cannot be turned here: it was turned by an hour and is off by %s", off.Round(time.Millisecond))
 	}
 	return c.Set(0)
 }
 
-// env is for the server; a nil clock needs nothing.
+// env returns the environment for the server; none for a nil clock.
 func (c *Clock) env() []string {
 	if c == nil {
 		return nil
@@ -106,8 +104,8 @@ func (c *Clock) env() []string {
 	return []string{"LD_PRELOAD=" + c.library, skewEnv + "=" + c.file}
 }
 
-// Set turns the clock by that much from the right time. The file is written in
-// place, since servers have mapped it: eight bytes at once.
+// Set turns the clock from the right time. The eight bytes of the file are overwritten at once,
+// since servers have mapped them.
 func (c *Clock) Set(off time.Duration) error {
 	file, err := os.OpenFile(c.file, os.O_WRONLY, 0)
 	if err != nil {

@@ -20,29 +20,28 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// What is competed for: by the nodes, and by the `conch run`s with their children.
+// The scopes of the nodes and of their conch runs.
 const (
 	Scope    = "chaos"
 	RunScope = "chaos-run"
 )
 
-// Place describes a cluster.
-type Place struct {
+// ClusterConfig describes a cluster.
+type ClusterConfig struct {
 	Program  string // the conch binary
-	Dir      string // for evidence
+	Dir      string // for the evidence
 	Nodes    int
 	Lease    time.Duration
 	Takeover election.Takeover // default strict
-	Children bool              // a `conch run` on each machine beside the node
-	Clock    *Clock            // nil: the database has the machine's
+	Children bool              // each machine also has a conch run
+	Clock    *Clock            // nil: the machine's clock
 }
 
-// Cluster is a private server and machines around it, each with its own proxy
-// between itself and the server.
+// Cluster is a private server with machines around it, each behind its own proxy.
 type Cluster struct {
-	cfg      Place
+	cfg      ClusterConfig
 	Server   *postmaster.Server
-	URL      string // of the database, past the proxies
+	URL      string // URL of the database, without a proxy
 	launcher *fleet.Launcher
 	Nodes    []*Node
 
@@ -50,13 +49,13 @@ type Cluster struct {
 	kills   []evidence.Kill
 	entries []evidence.Entry
 	deaths  []death
-	heard   *sync.Cond // after each report
+	heard   *sync.Cond
 	ending  sync.WaitGroup
 }
 
-// settings keep a small server in memory small, and its lock table quickly full.
-// Postgres hears whoever connects while it shuts down to the end of the first
-// message: one whose line is silent holds the shutdown up for authentication_timeout.
+// settings keep the server small and its lock table quickly full. While it shuts down, Postgres
+// waits for the first message of each new connection, up to authentication_timeout, so a silent
+// line delays the shutdown.
 var settings = map[string]string{
 	"authentication_timeout":    "4s",
 	"max_locks_per_transaction": "16",
@@ -64,8 +63,8 @@ var settings = map[string]string{
 	"checkpoint_timeout":        "60s",
 }
 
-// Start brings a cluster up; the caller stops it, also after an error.
-func Start(ctx context.Context, cfg Place) (*Cluster, error) {
+// Start starts a cluster. The caller stops it, also after an error.
+func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
 	c.heard = sync.NewCond(&c.mu)
 	if c.cfg.Takeover == "" {
@@ -95,8 +94,7 @@ func Start(ctx context.Context, cfg Place) (*Cluster, error) {
 	return c, nil
 }
 
-// Await waits until the cluster's nodes are as the condition wants them, which
-// is asked under the cluster's lock after each report.
+// Await waits for a condition, which it evaluates under the cluster's lock after each report.
 func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) error {
 	stop := context.AfterFunc(ctx, func() {
 		c.mu.Lock()
@@ -122,8 +120,8 @@ func (c *Cluster) describe() (s string) {
 	return s
 }
 
-// Leader waits for a node that leads with an epoch above the given one and works
-// behind the fenced door, and behind the act door too if inside is asked for.
+// Leader waits for a node that leads with an epoch above the given one and has committed a row
+// and, if inside is set, has opened its act door.
 func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader *Node, epoch int64, err error) {
 	err = c.Await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
 		for _, n := range c.Nodes {
@@ -137,21 +135,21 @@ func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader 
 	return leader, epoch, err
 }
 
-// Fault notes that from now on this leader is out of order, so that the time to
-// the next one counts as a failover.
+// Fault records that this leader is about to fail, so that the time to the next leader counts
+// as a failover.
 func (c *Cluster) Fault(n *Node, epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kills = append(c.kills, evidence.Kill{At: fence.Boottime(), Node: n.ID, Epoch: epoch})
 }
 
-// Dismiss ends all machines: in order if they can within the patience, else at once.
-func (c *Cluster) Dismiss(patience time.Duration) error {
+// EndMachines ends all machines, in order within the patience, then by SIGKILL.
+func (c *Cluster) EndMachines(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, n := range c.Nodes {
 		n.Proxy.Heal()
-		n.dismiss()
+		n.expectEnd()
 		n.Signal(syscall.SIGCONT)
 		n.Signal(syscall.SIGTERM)
 	}
@@ -172,10 +170,10 @@ func (c *Cluster) Dismiss(patience time.Duration) error {
 	return err
 }
 
-// Stop ends everything; it may be called twice.
+// Stop ends everything. It may be called twice.
 func (c *Cluster) Stop() error {
 	for _, n := range c.Nodes {
-		n.dismiss()
+		n.expectEnd()
 		n.Signal(syscall.SIGCONT)
 		n.Signal(syscall.SIGKILL)
 	}
@@ -197,9 +195,9 @@ func (c *Cluster) Stop() error {
 	return nil
 }
 
-// Verdict ends the nodes in order and judges what they left behind.
+// Verdict ends the nodes in order and judges their evidence.
 func (c *Cluster) Verdict(ctx context.Context) (evidence.Verdict, error) {
-	if err := c.Dismiss(time.Minute); err != nil {
+	if err := c.EndMachines(time.Minute); err != nil {
 		return evidence.Verdict{}, err
 	}
 	r, err := c.collect(ctx)

@@ -13,27 +13,27 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Config says what to do to whom.
+// Config describes a run.
 type Config struct {
-	Program  string // the conch binary
+	Program  string
 	Faults   int
 	Seed     uint64
 	Nodes    int
 	Lease    time.Duration
 	Takeover election.Takeover
-	Duration time.Duration // no fault begins later; 0: as long as it takes
+	Duration time.Duration // no fault begins later; 0: no limit
 	Kinds    []Kind        // empty: all
-	// KeepGoing: a service that does not recover does not end the run.
+	// KeepGoing continues the run if something does not recover.
 	KeepGoing bool
-	// Progress gets a line for each fault and, on a terminal, one that changes.
+	// Progress gets a line for each fault and, on a terminal, a status line that changes.
 	Progress io.Writer
 	Terminal bool
 
-	script []Fault       // instead of a plan
-	hope   time.Duration // instead of patience
+	script       []Fault       // replaces the plan in tests
+	testPatience time.Duration // replaces patience in tests
 }
 
-// Validate lists every fault.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -60,7 +60,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// replay is the line that repeats the plan.
+// replay returns the command that repeats the plan.
 func (c Config) replay() string {
 	words := []string{fmt.Sprintf("conch chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
 	if c.Takeover != election.Strict {
@@ -72,14 +72,14 @@ func (c Config) replay() string {
 	return strings.Join(words, " ")
 }
 
-// patience is what a service gets to go on after the last fault has healed, and a
-// process to end. Nothing in conch takes so long: this is for busy machines.
+// patience bounds the recovery after the last fault has healed, and the end of a process. It is
+// meant for busy machines: nothing in conch takes that long.
 func (c Config) patience() time.Duration {
-	if c.hope > 0 {
-		return c.hope
+	if c.testPatience > 0 {
+		return c.testPatience
 	}
 	return 30*time.Second + 10*c.Lease
 }
 
-// warmup is what everything gets to begin.
+// warmup bounds the start of all workloads.
 const warmup = time.Minute

@@ -13,31 +13,31 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 )
 
-// answerMax is how long an answer of a gate may live, as a share of a lease: more than
-// what one gets that did not ask for it, and less than the life of any gate.
+// answerMax is the maximum lifetime of a gate's answer in leases: longer than the default, and
+// shorter than the life of any gate.
 const answerMax = 0.65
 
-// daemon is a `conch node` beside the machines: its HTTP gate is what strangers ask.
+// daemon is a conch node beside the machines, whose HTTP gate the askers call.
 type daemon struct {
 	id, dir string
-	tokens  bool // a question needs the secret
+	tokens  bool // the API requires the secret
 	process *fleet.Process
-	over    chan struct{} // closed when the process has ended
+	over    chan struct{}
 }
 
-// role is a table of [[roles]].
+// role is an entry of [[roles]].
 type role struct{ scope, work string }
 
-// secret is the token that all askers present.
+// secret is the token of all askers.
 const secret = "a-secret-of-a-private-database" //nolint:gosec // it opens nothing that outlives the run
 
-// strangeActor is the name of that token: no text in any encoding of Postgres.
+// strangeActor is the name of that token. It is not valid text in any encoding of Postgres.
 const strangeActor = "f\xfcr\xff\U0001f41a"
 
 func (d *daemon) file() string   { return filepath.Join(d.dir, "conch.toml") }
 func (d *daemon) socket() string { return filepath.Join(d.dir, "api") }
 
-// write puts the daemon's configuration into place, at once.
+// write replaces the daemon's configuration atomically.
 func (d *daemon) write(lease time.Duration, takeover string, roles []role) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\ninstance_id = %q\nlisten = %q\ndata_dir = %q\n", d.id, "unix:"+d.socket(), filepath.Join(d.dir, "data"))
@@ -59,12 +59,11 @@ func (d *daemon) write(lease time.Duration, takeover string, roles []role) error
 	return os.Rename(next, d.file())
 }
 
-// longAnswer is what an asker that needs time asks for.
+// longAnswer returns the lifetime that an asker with long acts requests.
 func longAnswer(lease time.Duration) time.Duration {
 	return time.Duration(answerMax * float64(lease)).Truncate(time.Millisecond)
 }
 
-// start gives the daemon a life.
 func (d *daemon) start(c *Cluster) error {
 	return d.launch(c, "node", "--config", d.file(), "--log-level", "error")
 }
@@ -86,7 +85,6 @@ func (d *daemon) launch(c *Cluster, words ...string) (err error) {
 	return nil
 }
 
-// alive tells whether it lives; one that never lived does not.
 func (d *daemon) alive() bool {
 	if d.over == nil {
 		return false
@@ -99,8 +97,8 @@ func (d *daemon) alive() bool {
 	}
 }
 
-// end asks the daemon to end, and kills it if it has not after the patience. It tells
-// whether that was needed.
+// end sends SIGTERM, and SIGKILL if the process has not ended within the patience. It reports
+// whether SIGKILL was needed.
 func (d *daemon) end(patience time.Duration) (killed bool) {
 	if d.over == nil {
 		return false

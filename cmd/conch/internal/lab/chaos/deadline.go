@@ -10,52 +10,51 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// margin is how long before its lease is over a gate is shut, as the elector has it.
+// margin returns how long before the end of its lease a gate shuts, as in the elector.
 func margin(lease time.Duration) time.Duration { return max(lease/10, 50*time.Millisecond) }
 
 // never is after every instant.
 const never = fence.Instant(math.MaxInt64)
 
-// cut are the faults from which on a machine cannot renew anything: until they heal, or
-// ever again in the terms that it had, since its process or its session has ended.
+// cut lists the faults that keep a machine from renewing anything: until they heal, or for good
+// in the current terms, if they end its process or session.
 var cut = map[Kind]struct{ forGood bool }{
 	StopShort: {}, StopLong: {}, Silent: {}, SilentToServer: {}, SilentToClient: {}, Deaf: {},
 	Kill9: {true}, FrozenFence: {true}, BusyFence: {true}, PGKill: {true}, PGRestart: {true}, Reset: {true},
 }
 
-// outlived looks for whoever went on though nothing of theirs can have been renewed since
-// a fault: children for longer than a lease, and acts behind the act door after the
-// deadline, which is a margin earlier. A child is somebody else's to kill, who may find
-// the machine busy; an act counts by the instant before its gate said yes, which is the
-// same on every machine.
+// outlived looks for work that went on although a fault kept it from being renewed: children for
+// longer than a lease, and acts after the deadline, a margin earlier. The lease is the limit for
+// a child since another process must kill it, which may find the machine busy. An act counts by
+// the instant before its gate said yes, which no busy machine can delay.
 func (e Evidence) outlived(say sayer) {
 	began := func(a evidence.Act) fence.Instant { return a.Start }
 	asked := func(a evidence.Act) fence.Instant { return a.Checked }
 	children, acts := newChronicle(e.Children), newChronicle(e.Record.Outside)
-	for _, w := range e.Wounds {
-		kind, cuts := cut[w.Fault.Kind]
-		if !cuts || w.Done == 0 {
+	for _, in := range e.Injections {
+		kind, cuts := cut[in.Fault.Kind]
+		if !cuts || in.Done == 0 {
 			continue
 		}
-		until := w.Healed
+		until := in.Healed
 		if kind.forGood {
 			until = never
 		}
-		for _, node := range w.Nodes {
-			if a, found := children.survivor(node, w.At, w.Done.Add(e.Lease), until, began); found {
+		for _, node := range in.Nodes {
+			if a, found := children.survivor(node, in.At, in.Done.Add(e.Lease), until, began); found {
 				say(InTime, a.Start, "the child of %s wrote %s after %s had cut its machine off; the lease is %s",
-					node, a.Start.Sub(w.Done), w.Fault.Kind, e.Lease)
+					node, a.Start.Sub(in.Done), in.Fault.Kind, e.Lease)
 			}
-			if a, found := acts.survivor(node, w.At, w.Done.Add(e.Lease-margin(e.Lease)), until, asked); found {
+			if a, found := acts.survivor(node, in.At, in.Done.Add(e.Lease-margin(e.Lease)), until, asked); found {
 				say(Shut, a.Checked, "the act door of %s was open %s after %s had cut its machine off; the lease is %s",
-					node, a.Checked.Sub(w.Done), w.Fault.Kind, e.Lease)
+					node, a.Checked.Sub(in.Done), in.Fault.Kind, e.Lease)
 			}
 		}
 	}
 }
 
-// chronicle is acts in the order in which they began, by who did them. Those of a term
-// are one process's, one after the other.
+// chronicle holds acts in the order of their starts, by node and by term. The acts of a term do
+// not overlap.
 type chronicle struct{ nodes, terms map[string][]*evidence.Act }
 
 func newChronicle(acts []evidence.Act) chronicle {
@@ -72,8 +71,8 @@ func newChronicle(acts []evidence.Act) chronicle {
 	return c
 }
 
-// survivor finds the first act, of the term that a node had at an instant, of which look
-// tells an instant after the limit, if that is before until.
+// survivor returns the first act of the term that a node had at an instant whose look is after
+// limit and before until.
 func (c chronicle) survivor(node string, at, limit, until fence.Instant, look func(evidence.Act) fence.Instant) (evidence.Act, bool) {
 	theirs := c.nodes[node]
 	before, _ := slices.BinarySearchFunc(theirs, at, func(a *evidence.Act, at fence.Instant) int { return cmp.Compare(a.Start, at) })

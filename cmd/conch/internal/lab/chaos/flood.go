@@ -11,23 +11,23 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 )
 
-// A stream has so many clients.
+// Bounds for the number of clients of a stream.
 const (
 	fewClients  = 16
 	manyClients = 32
 )
 
-// flood has fences above READ COMMITTED that never pause, while a leader of their scope
-// drains, leaders lose their sessions, as many times as there are machines, and one dies.
-// If nobody gets past one of these, the stream ends: it is what is in the way.
-func flood(ctx context.Context, n *nemesis, w *Wound) (err error) {
-	stream, err := pgrogue.Flood(ctx, n.URL, Scope, fewClients+w.Fault.Pick%(manyClients-fewClients+1))
+// flood runs fences above READ COMMITTED without pause while a leader of their scope drains, as
+// many leaders as there are machines lose their sessions, and one dies. If a step is not
+// overcome, the stream ends, since it is in the way.
+func flood(ctx context.Context, n *nemesis, in *Injection) (err error) {
+	stream, err := pgrogue.Flood(ctx, n.URL, Scope, fewClients+in.Fault.Pick%(manyClients-fewClients+1))
 	if err != nil {
 		return err
 	}
 	defer func() { n.refused = append(n.refused, stream.Stop()...) }()
 	if !n.until(ctx, func() bool { return stream.Committed() > manyClients }) {
-		n.violate(ctx, w.Number, Recovers, "no transaction of %s was committed in %s", w.Fault.Kind, n.cfg.patience())
+		n.violate(ctx, in.Number, Recovers, "no transaction of %s was committed in %s", in.Fault.Kind, n.cfg.patience())
 		return nil
 	}
 	var killed []*Node
@@ -44,20 +44,20 @@ func flood(ctx context.Context, n *nemesis, w *Wound) (err error) {
 	}
 	handOn := func() error { return n.obey(ctx, "drain", "--scope", Scope) }
 	kill := func() error {
-		killed[0].dismiss()
+		killed[0].expectEnd()
 		killed[0].Signal(syscall.SIGKILL)
 		return nil
 	}
-	blows := []blowing{{Blow{What: "drain", Scopes: []string{Scope}, Bound: clean}, handOn}}
+	steps := []plannedStep{{Step{What: "drain", Scopes: []string{Scope}, Bound: clean}, handOn}}
 	for range n.Nodes {
-		blows = append(blows, blowing{Blow{What: "end of the lock session", Scopes: []string{Scope}, Bound: crash}, terminate})
+		steps = append(steps, plannedStep{Step{What: "end of the lock session", Scopes: []string{Scope}, Bound: crash}, terminate})
 	}
-	for _, b := range append(blows, blowing{Blow{What: "SIGKILL", Bound: crash}, kill}) {
+	for _, b := range append(steps, plannedStep{Step{What: "SIGKILL", Bound: crash}, kill}) {
 		before := n.w.last[rows]
-		if b.blow.What == "SIGKILL" {
+		if b.step.What == "SIGKILL" {
 			killed = slices.DeleteFunc(slices.Clone(n.Nodes), func(m *Node) bool { return m.ID != before.node })
 		}
-		on, err := n.blow(ctx, w, b.blow, b.do, func() bool { return n.w.last[rows].epoch > before.epoch })
+		on, err := n.step(ctx, in, b.step, b.do, func() bool { return n.w.last[rows].epoch > before.epoch })
 		if err != nil || !on {
 			return err
 		}
@@ -65,8 +65,7 @@ func flood(ctx context.Context, n *nemesis, w *Wound) (err error) {
 	return nil
 }
 
-// blowing is a blow and how it is done.
-type blowing struct {
-	blow Blow
+type plannedStep struct {
+	step Step
 	do   func() error
 }

@@ -3,7 +3,7 @@ package chaos
 // Kind is a kind of fault.
 type Kind string
 
-// The kinds. Their names are part of conch's outside.
+// The kinds. Their names are public.
 const (
 	Kill9          Kind = "kill9"
 	StopShort      Kind = "stop-short"
@@ -28,26 +28,26 @@ const (
 	StrangeBytes   Kind = "strange-bytes"
 )
 
-// place is what a kind hits.
+// place is what a kind affects.
 type place int
 
 const (
 	machine  place = iota // one machine's processes
 	line                  // one machine's line to the database
-	database              // everybody's
-	alone                 // all sorts, so nothing else may be on at the same time
+	database              // everybody's database
+	alone                 // several of them, so that no other fault may be on
 )
 
-// trait is what is known of a kind before anybody is hurt.
+// trait describes a kind.
 type trait struct {
 	kind        Kind
 	what        string
 	weight      int
 	place       place
-	least, most float64 // how long it lasts, in leases
+	least, most float64 // duration in leases
 }
 
-// traits are in the order in which people read about them.
+// traits are in the order of the help text.
 var traits = []trait{
 	{Kill9, "SIGKILL for a machine's processes, which are started again", 4, machine, 0.1, 1.5},
 	{StopShort, "SIGSTOP for less than a lease", 3, machine, 0.2, 0.6},
@@ -60,19 +60,19 @@ var traits = []trait{
 	{PGRestart, "Postgres restarted in order", 2, database, 0, 0},
 	{PGKill, "SIGKILL for Postgres, which is started again", 2, database, 0.1, 2},
 	{Backend, "the leaders' lock sessions terminated", 3, machine, 0, 0},
-	{Deaf, "the leaders' lock sessions terminated while their lines are silent, so that who led does not hear of it", 2, line, 0.6, 2.5},
+	{Deaf, "the leaders' lock sessions terminated while their lines are silent, so that the leaders do not notice", 2, line, 0.6, 2.5},
 	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
 	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
 	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},
 	{ClockAhead, "the database's clock one hour ahead for a while", 2, database, 1, 3},
 	{ClockBack, "the database's clock one hour back for a while", 2, database, 1, 3},
 	{Rolling, "every machine restarted in order, one after the other", 1, alone, 0, 0},
-	{OutsideAskers, "a scope handed over in every orderly way, while strangers act on what the HTTP gate answers", 1, alone, 0, 0},
+	{OutsideAskers, "a scope handed over in every orderly way, while callers act on the answers of the HTTP gate", 1, alone, 0, 0},
 	{FenceStream, "fences above READ COMMITTED that never pause, while leaders lose their sessions, drain and die", 1, alone, 0, 0},
-	{StrangeBytes, "programs, commands and operators whose words no database takes", 1, alone, 0, 0},
+	{StrangeBytes, "programs, commands and operators with text that no database accepts", 1, alone, 0, 0},
 }
 
-// Kinds are all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(traits))
 	for i, t := range traits {
@@ -81,7 +81,7 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// Describe says in a few words what a kind does.
+// Describe returns a short description of a kind.
 func Describe(k Kind) string {
 	t, _ := traitOf(k)
 	return t.what
@@ -96,20 +96,20 @@ func traitOf(k Kind) (trait, bool) {
 	return trait{}, false
 }
 
-// stops: SIGSTOP, and SIGCONT at the end.
+// stops reports whether a kind uses SIGSTOP, and SIGCONT at the end.
 func (k Kind) stops() bool { return k == StopShort || k == StopLong }
 
-// agree tells whether the second fault may begin while the first is on. Two of the
-// database's own would undo each other, and so would two that stop a machine: the end of
-// the shorter wakes it, and its term goes on though the longer is still on the books. The
-// backends of a database that is away cannot be terminated.
+// agree reports whether the second fault may begin while the first is on. Two faults of the
+// database would undo each other. So would two that stop a machine: the end of the shorter one
+// wakes it, and its term goes on although the longer one is recorded as on. The backends of a
+// database that is away cannot be terminated.
 func agree(first, second Kind) bool {
 	a, _ := traitOf(first)
 	b, _ := traitOf(second)
 	switch {
 	case first == second, a.most == 0, a.place == alone, b.place == alone:
 		return false
-	case a.place == line && b.place == line: // one proxy has one state
+	case a.place == line && b.place == line: // a proxy has one state
 		return false
 	case first.stops() && second.stops():
 		return false

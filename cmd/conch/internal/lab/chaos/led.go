@@ -12,51 +12,50 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Blow is one of several things that a fault does, each with a promise of its own.
-type Blow struct {
+// Step is one of several things that a fault does, with its own bound.
+type Step struct {
 	What   string
-	Scopes []string      // whose leaders it is meant for; none: the machines'
-	At     fence.Instant // read before
-	Until  fence.Instant // read when nobody waited for its end any more
-	Bound  promise
+	Scopes []string      // whose leaders it hits; none: the machines'
+	At     fence.Instant // read before the step
+	Until  fence.Instant // read when the wait for its end was over
+	Bound  bound
 }
 
-// Gated is what strangers did on the answers of HTTP gates about one scope.
+// Gated records the acts of the HTTP gates' callers about one scope.
 type Gated struct {
 	Scope       string
 	From, Until fence.Instant // in between there must be a leader; 0: nobody looked
 	Acts        []evidence.Act
 }
 
-// promise is how long a scope may be without a leader, in leases, at either door.
-type promise struct{ fenced, act float64 }
+// bound is how long a scope may be without a leader, in leases, at either door.
+type bound struct{ fenced, act float64 }
 
-// The promises are those of docs/guarantees.md, L1 to L8, and one lease more: when a
-// lease is over is decided by the server, whose timers and retries come on top.
+// The bounds are the promises L1 to L8 of docs/guarantees.md plus one lease: the server decides
+// when a lease is over, and its timers and retries add to it.
 var (
-	crash  = promise{2, 3} // L1: its connection ends. L2: one lease later at the act door
-	silent = promise{2, 3} // L3: after a lease, and after two
-	clean  = promise{0, 0} // L4
-	stuck  = promise{2, 3} // L5: a fence that is held is ended after a lease
-	late   = promise{4, 5} // L8: two leases, and one more if the farewell fails
+	crash  = bound{2, 3} // L1: its connection ends. L2: one lease later at the act door
+	silent = bound{2, 3} // L3: after a lease, and after two
+	clean  = bound{0, 0} // L4
+	stuck  = bound{2, 3} // L5: a held fence is ended after a lease
+	late   = bound{4, 5} // L8: two leases, and one more if the farewell fails
 )
 
-// promised are the bounds of each kind. What a fault does before it is over counts from
-// its beginning, unless nobody can lead while it is on.
-var promised = map[Kind]promise{
+// bounds has the bound of each kind. Time during a fault counts too, unless nobody can lead then.
+var bounds = map[Kind]bound{
 	Kill9: crash, Backend: crash, Reset: crash,
 	PGRestart: crash, PGKill: crash, LocksFull: crash, ClockAhead: crash, ClockBack: crash,
 	StopShort: silent, StopLong: silent, Silent: silent, SilentToServer: silent, SilentToClient: silent, Deaf: silent,
 	Latency: late, FrozenFence: stuck, BusyFence: stuck,
-	Rolling: crash, // a node that ends in order takes its time to come back
-	// The others do several things, each with a promise of its own: [Wound.Blows].
+	Rolling: crash, // a node that ends in order takes time to come back
+	// The other kinds have several steps, each with its own bound: [Injection.Steps].
 }
 
-// spare is what a busy machine may add to each promise, and what a clean handover gets.
+// spare is what a busy machine may add to each bound, and the whole bound of a clean handover.
 const spare = time.Second
 
-// post is a place that is to have a leader, as the evidence shows it.
-type post struct {
+// workload is a series of signs that somebody led a scope.
+type workload struct {
 	what, scope string
 	act         bool // behind the act door
 	signs       []span
@@ -65,19 +64,19 @@ type post struct {
 // span is a time in which somebody is known to have led.
 type span struct{ from, to fence.Instant }
 
-// posts are all that were watched.
-func (e Evidence) posts() []post {
+// workloads returns all workloads that were watched.
+func (e Evidence) workloads() []workload {
 	spans := func(acts []evidence.Act) (s []span) {
 		for _, a := range acts {
 			s = append(s, span{a.Start, a.End})
 		}
 		return s
 	}
-	rows := post{what: "rows under the fence", scope: Scope}
+	rows := workload{what: "rows under the fence", scope: Scope}
 	for _, a := range e.Record.Acks {
 		rows.signs = append(rows.signs, span{a.At, a.At})
 	}
-	all := []post{
+	all := []workload{
 		rows,
 		{"acts behind the act door", Scope, true, spans(e.Record.Outside)},
 		{"children of conch run", RunScope, true, spans(e.Children)},
@@ -91,16 +90,15 @@ func (e Evidence) posts() []post {
 		if g.From == 0 {
 			continue
 		}
-		all = append(all, post{"a yes of the HTTP gate", g.Scope, true, append(spans(g.Acts), span{g.From, g.From}, span{g.Until, g.Until})})
+		all = append(all, workload{"a yes of the HTTP gate", g.Scope, true, append(spans(g.Acts), span{g.From, g.From}, span{g.Until, g.Until})})
 	}
 	return all
 }
 
-// unled looks for scopes that had no leader for longer than the faults that were on, or
-// had just been, explain.
+// unled looks for scopes without a leader for longer than current or recent faults explain.
 func (e Evidence) unled(say sayer) {
-	strokes := e.strokes()
-	for _, p := range e.posts() {
+	causes := e.causes()
+	for _, p := range e.workloads() {
 		if len(p.signs) == 0 {
 			continue
 		}
@@ -108,32 +106,33 @@ func (e Evidence) unled(say sayer) {
 		last := p.signs[0].to
 		for _, s := range p.signs[1:] {
 			if s.from > last {
-				e.vacant(p, span{last, s.from}, strokes, say)
+				e.vacant(p, span{last, s.from}, causes, say)
 			}
 			last = max(last, s.to)
 		}
 	}
 }
 
-// stroke is a blow as it is judged.
-type stroke struct {
-	Blow
-	outage span // nobody could lead in it
+// cause is a step, or a fault of one step, that explains a time without a leader.
+type cause struct {
+	Step
+	outage span // nobody could lead then
 }
 
-// strokes are all that was done to anybody.
-func (e Evidence) strokes() (all []stroke) {
-	for i, w := range e.Wounds {
-		for _, b := range w.Blows {
-			all = append(all, stroke{Blow: b})
+// causes returns all causes.
+func (e Evidence) causes() (all []cause) {
+	for i, in := range e.Injections {
+		for _, b := range in.Steps {
+			all = append(all, cause{Step: b})
 		}
-		bound, plain := promised[w.Fault.Kind]
+		bound, plain := bounds[in.Fault.Kind]
 		if !plain {
 			continue
 		}
-		on := span{w.At, max(w.At, w.Done, w.Over)}
-		s := stroke{Blow: Blow{What: string(w.Fault.Kind), At: on.from, Until: on.to.Add(spare), Bound: bound}} // its end may be felt a moment later
-		if w.Fault.Joined || i+1 < len(e.Wounds) && e.Wounds[i+1].Fault.Joined || e.outage(w) {
+		on := span{in.At, max(in.At, in.Done, in.Over)}
+		s := cause{Step: Step{What: string(in.Fault.Kind), At: on.from, Until: on.to.Add(spare), Bound: bound}} // its effect may last a moment longer
+		// Of two faults at once, the second may hit the successor.
+		if in.Fault.Joined || i+1 < len(e.Injections) && e.Injections[i+1].Fault.Joined || e.outage(in) {
 			s.outage = on
 		}
 		all = append(all, s)
@@ -141,23 +140,23 @@ func (e Evidence) strokes() (all []stroke) {
 	return all
 }
 
-// outage tells whether no machine can lead while a fault is on. Under keep only the end of
-// a connection frees a scope. Two faults at once may: the second may hit the successor.
-func (e Evidence) outage(w Wound) bool {
-	t, _ := traitOf(w.Fault.Kind)
-	switch w.Fault.Kind {
+// outage reports whether no machine can lead while a fault is on. Under keep only the end of a
+// connection frees a scope.
+func (e Evidence) outage(in Injection) bool {
+	t, _ := traitOf(in.Fault.Kind)
+	switch in.Fault.Kind {
 	case PGRestart, PGKill, LocksFull:
 		return true
 	default:
-		return e.Takeover == election.Keep || t.place == line && len(w.Nodes) >= e.Machines
+		return e.Takeover == election.Keep || t.place == line && len(in.Nodes) >= e.Machines
 	}
 }
 
 // vacant judges one time without a leader.
-func (e Evidence) vacant(p post, empty span, strokes []stroke, say sayer) {
+func (e Evidence) vacant(p workload, empty span, causes []cause, say sayer) {
 	length := empty.to.Sub(empty.from)
 	allowed, begun, why := spare, empty.from, []string{}
-	for _, s := range strokes {
+	for _, s := range causes {
 		if !s.hits(p.scope) || s.At > empty.to || s.Until < empty.from {
 			continue
 		}
@@ -170,7 +169,7 @@ func (e Evidence) vacant(p post, empty span, strokes []stroke, say sayer) {
 		begun = s.At
 		why = append(why, s.What)
 	}
-	if len(why) == 0 { // a busy machine may cost anybody the leadership
+	if len(why) == 0 { // a busy machine may cost the leadership
 		allowed += time.Duration(crash.act * float64(e.Lease))
 		why = append(why, "nothing")
 	}
@@ -182,9 +181,9 @@ func (e Evidence) vacant(p post, empty span, strokes []stroke, say sayer) {
 		p.what, p.scope, length.Round(time.Millisecond), after(empty.from), after(empty.to), strings.Join(why, ", "), allowed.Round(time.Millisecond))
 }
 
-// hits tells whether a blow is meant for the leader of a scope. Scopes of strangers are
-// there for one fault alone, whose blows name them.
-func (b Blow) hits(scope string) bool {
+// hits reports whether a step is meant for the leader of a scope. The scopes of the gates'
+// callers belong to one fault, whose steps name them.
+func (b Step) hits(scope string) bool {
 	if len(b.Scopes) == 0 {
 		return scope == Scope || scope == RunScope
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// vacancy is evidence of a machine's scope that had no leader from 1000 ms on for so long,
-// with one fault that was on from then until 1010 ms.
+// vacancy returns evidence of a scope without a leader from 1000 ms on, and one fault that was on
+// from then until 1010 ms.
 func vacancy(kind Kind, long time.Duration) Evidence {
 	return Evidence{
 		Lease: time.Second, Machines: 3, Takeover: election.Strict,
-		Record: evidence.Record{Acks: []evidence.Ack{{At: 1000 * ms}, {At: (1000 * ms).Add(long)}}},
-		Wounds: []Wound{{Number: 1, Fault: Fault{Kind: kind}, Nodes: []string{"node-1"}, At: 1000 * ms, Done: 1001 * ms, Over: 1010 * ms}},
+		Record:     evidence.Record{Acks: []evidence.Ack{{At: 1000 * ms}, {At: (1000 * ms).Add(long)}}},
+		Injections: []Injection{{Number: 1, Fault: Fault{Kind: kind}, Nodes: []string{"node-1"}, At: 1000 * ms, Done: 1001 * ms, Over: 1010 * ms}},
 	}
 }
 
@@ -37,14 +37,14 @@ func ledInTime(e Evidence) (found []string) {
 	return found
 }
 
-// What each kind may cost, and not a millisecond more.
+// A time without a leader may be as long as the bound of its kind, and not a millisecond longer.
 func TestEveryKindHasItsBound(t *testing.T) {
 	t.Parallel()
 	const during = 10 * time.Millisecond // of an outage
 	for _, kind := range Kinds() {
-		bound, plain := promised[kind]
+		bound, plain := bounds[kind]
 		if several := kind == OutsideAskers || kind == FenceStream || kind == StrangeBytes; several == plain {
-			t.Errorf("%s has one promise: %v", kind, plain)
+			t.Errorf("%s has a single bound: got %v, want the opposite", kind, plain)
 		}
 		if !plain {
 			continue
@@ -53,7 +53,7 @@ func TestEveryKindHasItsBound(t *testing.T) {
 		if bound.fenced < 1 || bound.act < bound.fenced {
 			t.Errorf("the bound of %s is %+v leases", kind, bound)
 		}
-		if (Evidence{Machines: 3}).outage(Wound{Fault: Fault{Kind: kind}}) {
+		if (Evidence{Machines: 3}).outage(Injection{Fault: Fault{Kind: kind}}) {
 			fenced, act = fenced+during, act+during
 		}
 		for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestEveryKindHasItsBound(t *testing.T) {
 			"act, in time": {vacancy(kind, act).behind(), 0}, "act, too late": {vacancy(kind, act+time.Millisecond).behind(), 1},
 		} {
 			if found := ledInTime(c.e); len(found) != c.want {
-				t.Errorf("%s, %s: %v", kind, name, found)
+				t.Errorf("%s, %s: got %v, want %d", kind, name, found, c.want)
 			}
 		}
 	}
@@ -72,17 +72,17 @@ func TestEveryKindHasItsBound(t *testing.T) {
 
 func TestWhatExplainsThatNobodyLeads(t *testing.T) {
 	t.Parallel()
-	const after = 3 * time.Second // a crash's bound at the fenced door, with a lease of a second
+	const after = 3 * time.Second // the bound of a crash at the fenced door, with a lease of one second
 	long := func(more time.Duration, change func(*Evidence)) Evidence {
 		e := vacancy(Silent, after+more)
-		e.Wounds[0].Over = 2000 * ms // a second of it
+		e.Injections[0].Over = 2000 * ms // on for a second
 		change(&e)
 		return e
 	}
-	blow := func(scopes ...string) func(*Evidence) {
+	step := func(scopes ...string) func(*Evidence) {
 		return func(e *Evidence) {
-			e.Wounds[0].Fault.Kind = FenceStream
-			e.Wounds[0].Blows = []Blow{{What: "drain", Scopes: scopes, At: 1000 * ms, Until: 1500 * ms, Bound: clean}}
+			e.Injections[0].Fault.Kind = FenceStream
+			e.Injections[0].Steps = []Step{{What: "drain", Scopes: scopes, At: 1000 * ms, Until: 1500 * ms, Bound: clean}}
 		}
 	}
 	for _, c := range []struct {
@@ -92,41 +92,41 @@ func TestWhatExplainsThatNobodyLeads(t *testing.T) {
 	}{
 		{"a silent machine", long(1, func(*Evidence) {}), 1},
 		{"all machines silent", long(time.Second, func(e *Evidence) { e.Machines = 1 }), 0},
-		{"and for too long after it", long(time.Second+1, func(e *Evidence) { e.Machines = 1 }), 1},
-		{"under keep nothing frees a silent one", long(time.Second, func(e *Evidence) { e.Takeover = election.Keep }), 0},
-		{"of two faults at once the second hits the successor", long(time.Second, func(e *Evidence) {
-			e.Wounds = append(e.Wounds, Wound{Number: 2, Fault: Fault{Kind: Latency, Joined: true}, At: 9000 * ms})
+		{"all machines silent, and too long after it", long(time.Second+1, func(e *Evidence) { e.Machines = 1 }), 1},
+		{"a silent machine under keep, which nothing frees", long(time.Second, func(e *Evidence) { e.Takeover = election.Keep }), 0},
+		{"two faults at once, of which the second may hit the successor", long(time.Second, func(e *Evidence) {
+			e.Injections = append(e.Injections, Injection{Number: 2, Fault: Fault{Kind: Latency, Joined: true}, At: 9000 * ms})
 		}), 0},
 		{"two faults, one after the other", long(2*time.Second, func(e *Evidence) {
-			e.Wounds = append(e.Wounds, Wound{Number: 2, Fault: Fault{Kind: Backend}, At: 3500 * ms})
+			e.Injections = append(e.Injections, Injection{Number: 2, Fault: Fault{Kind: Backend}, At: 3500 * ms})
 		}), 0},
 		{"a fault that came later", long(1, func(e *Evidence) {
-			e.Wounds = append(e.Wounds, Wound{Number: 2, Fault: Fault{Kind: Backend}, At: 4001 * ms})
+			e.Injections = append(e.Injections, Injection{Number: 2, Fault: Fault{Kind: Backend}, At: 4001 * ms})
 		}), 1},
 		{"a fault that was long over", long(1, func(e *Evidence) {
 			for i := range e.Record.Acks {
 				e.Record.Acks[i].At += 2001 * ms
 			}
-		}), 0}, // a busy machine may cost a lease, and what comes of it
-		{"a fault whose end was felt a moment later", long(2*time.Second, func(e *Evidence) { since(e, spare) }), 0},
-		{"and one that was over", long(2*time.Second, func(e *Evidence) { since(e, spare+1) }), 1},
-		{"nothing at all", long(time.Second+1, func(e *Evidence) { e.Wounds = nil }), 1},
-		{"a drain", vacancyOf(spare, blow(Scope)), 0},
-		{"a slow drain", vacancyOf(spare+1, blow(Scope)), 1},
-		{"a drain of all machines' scopes", vacancyOf(spare+1, blow()), 1},
-		{"a drain of somebody else's scope", vacancyOf(spare+1, blow("asked-3")), 0},
+		}), 0}, // a busy machine may cost a lease, and the time until the next leader
+		{"a fault whose effect lasts a moment longer", long(2*time.Second, func(e *Evidence) { since(e, spare) }), 0},
+		{"a fault whose effect is over", long(2*time.Second, func(e *Evidence) { since(e, spare+1) }), 1},
+		{"nothing at all", long(time.Second+1, func(e *Evidence) { e.Injections = nil }), 1},
+		{"a drain", vacancyOf(spare, step(Scope)), 0},
+		{"a slow drain", vacancyOf(spare+1, step(Scope)), 1},
+		{"a drain of all machines' scopes", vacancyOf(spare+1, step()), 1},
+		{"a drain of another scope", vacancyOf(spare+1, step("asked-3")), 0},
 	} {
 		if found := ledInTime(c.e); len(found) != c.want {
-			t.Errorf("%s: %v", c.name, found)
+			t.Errorf("%s: got %v, want %d", c.name, found, c.want)
 		}
 	}
 }
 
-// since makes of the fault one that was over so long before nobody led.
+// since moves the vacancy to a pause after the end of the fault.
 func since(e *Evidence, pause time.Duration) {
-	e.Wounds[0].Fault.Kind, e.Wounds[0].Nodes = Latency, []string{"node-1"}
+	e.Injections[0].Fault.Kind, e.Injections[0].Nodes = Latency, []string{"node-1"}
 	for i := range e.Record.Acks {
-		e.Record.Acks[i].At = e.Record.Acks[i].At.Add(time.Second + pause) // it was over after a second
+		e.Record.Acks[i].At = e.Record.Acks[i].At.Add(time.Second + pause) // the fault was over after a second
 	}
 }
 
@@ -136,10 +136,10 @@ func vacancyOf(long time.Duration, change func(*Evidence)) Evidence {
 	return e
 }
 
-// A scope that strangers ask about is to be led from a certain instant to another.
-func TestAScopeOfStrangersIsLedAllTheTime(t *testing.T) {
+// The scope of the gates' callers must be led from one instant to another.
+func TestAGatedScopeIsLedAllTheTime(t *testing.T) {
 	t.Parallel()
-	e := Evidence{Lease: time.Second, Wounds: []Wound{{At: 1, Blows: []Blow{{Scopes: []string{"s"}, At: 500 * ms, Until: 5000 * ms, Bound: clean}}}}}
+	e := Evidence{Lease: time.Second, Injections: []Injection{{At: 1, Steps: []Step{{Scopes: []string{"s"}, At: 500 * ms, Until: 5000 * ms, Bound: clean}}}}}
 	act := func(start, end fence.Instant) evidence.Act { return evidence.Act{Start: start * ms, End: end * ms} }
 	for _, c := range []struct {
 		name  string
@@ -156,21 +156,21 @@ func TestAScopeOfStrangersIsLedAllTheTime(t *testing.T) {
 		c.gated.Scope = "s"
 		e.Gated = []Gated{c.gated}
 		if found := ledInTime(e); len(found) != c.want {
-			t.Errorf("%s: %v", c.name, found)
+			t.Errorf("%s: got %v, want %d", c.name, found, c.want)
 		}
 	}
 }
 
-// A violation tells when it was, and of what.
-func TestALateLeaderIsToldWithTheTimes(t *testing.T) {
+// A violation names the time without a leader and its cause.
+func TestAViolationNamesTheTimes(t *testing.T) {
 	t.Parallel()
 	found, _ := Check(vacancy(Kill9, 5*time.Second))
 	i := slices.IndexFunc(found, func(v Violation) bool { return v.Invariant == Led })
 	if i < 0 || found[i].Fault != 1 {
-		t.Fatalf("%+v", found)
+		t.Fatalf("got %+v, want led-in-time after fault 1", found)
 	}
 	const want = `rows under the fence: nobody led "chaos" for 5s, from +0.000 s to +5.000 s of the beginning of kill9; the bound is 3s`
 	if !strings.Contains(found[i].Detail, want) {
-		t.Errorf("it says %q", found[i].Detail)
+		t.Errorf("got %q, want %q", found[i].Detail, want)
 	}
 }

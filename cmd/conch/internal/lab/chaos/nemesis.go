@@ -21,11 +21,11 @@ const (
 	askEvery  = 100 * time.Millisecond
 	askMost   = 2 * time.Second
 	calm      = 0.3 // leases between two faults
-	joinsAt   = 0.3 // of the first fault's time
+	joinsAt   = 0.3 // share of the first fault's time
 	leastTime = 20 * time.Millisecond
 )
 
-// nemesis is one goroutine's: it hurts the cluster and waits until it is well.
+// nemesis injects faults and waits for recovery. It belongs to one goroutine.
 type nemesis struct {
 	*Cluster
 	cfg      Config
@@ -38,18 +38,18 @@ type nemesis struct {
 
 	hog     *pgrogue.Hog
 	stray   *stray
-	gated   []Gated           // what strangers did
-	refused []pgrogue.Refusal // of transactions of streams
+	gated   []Gated           // acts of the gates' callers
+	refused []pgrogue.Refusal // failed transactions of streams
 
-	leftOut map[Kind]string // what cannot be done here, and why
-	taken   int             // faults of the plan that were taken up, done or left out
+	leftOut map[Kind]string // kinds that cannot be injected here, and why
+	taken   int             // faults of the plan so far, left out or not
 
-	wounds     []*Wound
+	injections []*Injection
 	violations []Violation
 	samples    [works]gaps
 }
 
-// strike does one fault, or two at once, and waits until everything goes on.
+// strike injects one fault, or two at once, and waits until everything goes on.
 func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 	if err := n.w.look(); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 		a := n.aim(f)
 		all = append(all, a)
 		n.view.status("%s", f)
-		if err := injuries[f.Kind].inject(ctx, n, a.Wound); err != nil {
+		if err := procedures[f.Kind].inject(ctx, n, a.Injection); err != nil {
 			return n.stuck(ctx, err, a)
 		}
 		a.Done = fence.Boottime()
@@ -98,16 +98,16 @@ func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 // heal undoes a fault, also after Ctrl-C.
 func (n *nemesis) heal(ctx context.Context, a *active) error {
 	if a.Done == 0 || a.Healed != 0 {
-		return nil // it never began, or is over
+		return nil // it was not injected, or is healed
 	}
 	a.Healed = fence.Boottime()
-	err := injuries[a.Fault.Kind].heal(context.WithoutCancel(ctx), n, a.Wound)
+	err := procedures[a.Fault.Kind].heal(context.WithoutCancel(ctx), n, a.Injection)
 	a.Over = fence.Boottime()
-	n.asked = time.Time{} // who campaigned before says nothing about who does now
+	n.asked = time.Time{} // what was asked before the heal is out of date
 	return n.stuck(ctx, err, a)
 }
 
-// overcome waits, while a fence is stuck, until somebody has been elected past it.
+// overcome waits until somebody has been elected past a stuck fence.
 func (n *nemesis) overcome(ctx context.Context, a *active) {
 	if a.Fault.Kind != FrozenFence && a.Fault.Kind != BusyFence {
 		return
@@ -118,9 +118,8 @@ func (n *nemesis) overcome(ctx context.Context, a *active) {
 	}
 }
 
-// recover waits until the three workloads have gone on since everything has healed,
-// and all machines campaign; and once more after a calm, since what a heal has done to
-// somebody may show a heartbeat later.
+// recover waits until the three workloads have gone on and all machines campaign; and again after
+// a calm, since an effect of the heal may show a heartbeat later.
 func (n *nemesis) recover(ctx context.Context, after string) {
 	n.view.status("%s: waiting until everything goes on", after)
 	for _, pause := range []float64{calm, 0} {
@@ -137,7 +136,7 @@ func (n *nemesis) recover(ctx context.Context, after string) {
 	}
 }
 
-// violate writes a violation down, unless Ctrl-C is the reason.
+// violate records a violation, unless Ctrl-C is the reason.
 func (n *nemesis) violate(ctx context.Context, fault int, invariant, format string, args ...any) {
 	if ctx.Err() != nil {
 		return
@@ -147,26 +146,24 @@ func (n *nemesis) violate(ctx context.Context, fault int, invariant, format stri
 	n.view.note("VIOLATED %s: %s", v.Invariant, v.Detail)
 }
 
-// stuck turns a process that does not do what it must into a violation. Other
-// errors are the nemesis's own; what Ctrl-C has cut short is none.
+// stuck turns a stuckError into a violation. Other errors are the nemesis's own, and errors that
+// Ctrl-C caused are dropped.
 func (n *nemesis) stuck(ctx context.Context, err error, a *active) error {
 	if s, ok := errors.AsType[*stuckError](err); ok {
 		n.violate(ctx, a.Number, Recovers, "%s", s.what)
 		return nil
 	}
-	// Whoever was interrupted tells of it by the context's cause, or by its error.
+	// An interrupted call returns the context's cause or its error.
 	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
 		return nil
 	}
 	return fmt.Errorf("fault %d, %s: %w", a.Number, a.Fault, err)
 }
 
-// pass lets time go by.
 func (n *nemesis) pass(ctx context.Context, until time.Time) {
 	n.wait(ctx, until, func() bool { return false })
 }
 
-// until waits for a condition, with the patience of the run.
 func (n *nemesis) until(ctx context.Context, cond func() bool) bool {
 	return n.wait(ctx, time.Now().Add(n.cfg.patience()), cond)
 }
@@ -175,8 +172,8 @@ func (n *nemesis) wait(ctx context.Context, until time.Time, cond func() bool) b
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
 	for {
-		_ = n.w.look() // what cannot be read will be told by Check
-		_ = n.revive() // what could not be started is missing in the end
+		_ = n.w.look() // Check reports what cannot be read
+		_ = n.revive() // a machine that cannot be started is reported as missing
 		switch {
 		case cond():
 			return true
@@ -190,8 +187,8 @@ func (n *nemesis) wait(ctx context.Context, until time.Time, cond func() bool) b
 	}
 }
 
-// campaigning asks the database, now and then, how many machines campaign for both
-// scopes. 0 while it cannot be asked.
+// campaigning returns how many machines campaign for both scopes. It asks the database at most
+// every askEvery, and returns 0 while the database cannot be asked.
 func (n *nemesis) campaigning() int {
 	if time.Since(n.asked) < askEvery {
 		return n.running
@@ -225,7 +222,7 @@ func (n *nemesis) campaigning() int {
 	return n.running
 }
 
-// record keeps how long each workload was away, and says it.
+// record keeps how long each workload was away, and prints it.
 func (n *nemesis) record(on []*active, whole bool) {
 	if len(on) == 0 {
 		return
@@ -236,7 +233,7 @@ func (n *nemesis) record(on []*active, whole bool) {
 	}
 	missed := slices.ContainsFunc(on, func(a *active) bool { return a.Missed })
 	now := fence.Boottime()
-	_ = n.w.look() // whatever was done by then has been seen
+	_ = n.w.look()
 	var away [works]time.Duration
 	for i := range away {
 		away[i] = n.w.gap(work(i), now)
@@ -245,12 +242,12 @@ func (n *nemesis) record(on []*active, whole bool) {
 		}
 	}
 	last := on[len(on)-1]
-	whom := strings.Join(last.Nodes, " ")
+	hit := strings.Join(last.Nodes, " ")
 	if last.Missed {
-		whom = "nobody was there to be hit"
+		hit = "found nobody to hit"
 	}
 	n.view.note("[%d/%d] %s (%s): no row for %s, no act for %s, no child for %s", last.Number, n.cfg.Faults,
-		name(on), whom, short(away[rows]), short(away[outside]), short(away[children]))
+		name(on), hit, short(away[rows]), short(away[outside]), short(away[children]))
 }
 
 func short(d time.Duration) string { return d.Round(time.Millisecond).String() }

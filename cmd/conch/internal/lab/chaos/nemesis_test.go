@@ -18,33 +18,33 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// unarmed is a nemesis without machines, and so with no patience to recover.
+// unarmed returns a nemesis without machines and without patience.
 func unarmed(t *testing.T) *nemesis {
 	t.Helper()
 	return &nemesis{
-		Cluster: &Cluster{}, cfg: Config{Seed: 5, Faults: 40, Lease: time.Second, hope: time.Nanosecond},
+		Cluster: &Cluster{}, cfg: Config{Seed: 5, Faults: 40, Lease: time.Second, testPatience: time.Nanosecond},
 		w: newWitness(t.TempDir()), view: &view{out: io.Discard},
 	}
 }
 
-// A plan that is repeated elsewhere is the same plan, whatever can be done there.
+// A seed gives the same plan everywhere, whatever can be injected there.
 func TestAPlanIsTheSameWhereSomethingIsLeftOut(t *testing.T) {
 	t.Parallel()
 	n := unarmed(t)
 	n.leaveOut(errors.New("no compiler"))
 	if !reflect.DeepEqual(n.plan(), Plan(5, 40, Kinds())) {
-		t.Error("another plan")
+		t.Error("leaving out kinds changed the plan")
 	}
 	if len(n.leftOut) != 2 || n.leftOut[ClockAhead] != "no compiler" {
-		t.Errorf("left out: %v", n.leftOut)
+		t.Errorf("left out: %v, want both kinds of clocks", n.leftOut)
 	}
 	if err := n.loop(t.Context(), []Fault{{Kind: ClockBack}}); err == nil || !strings.Contains(err.Error(), "no kind of fault is left") {
-		t.Errorf("a plan of nothing else: %v", err)
+		t.Errorf("a plan of kinds that are left out: got %v, want an error", err)
 	}
 }
 
-// What is left out keeps its number, and the other of a pair comes alone.
-func TestWhatIsLeftOutIsPassedOver(t *testing.T) {
+// A fault that is left out keeps its number, and the other one of a pair comes alone.
+func TestAFaultThatIsLeftOutIsSkipped(t *testing.T) {
 	t.Parallel()
 	n := unarmed(t)
 	n.leaveOut(errors.New("no compiler"))
@@ -56,27 +56,27 @@ func TestWhatIsLeftOutIsPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n.taken != 5 || len(n.wounds) != 2 || n.wounds[0].Number != 2 || n.wounds[1].Number != 5 || n.wounds[1].Fault.Joined {
-		t.Errorf("%d taken up, %d done: %+v", n.taken, len(n.wounds), n.wounds)
+	if n.taken != 5 || len(n.injections) != 2 || n.injections[0].Number != 2 || n.injections[1].Number != 5 || n.injections[1].Fault.Joined {
+		t.Errorf("got %d faults taken, %d injected: %+v; want 5 and 2", n.taken, len(n.injections), n.injections)
 	}
 }
 
-// Who campaigned before a heal says nothing about who does after it.
-func TestAHealIsFollowedByAFreshLook(t *testing.T) {
+// What was asked before a heal says nothing about the time after it.
+func TestCampaignsAreCountedAnewAfterAHeal(t *testing.T) {
 	t.Parallel()
 	n := unarmed(t)
 	n.asked, n.running = time.Now(), 3
-	a := &active{Wound: &Wound{Fault: Fault{Kind: Backend}, Done: 1}}
+	a := &active{Injection: &Injection{Fault: Fault{Kind: Backend}, Done: 1}}
 	if err := n.heal(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	if !n.asked.IsZero() || a.Healed == 0 || a.Over < a.Healed {
-		t.Errorf("asked at %v, healed at %d, over at %d", n.asked, a.Healed, a.Over)
+		t.Errorf("asked at %v, healed at %d, over at %d; want a new question and both times", n.asked, a.Healed, a.Over)
 	}
 }
 
-// Somebody may notice what a heal has done to it when all seemed to go on.
-func TestWhoFallsSilentInTheCalmHasNotRecovered(t *testing.T) {
+// The effect of a heal may show after everything seemed to go on.
+func TestAStopDuringTheCalmIsNoRecovery(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		acted time.Duration // from now; the calm is 300 ms
@@ -85,24 +85,24 @@ func TestWhoFallsSilentInTheCalmHasNotRecovered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := unarmed(t)
-			n.cfg.hope = 20 * time.Millisecond
-			n.asked = time.Now().Add(time.Hour) // no machines: all of them campaign
+			n.cfg.testPatience = 20 * time.Millisecond
+			n.asked = time.Now().Add(time.Hour) // without machines, all of them campaign
 			now := fence.Boottime()
 			n.w.saw(rows, sign{at: now.Add(time.Hour)})
 			n.w.saw(children, sign{at: now.Add(time.Hour)})
 			n.w.saw(outside, sign{at: now.Add(c.acted)})
 			n.recover(t.Context(), "a heal")
 			if len(n.violations) != c.want {
-				t.Fatalf("%+v", n.violations)
+				t.Fatalf("got %+v, want %d", n.violations, c.want)
 			}
 			if c.want > 0 && !strings.Contains(n.violations[0].Detail, "still missing: acts behind the act door") {
-				t.Errorf("%+v", n.violations)
+				t.Errorf("got %+v, want one for the acts behind the act door", n.violations)
 			}
 		})
 	}
 }
 
-// A fault that found nobody is in no figure.
+// A fault that hit nobody is in no figure.
 func TestAMissIsNoSample(t *testing.T) {
 	t.Parallel()
 	for missed, want := range map[bool]int{true: 0, false: 1} {
@@ -110,27 +110,27 @@ func TestAMissIsNoSample(t *testing.T) {
 		var said strings.Builder
 		n.view.out = &said
 		n.w.saw(rows, sign{at: fence.Boottime(), node: "node-1"})
-		a := &active{Wound: &Wound{Number: 1, Fault: Fault{Kind: Backend}, Nodes: []string{"node-1"}, Missed: missed}}
+		a := &active{Injection: &Injection{Number: 1, Fault: Fault{Kind: Backend}, Nodes: []string{"node-1"}, Missed: missed}}
 		a.at[rows] = "node-1"
 		n.record([]*active{a}, true)
 		if len(n.samples[rows].all[Backend]) != want || len(n.samples[rows].hits[Backend]) != want {
-			t.Errorf("missed %v: %+v", missed, n.samples[rows])
+			t.Errorf("missed %v: got samples %+v", missed, n.samples[rows])
 		}
 		if strings.Contains(said.String(), "nobody") != missed {
-			t.Errorf("missed %v: said %q", missed, said.String())
+			t.Errorf("missed %v: printed %q", missed, said.String())
 		}
 	}
 }
 
-// pgx wraps ctx.Err(), and the cause of an interrupted context is another error.
-func TestWhatCtrlCHasCutShortIsNoError(t *testing.T) {
+// pgx wraps ctx.Err(), while the cause of an interrupted context is another error.
+func TestAnErrorAfterCtrlCIsDropped(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	n := &nemesis{view: &view{out: io.Discard}}
-	a := &active{Wound: &Wound{Number: 1, Fault: Fault{Kind: Backend}}}
+	a := &active{Injection: &Injection{Number: 1, Fault: Fault{Kind: Backend}}}
 	cut := fmt.Errorf("timeout: %w", context.Canceled)
 	if err := n.stuck(ctx, cut, a); err == nil {
-		t.Error("nobody has interrupted it yet")
+		t.Error("an error before Ctrl-C is dropped")
 	}
 	cancel(errors.New("interrupt signal received"))
 	if err := n.stuck(ctx, cut, a); err != nil {
@@ -140,17 +140,17 @@ func TestWhatCtrlCHasCutShortIsNoError(t *testing.T) {
 		t.Error(err)
 	}
 	if err := n.stuck(ctx, errors.New("the disk is full"), a); err == nil {
-		t.Error("that was no interruption")
+		t.Error("an error that Ctrl-C did not cause is dropped")
 	}
 }
 
-// What lives on of a machine that has ended is found and killed, and nobody else is.
+// A sweep finds and kills processes of machines that have ended, and no others.
 func TestASweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := &Cluster{cfg: Place{Dir: dir}}
+	c := &Cluster{cfg: ClusterConfig{Dir: dir}}
 	if left := c.sweep(0); left != 0 {
-		t.Fatalf("%d processes of nobody", left)
+		t.Fatalf("got %d processes, want none", left)
 	}
 	sh := func(args ...string) (*proctest.Process, io.Closer) {
 		cmd := exec.Command("/bin/sh", append([]string{"-c", "read x"}, args...)...)
@@ -162,18 +162,18 @@ func TestASweep(t *testing.T) {
 	}
 	other, input := sh("less", dir)
 	child, _ := sh(ChildCommand, "--dir", dir)
-	pgtest.Eventually(t, time.Minute, "its arguments can be read, as they cannot in the moment after its exec", func() bool { return len(c.leftover()) > 0 })
+	pgtest.Eventually(t, time.Minute, "its arguments can be read, which takes a moment after its exec", func() bool { return len(c.leftover()) > 0 })
 	if left := c.sweep(50 * time.Millisecond); left != 1 {
-		t.Errorf("%d found", left)
+		t.Errorf("got %d processes, want 1", left)
 	}
 	if code := child.Wait(time.Minute); code != -1 {
-		t.Errorf("it ended with code %d", code)
+		t.Errorf("it ended with code %d, want -1", code)
 	}
 	_ = input.Close()
 	if code := other.Wait(time.Minute); code < 0 {
-		t.Error("another was killed too")
+		t.Error("an unrelated process was killed")
 	}
 	if left := (&Cluster{}).leftover(); len(left) != 0 {
-		t.Errorf("without a folder: %v", left)
+		t.Errorf("without a folder: got %v, want none", left)
 	}
 }

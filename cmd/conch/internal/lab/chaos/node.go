@@ -17,8 +17,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// Node is one machine: a node, perhaps a `conch run`, and their line to the
-// database.
+// Node is one machine: a node, perhaps a conch run, and their line to the database.
 type Node struct {
 	ID      string
 	Proxy   *tcpproxy.Proxy
@@ -34,40 +33,38 @@ type Node struct {
 	acts   int64
 }
 
-// life is one of a machine's processes; its fields are under the cluster's lock.
+// life is one of a machine's processes. Its fields are under the cluster's lock.
 type life struct {
 	process *fleet.Process
 	alive   bool
-	wanted  bool // it is to live: an end is news
+	wanted  bool // it should run: its end is a death
 	born    fence.Instant
 	died    fence.Instant
 }
 
-// death is a process that ended though nobody had asked for it.
+// death is an unexpected end of a process.
 type death struct {
 	node  string
 	run   bool
 	at    fence.Instant
 	lived time.Duration
-	code  int // its exit code, -1 if a signal has ended it
+	code  int // exit code; -1 after a signal
 	words string
 }
 
-// gone tells that nothing of the machine runs; called with the cluster's lock.
+// gone reports whether no process of the machine runs. The caller holds the cluster's lock.
 func (n *Node) gone() bool { return !n.work.alive && !n.run.alive }
 
 const (
-	// actMost is what the gates are told that an act may take. It is hardly more than
-	// that, so that the last acts of a leader are right before its deadline: a door that
-	// is open too long shows.
+	// actMost is the maximum for an act that the gates are told. It is so short that a leader's last
+	// acts come right before its deadline, and a door that stays open too long shows.
 	actMost = 5 * time.Millisecond
-	// stopGrace is how long a child that hears no SIGTERM holds up the end of its conch. Of
-	// a lease of a second less is left when it is lost, so that it is the deadline that
-	// kills it.
+	// stopGrace is how long a child that ignores SIGTERM delays the end of its conch run. When a
+	// lease of one second is lost less is left of it, so the deadline kills the child.
 	stopGrace = time.Second
 )
 
-// Start gives each process of the machine that has none a life.
+// Start starts the machine's processes that do not run.
 func (n *Node) Start() error {
 	cfg := n.cluster.cfg
 	err := n.launch(&n.work, n.hear, demo.NodeCommand, "--id", n.ID, "--scope", Scope,
@@ -96,7 +93,7 @@ func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 		defer c.mu.Unlock()
 		hear(news)
 		if news.Ended {
-			n.bury(l, news)
+			n.recordEnd(l, news)
 			c.ending.Done()
 		}
 		c.heard.Broadcast()
@@ -112,8 +109,8 @@ func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 	return nil
 }
 
-// bury closes a life, with the cluster's lock.
-func (n *Node) bury(l *life, news fleet.News) {
+// recordEnd records the end of a process. The caller holds the cluster's lock.
+func (n *Node) recordEnd(l *life, news fleet.News) {
 	l.alive, l.died = false, fence.Boottime()
 	if l.wanted {
 		n.cluster.deaths = append(n.cluster.deaths, death{
@@ -122,7 +119,7 @@ func (n *Node) bury(l *life, news fleet.News) {
 	}
 }
 
-// hear takes in what the node says, with the cluster's lock.
+// hear handles news of the node. The caller holds the cluster's lock.
 func (n *Node) hear(news fleet.News) {
 	c := n.cluster
 	if news.Ended {
@@ -146,7 +143,7 @@ func (n *Node) hear(news fleet.News) {
 	}
 }
 
-// Signal sends the machine's processes a signal.
+// Signal sends a signal to the machine's processes.
 func (n *Node) Signal(sig syscall.Signal) {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
@@ -157,17 +154,17 @@ func (n *Node) Signal(sig syscall.Signal) {
 	}
 }
 
-// dismiss says that the end of the machine's processes is no news any more.
-func (n *Node) dismiss() {
+// expectEnd makes the end of the machine's processes no death.
+func (n *Node) expectEnd() {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
 	n.work.wanted, n.run.wanted = false, false
 }
 
-// reviveAfter is the pause of a supervisor that restarts what ended.
+// reviveAfter is the pause before a process is started again.
 const reviveAfter = 300 * time.Millisecond
 
-// revive starts what ended unasked, as a service manager would.
+// revive restarts processes that ended unexpectedly, as a service manager would.
 func (c *Cluster) revive() error {
 	for _, n := range c.Nodes {
 		c.mu.Lock()

@@ -12,18 +12,17 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 )
 
-// orderPatience is how long a command of an operator may take.
+// orderPatience bounds a command of an operator.
 const orderPatience = 10 * time.Second
 
-// order is a command of conch under way, as an operator would give it.
 type order struct {
 	words   string
 	process *fleet.Process
-	over    chan struct{} // closed when it has ended
-	code    int           // its exit code, once it has
+	over    chan struct{}
+	code    int
 }
 
-// order gives one; the caller finishes it.
+// order starts a command. The caller finishes it.
 func (n *nemesis) order(words ...string) (*order, error) {
 	o := &order{words: "conch " + strings.Join(words, " "), over: make(chan struct{})}
 	n.ending.Add(1)
@@ -42,13 +41,13 @@ func (n *nemesis) order(words ...string) (*order, error) {
 	return o, nil
 }
 
-// refusedError is the answer to an order that could not be carried out.
+// refusedError is the failure of an order.
 type refusedError struct{ what string }
 
 func (e *refusedError) Error() string { return e.what }
 
-// finish waits for the end of an order, and kills it if that does not come. An order that
-// was refused is an answer, and one that does not end is a finding.
+// finish waits for the end of an order, and kills it if it does not end. A failed order gives a
+// refusedError, one that does not end a stuckError.
 func (o *order) finish(ctx context.Context) error {
 	timer := time.NewTimer(orderPatience)
 	defer timer.Stop()
@@ -66,5 +65,5 @@ func (o *order) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &stuckError{fmt.Sprintf("%q has not ended %s later", o.words, orderPatience)}
+	return &stuckError{fmt.Sprintf("%q has not ended after %s", o.words, orderPatience)}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// asked looks for strangers that acted at once on the answers of two leaders. An act
-// of theirs has no effect after its end, so when it was written down says nothing.
+// asked looks for callers that acted at once on the answers of two leaders. Such an act has no
+// effect after its end, so it does not matter when it was recorded.
 func (e Evidence) asked(say sayer) {
 	for _, g := range e.Gated {
 		acts := slices.SortedFunc(slices.Values(g.Acts), func(a, b evidence.Act) int { return cmp.Compare(a.End, b.End) })
@@ -18,15 +18,14 @@ func (e Evidence) asked(say sayer) {
 	}
 }
 
-// Codes of the database.
+// SQLSTATE codes.
 const (
 	staleToken = "CN001"
 	endedByAdm = "57P01"
 )
 
-// streamed looks at the fences above READ COMMITTED: for rows of a token that was over,
-// and for valid tokens that were refused. A successor may end a transaction that has gone
-// on for a lease.
+// streamed judges the fences above READ COMMITTED: rows of a token that was over, and valid tokens
+// that were refused. A successor may end a transaction that has lasted for a lease.
 func (e Evidence) streamed(say sayer) {
 	var rows []evidence.Row
 	for _, r := range e.Streamed {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Target says whom a fault is meant for. Who that is, is seen when it comes.
+// Target says which machines a fault is for. They are chosen when the fault begins.
 type Target string
 
 // The targets.
@@ -14,19 +14,19 @@ const (
 	Leader     Target = "leader"    // the machine that wrote to the ledger last
 	Supervisor Target = "run"       // the machine whose child wrote last
 	Follower   Target = "follower"  // a machine that did neither
-	Leaders    Target = "leaders"   // every machine that leads something, by the database
+	Leaders    Target = "leaders"   // every machine that leads something, according to the database
 	Everybody  Target = "everybody" // all machines, or the database
 )
 
-// Fault is one line of a plan.
+// Fault is one entry of a plan.
 type Fault struct {
 	Kind   Kind
 	Target Target
-	// Leases is how long it lasts, in leases.
+	// Leases is its duration in leases.
 	Leases float64
-	// Pick decides between machines of which any would do.
+	// Pick chooses between equivalent machines.
 	Pick int
-	// Joined: it begins while the fault before it is still on.
+	// Joined faults begin while the previous fault is on.
 	Joined bool
 }
 
@@ -44,16 +44,17 @@ func (f Fault) String() string {
 	return text
 }
 
-// joinOne in so many faults begins while the one before it is on.
+// joinOne is the target share: one fault in joinOne is joined. Twice as many are drawn for it,
+// since not every pair agrees.
 const joinOne = 6
 
-// Plan makes n faults of the given kinds: first each kind once, in an order of the
-// seed's choosing, then any by weight. It is pure: equal arguments, equal plans.
+// Plan makes n faults of the given kinds: first each kind once, in a random order, then any by
+// weight. It is pure: equal arguments give equal plans.
 func Plan(seed uint64, n int, kinds []Kind) []Fault {
 	if len(kinds) == 0 {
 		return nil
 	}
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan that can be told from its seed is what is wanted
+	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan must follow from its seed
 	order := slices.Clone(kinds)
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	plan := make([]Fault, 0, n)
@@ -88,8 +89,8 @@ func pick(r *rand.Rand, kinds []Kind) Kind {
 	return kinds[0]
 }
 
-// draw fills a fault in. Leaders are hit more often than followers: most faults of
-// a follower are nobody's business.
+// draw fills in a fault. Leaders are hit more often than followers, whose faults mostly have no
+// effect.
 func draw(r *rand.Rand, kind Kind) Fault {
 	t, _ := traitOf(kind)
 	f := Fault{Kind: kind, Target: Everybody, Leases: t.least + r.Float64()*(t.most-t.least), Pick: r.IntN(1 << 16)}
@@ -98,7 +99,7 @@ func draw(r *rand.Rand, kind Kind) Fault {
 		return f
 	}
 	switch {
-	case kind == Backend, kind == Deaf && dice < 19: // who leads nothing has no session to be ended
+	case kind == Backend, kind == Deaf && dice < 19: // only a leader has a session to be ended
 		f.Target = Leaders
 	case dice < 11:
 		f.Target = Leader
@@ -106,7 +107,7 @@ func draw(r *rand.Rand, kind Kind) Fault {
 		f.Target = Supervisor
 	case dice < 19:
 		f.Target = Follower
-	case t.place == machine: // nobody left would be no failover, only an outage
+	case t.place == machine: // killing everybody would show an outage, not a failover
 		f.Target = Leader
 	}
 	return f

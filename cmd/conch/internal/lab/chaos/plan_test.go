@@ -14,37 +14,37 @@ func TestAPlanIsItsSeeds(t *testing.T) {
 		t.Error("two seeds gave one plan")
 	}
 	if got := Plan(7, 5, nil); got != nil {
-		t.Errorf("of no kinds: %v", got)
+		t.Errorf("a plan of no kinds: got %v, want nil", got)
 	}
 	if longer := Plan(7, 300, Kinds()); !reflect.DeepEqual(longer[:200], Plan(7, 200, Kinds())) {
 		t.Error("a longer plan begins with other faults than a shorter one of the same seed")
 	}
 }
 
-func TestEveryPlanHasWhatItShould(t *testing.T) {
+func TestEveryPlanKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	targets := map[Target]int{}
 	joined, faults := 0, 0
 	for seed := range uint64(200) {
 		plan := Plan(seed, 60, Kinds())
 		if len(plan) != 60 {
-			t.Fatalf("seed %d: %d faults", seed, len(plan))
+			t.Fatalf("seed %d: got %d faults, want 60", seed, len(plan))
 		}
 		seen := map[Kind]bool{}
 		for i, f := range plan {
 			trait, known := traitOf(f.Kind)
 			if !known || f.Leases < trait.least || f.Leases > trait.most {
-				t.Fatalf("seed %d: %+v is not as its kind says", seed, f)
+				t.Fatalf("seed %d: %+v does not fit its kind", seed, f)
 			}
 			seen[f.Kind] = true
 			if f.Joined && (i == 0 || plan[i-1].Joined || !agree(plan[i-1].Kind, f.Kind)) {
-				t.Fatalf("seed %d: %v cannot join what was before it", seed, f)
+				t.Fatalf("seed %d: %v cannot join the fault before it", seed, f)
 			}
 			if hits := trait.place == machine || trait.place == line; !hits && f.Target != Everybody {
-				t.Fatalf("seed %d: %v has a target", seed, f)
+				t.Fatalf("seed %d: %v must not have a target", seed, f)
 			}
 			if ends := f.Kind == Backend || f.Kind == Deaf; ends && f.Target != Leaders && f.Target != Everybody || !ends && f.Target == Leaders {
-				t.Fatalf("seed %d: %v is meant for others than have a session to be ended", seed, f)
+				t.Fatalf("seed %d: %v has the wrong target: only leaders have a session to be ended", seed, f)
 			}
 			faults++
 			targets[f.Target]++
@@ -59,10 +59,10 @@ func TestEveryPlanHasWhatItShould(t *testing.T) {
 		}
 	}
 	if share := float64(joined) / float64(faults); share < 0.05 || share > 0.3 {
-		t.Errorf("%.2f of all faults are joined to another", share)
+		t.Errorf("%.2f of all faults are joined, want 0.05 to 0.3", share)
 	}
 	if targets[Leader] < targets[Follower] || targets[Follower] == 0 || targets[Supervisor] == 0 {
-		t.Errorf("targets %v: leaders mostly, followers sometimes", targets)
+		t.Errorf("got targets %v, want leaders mostly and followers sometimes", targets)
 	}
 }
 
@@ -70,12 +70,12 @@ func TestAPlanOfOneKind(t *testing.T) {
 	t.Parallel()
 	for _, f := range Plan(1, 10, []Kind{Kill9}) {
 		if f.Kind != Kill9 || f.Joined || f.Target == Everybody {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v, want a single kill9 with a target", f)
 		}
 	}
 }
 
-func TestWhatMayBeOnAtOnce(t *testing.T) {
+func TestFaultsThatAgree(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		first, second Kind
@@ -95,13 +95,13 @@ func TestWhatMayBeOnAtOnce(t *testing.T) {
 		{StopShort, Deaf, true},
 		{Silent, Deaf, false},
 		{Backend, Silent, false},    // over at once
-		{StopLong, Rolling, false},  // a stopped process ends in no order
+		{StopLong, Rolling, false},  // a stopped process cannot end in order
 		{LocksFull, Kill9, false},   // its hog must be ended first
 		{FrozenFence, Kill9, false}, // kills by itself
 		{FenceStream, Kill9, false},
 	} {
 		if got := agree(c.first, c.second); got != c.may {
-			t.Errorf("%s, meanwhile %s: %v", c.first, c.second, got)
+			t.Errorf("%s, meanwhile %s: got %v, want %v", c.first, c.second, got, c.may)
 		}
 	}
 }

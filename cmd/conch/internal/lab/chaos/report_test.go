@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A run without a violation has shown something only if somebody was hit.
-func TestARunThatHitNobodyHasShownNothing(t *testing.T) {
+// A run without violations shows something only if a fault hit somebody.
+func TestARunThatHitNobodyShowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		report      Report
@@ -25,9 +25,9 @@ func TestARunThatHitNobodyHasShownNothing(t *testing.T) {
 		c.report.Replay = "conch chaos --faults 3"
 		switch err := c.report.Fault(c.interrupted); {
 		case c.says == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want no error", name, err)
 		case c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says) || !strings.HasSuffix(err.Error(), c.report.Replay)):
-			t.Errorf("%s: %v, want %q and the replay", name, err, c.says)
+			t.Errorf("%s: got %v, want %q and the replay", name, err, c.says)
 		}
 	}
 }

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	farewell   = 20 * time.Second // what machines get to end in order
-	teardown   = 5 * time.Minute  // to read what was left behind
+	endGrace   = 20 * time.Second // for machines to end in order
+	teardown   = 5 * time.Minute  // for reading the evidence
 	historyAll = 1 << 30
 )
 
-// Run hurts a cluster of its own by the plan of a seed and judges what was left
-// behind. When ctx ends it ends early, with the verdict over what happened so far.
-// The error is about the run itself; what it shows is in the report.
+// Run injects the faults of a plan into its own cluster and judges the evidence. If ctx ends first,
+// it stops early and judges what has happened so far. The error is about the run itself; the
+// report says what it showed.
 func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	n := &nemesis{cfg: cfg, view: &view{out: cfg.Progress, terminal: cfg.Terminal, start: time.Now()}}
 	dir, err := os.MkdirTemp("", "conch-chaos-")
@@ -36,14 +36,14 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, n.clock.Remove(), os.RemoveAll(dir)) }()
 	n.w = newWitness(dir)
-	n.wind(ctx)
-	n.Cluster, err = Start(ctx, Place{
+	n.prepareClock(ctx)
+	n.Cluster, err = Start(ctx, ClusterConfig{
 		Program: cfg.Program, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
 	})
 	defer func() { err = errors.Join(err, n.Stop()) }()
 	switch {
 	case ctx.Err() != nil:
-		return report, context.Cause(ctx) // whatever Ctrl-C cut short has its own words for it
+		return report, context.Cause(ctx) // each call has its own words for an interruption
 	case err != nil:
 		return report, err
 	}
@@ -59,7 +59,6 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	return n.judge(context.WithoutCancel(ctx), ctx.Err() == nil)
 }
 
-// kinds are those that were asked for.
 func (n *nemesis) kinds() []Kind {
 	if len(n.cfg.Kinds) > 0 {
 		return n.cfg.Kinds
@@ -67,7 +66,7 @@ func (n *nemesis) kinds() []Kind {
 	return Kinds()
 }
 
-// leaveOut: the database's clock cannot be turned here.
+// leaveOut records that the database's clock cannot be turned here.
 func (n *nemesis) leaveOut(why error) {
 	n.leftOut = map[Kind]string{}
 	for _, k := range n.kinds() {
@@ -77,8 +76,8 @@ func (n *nemesis) leaveOut(why error) {
 	}
 }
 
-// wind makes a clock for the database, if it is to be turned.
-func (n *nemesis) wind(ctx context.Context) {
+// prepareClock makes a clock for the database if its faults need one.
+func (n *nemesis) prepareClock(ctx context.Context) {
 	if !slices.Contains(n.kinds(), ClockAhead) && !slices.Contains(n.kinds(), ClockBack) {
 		return
 	}
@@ -88,7 +87,7 @@ func (n *nemesis) wind(ctx context.Context) {
 	}
 }
 
-// tryClock sees whether the database obeys it.
+// tryClock checks that the database obeys its clock.
 func (n *nemesis) tryClock(ctx context.Context) {
 	if n.clock == nil {
 		return
@@ -98,8 +97,8 @@ func (n *nemesis) tryClock(ctx context.Context) {
 	}
 }
 
-// plan is the same on every machine. What cannot be done here is left out when its turn
-// comes: with fewer kinds to draw from every fault would be another.
+// plan is the same on every machine. A kind that cannot be injected here is left out when its turn
+// comes: without that kind the seed would give other faults.
 func (n *nemesis) plan() []Fault {
 	if n.cfg.script != nil {
 		return n.cfg.script
@@ -107,7 +106,7 @@ func (n *nemesis) plan() []Fault {
 	return Plan(n.cfg.Seed, n.cfg.Faults, n.kinds())
 }
 
-// loop waits until everything works and goes through the plan.
+// loop waits until everything works, and then goes through the plan.
 func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 	defer func() {
 		n.view.wipe()
@@ -122,7 +121,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 	working := func() bool { return len(n.w.behind(0)) == 0 && n.campaigning() == len(n.Nodes) }
 	if !n.wait(ctx, time.Now().Add(warmup), working) && ctx.Err() == nil {
 		return fmt.Errorf("not everything began within %s; missing: %s; %d of %d machines campaign%s",
-			warmup, strings.Join(n.w.behind(0), ", "), n.running, len(n.Nodes), n.words())
+			warmup, strings.Join(n.w.behind(0), ", "), n.running, len(n.Nodes), n.lastWords())
 	}
 	begun := time.Now()
 	for len(plan) > 0 && ctx.Err() == nil {
@@ -139,15 +138,14 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 		}
 		plan = plan[size:]
 		if len(n.violations) > 0 && !n.cfg.KeepGoing {
-			n.view.note("ends early: what does not recover cannot be hurt in a way that shows anything")
+			n.view.note("ending early: faults prove nothing while something has not recovered")
 			return nil
 		}
 	}
 	return nil
 }
 
-// words is what some process said last on its stderr.
-func (n *nemesis) words() string {
+func (n *nemesis) lastWords() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.Nodes {
@@ -160,8 +158,8 @@ func (n *nemesis) words() string {
 	return ""
 }
 
-// judge ends the machines and weighs what they left behind; of a run that was not cut
-// short also the time since the last of it.
+// judge ends the machines and judges their evidence. If the run was not cut short, that includes
+// the time since the last sign of a leader.
 func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, teardown)
 	defer cancel()
@@ -170,14 +168,14 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 	if whole {
 		e.Ended = fence.Boottime()
 	}
-	if err := n.Dismiss(farewell); err != nil {
+	if err := n.EndMachines(endGrace); err != nil {
 		n.violate(ctx, n.taken, Alive, "after SIGTERM: %v", err)
 	}
 	if left := n.sweep(lastMoment); left > 0 {
 		n.violate(ctx, n.taken, InTime, "%d processes of machines that had ended lived on, and were killed", left)
 	}
-	for _, w := range n.wounds {
-		e.Wounds = append(e.Wounds, *w)
+	for _, in := range n.injections {
+		e.Injections = append(e.Injections, *in)
 	}
 	if e.Record, err = n.collect(ctx); err != nil {
 		return report, fmt.Errorf("reading the evidence: %w", err)
@@ -196,7 +194,7 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 	if e.History, err = observer.History(ctx, "", historyAll); err != nil {
 		return report, err
 	}
-	n.unasked(ctx, e)
+	n.unexpectedDeaths(ctx, e)
 	found, frozen := Check(e)
 	n.violations = append(n.violations, found...)
 	report = Report{
@@ -206,11 +204,11 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 		Leaders: evidence.Judge(e.Record).Leaders + evidence.Judge(evidence.Record{Outside: e.Children}).Leaders,
 		Seconds: float64(int(n.view.seconds()*10)) / 10, Replay: n.cfg.replay(),
 	}
-	for _, w := range n.wounds {
-		if w.Missed {
-			report.Missed[w.Fault.Kind]++
+	for _, in := range n.injections {
+		if in.Missed {
+			report.Missed[in.Fault.Kind]++
 		} else {
-			report.Faults[w.Fault.Kind]++
+			report.Faults[in.Fault.Kind]++
 		}
 	}
 	report.Violations = shorten(n.violations, report.Replay)

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// session is a run for a test, whose progress is logged if it fails.
+// session runs a test's faults and logs the progress if it fails.
 func session(t *testing.T, cfg Config) Report {
 	t.Helper()
 	var said bytes.Buffer
@@ -32,7 +32,7 @@ func session(t *testing.T, cfg Config) Report {
 	return report
 }
 
-// Every kind of fault once, in an order of the seed's, with pairs among them.
+// Every kind of fault once, in the order of the seed, some of them in pairs.
 func TestEveryKindOnce(t *testing.T) {
 	t.Parallel()
 	kinds := Kinds()
@@ -42,11 +42,11 @@ func TestEveryKindOnce(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		came := report.Faults[kind]
-		if kind == Backend || kind == Deaf { // between two leaders they miss; that they hit is TestLeadersAreHit's
+		if kind == Backend || kind == Deaf { // they may miss between two leaders; TestLeadersAreHit shows that they hit
 			came += report.Missed[kind]
 		}
 		if came != 1 {
-			t.Errorf("%s came %d times; missed: %v; left out: %v", kind, came, report.Missed, report.LeftOut)
+			t.Errorf("%s came %d times, want once; missed: %v; left out: %v", kind, came, report.Missed, report.LeftOut)
 		}
 	}
 	if report.Acts < 1000 || report.Leaders < 5 || len(report.Unavailable) == 0 {
@@ -54,25 +54,25 @@ func TestEveryKindOnce(t *testing.T) {
 	}
 }
 
-// deafLeader: before a heartbeat of the leader's has failed its session is ended, and
-// its line is silent, so that another is elected while it believes in its lease.
+// deafLeader ends the leader's session while its line is silent, before a heartbeat has failed, so
+// that another leader is elected while it still trusts its lease.
 func deafLeader() []Fault {
 	return slices.Repeat([]Fault{{Kind: Deaf, Target: Leader, Leases: 0.6}}, 3)
 }
 
-func TestADeafLeaderWhoIsDeposed(t *testing.T) {
+func TestADeafLeaderIsDeposed(t *testing.T) {
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Strict, script: deafLeader()})
 	for _, v := range report.Violations {
 		t.Errorf("%s: %s", v.Invariant, v.Detail)
 	}
-	if report.Faults[Deaf] == 0 { // whom nothing has hit violates nothing
-		t.Errorf("nobody was deaf: missed %v", report.Missed)
+	if report.Faults[Deaf] == 0 { // a fault that hit nobody proves nothing
+		t.Errorf("no leader was deaf: missed %v", report.Missed)
 	}
 }
 
-// The checker can find what it looks for: `fast` opens the act door at once, which
-// its documentation says may overlap, and the same faults show it.
+// The checker can find overlaps: fast opens the act door at once, is documented to overlap, and
+// does so under the same faults.
 func TestFastOverlapsAtTheActDoor(t *testing.T) {
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Fast, script: deafLeader()})
@@ -90,48 +90,48 @@ func TestFastOverlapsAtTheActDoor(t *testing.T) {
 		}
 	}
 	if acts == 0 || children == 0 {
-		t.Errorf("%d overlapping acts and %d of children were found", acts, children)
+		t.Errorf("found %d overlapping acts and %d of children, want some of each", acts, children)
 	}
 }
 
-// Whoever does not recover in time is told of, and ends the run.
-func TestWhatDoesNotRecoverIsAViolation(t *testing.T) {
+// A workload that does not recover in time is a violation and ends the run.
+func TestNoRecoveryIsAViolation(t *testing.T) {
 	t.Parallel()
 	slow := Fault{Kind: Latency, Target: Leader, Leases: 0.1}
-	many := []Fault{slow, slow, slow, slow, slow, slow} // now and then all goes on before the first look
-	report := session(t, Config{Faults: len(many), Takeover: election.Strict, script: many, hope: time.Nanosecond})
+	many := []Fault{slow, slow, slow, slow, slow, slow} // sometimes everything goes on before the first look
+	report := session(t, Config{Faults: len(many), Takeover: election.Strict, script: many, testPatience: time.Nanosecond})
 	if len(report.Violations) != 1 || report.Violations[0].Invariant != Recovers ||
 		report.Violations[0].Fault != report.Faults[Latency] || report.Faults[Latency] == len(many) {
-		t.Errorf("%+v", report)
+		t.Errorf("got %+v, want one violation and an early end", report)
 	}
 }
 
-// A process that ends though nobody asked for it is news, and is started again.
-func TestAProcessThatEndsUnasked(t *testing.T) {
+// A process that ends unexpectedly is reported and started again.
+func TestAProcessThatEndsUnexpectedly(t *testing.T) {
 	t.Parallel()
-	x := begin(t, Place{Children: true})
+	x := begin(t, ClusterConfig{Children: true})
 	x.mu.Lock()
-	x.leader.work.process.Signal(syscall.SIGKILL) // not by Signal, which is the nemesis's hand
+	x.leader.work.process.Signal(syscall.SIGKILL) // not Node.Signal, which the nemesis uses
 	x.mu.Unlock()
 	x.next(true)
 	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, w: newWitness(x.cfg.Dir), view: &view{out: io.Discard}}
 	if !n.until(x.ctx, func() bool { return n.campaigning() == len(n.Nodes) }) {
-		t.Fatal("it was not started again")
+		t.Fatal("the process was not started again")
 	}
 	n.observer.Close()
-	n.unasked(x.ctx, Evidence{})
+	n.unexpectedDeaths(x.ctx, Evidence{})
 	if len(n.violations) != 1 || n.violations[0].Invariant != Alive || !strings.Contains(n.violations[0].Detail, "demo-node") {
-		t.Errorf("violations %+v", n.violations)
+		t.Errorf("got violations %+v, want one of the demo-node", n.violations)
 	}
 	x.proven(2)
 	if len(x.deaths) != 1 {
-		t.Errorf("the end of all counts as unasked: %+v", x.deaths)
+		t.Errorf("got deaths %+v, want the first only", x.deaths)
 	}
 }
 
-// Postgres measures its timeouts by the wall clock. Set back while a leader is
-// silent, it frees the leader's lock an hour late: until the line heals nobody
-// leads, and at no time do two act. What frees a machine that is really gone is TCP.
+// Postgres measures its timeouts by the wall clock. If the clock is set back while a leader is
+// silent, Postgres frees the leader's lock an hour late: nobody leads until the line heals, and at
+// no time do two act. A machine that is really gone is detected by TCP.
 func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 	t.Parallel()
 	clock, err := NewClock(t.Context())
@@ -139,12 +139,12 @@ func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = clock.Remove() })
-	x := begin(t, Place{Clock: clock})
+	x := begin(t, ClusterConfig{Clock: clock})
 	if err := clock.works(x.ctx, x.URL); err != nil {
 		t.Fatal(err)
 	}
 	x.epoch = 0
-	x.next(true) // setting it forward may have cost somebody the leadership
+	x.next(true) // setting the clock forward may have cost the leadership
 	x.leader.Proxy.Blackhole(tcpproxy.Both)
 	if err := clock.Set(-time.Hour); err != nil {
 		t.Fatal(err)
@@ -168,29 +168,29 @@ func TestEveryKindIsDescribedAndDone(t *testing.T) {
 	t.Parallel()
 	for _, k := range Kinds() {
 		if Describe(k) == "" {
-			t.Errorf("%s is not described", k)
+			t.Errorf("%s has no description", k)
 		}
-		if injuries[k] == nil {
-			t.Errorf("%s is not done", k)
+		if procedures[k] == nil {
+			t.Errorf("%s has no procedure", k)
 		}
 	}
-	if len(injuries) != len(Kinds()) {
-		t.Error("kinds and injuries differ")
+	if len(procedures) != len(Kinds()) {
+		t.Error("kinds and procedures differ")
 	}
 }
 
-func TestATerminalHasALineThatChanges(t *testing.T) {
+func TestATerminalHasAStatusLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	v := view{out: &out, start: time.Now(), terminal: true}
 	v.status("%s", strings.Repeat("long ", 50))
 	v.note("done")
 	if lines := strings.Split(out.String(), clearLine); len(lines) != 2 || len([]rune(lines[0])) != shown || !strings.HasSuffix(lines[1], "done\n") {
-		t.Errorf("printed %q", out.String())
+		t.Errorf("printed %q, want one shortened status line and the note", out.String())
 	}
 	out.Reset()
 	v = view{out: &out, start: time.Now()}
-	v.status("nobody sees it")
+	v.status("not shown")
 	v.note("done")
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "nobody") || !strings.HasSuffix(text, "done\n") {
 		t.Errorf("printed %q", text)

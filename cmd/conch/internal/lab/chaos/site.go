@@ -13,41 +13,41 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// closing is what a daemon gets to end in order.
+// closing is how long a daemon has to end in order.
 const closing = 5 * time.Second
 
-// site is two daemons beside the machines, with strangers that ask them. It is there for
-// one fault, whose number its scopes and its evidence have.
+// site is two daemons beside the machines, with askers. It exists for one fault, whose number is
+// part of the names of its scopes.
 type site struct {
-	n       *nemesis
-	wound   *Wound
-	daemons []*daemon
-	leave   context.CancelFunc
-	asking  context.Context
-	askers  sync.WaitGroup
+	n          *nemesis
+	injection  *Injection
+	daemons    []*daemon
+	stopAsking context.CancelFunc
+	asking     context.Context
+	askers     sync.WaitGroup
 
-	mu     sync.Mutex
-	leads  map[string]sighting // by scope, as the askers last heard
-	long   int                 // acts of askers that had asked for more time
-	stated map[string]*Gated
+	mu      sync.Mutex
+	leads   map[string]sighting // by scope, as the askers last saw
+	long    int                 // acts of askers that requested more time
+	records map[string]*Gated
 }
 
-// sighting is a leader of a scope that an asker has met.
+// sighting is a scope's leader as an asker saw it.
 type sighting struct {
 	epoch int64
 	node  string
 	at    fence.Instant
 }
 
-// open makes the folders of two daemons; nothing is started.
-func (n *nemesis) open(ctx context.Context, w *Wound, tokens bool) (*site, error) {
-	s := &site{n: n, wound: w, leads: map[string]sighting{}, stated: map[string]*Gated{}}
-	s.asking, s.leave = context.WithCancel(context.WithoutCancel(ctx))
+// open creates the daemons' folders and starts nothing.
+func (n *nemesis) open(ctx context.Context, in *Injection, tokens bool) (*site, error) {
+	s := &site{n: n, injection: in, leads: map[string]sighting{}, records: map[string]*Gated{}}
+	s.asking, s.stopAsking = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range 2 {
 		id := fmt.Sprintf("daemon-%d", i+1)
-		dir, err := n.Server.Folder(fmt.Sprintf("%d-%s", w.Number, id))
+		dir, err := n.Server.Folder(fmt.Sprintf("%d-%s", in.Number, id))
 		if err != nil {
-			s.leave()
+			s.stopAsking()
 			return nil, err
 		}
 		s.daemons = append(s.daemons, &daemon{id: id, dir: dir, tokens: tokens})
@@ -55,33 +55,31 @@ func (n *nemesis) open(ctx context.Context, w *Wound, tokens bool) (*site, error
 	return s, nil
 }
 
-// scope names one of the site's.
-func (s *site) scope(name string) string { return fmt.Sprintf("%s-%d", name, s.wound.Number) }
+func (s *site) scope(name string) string { return fmt.Sprintf("%s-%d", name, s.injection.Number) }
 
-// write configures a daemon.
 func (s *site) write(d *daemon, roles ...role) error {
 	return d.write(s.n.cfg.Lease, string(s.n.Cluster.cfg.Takeover), roles)
 }
 
-// ask has strangers ask a daemon about a scope.
+// ask starts an asker about a scope at a daemon.
 func (s *site) ask(scope string, d *daemon, change func(*asker)) {
 	a := newAsker(s, scope, d)
 	change(a)
 	s.askers.Go(func() { a.run(s.asking) })
 }
 
-// close ends the strangers first, then the daemons, and keeps what the strangers did.
+// close ends the askers, then the daemons, and keeps the acts of the askers.
 func (s *site) close(ctx context.Context) {
 	until := fence.Boottime()
-	s.leave()
+	s.stopAsking()
 	s.askers.Wait()
 	for _, d := range s.daemons {
 		if d.end(closing) {
-			s.n.violate(ctx, s.wound.Number, Recovers, "%s has not ended %s after SIGTERM", d.id, closing)
+			s.n.violate(ctx, s.injection.Number, Recovers, "%s has not ended %s after SIGTERM", d.id, closing)
 		}
-		_ = os.RemoveAll(d.dir) // the folder above goes with the server
+		_ = os.RemoveAll(d.dir) // the folder above is removed with the server
 	}
-	for _, g := range s.stated {
+	for _, g := range s.records {
 		if g.From != 0 {
 			g.Until = until
 		}
@@ -89,21 +87,21 @@ func (s *site) close(ctx context.Context) {
 	}
 }
 
-// state is the record of a scope, with the lock.
-func (s *site) state(scope string) *Gated {
-	g := s.stated[scope]
+// record returns the record of a scope. The caller holds the lock.
+func (s *site) record(scope string) *Gated {
+	g := s.records[scope]
 	if g == nil {
 		g = &Gated{Scope: scope}
-		s.stated[scope] = g
+		s.records[scope] = g
 	}
 	return g
 }
 
-// due says that from now on somebody must lead a scope.
-func (s *site) due(scope string) {
+// expectLeader records that from now on a scope must be led.
+func (s *site) expectLeader(scope string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state(scope).From = fence.Boottime()
+	s.record(scope).From = fence.Boottime()
 }
 
 func (s *site) began(a *asker, act evidence.Act) {
@@ -120,18 +118,18 @@ func (s *site) began(a *asker, act evidence.Act) {
 func (s *site) ended(scope string, act evidence.Act) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.state(scope)
+	g := s.record(scope)
 	g.Acts = append(g.Acts, act)
 }
 
-// leader is whom the askers of a scope met last, by epoch.
+// leader returns the leader with the highest epoch that the askers of a scope have seen.
 func (s *site) leader(scope string) sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leads[scope]
 }
 
-// other is the daemon that a sighting is not of.
+// other returns the daemon that is not the sighted leader, and the one that is.
 func (s *site) other(than sighting) (it, its *daemon) {
 	if s.daemons[0].id == than.node {
 		return s.daemons[1], s.daemons[0]

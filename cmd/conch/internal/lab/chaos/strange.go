@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// strangeWords are the ends of status lines, and bodies, that a database may refuse in
-// some encoding, or find too long.
+// strangeWords are reason phrases and bodies that a database may refuse in some encoding, or find
+// too long.
 var strangeWords = []string{
 	"Kein Zugriff f\xfcr Sie",
 	"nothing\x00follows",
@@ -23,24 +23,23 @@ var strangeWords = []string{
 	strings.Repeat("zu lang f\xfcr Sie ", 10_000),
 }
 
-// strangeCommand fails, and says why. [strangeProgram] is another.
+// strangeCommand fails with strange words. See also [strangeProgram].
 const strangeCommand = `command = ['sh', '-c', 'printf "f\374r \000 \360\237\220\232" >&2; exit 3']`
 
-// strangeProgram is a file that seems a program and cannot be started. The error tells
-// its name.
+// strangeProgram makes an executable file that cannot be started. Its name is part of the error.
 func strangeProgram(dir string) (string, error) {
 	file := filepath.Join(dir, "\U0001f41a\u2192\u202e")
-	err := os.WriteFile(file, []byte("#!/nowhere/\xfc\n"), 0o700) //nolint:gosec // it is to seem a program
+	err := os.WriteFile(file, []byte("#!/nowhere/\xfc\n"), 0o700) //nolint:gosec // it has to look like a program
 	return fmt.Sprintf("command = ['%s']", file), err
 }
 
-// speaker is the program of http roles. At a path of /bad/ it refuses to start.
+// speaker is the program of http roles. Under the path /bad/ it refuses to start.
 type speaker struct {
-	at     string // its URL
+	at     string
 	server *http.Server
 
 	mu      sync.Mutex
-	refused map[string]bool // paths at which it was asked to start, and said something strange
+	refused map[string]bool // paths at which it refused to start with strange words
 }
 
 func speak() (*speaker, error) {
@@ -50,7 +49,7 @@ func speak() (*speaker, error) {
 	}
 	s := &speaker{at: "http://" + listener.Addr().String(), refused: map[string]bool{}}
 	s.server = &http.Server{Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.server.Serve(listener) }() // until it is closed
+	go func() { _ = s.server.Serve(listener) }()
 	return s, nil
 }
 
@@ -73,23 +72,23 @@ func (s *speaker) answer(w http.ResponseWriter, r *http.Request) {
 	s.refused[r.URL.Path] = true
 }
 
-// spoken is how many different words were said.
+// spoken returns how many different words were sent.
 func (s *speaker) spoken() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.refused)
 }
 
-// speakStrangely has a daemon that leads much fail with strange words at most of it. As
-// soon as there is another that could lead, it must; and what the first leads well is handed
-// over as fast as ever, also by an operator with a strange name.
-func speakStrangely(ctx context.Context, n *nemesis, w *Wound) error {
+// speakStrangely lets most roles of a daemon fail with strange words. Another daemon must take them
+// over as soon as it can. The healthy role of the first is handed over as fast as ever, also by an
+// operator with a strange name.
+func speakStrangely(ctx context.Context, n *nemesis, in *Injection) error {
 	program, err := speak()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = program.server.Close() }() // after the daemons, which tell it to stop
-	s, err := n.open(ctx, w, true)
+	defer func() { _ = program.server.Close() }() // after the daemons, which ask it to stop
+	s, err := n.open(ctx, in, true)
 	if err != nil {
 		return err
 	}
@@ -117,13 +116,13 @@ func speakStrangely(ctx context.Context, n *nemesis, w *Wound) error {
 	}
 	heard := func() bool { return s.leader(calm).epoch > 0 && program.spoken() == len(strangeWords) }
 	if n.until(ctx, func() bool { return heard() || !sick.alive() }); !heard() {
-		n.violate(ctx, w.Number, Recovers, "%d of %d strange words were heard by %s after its start%s", program.spoken(), len(strangeWords), sick.id, s.words())
+		n.violate(ctx, in.Number, Recovers, "%d of %d strange words were heard by %s after its start%s", program.spoken(), len(strangeWords), sick.id, s.lastWords())
 		return nil
 	}
 	return s.takeOver(ctx, odd, calm)
 }
 
-// strange are the scopes that fail at one daemon and not at the other, with their roles.
+// strange returns scopes whose roles fail at one daemon and not at the other, and these roles.
 func (s *site) strange(program *speaker) (odd []string, bad, good []role, err error) {
 	add := func(scope, badly, well string) {
 		odd, bad, good = append(odd, scope), append(bad, role{scope, badly}), append(good, role{scope, well})
@@ -145,7 +144,7 @@ func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
 		return err
 	}
 	for _, scope := range append(odd, calm) {
-		s.due(scope)
+		s.expectLeader(scope)
 	}
 	led := func() bool {
 		for _, scope := range odd {
@@ -155,9 +154,9 @@ func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
 		}
 		return true
 	}
-	// What comes next is done also if nobody takes over: it shows whether the calm scope is delayed.
-	start := Blow{What: "start of " + sound.id, Scopes: odd, Bound: crash}
-	if _, err := s.n.blow(ctx, s.wound, start, func() error { return nil }, led); err != nil {
+	// The next steps also run if nobody takes over: they show whether the calm scope is delayed.
+	start := Step{What: "start of " + sound.id, Scopes: odd, Bound: crash}
+	if _, err := s.n.step(ctx, s.injection, start, func() error { return nil }, led); err != nil {
 		return err
 	}
 	for _, strangely := range []bool{false, true} { // there and back
@@ -167,7 +166,7 @@ func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
 		if strangely {
 			handOn = func() error { return s.drainAt(ctx, leader, calm) }
 		}
-		_, err := s.n.blow(ctx, s.wound, Blow{What: "drain", Scopes: []string{calm}, Bound: clean}, handOn,
+		_, err := s.n.step(ctx, s.injection, Step{What: "drain", Scopes: []string{calm}, Bound: clean}, handOn,
 			func() bool { return s.leader(calm).epoch > before.epoch })
 		if err != nil {
 			return err
@@ -176,7 +175,7 @@ func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
 	return nil
 }
 
-// drainAt asks a daemon over HTTP, under the name of the token.
+// drainAt asks a daemon for a drain over HTTP, under the name of the token.
 func (s *site) drainAt(ctx context.Context, d *daemon, scope string) error {
 	a := newAsker(s, scope, d)
 	defer a.client.CloseIdleConnections()

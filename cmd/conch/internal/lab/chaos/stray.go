@@ -15,17 +15,16 @@ import (
 // StrayCommand is the hidden subcommand of a transaction that does not end.
 const StrayCommand = "chaos-stray"
 
-// Fenced is what a stray says when its fence let it pass.
+// Fenced is reported by a stray whose fence has passed.
 const Fenced election.Kind = "fenced"
 
-// stray is a process with such a transaction.
 type stray struct {
 	*fleet.Process
 	fenced chan struct{}
 	over   chan struct{}
 }
 
-// strand starts a stray and waits until it has fenced.
+// strand starts a stray and waits until its fence has passed.
 func (c *Cluster) strand(ctx context.Context, busy bool) (*stray, error) {
 	s := &stray{fenced: make(chan struct{}), over: make(chan struct{})}
 	args := []string{StrayCommand, "--scope", Scope}
@@ -60,7 +59,7 @@ func (c *Cluster) strand(ctx context.Context, busy bool) (*stray, error) {
 	}
 }
 
-// ended waits for the end of the process and sees to it.
+// ended waits for the end of the process, and kills it after the patience.
 func (s *stray) ended(ctx context.Context, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -75,5 +74,5 @@ func (s *stray) ended(ctx context.Context, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return &stuckError{"a transaction that was still open after its fence was neither refused nor ended by the server, though somebody else leads"}
+	return &stuckError{"a transaction that was still open after its fence was neither refused nor ended by the server, although another node leads"}
 }

@@ -14,12 +14,11 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 )
 
-// lastMoment is what whoever has closed its output may take to be gone.
+// lastMoment is how long a process may live after it has closed its output.
 const lastMoment = 5 * time.Second
 
-// sweep kills what lives on of machines whose processes have all ended, after patience,
-// and says how many. By now there must be nothing: what `conch run` has started is to
-// end with it.
+// sweep kills processes that outlive their machines by the patience, and returns how many. There
+// should be none: everything that conch run starts must end with it.
 func (c *Cluster) sweep(patience time.Duration) int {
 	until := time.Now().Add(patience)
 	pause := time.NewTicker(tick)
@@ -36,15 +35,15 @@ func (c *Cluster) sweep(patience time.Duration) int {
 	}
 }
 
-// leftover finds processes by their arguments: the folder of the evidence is ours alone,
-// and a keeper has those of its command. Where there is no /proc it finds none.
+// leftover finds processes by their arguments: only this run uses the folder of the evidence, and a
+// keeper has the arguments of its command. Without /proc it finds none.
 func (c *Cluster) leftover() (pids []int) {
 	if c.cfg.Dir == "" {
-		return nil // every list of arguments has an end like that
+		return nil // every argument list ends in an empty string
 	}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // gone meanwhile
+		text, _ := os.ReadFile(file) // the process may have ended
 		args := strings.Split(string(text), "\x00")
 		if !slices.Contains(args, c.cfg.Dir) || !slices.Contains(args, ChildCommand) && !slices.Contains(args, demo.NodeCommand) {
 			continue

@@ -21,29 +21,28 @@ type work int
 const (
 	rows     work = iota // committed under the fence
 	outside              // acts behind the act door
-	children             // acts of commands under `conch run`
+	children             // acts of commands under conch run
 	works
 )
 
-// sign is the last thing that was seen of a workload.
+// sign is the last act seen of a workload.
 type sign struct {
 	at    fence.Instant
 	node  string
 	epoch int64
 }
 
-// witness reads the evidence while it is being written, to see whether things go
-// on and who works.
+// witness reads the evidence during the run, to see whether work goes on and which node does it.
 type witness struct {
 	dir   string
-	read  map[string]int64 // how far, by file
+	read  map[string]int64 // bytes read, by file
 	last  [works]sign
 	since [works][]fence.Instant // since the last mark, and the one before it
 }
 
 func newWitness(dir string) *witness { return &witness{dir: dir, read: map[string]int64{}} }
 
-// look takes in what was written since.
+// look reads what was written since the last look.
 func (w *witness) look() error {
 	acks, err := filepath.Glob(filepath.Join(w.dir, "*.acks"))
 	if err != nil {
@@ -71,7 +70,7 @@ func (w *witness) saw(kind work, s sign) {
 	}
 }
 
-// mark forgets what was seen but the last sign of each: gaps are measured from it.
+// mark forgets all signs but the last of each workload: gaps are measured from it.
 func (w *witness) mark() {
 	for kind := range w.since {
 		w.since[kind] = w.since[kind][:0]
@@ -81,7 +80,7 @@ func (w *witness) mark() {
 	}
 }
 
-// behind tells which workloads have done nothing after an instant.
+// behind returns the workloads that have done nothing since an instant.
 func (w *witness) behind(at fence.Instant) (names []string) {
 	for kind, name := range []string{"rows under the fence", "acts behind the act door", "children of conch run"} {
 		if w.last[kind].at <= at {
@@ -91,16 +90,14 @@ func (w *witness) behind(at fence.Instant) (names []string) {
 	return names
 }
 
-// gap is how long a workload was away at the longest from the mark until now: also if it
-// has not come back.
+// gap returns the longest gap of a workload from the mark until now, an open gap included.
 func (w *witness) gap(kind work, now fence.Instant) time.Duration {
 	if len(w.since[kind]) == 0 {
-		return 0 // it has never done anything
+		return 0
 	}
 	return longestGap(append(slices.Clone(w.since[kind]), now))
 }
 
-// longestGap is the longest distance between neighbours.
 func longestGap(at []fence.Instant) (longest time.Duration) {
 	at = slices.Sorted(slices.Values(at))
 	for i := 1; i < len(at); i++ {
@@ -109,7 +106,7 @@ func longestGap(at []fence.Instant) (longest time.Duration) {
 	return longest
 }
 
-// follow hands on the whole lines that a file has got since the last time.
+// follow passes on the whole lines added to a file since the last time.
 func follow[T any](w *witness, path string, take func(T)) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +115,7 @@ func follow[T any](w *witness, path string, take func(T)) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }()
 	if _, err := file.Seek(w.read[path], io.SeekStart); err != nil {
 		return err
 	}

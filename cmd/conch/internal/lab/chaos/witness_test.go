@@ -29,25 +29,25 @@ func TestTheLongestGap(t *testing.T) {
 	}
 }
 
-// Whoever is away when it is asked has been since the last sign, and an outage that is
-// not over is as long as it is.
+// A workload that is away has been so since its last sign. An outage that is not over counts until
+// now.
 func TestAGapThatIsNotOver(t *testing.T) {
 	t.Parallel()
 	w := newWitness(t.TempDir())
 	if got := w.gap(rows, 1500*ms); got != 0 {
-		t.Errorf("of nothing: %s", got)
+		t.Errorf("without a sign: got %s, want 0", got)
 	}
 	for at := range fence.Instant(11) {
 		w.saw(rows, sign{at: at * 10 * ms})
 	}
 	for now, want := range map[fence.Instant]time.Duration{1500 * ms: 1400 * time.Millisecond, 105 * ms: 10 * time.Millisecond} {
 		if got := w.gap(rows, now); got != want {
-			t.Errorf("asked at %v: %s, want %s", time.Duration(now), got, want)
+			t.Errorf("at %v: got %s, want %s", time.Duration(now), got, want)
 		}
 	}
 	w.mark()
 	if got := w.gap(rows, 300*ms); got != 200*time.Millisecond {
-		t.Errorf("from the last sign before the mark: %s", got)
+		t.Errorf("from the last sign before the mark: got %s, want 200ms", got)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestAWitnessReadsOnlyWholeLinesAndOnlyOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(w.since[rows]) != row || len(w.since[outside]) != act || len(w.behind(15)) != behind {
-			t.Errorf("%d rows, %d acts, behind %v; want %d, %d, %d", len(w.since[rows]), len(w.since[outside]), w.behind(15), row, act, behind)
+			t.Errorf("got %d rows, %d acts, behind %v; want %d, %d, %d", len(w.since[rows]), len(w.since[outside]), w.behind(15), row, act, behind)
 		}
 	}
 	see(0, 0, 3)
@@ -82,7 +82,7 @@ func TestAWitnessReadsOnlyWholeLinesAndOnlyOnce(t *testing.T) {
 	write(evidence.OutsideFile(dir), `{"start":29,"end":30,"epoch":4,"term":"t","node":"node-2"}`+"\n")
 	see(2, 1, 1)
 	if w.last[rows] != (sign{20, "node-2", 4}) || w.gap(rows, 20) != 10 {
-		t.Errorf("last %+v, gap %v", w.last[rows], w.gap(rows, 20))
+		t.Errorf("got the last sign %+v and the gap %v, want the row of epoch 4 and 10", w.last[rows], w.gap(rows, 20))
 	}
 	w.mark()
 	see(1, 1, 1)
@@ -90,6 +90,6 @@ func TestAWitnessReadsOnlyWholeLinesAndOnlyOnce(t *testing.T) {
 	see(1, 1, 0)
 	write(childrenFile(dir), "rubbish\n")
 	if err := w.look(); err == nil {
-		t.Error("rubbish was read")
+		t.Error("rubbish gave no error")
 	}
 }
