@@ -12,33 +12,33 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Config says how long to work and how often to kill.
+// Config describes a demo.
 type Config struct {
 	Nodes     int
-	Kinds     []node.Kind // of the services, whose tables are made
+	Kinds     []node.Kind // services whose tables are created
 	Duration  time.Duration
 	KillEvery time.Duration // 0: nobody is killed
 	Lease     time.Duration
-	// Listen is where the HTTP API can be read while the demo runs; empty: nowhere.
+	// Listen is the address of the HTTP API while the demo runs; empty: none.
 	Listen string
 	// Devnode is the program of the private chain; empty: no transactions are sent.
 	Devnode string
-	// Program is the binary to start nodes from, with NodeCommand as its argument.
+	// Program is the binary that runs a node as its subcommand NodeCommand.
 	Program string
-	// Progress gets the live view or, when it is no terminal, plain lines.
+	// Progress gets the live view, or plain lines if it is not a terminal.
 	Progress io.Writer
 	Terminal bool
-	// Width of the terminal now: a line that wraps would spoil the redraw.
+	// Width returns the current width of the terminal: a wrapped line would spoil the redraw.
 	Width func() int
 }
 
 // NodeCommand is the hidden subcommand that runs one node.
 const NodeCommand = "demo-node"
 
-// Scope is what the nodes compete for.
+// Scope is the scope that the nodes compete for.
 const Scope = "demo"
 
-// Validate lists every fault.
+// Validate returns all faults of the configuration.
 func (c Config) Validate() error {
 	var faults []error
 	if c.Nodes < 1 || c.Nodes > 50 {

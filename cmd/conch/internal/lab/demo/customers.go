@@ -20,37 +20,37 @@ import (
 
 const (
 	customerCount = 4
-	customerPace  = 200 * time.Millisecond // of each
-	answerMost    = 2 * time.Second        // then another node is asked
+	customerPace  = 200 * time.Millisecond // per customer
+	answerMost    = 2 * time.Second        // before the customer asks another node
 	askAgain      = 20 * time.Millisecond
-	// Of so many wishes, one is asked for by somebody who hangs up at once and asks
-	// elsewhere by the same key, which a kill does only by chance, and one by somebody
-	// who does not believe the first answer.
+	// Of every oddEvery requests, the one numbered hangsUp is broken off at once and repeated
+	// elsewhere under the same key, which a kill provokes only by chance; and the customer of the
+	// one numbered doubts asks a second node after the first has answered.
 	oddEvery  = 10
 	hangsUp   = 4
 	doubts    = 9
 	hastyMost = time.Millisecond
-	// Where the money goes, one unit a transaction.
+	// payee receives one unit per transaction.
 	payee = "0x000000000000000000000000000000000000c0c4"
 )
 
-// customers want transactions. Each wish goes to one node after the other, whoever
-// leads, by one key, until one of them answers.
+// customers send requests. Each request goes to one node after the other under one key,
+// whichever node leads, until a node answers.
 type customers struct {
 	nodes []*http.Client
 
-	mu      sync.Mutex
-	wishes  []evidence.Wish
-	again   int // how often a node did not answer, so that another was asked
-	refused error
+	mu       sync.Mutex
+	requests []evidence.Wish
+	again    int // how often a request went to another node for lack of an answer
+	refused  error
 
-	asking  context.CancelFunc // ends new wishes
-	hoping  context.CancelFunc // ends all attempts
-	working sync.WaitGroup
-	over    chan struct{} // closed when all wishes are answered or given up
+	stopAsking  context.CancelFunc
+	cancelTries context.CancelFunc
+	working     sync.WaitGroup
+	over        chan struct{} // closed when each request is answered or given up
 }
 
-// newCustomers knows each node by the socket of its API.
+// newCustomers takes the paths of the nodes' API sockets.
 func newCustomers(sockets []string) *customers {
 	c := &customers{over: make(chan struct{})}
 	for _, path := range sockets {
@@ -63,13 +63,12 @@ func newCustomers(sockets []string) *customers {
 	return c
 }
 
-// open lets them in.
-func (c *customers) open(ctx context.Context) {
-	hope, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-	ask, stop := context.WithCancel(hope)
-	c.asking, c.hoping = stop, giveUp
+func (c *customers) start(ctx context.Context) {
+	trying, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	asking, stop := context.WithCancel(trying)
+	c.stopAsking, c.cancelTries = stop, giveUp
 	for n := range customerCount {
-		c.working.Go(func() { c.shop(ask, hope, n) })
+		c.working.Go(func() { c.run(asking, trying, n) })
 	}
 	go func() {
 		c.working.Wait()
@@ -77,54 +76,54 @@ func (c *customers) open(ctx context.Context) {
 	}()
 }
 
-// close ends all attempts, answered or not.
+// close ends all attempts, answered or not, and waits for the customers.
 func (c *customers) close() {
-	if c.hoping == nil {
+	if c.cancelTries == nil {
 		return
 	}
-	c.hoping()
+	c.cancelTries()
 	<-c.over
 	for _, node := range c.nodes {
 		node.CloseIdleConnections()
 	}
 }
 
-// shop is one customer's life.
-func (c *customers) shop(ask, hope context.Context, n int) {
-	tick := time.NewTicker(customerPace * time.Duration(n+1) / customerCount) // not all at once
+// run makes a customer's requests until asking ends.
+func (c *customers) run(asking, trying context.Context, n int) {
+	tick := time.NewTicker(customerPace * time.Duration(n+1) / customerCount) // customers start at different times
 	defer tick.Stop()
 	for ; ; n += customerCount {
 		select {
-		case <-ask.Done():
+		case <-asking.Done():
 			return
 		case <-tick.C:
 			tick.Reset(customerPace)
-			c.want(hope, n)
+			c.request(trying, n)
 		}
 	}
 }
 
-// want has the nth wish fulfilled: it asks until a node has answered, or, if the
-// customer doubts, until two have.
-func (c *customers) want(hope context.Context, n int) {
+// request makes the nth request and repeats it until a node has answered, or two nodes if
+// the customer doubts.
+func (c *customers) request(trying context.Context, n int) {
 	const value = "1"
 	data := fmt.Sprintf("0x%016x", n)
 	w := evidence.Wish{Key: fmt.Sprintf("demo-%d", n), Deed: evidence.Deed(payee, value, data)}
 	call := map[string]string{"account": "payer", "to": payee, "value": value, "data": data, "idempotency_key": w.Key}
 	c.mu.Lock()
-	at := len(c.wishes)
-	c.wishes = append(c.wishes, w)
+	at := len(c.requests)
+	c.requests = append(c.requests, w)
 	c.mu.Unlock()
 	missing := 1
 	if n%oddEvery == doubts {
 		missing = 2
 	}
-	for try := 0; missing > 0 && hope.Err() == nil; try++ {
+	for try := 0; missing > 0 && trying.Err() == nil; try++ {
 		patience := answerMost
 		if try == 0 && n%oddEvery == hangsUp {
 			patience = hastyMost
 		}
-		ctx, cancel := context.WithTimeout(hope, patience)
+		ctx, cancel := context.WithTimeout(trying, patience)
 		id, err := post(ctx, c.nodes[(n+try)%len(c.nodes)], call)
 		cancel()
 		if c.note(at, id, err) {
@@ -137,17 +136,17 @@ func (c *customers) want(hope context.Context, n int) {
 		pause := time.NewTimer(askAgain)
 		select {
 		case <-pause.C:
-		case <-hope.Done():
+		case <-trying.Done():
 			pause.Stop()
 		}
 	}
 }
 
-// note records what came of asking for a wish, and tells whether that was an ID.
+// note records the outcome of one attempt, and reports whether a node acknowledged it.
 func (c *customers) note(at int, id string, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := &c.wishes[at]
+	w := &c.requests[at]
 	_, no := errors.AsType[*refusedError](err)
 	switch {
 	case no:
@@ -160,7 +159,7 @@ func (c *customers) note(at int, id string, err error) bool {
 	return err == nil
 }
 
-// refusedError is a node's answer that asking again would not change.
+// refusedError is an answer that repeating the request would not change.
 type refusedError struct {
 	status int
 	text   string
@@ -170,7 +169,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("a node refused a sound transaction: %d %s", e.status, e.text)
 }
 
-// post asks one node. What goes wrong on the way leaves open whether it was accepted.
+// post sends a request to one node. After an error it may have been accepted or not.
 func post(ctx context.Context, node *http.Client, call map[string]string) (id string, err error) {
 	body, err := json.Marshal(call)
 	if err != nil {
@@ -203,15 +202,15 @@ func post(ctx context.Context, node *http.Client, call map[string]string) (id st
 	return accepted.ID, nil
 }
 
-// asked counts: wishes, and how often another node had to be asked.
-func (c *customers) asked() (wishes, again int) {
+// asked returns how many requests were made, and how often one went to another node.
+func (c *customers) asked() (requests, again int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.wishes), c.again
+	return len(c.requests), c.again
 }
 
-// complaint is what no customer may ever hear, nil if none did.
-func (c *customers) complaint() error {
+// refusal returns the refusal of a valid request, or nil.
+func (c *customers) refusal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refused

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	teardown = 5 * time.Second  // what nodes get to end in order
-	warmup   = 20 * time.Second // until somebody has acted
+	teardown = 5 * time.Second  // for nodes to end in order
+	warmup   = 20 * time.Second // for the first act
 	step     = 20 * time.Millisecond
 	refresh  = 200 * time.Millisecond
 )
 
-// Run shows the demo and judges it. When ctx ends it ends early, with the verdict
-// over what happened so far. The error is about the demo itself; what the verdict
-// proves is for Verdict.Fault to say.
+// Run runs the demo and judges it. If ctx ends first, it stops early and judges what has
+// happened so far. The error is about the demo itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	p := &place{}
 	defer func() { err = errors.Join(err, p.clear()) }()
@@ -42,10 +41,10 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer shut()
 
-	s := &supervisor{cfg: cfg, crew: newCrew(cfg, p), view: view, observer: observer}
-	defer s.crew.dismiss(0)
+	s := &supervisor{cfg: cfg, processes: newProcesses(cfg, p), view: view, observer: observer}
+	defer s.processes.endAll(0)
 	if p.payer != nil {
-		s.traffic = newTraffic(p, s.crew)
+		s.traffic = newTraffic(p, s.processes)
 		defer s.traffic.customers.close()
 	}
 	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
@@ -55,21 +54,21 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	// What remains must also be done after Ctrl-C.
+	// The rest must also run after Ctrl-C.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	view.say("stopping the nodes and judging what they left behind …")
 	if s.traffic != nil {
 		s.traffic.customers.close()
 	}
-	s.crew.dismiss(teardown)
+	s.processes.endAll(teardown)
 	record, err := p.collect(ctx)
 	if err != nil {
 		return v, fmt.Errorf("reading the evidence: %w", err)
 	}
 	record.Kills, record.Entries = s.kills, s.entries
 	if s.traffic != nil {
-		record.Account.Wishes = s.traffic.customers.wishes
+		record.Account.Wishes = s.traffic.customers.requests
 	}
 	return evidence.Judge(record), nil
 }

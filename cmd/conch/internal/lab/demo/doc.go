@@ -1,29 +1,27 @@
-// Package demo is conch's main job with nothing installed by hand: a private
-// Postgres, a private chain, some separate conch processes that really work, leaders
-// killed over and over with SIGKILL, and a verdict over what was left behind.
+// Package demo shows conch's main job without any setup: a private Postgres, a private
+// chain, separate conch processes at work, leaders killed over and over with SIGKILL, and a
+// verdict over what they left behind.
 //
-//	customers ──────────────╮ HTTP: any node, one key a wish
+//	customers ──────────────╮ HTTP: any node, one key per request
 //	supervisor (this package)── private Postgres     private chain (conch-devnode)
 //	     │ stdout: reports   ╲                       ╱
 //	     │ stdin: held open   ╲ rows, leadership    ╱ signed bytes
 //	  node node node  ─────────────────────────────
 //	     ╲   │   ╱
-//	   the shared file outside, the acknowledgements of each
+//	   one outside file, one file of acknowledgements per node
 //
-// A node (conch demo-node) is two things in one process, so that one kill ends both:
-// package worker, and a conch node as conch node runs it, with one account in its
-// conch.toml. Two scopes are led, by one node or by two, and kills take turns.
+// A demo node (conch demo-node) runs package worker and a conch node in one process, so that
+// one kill ends both. They lead two scopes: Scope for the rows and acts, and PayerScope for
+// the account in the node's conch.toml. Kills alternate between the leaders of the two.
 //
-// The supervisor takes no part in any election. Whom to kill it reads from the
-// database's rows; of who leads the work it asks for the node's own word, of who sends
-// for a transaction stored in that very term. What the nodes report is for the live
-// view only; the verdict comes from package evidence, which reads the chain by package
-// explorer. Before that, customers want nothing more, nobody is killed, and everything
-// acknowledged has half a minute to end.
+// The supervisor takes no part in any election. It reads from the database which node to
+// kill, and waits until the leader of Scope has reported its first row, or until the leader
+// of PayerScope has stored a transaction in its term. Other reports only feed the live view.
+// At the end customers and kills stop, acknowledged requests get half a minute to end, and
+// package evidence gives the verdict, with the chain as package explorer reads it.
 //
-// Nothing survives it. It ends the nodes, the chain, the server and the folder, with
-// the account's keystore in it, in this order whether it succeeds or not. If it is
-// killed itself, nodes and chain die by their parent-death signal on Linux and by the
-// end of their stdin or the change of their parent elsewhere, and the server by its
-// own; the folder goes with the next start.
+// The demo leaves nothing behind. It always ends the nodes, the chain, the server and the
+// folder with the account's keystore, in this order. If the demo itself is killed, a
+// parent-death signal ends nodes and chain on Linux; elsewhere the end of their stdin or a
+// change of parent does. The server ends by itself, and the next start removes the folder.
 package demo

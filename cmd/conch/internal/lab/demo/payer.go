@@ -14,17 +14,17 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 )
 
-// PayerScope is what the node that sends the account's transactions leads.
+// PayerScope is the scope whose leader sends the account's transactions.
 const PayerScope = "payer"
 
-// payer is the account that all nodes send from, as a user would configure it: a
-// keystore, a file with its password, and a conch.toml that names both.
+// payer is the account that all nodes send from, configured as a user would: a keystore, a
+// password file, and a conch.toml that names both.
 type payer struct {
 	address string
-	config  string // the file that all nodes read
+	config  string // path of the conch.toml that all nodes read
 }
 
-// newPayer writes the files into dir. They are read by their owner alone.
+// newPayer writes the files into dir, readable by their owner alone.
 func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) {
 	keystore, password := filepath.Join(dir, "payer.json"), filepath.Join(dir, "password")
 	secret := rand.Text()
@@ -41,7 +41,7 @@ func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) 
 	return p, err
 }
 
-// payerConfig is what every node reads, beside its name and the address of its API.
+// payerConfig is every node's conch.toml; its name and API address are flags.
 const payerConfig = `[election]
 lease = %s
 
@@ -59,7 +59,7 @@ keystore = %s
 password_file = %s
 `
 
-// quoted writes a text as JSON does, which TOML reads.
+// quoted returns a text as a JSON string, which is also valid TOML.
 func quoted(text string) string {
 	out, _ := json.Marshal(text) //nolint:errchkjson // a text has a form
 	return string(out)

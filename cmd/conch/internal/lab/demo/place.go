@@ -17,14 +17,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// connections is how many a node has at most.
+// connections is the maximum per node.
 const connections = 20
 
-// blockTime is how often the chain has a block; the third after it makes it final.
+// blockTime is the chain's block interval. A block is final three blocks later.
 const blockTime = "200ms"
 
-// place is where a demo happens: a database, a folder of evidence, and, unless
-// transactions are left out, a chain.
+// place holds the servers and files of a demo: a database, a folder of evidence, and a chain
+// if transactions are sent.
 type place struct {
 	dir    string
 	server *postmaster.Server
@@ -35,15 +35,15 @@ type place struct {
 	account *pgaccount.Reader
 }
 
-// prepare starts the servers and makes the schema, the ledger and the payer's files.
-// The caller clears the place, also after an error.
+// prepare starts the servers and creates the schema, the ledger and the payer's files. The
+// caller clears the place, also after an error.
 func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any)) (err error) {
 	say("starting a private Postgres …")
 	if p.server, err = postmaster.Start(ctx, postmaster.Config{MaxConnections: 50 + connections*cfg.Nodes}); err != nil {
 		return err
 	}
 	p.url = p.server.URL("postgres")
-	// A demo that is killed cannot clear up: the next one does, together with the server.
+	// If the demo is killed, the next start removes this folder with the server's.
 	if p.dir, err = p.server.Folder("demo"); err != nil {
 		return err
 	}
@@ -65,10 +65,9 @@ func (p *place) prepare(ctx context.Context, cfg Config, say func(string, ...any
 	return err
 }
 
-// socket is where a node serves its API.
 func (p *place) socket(number int) string { return filepath.Join(p.dir, fmt.Sprintf("%d.api", number)) }
 
-// chainGone is closed when the chain has ended; nil, which is never, without one.
+// chainGone is closed when the chain ends; without a chain it is nil and never closed.
 func (p *place) chainGone() <-chan struct{} {
 	if p.devnode == nil {
 		return nil
@@ -76,7 +75,7 @@ func (p *place) chainGone() <-chan struct{} {
 	return p.devnode.Gone()
 }
 
-// clear removes everything.
+// clear ends the chain and the server and removes the folder.
 func (p *place) clear() error {
 	var fault error
 	if p.account != nil {
@@ -94,7 +93,7 @@ func (p *place) clear() error {
 	return nil
 }
 
-// collect reads what was left behind. All nodes must have ended.
+// collect reads the evidence. All nodes must have ended.
 func (p *place) collect(ctx context.Context) (r evidence.Record, err error) {
 	if r.Ledger, err = pgledger.Read(ctx, p.url); err != nil {
 		return r, err

@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// spectator is a site's electors in a process that leads nothing: the nodes do.
+// spectator implements the electors of a site for a process that leads nothing.
 type spectator struct{}
 
 func (spectator) Scopes() []string        { return nil }
@@ -23,8 +23,8 @@ func (spectator) StepDown(context.Context, election.StepDown) error {
 	return election.ErrNotLeading
 }
 
-// open serves the HTTP API over the demo's database, and returns what ends it. A
-// demo whose port is taken goes on without: it shows an election, not a server.
+// open serves the HTTP API over the demo's database and returns a function that ends it. If
+// the port is taken, the demo continues without the API.
 func (p *place) open(ctx context.Context, addr string, say func(string, ...any)) (shut func(), err error) {
 	nothing := func() {}
 	if addr == "" {
@@ -52,7 +52,7 @@ func (p *place) open(ctx context.Context, addr string, say func(string, ...any))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = site.Serve(ctx, listener, site.API()) // its end is ours
+		_ = site.Serve(ctx, listener, site.API()) // it ends when we cancel it
 	}()
 	say("look at http://%s/v1/scopes and /v1/events while it runs", addr)
 	return func() { cancel(); <-ended; site.Close() }, nil

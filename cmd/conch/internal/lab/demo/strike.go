@@ -10,10 +10,9 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// strike kills whoever leads the work by the database's row and by its own word. Where
-// transactions are sent it is the turn of whoever sends them, after every kill that
-// spared it. If nobody is found, leadership is just changing hands: the next tick
-// looks again.
+// strike kills the leader of the work, and after each kill that spared the sender of
+// transactions, the sender. If that node is not certain, leadership is changing hands and the
+// next tick tries again.
 func (s *supervisor) strike() error {
 	worker, sender := s.leader(), s.sender()
 	victim := s.victim(worker, sender)
@@ -43,8 +42,7 @@ func (s *supervisor) strike() error {
 	return nil
 }
 
-// victim is whose turn it is, of whoever leads the work and whoever sends; each may be
-// nil, and both may be the same.
+// victim returns the member to kill. Leader and sender may each be nil, and may be the same.
 func (s *supervisor) victim(worker, sender *member) *member {
 	if s.spared {
 		return sender
@@ -52,19 +50,19 @@ func (s *supervisor) victim(worker, sender *member) *member {
 	return worker
 }
 
-// leader is who leads the work, nil if that is not certain.
+// leader returns the member that leads the work by the database and by its own report, or nil.
 func (s *supervisor) leader() *member {
-	for _, m := range s.crew.nodes {
-		if m.process != nil && !m.doomed && m.acted && s.row.Held && s.row.Holder == m.id && s.row.Epoch == m.epoch {
+	for _, m := range s.processes.nodes {
+		if m.process != nil && !m.killed && m.acted && s.row.Held && s.row.Holder == m.id && s.row.Epoch == m.epoch {
 			return m
 		}
 	}
 	return nil
 }
 
-// sender is who sends the account's transactions, nil if that is not certain.
+// sender returns the member that sends the account's transactions, or nil.
 func (s *supervisor) sender() *member {
-	for _, m := range s.crew.nodes {
+	for _, m := range s.processes.nodes {
 		if s.traffic != nil && s.traffic.sends(m) {
 			return m
 		}
@@ -72,7 +70,6 @@ func (s *supervisor) sender() *member {
 	return nil
 }
 
-// lastKill is the last one of a leader of the work.
 func (s *supervisor) lastKill() evidence.Kill {
 	for _, k := range slices.Backward(s.kills) {
 		if k.Epoch != 0 {

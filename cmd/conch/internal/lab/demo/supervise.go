@@ -15,32 +15,32 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// supervisor is one goroutine's: it hears the nodes, restarts them and kills.
+// supervisor watches the nodes, restarts them and kills. It belongs to one goroutine.
 type supervisor struct {
-	cfg      Config
-	crew     *crew
-	view     *view
-	observer *pgops.Observer
+	cfg       Config
+	processes *processes
+	view      *view
+	observer  *pgops.Observer
 
 	kills   []evidence.Kill
 	entries []evidence.Entry
-	row     pgops.ScopeStatus // of the work, as last read
-	begun   time.Time         // when somebody first acted
-	killAt  time.Time         // zero: not now
-	spared  bool              // the last kill left whoever sends alive: it is next
+	row     pgops.ScopeStatus // of Scope, as last read
+	begun   time.Time         // first act
+	killAt  time.Time         // next kill; zero: none
+	spared  bool              // the last kill spared the sender: it is next
 	drawAt  time.Time
 	traffic *traffic  // nil: no transactions
-	ending  time.Time // since when the end of what was acknowledged is awaited; zero: not yet
+	ending  time.Time // start of the wait for acknowledged requests to end; zero: not waiting
 	// For the view.
 	failover, actDoor time.Duration
 }
 
-// supervise keeps the nodes alive and the kills coming until the time is up or asked
-// ends. It returns once every transaction has ended, too, or cannot be waited for.
+// supervise runs and kills nodes until the duration is over or asked ends. It returns when
+// every transaction has ended, or when the wait for that takes too long.
 func (s *supervisor) supervise(asked context.Context, p *place) error {
 	ctx := context.WithoutCancel(asked)
-	for _, m := range s.crew.nodes {
-		if err := s.crew.start(m); err != nil {
+	for _, m := range s.processes.nodes {
+		if err := s.processes.start(m); err != nil {
 			return err
 		}
 	}
@@ -51,14 +51,14 @@ func (s *supervisor) supervise(asked context.Context, p *place) error {
 	for {
 		select {
 		case <-p.server.Gone():
-			return errors.New("the private Postgres ended unasked")
+			return errors.New("the private Postgres ended unexpectedly")
 		case <-p.chainGone():
-			return fmt.Errorf("the private chain ended unasked: %s", p.devnode.LastWords())
+			return fmt.Errorf("the private chain ended unexpectedly: %s", p.devnode.LastWords())
 		case <-begin.C:
 			if s.begun.IsZero() {
-				return fmt.Errorf("nobody acted within %s%s", warmup, s.complaint())
+				return fmt.Errorf("nobody acted within %s%s", warmup, s.lastWords())
 			}
-		case n := <-s.crew.news:
+		case n := <-s.processes.news:
 			s.hear(ctx, n)
 		case now := <-tick.C:
 			if asked.Err() != nil || !s.begun.IsZero() && now.Sub(s.begun) >= s.cfg.Duration {
@@ -72,7 +72,6 @@ func (s *supervisor) supervise(asked context.Context, p *place) error {
 	}
 }
 
-// settle ends what the demo does to the nodes: what is left is to wait.
 func (s *supervisor) settle(now time.Time) {
 	if !s.ending.IsZero() {
 		return
@@ -84,17 +83,16 @@ func (s *supervisor) settle(now time.Time) {
 	}
 }
 
-// hear takes in what a node says, or that it ended.
 func (s *supervisor) hear(ctx context.Context, n fleet.News) {
-	m := s.crew.of(n.From)
+	m := s.processes.of(n.From)
 	switch {
 	case m == nil:
 		return
 	case n.Ended:
-		if !m.doomed {
-			s.view.note("%s ended unasked: %s", m.id, n.From.LastWords())
+		if !m.killed {
+			s.view.note("%s ended unexpectedly: %s", m.id, n.From.LastWords())
 		}
-		m.bury()
+		m.recordEnd()
 		return
 	}
 	m.hear(n.Report)
@@ -129,11 +127,11 @@ func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
 	}
 }
 
-// look does what time asks for: revive, kill, draw. It tells whether all is over.
+// look does what is due: restart, kill, draw. It reports whether the demo is over.
 func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err error) {
-	for _, m := range s.crew.nodes {
+	for _, m := range s.processes.nodes {
 		if m.process == nil && !m.back.IsZero() && !now.Before(m.back) {
-			if err := s.crew.start(m); err != nil {
+			if err := s.processes.start(m); err != nil {
 				return false, err
 			}
 		}
@@ -142,7 +140,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err er
 	if !killing && now.Before(s.drawAt) {
 		return false, nil
 	}
-	// Before the database is read: what is answered later is not in it yet.
+	// Checked before the database is read, which then has every answered request.
 	answered := s.traffic == nil || s.traffic.answered()
 	if err := s.read(ctx); err != nil {
 		return false, err
@@ -159,8 +157,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err er
 	return s.over(now, answered), s.refused()
 }
 
-// over tells, once the end is awaited, whether it has come, or cannot be awaited
-// any longer.
+// over reports whether the wait for the end is over, with or without success.
 func (s *supervisor) over(now time.Time, answered bool) bool {
 	switch {
 	case s.ending.IsZero():
@@ -172,12 +169,12 @@ func (s *supervisor) over(now time.Time, answered bool) bool {
 	}
 }
 
-// refused is what ends the demo at once: a node that took a sound wish for a bad one.
+// refused returns the refusal of a valid request, which ends the demo at once.
 func (s *supervisor) refused() error {
 	if s.traffic == nil {
 		return nil
 	}
-	return s.traffic.customers.complaint()
+	return s.traffic.customers.refusal()
 }
 
 func (s *supervisor) read(ctx context.Context) error {
@@ -202,9 +199,8 @@ func (s *supervisor) read(ctx context.Context) error {
 	return s.traffic.read(ctx, account, s.view)
 }
 
-// complaint is what some node said last on its stderr.
-func (s *supervisor) complaint() string {
-	for _, m := range s.crew.nodes {
+func (s *supervisor) lastWords() string {
+	for _, m := range s.processes.nodes {
 		text := m.words
 		if m.process != nil {
 			text = m.process.LastWords()

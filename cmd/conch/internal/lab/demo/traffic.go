@@ -10,40 +10,39 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// settleMost bounds how long everything acknowledged may take to end, once customers
-// want nothing more and nobody is killed any more.
+// settleMost bounds the wait for acknowledged requests to end, after the last request and
+// the last kill.
 const settleMost = 30 * time.Second
 
-// traffic is what the supervisor knows of the transactions: customers, and how far
-// the database says that their wishes are.
+// traffic is the supervisor's view of the transactions: the customers, and how far the
+// database has their requests.
 type traffic struct {
 	customers *customers
 	account   *pgaccount.Reader
-	open      bool // customers were let in
+	open      bool // the customers were started
 
 	row      pgops.ScopeStatus // of the account, as last read
 	progress pgaccount.Progress
-	sender   int64     // the epoch whose first transaction was seen
+	sender   int64     // epoch whose first transaction was seen
 	killedAt time.Time // when the last sender was killed
-	killed   int64     // and its epoch
+	killed   int64     // epoch of the last sender that was killed
 	failover time.Duration
 }
 
-func newTraffic(p *place, c *crew) *traffic {
+func newTraffic(p *place, ps *processes) *traffic {
 	var sockets []string
-	for _, m := range c.nodes {
+	for _, m := range ps.nodes {
 		sockets = append(sockets, p.socket(m.number))
 	}
 	return &traffic{customers: newCustomers(sockets), account: p.account}
 }
 
-// begin lets the customers in.
 func (t *traffic) begin(ctx context.Context) {
 	t.open = true
-	t.customers.open(ctx)
+	t.customers.start(ctx)
 }
 
-// read looks how far everything is, and says who sends, once it has.
+// read updates the progress, and notes a new sender once it has stored a transaction.
 func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err error) {
 	t.row = row
 	if t.progress, err = t.account.Progress(ctx); err != nil {
@@ -66,16 +65,14 @@ func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err
 	return nil
 }
 
-// struck notes that whoever sends was killed.
 func (t *traffic) struck(at time.Time) { t.killedAt, t.killed = at, t.row.Epoch }
 
-// sends tells whether a node leads the account and has sent in this term.
+// sends reports whether a node leads the account and has sent in this term.
 func (t *traffic) sends(m *member) bool {
-	return m.process != nil && !m.doomed && t.row.Held && t.row.Holder == m.id && t.row.Epoch == t.sender && t.sender > t.killed
+	return m.process != nil && !m.killed && t.row.Held && t.row.Holder == m.id && t.row.Epoch == t.sender && t.sender > t.killed
 }
 
-// answered tells whether no customer waits any more; it is only asked once they were told
-// to want nothing more.
+// answered reports whether no customer waits for an answer. It is meaningful after settle.
 func (t *traffic) answered() bool {
 	select {
 	case <-t.customers.over:
@@ -85,9 +82,8 @@ func (t *traffic) answered() bool {
 	}
 }
 
-// settle has the customers want nothing more.
 func (t *traffic) settle() {
 	if t.open {
-		t.customers.asking()
+		t.customers.stopAsking()
 	}
 }

@@ -21,9 +21,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Where transactions are sent, kills go to the leader of the work, and after each that
-// spared the sender to the sender.
-func TestWhoIsKilledNext(t *testing.T) {
+// Kills go to the leader of the work and, after each that spared the sender, to the sender.
+func TestTheNextVictim(t *testing.T) {
 	a, b := &member{id: "a"}, &member{id: "b"}
 	for _, c := range []struct {
 		name                 string
@@ -31,20 +30,20 @@ func TestWhoIsKilledNext(t *testing.T) {
 		worker, sender, want *member
 	}{
 		{"the leader of the work first", false, a, b, a},
-		{"then who was spared", true, a, b, b},
-		{"one who is both", false, a, a, a},
+		{"then the sender that was spared", true, a, b, b},
+		{"one that does both", false, a, a, a},
 		{"nobody leads the work right now", false, nil, b, nil},
 		{"nobody sends right now, and it is the sender's turn", true, a, nil, nil},
 	} {
 		if got := (&supervisor{spared: c.spared}).victim(c.worker, c.sender); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// A row of the database alone makes nobody a sender: it has to live, to have sent in
-// this very term, and not to have been killed in it.
-func TestWhoSends(t *testing.T) {
+// A row of the database alone makes nobody a sender: the node must be alive, must have sent
+// in this term, and must not have been killed in it.
+func TestTheSender(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*traffic, *member)
@@ -53,7 +52,7 @@ func TestWhoSends(t *testing.T) {
 		{"it has sent", func(*traffic, *member) {}, true},
 		{"it has not sent yet", func(tr *traffic, _ *member) { tr.sender = 6 }, false},
 		{"it was killed", func(tr *traffic, _ *member) { tr.killed = 7 }, false},
-		{"it is doomed", func(_ *traffic, m *member) { m.doomed = true }, false},
+		{"it is killed", func(_ *traffic, m *member) { m.killed = true }, false},
 		{"it is dead", func(_ *traffic, m *member) { m.process = nil }, false},
 		{"another one leads", func(tr *traffic, _ *member) { tr.row.Holder = "b" }, false},
 		{"its session is gone", func(tr *traffic, _ *member) { tr.row.Held = false }, false},
@@ -62,12 +61,12 @@ func TestWhoSends(t *testing.T) {
 		m := &member{id: "a", process: &fleet.Process{}}
 		c.change(tr, m)
 		if got := tr.sends(m); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// The demo ends when everything acknowledged has, and not before, unless it never does.
+// The demo ends when all acknowledged requests have ended, or after a limit.
 func TestTheEndIsAwaited(t *testing.T) {
 	began := time.Now()
 	for _, c := range []struct {
@@ -85,15 +84,15 @@ func TestTheEndIsAwaited(t *testing.T) {
 	} {
 		s := &supervisor{ending: c.ending, traffic: &traffic{progress: pgaccount.Progress{Open: c.open}}}
 		if got := s.over(began, c.answered); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
 	if s := (&supervisor{ending: began}); !s.over(began, true) {
-		t.Error("without transactions there is something to wait for")
+		t.Error("without transactions the demo waits")
 	}
 }
 
-// api answers on a socket as a node might, and keeps what it was asked.
+// api imitates a node's API and keeps the keys of the requests.
 type api struct {
 	mu   sync.Mutex
 	keys []string
@@ -113,14 +112,14 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, key string)) (*api, 
 	}
 	a := &api{}
 	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var wish struct {
+		var request struct {
 			Key string `json:"idempotency_key"`
 		}
-		_ = json.NewDecoder(r.Body).Decode(&wish)
+		_ = json.NewDecoder(r.Body).Decode(&request)
 		a.mu.Lock()
-		a.keys = append(a.keys, wish.Key)
+		a.keys = append(a.keys, request.Key)
 		a.mu.Unlock()
-		answer(w, wish.Key)
+		answer(w, request.Key)
 	})}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(ln) }()
@@ -144,30 +143,30 @@ func breakOff(w http.ResponseWriter, _ string) {
 
 func ailing(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusServiceUnavailable) }
 
-// No answer, one that broke off and one that the database was away: the same key goes
-// to the next node. Whoever doubts asks once more, and two IDs for one key come out.
-func TestACustomerAsksElsewhereByTheSameKey(t *testing.T) {
+// After no answer, a broken one, or a 503, the same key goes to the next node. A customer
+// that doubts asks twice, and IDs that differ are both kept.
+func TestACustomerAsksElsewhereUnderTheSameKey(t *testing.T) {
 	broken, one := serve(t, breakOff)
 	away, two := serve(t, ailing)
 	good, three := serve(t, accept("i1"))
 	c := newCustomers([]string{filepath.Join(t.TempDir(), "dead"), one, two, three})
-	c.want(t.Context(), 0)
-	if got, want := c.wishes, (evidence.Wish{Key: "demo-0", Deed: payee + " 1 0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
-		t.Errorf("wishes %v", got)
+	c.request(t.Context(), 0)
+	if got, want := c.requests, (evidence.Wish{Key: "demo-0", Deed: payee + " 1 0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
+		t.Errorf("got requests %v, want %v", got, want)
 	}
 	for i, a := range []*api{broken, away, good} {
 		if !slices.Equal(a.keys, []string{"demo-0"}) {
-			t.Errorf("node %d was asked for %v", i+1, a.keys)
+			t.Errorf("node %d got the keys %v, want demo-0 alone", i+1, a.keys)
 		}
 	}
-	if _, again := c.asked(); again != 3 || c.complaint() != nil {
-		t.Errorf("%d times again, complaint %v", again, c.complaint())
+	if _, again := c.asked(); again != 3 || c.refusal() != nil {
+		t.Errorf("%d repeats, refusal %v; want 3 and none", again, c.refusal())
 	}
 	_, other := serve(t, accept("i2"))
 	c.nodes = append(newCustomers([]string{other}).nodes, c.nodes[3])
-	c.want(t.Context(), doubts)
-	if got := c.wishes[1].IDs; len(got) != 2 {
-		t.Errorf("two nodes gave two IDs, noted are %v", got)
+	c.request(t.Context(), doubts)
+	if got := c.requests[1].IDs; len(got) != 2 {
+		t.Errorf("got IDs %v, want those of both nodes", got)
 	}
 	for _, node := range c.nodes {
 		node.CloseIdleConnections()
@@ -178,13 +177,13 @@ func same(a, b evidence.Wish) bool {
 	return a.Key == b.Key && a.Deed == b.Deed && slices.Equal(a.IDs, b.IDs)
 }
 
-// A node that refuses what is sound ends the demo: asking on would hide it.
-func TestASoundWishMayNotBeRefused(t *testing.T) {
+// The refusal of a valid request ends the demo.
+func TestTheRefusalOfAValidRequestEndsTheDemo(t *testing.T) {
 	_, path := serve(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusConflict) })
 	c := newCustomers([]string{path})
-	c.want(t.Context(), 1)
-	if err := c.complaint(); err == nil || !strings.Contains(err.Error(), "demo-1: a node refused a sound transaction: 409") {
-		t.Errorf("complaint %v", err)
+	c.request(t.Context(), 1)
+	if err := c.refusal(); err == nil || !strings.Contains(err.Error(), "demo-1: a node refused a sound transaction: 409") {
+		t.Errorf("got refusal %v, want the answer 409 to demo-1", err)
 	}
 	s := &supervisor{traffic: &traffic{customers: c}}
 	if s.refused() == nil {
@@ -193,29 +192,28 @@ func TestASoundWishMayNotBeRefused(t *testing.T) {
 	c.nodes[0].CloseIdleConnections()
 }
 
-// Customers that may want nothing more go once they are answered, and those that may
-// hope no longer go at once.
-func TestCustomersGo(t *testing.T) {
+// After settle customers leave when they are answered, and after close at once.
+func TestCustomersLeave(t *testing.T) {
 	_, path := serve(t, accept("i1"))
 	c := newCustomers([]string{path})
 	tr := &traffic{customers: c}
 	if !tr.answered() {
-		t.Error("who never came waits")
+		t.Error("customers that were not started wait")
 	}
 	tr.begin(t.Context())
 	wants := func(c *customers) {
 		t.Helper()
-		pgtest.Eventually(t, time.Minute, "a wish", func() bool { wishes, _ := c.asked(); return wishes > 0 })
+		pgtest.Eventually(t, time.Minute, "a request", func() bool { requests, _ := c.asked(); return requests > 0 })
 	}
 	wants(c)
 	if tr.answered() {
-		t.Error("they went before they were told to")
+		t.Error("they left before they were told to")
 	}
 	tr.settle()
 	pgtest.Within(t, time.Minute, "they go", func() { <-c.over })
 	c.close()
 	hopeless := newCustomers([]string{filepath.Join(t.TempDir(), "dead")})
-	hopeless.open(t.Context())
+	hopeless.start(t.Context())
 	wants(hopeless)
 	hopeless.close()
 }

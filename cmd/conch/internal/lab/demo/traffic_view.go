@@ -4,9 +4,8 @@ package demo
 
 import "fmt"
 
-// What the view shows of transactions: nothing without any.
+// The parts of the view about transactions are empty if there are none.
 
-// head is a column more.
 func (t *traffic) head() string {
 	if t == nil {
 		return ""
@@ -14,7 +13,6 @@ func (t *traffic) head() string {
 	return "\tSENDS"
 }
 
-// cell says under which epoch a node sends.
 func (t *traffic) cell(m *member) string {
 	switch {
 	case t == nil:
@@ -26,12 +24,11 @@ func (t *traffic) cell(m *member) string {
 	}
 }
 
-// line sums up.
 func (t *traffic) line() string {
 	if t == nil {
 		return ""
 	}
-	wishes, again := t.customers.asked()
+	requests, again := t.customers.asked()
 	return fmt.Sprintf("transactions: %d wanted, %d times another node asked, %d accepted, %d final, next nonce %d, failover %s\n",
-		wishes, again, t.progress.Intents, t.progress.Done, t.progress.Nonce, took(t.failover))
+		requests, again, t.progress.Intents, t.progress.Done, t.progress.Nonce, took(t.failover))
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// view shows how things stand: a table redrawn in place on a terminal, plain
-// lines elsewhere.
+// view shows progress: a table redrawn in place on a terminal, plain lines elsewhere.
 type view struct {
 	cfg   Config
 	out   io.Writer
 	start time.Time
-	table bool // the table is on the screen
-	lines int  // of the table as last drawn
+	table bool
+	lines int // height of the table as last drawn
 	notes []string
 }
 
@@ -33,10 +32,9 @@ const (
 
 func newView(cfg Config) *view { return &view{cfg: cfg, out: cfg.Progress, start: time.Now()} }
 
-// say prints a line about the demo itself.
 func (v *view) say(format string, args ...any) { _, _ = fmt.Fprintf(v.out, format+"\n", args...) }
 
-// note records an event: a line below the table, or a plain one.
+// note records an event: a line below the table, or a plain line.
 func (v *view) note(format string, args ...any) {
 	line := fmt.Sprintf("%6.1fs  ", time.Since(v.start).Seconds()) + fmt.Sprintf(format, args...)
 	if !v.cfg.Terminal {
@@ -54,7 +52,7 @@ func (v *view) open() {
 	}
 }
 
-// close leaves the last table where it is and gives the cursor back.
+// close leaves the last table on the screen and shows the cursor again.
 func (v *view) close() {
 	if v.table {
 		v.table = false
@@ -62,7 +60,6 @@ func (v *view) close() {
 	}
 }
 
-// draw redraws the table in place.
 func (v *view) draw(s *supervisor, now time.Time) {
 	if !v.table {
 		return
@@ -89,7 +86,7 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED\tACT\tROWS\tOUTSIDE"+s.traffic.head())
 	var rows, acts int64
-	for i, m := range s.crew.nodes {
+	for i, m := range s.processes.nodes {
 		r, a := m.rows+m.pulse.Rows, m.acts+m.pulse.Acts
 		rows, acts = rows+r, acts+a
 		if i >= shownNodes {
@@ -108,7 +105,7 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	return b.String()
 }
 
-// narrow cuts every line to the width; 0 is unknown and cuts nothing.
+// narrow cuts every line to the width; 0 means unknown and cuts nothing.
 func narrow(text string, width int) string {
 	if width <= 0 {
 		return text
@@ -151,7 +148,7 @@ func (m *member) epochText() string {
 	return fmt.Sprint(m.epoch)
 }
 
-// left is how long a door stays open, counted on since the node said so.
+// left returns how long a door still stays open, extrapolated from the last report.
 func left(m *member, d time.Duration) string {
 	if m.process == nil || d == 0 {
 		return "shut"

@@ -20,16 +20,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shown is a view of three nodes that are all dead, one of which led before.
+// shown returns a supervisor with a view of three dead nodes.
 func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 	var out bytes.Buffer
 	cfg := Config{
 		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
 		Progress: &out, Terminal: terminal, Width: func() int { return width },
 	}
-	s := &supervisor{cfg: cfg, view: newView(cfg), crew: &crew{cfg: cfg}}
+	s := &supervisor{cfg: cfg, view: newView(cfg), processes: &processes{cfg: cfg}}
 	for _, id := range []string{"node-1", "node-2", "node-3"} {
-		s.crew.nodes = append(s.crew.nodes, &member{id: id, rows: 20, acts: 22})
+		s.processes.nodes = append(s.processes.nodes, &member{id: id, rows: 20, acts: 22})
 	}
 	return s, &out
 }
@@ -53,7 +53,7 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 	out.Reset()
 	s.view.draw(s, time.Now())
 	if up := "\x1b[10A\r" + clearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
-		t.Errorf("the second table does not cover the first of %d lines: %q", strings.Count(first, "\n"), out.String())
+		t.Errorf("the second table does not replace the first one of %d lines: %q", strings.Count(first, "\n"), out.String())
 	}
 	if !strings.Contains(out.String(), "something happened") {
 		t.Error("the note is not shown")
@@ -62,24 +62,24 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 	s.view.close()
 	s.view.close()
 	if out.String() != showCursor {
-		t.Errorf("the cursor was given back with %q", out.String())
+		t.Errorf("close printed %q, want the cursor shown once", out.String())
 	}
 }
 
-// With transactions there is a column for who sends them, and a line that sums up.
+// With transactions the table has a column for the sender and a line that sums up.
 func TestTheTableShowsTransactions(t *testing.T) {
 	s, out := shown(true, 0)
 	s.traffic = &traffic{
-		customers: &customers{wishes: make([]evidence.Wish, 12), again: 3},
+		customers: &customers{requests: make([]evidence.Wish, 12), again: 3},
 		row:       pgops.ScopeStatus{Holder: "node-2", Epoch: 4, Held: true},
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
 		failover:  35 * time.Millisecond,
 	}
-	s.crew.nodes[1].process = &fleet.Process{}
-	if text := s.traffic.cell(s.crew.nodes[1]) + s.traffic.cell(s.crew.nodes[0]); text != "\tepoch 4\t-" {
-		t.Errorf("who sends is shown as %q", text)
+	s.processes.nodes[1].process = &fleet.Process{}
+	if text := s.traffic.cell(s.processes.nodes[1]) + s.traffic.cell(s.processes.nodes[0]); text != "\tepoch 4\t-" {
+		t.Errorf("the column for the sender shows %q, want epoch 4 for node-2 only", text)
 	}
-	s.crew.nodes[1].process = nil
+	s.processes.nodes[1].process = nil
 	s.view.open()
 	s.view.draw(s, time.Now())
 	for _, part := range []string{"SENDS", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
@@ -89,29 +89,29 @@ func TestTheTableShowsTransactions(t *testing.T) {
 	}
 }
 
-func TestElsewhereThereAreOnlyLines(t *testing.T) {
+func TestWithoutATerminalThereAreOnlyLines(t *testing.T) {
 	s, out := shown(false, 0)
 	s.view.open()
 	s.view.note("something happened")
 	s.view.draw(s, time.Now())
 	s.view.close()
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
-		t.Errorf("printed %q", text)
+		t.Errorf("printed %q, want one plain line", text)
 	}
 }
 
-func TestAMemberIsWhatItSaidLast(t *testing.T) {
+func TestAMemberIsAsLastReported(t *testing.T) {
 	m := &member{id: "node-1"}
 	tell := func(kind election.Kind, epoch int64) { m.hear(worker.Report{Kind: kind, Epoch: epoch}) }
 	want := func(epoch int64, acted, inside bool) {
 		t.Helper()
 		if m.epoch != epoch || m.acted != acted || m.inside != inside {
-			t.Errorf("epoch %d, acted %v, inside %v; want %d, %v, %v", m.epoch, m.acted, m.inside, epoch, acted, inside)
+			t.Errorf("got epoch %d, acted %v, inside %v; want %d, %v, %v", m.epoch, m.acted, m.inside, epoch, acted, inside)
 		}
 	}
 	tell(election.Acquired, 7)
 	want(7, false, false)
-	tell(worker.Acted, 6) // of a term before
+	tell(worker.Acted, 6) // of an earlier term
 	want(7, false, false)
 	tell(worker.Acted, 7)
 	tell(election.Entered, 7)
