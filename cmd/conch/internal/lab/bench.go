@@ -32,11 +32,11 @@ func (l lab) bench() *cobra.Command {
 same run measured without conch: the clock, the lock, the transaction, the chain's
 node. Without a name it runs ` + all + `, one after the other.
 
-It starts a private Postgres on a disk, with fsync on, and separate conch
-processes that really are killed, stopped and cut off. With --db it measures on that
-server instead, in a database that it creates and drops: the role needs
-CREATEDB. CONCH_DB_URL and PG* are not read, so that it takes no server by accident.
-The bench pending needs conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
+It starts a private Postgres on a disk, with fsync on, and separate conch processes,
+which it kills, stops and cuts off. With --db it measures on that server instead, in a
+database that it creates and drops: the role needs CREATEDB. CONCH_DB_URL and PG* are
+not read, so that no server is used by accident. The bench pending needs
+conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
@@ -52,8 +52,8 @@ The bench pending needs conch-devnode: beside conch, on the PATH, or named by CO
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "of the leaders that are measured")
-	flags.BoolVar(&cfg.Quick, "quick", false, "a few samples of each: to see that it runs, not to quote")
+	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "lease of the measured leaders")
+	flags.BoolVar(&cfg.Quick, "quick", false, "a few samples of each, for a test run only")
 	flags.BoolVar(&markdown, "markdown", false, "print tables for a document")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		names := args
@@ -118,8 +118,7 @@ func (l lab) printBench(r bench.Report, markdown, apart bool) error {
 	return l.Table(strings.ToUpper(r.Name)+"\tVALUE\tCEILING\tRATIO\tUNIT", r.Rows())
 }
 
-// benchHolder is the process whose plain lock is the ceiling: it holds it until it
-// is killed, or its stdin ends.
+// benchHolder holds a plain lock, the ceiling, until it is killed or its stdin ends.
 func (l lab) benchHolder() *cobra.Command {
 	var lease time.Duration
 	cmd := &cobra.Command{

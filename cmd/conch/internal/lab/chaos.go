@@ -30,14 +30,14 @@ func (l lab) chaos() *cobra.Command {
 		Use:   "chaos",
 		Short: "hurt real processes and their database while they work, and see that exactly one acts",
 		Long: `chaos starts a private Postgres and some machines around it, each a worker and a
-"conch run" behind a line of their own, and hurts them by the plan of a seed:
-processes are killed and stopped, lines go silent, Postgres dies, its clock jumps,
-its lock table fills up. After each fault it waits until everything goes on.
+"conch run" behind their own line to the database, and hurts them by the plan of a
+seed: processes are killed and stopped, lines go silent, Postgres dies, its clock
+jumps, its lock table fills up. After each fault it waits until everything goes on.
 
 Three workloads run all the time: rows committed under conch.fence(), acts in a file
 that only the gate protects, and the child of a "conch run" that writes to a file and
-knows nothing of gates. At the end it judges what they left behind, never what a
-process says of itself: whether two acted at once, whether anything acknowledged was
+knows nothing of gates. At the end it judges what they left behind, not what a process
+reports about itself: whether two acted at once, whether anything acknowledged was
 lost, whether an act door or a child outlived its lease, whether a scope had no leader
 for longer than its fault explains.
 
@@ -56,13 +56,13 @@ The kinds of faults:
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&cfg.Faults, "faults", 20, "how many faults")
-	flags.Uint64Var(&cfg.Seed, "seed", 0, "what the plan comes from; default a new one, which is printed")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "seed of the plan; default: a random one, which is printed")
 	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many machines")
 	flags.DurationVar(&cfg.Lease, "lease", time.Second, "how long leadership outlives its last heartbeat")
 	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; fast may overlap, and this shows it")
 	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
 	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
-	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "go on with the faults after something did not recover")
+	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
 			cfg.Takeover = election.Takeover(takeover)
@@ -148,13 +148,13 @@ func (l lab) printChaos(r chaos.Report) error {
 	}
 	for _, k := range chaos.Kinds() {
 		if n := r.Missed[k]; n > 0 {
-			if err := l.Line("%d more of %s found nobody to be hit", n, k); err != nil {
+			if err := l.Line("%d more of kind %s found nobody to hit", n, k); err != nil {
 				return err
 			}
 		}
 	}
 	if r.Frozen > 0 {
-		return l.Line("%d writes held up between the gate's yes and the write, by a stop or a busy machine: only a fence refuses those", r.Frozen)
+		return l.Line("%d writes were delayed between the gate's yes and the write, by a stop or a busy machine: only a fence refuses those", r.Frozen)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func spread(of map[chaos.Kind]chaos.Spread, k chaos.Kind) string {
 	return fmt.Sprintf("p50 %.0f max %.0f", s.P50, s.Max)
 }
 
-// chaosChild is what the `conch run`s of chaos run.
+// chaosChild is the command that chaos runs under conch run.
 func (l lab) chaosChild() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -176,14 +176,14 @@ func (l lab) chaosChild() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "where its evidence goes")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		// Whoever ends when asked to would hide a keeper that does no more than ask.
+		// A child that obeyed SIGTERM would hide a keeper that sends nothing else.
 		signal.Ignore(syscall.SIGTERM)
 		return chaos.Child(ctx, dir, l.Getenv)
 	})
 	return cmd
 }
 
-// chaosStray is a transaction that fences and does not come to its end.
+// chaosStray is a transaction that fences and then does not end.
 func (l lab) chaosStray() *cobra.Command {
 	s := pgrogue.Straggler{Work: time.Hour}
 	cmd := &cobra.Command{

@@ -22,27 +22,27 @@ func (l lab) demo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "kill the leader over and over, and see that nobody acts twice and nothing is lost",
-		Long: `demo starts a private Postgres and some separate conch processes that all want to
-lead, lets the leader work, kills it with SIGKILL again and again, and starts the
-killed anew. At the end it judges what was left behind: whether two acted at once,
-whether anything acknowledged was lost, whether anything was done twice.
+		Long: `demo starts a private Postgres and several conch processes that all want to lead.
+It lets the leader work, kills it with SIGKILL again and again, and restarts what it
+killed. At the end it judges what was left behind: whether two acted at once, whether
+anything acknowledged was lost, whether anything was done twice.
 
-Beside Postgres it starts a private Ethereum chain (conch-devnode) with an account
+Beside Postgres it starts a private Ethereum chain (conch-devnode) with one account,
 from which all nodes can send and one at a time does. Customers ask any node for
-transactions, by idempotency keys, and another one if they get no answer. The chain
-itself then says whether each was done, and once.
+transactions under idempotency keys, and another node if they get no answer. The
+chain itself then shows whether each was done exactly once.
 
-The leader works behind both doors: it commits rows to a ledger under
-conch.fence(), which needs no wait after a crash, and writes to a file that
-nothing protects but the gate, which opens one lease after the crash.
+The leader works behind both doors: it commits rows to a ledger under conch.fence(),
+which needs no wait after a crash, and writes to a file that only the gate protects,
+whose act door opens one lease after a crash.
 
-conch-devnode is looked for beside this program, then on the PATH, unless
-CONCH_DEVNODE names it; "make build" makes both. Without it, or with --no-chain, no transactions are sent, and the
-verdict has nothing to say of them.
+The demo looks for conch-devnode beside this program, then on the PATH, unless
+CONCH_DEVNODE names it; "make build" makes both. Without it, or with --no-chain, no
+transactions are sent, and the verdict says nothing about them.
 
 It touches no database and no chain but its own and leaves nothing behind. Exit 1
-if anything overlapped, was lost, doubled or never ended, or if no failover was
-seen. Ctrl-C ends it early, with the verdict.`,
+if anything overlapped, was lost, was done twice or never ended, or if no failover
+was seen. Ctrl-C ends it early, with the verdict.`,
 		Example: `  conch demo
   conch demo --nodes 5 --duration 20s --kill-every 3s --lease 1s
   conch demo --no-chain
@@ -54,7 +54,7 @@ seen. Ctrl-C ends it early, with the verdict.`,
 	flags.DurationVar(&cfg.Duration, "duration", time.Minute, "how long, from the first act on")
 	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed; 0 never")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
-	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "where the HTTP API can be read meanwhile, loopback only; empty: nowhere")
+	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	cmd.RunE = cli.Does(func(ctx context.Context) error { return l.runDemo(ctx, cfg, !noChain) })
 	return cmd
@@ -132,8 +132,8 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 	}
 }
 
-// forgetDatabase keeps the caller's settings from this program's own server, and
-// from the nodes, which inherit the environment.
+// forgetDatabase hides the caller's settings from the private server and from the nodes,
+// which inherit the environment.
 func forgetDatabase() {
 	for _, name := range append([]string{
 		"CONCH_DB_TLS_INSECURE", "CONCH_DB_TLS_CA_FILE", "CONCH_LISTEN_CHANNEL",

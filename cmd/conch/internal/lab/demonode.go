@@ -21,14 +21,14 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// farewell is how long a node without a supervisor may take to end.
-const farewell = 2 * time.Second
+// endGrace is how long a node may take to end after its supervisor is gone.
+const endGrace = 2 * time.Second
 
-// errAlone ends a node whose supervisor is gone.
-var errAlone = errors.New("the demo that started this node is gone")
+// errOrphaned ends a node whose supervisor is gone.
+var errOrphaned = errors.New("the demo that started this node is gone")
 
-// demoNode is what the demo and the chaos tests run several of. It reports on
-// stdout and lives no longer than its stdin stays open.
+// demoNode is the worker process of the demo, the bench and the chaos tests. It reports on
+// stdout and ends when its stdin does.
 func (l lab) demoNode() *cobra.Command {
 	cfg := worker.Config{}
 	takeover, file, listen := "", "", ""
@@ -41,14 +41,14 @@ func (l lab) demoNode() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&cfg.ID, "id", "", "its name")
-	flags.StringVar(&cfg.Scope, "scope", demo.Scope, "what it wants to lead")
+	flags.StringVar(&cfg.Scope, "scope", demo.Scope, "the scope to campaign for")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "its lease")
 	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep")
-	flags.StringVar(&cfg.Dir, "dir", "", "where its evidence goes")
+	flags.StringVar(&cfg.Dir, "dir", "", "folder for the evidence")
 	flags.DurationVar(&cfg.LedgerPace, "ledger-pace", 0, "from one row to the next; 0: the default")
 	flags.DurationVar(&cfg.OutsidePace, "outside-pace", 0, "from one outside act to the next; 0: the default")
-	flags.DurationVar(&cfg.OutsideMost, "outside-most", 0, "what the gate is told that an outside act may take; 0: the default")
-	flags.StringVar(&file, "config", "", "the `file` that makes it a conch node as well; empty: it is none")
+	flags.DurationVar(&cfg.OutsideMost, "outside-most", 0, "maximum for an outside act that the gate is told; 0: the default")
+	flags.StringVar(&file, "config", "", "configuration `file` of a conch node in the same process; empty: none")
 	flags.StringVar(&listen, "listen", "", "`address` of that node's API")
 	cmd.RunE = cli.Does(func(ctx context.Context) (err error) {
 		cfg.Takeover = election.Takeover(takeover)
@@ -62,8 +62,8 @@ func (l lab) demoNode() *cobra.Command {
 		cfg.Report = func(r worker.Report) { _ = l.Document(r) }
 		ctx, release := l.whileSupervised(ctx)
 		defer release()
-		err = l.both(ctx, cfg, config.Source{Path: file, ID: cfg.ID, Listen: listen})
-		if cause := context.Cause(ctx); errors.Is(cause, errAlone) {
+		err = l.runBoth(ctx, cfg, config.Source{Path: file, ID: cfg.ID, Listen: listen})
+		if cause := context.Cause(ctx); errors.Is(cause, errOrphaned) {
 			return cause
 		}
 		return err
@@ -71,13 +71,13 @@ func (l lab) demoNode() *cobra.Command {
 	return cmd
 }
 
-// both is the life of a node of the demo, and in the same process that of a conch node
-// as `conch node` runs it. When one ends, so does the other.
-func (l lab) both(ctx context.Context, cfg worker.Config, src config.Source) error {
+// runBoth runs a worker and, in the same process, a conch node as conch node does. When one
+// ends, so does the other.
+func (l lab) runBoth(ctx context.Context, cfg worker.Config, src config.Source) error {
 	if src.Path == "" {
 		return worker.Run(ctx, cfg)
 	}
-	// Of the environment it sees the demo's database, and nothing of the caller's.
+	// The node sees the demo's database and nothing else of the environment.
 	src.Sections = node.Sections(l.Kinds)
 	src.Named, src.Getenv = true, func(name string) string {
 		if name != pg.EnvURL {
@@ -110,14 +110,14 @@ func (l lab) both(ctx context.Context, cfg worker.Config, src config.Source) err
 	return errors.Join(faults...)
 }
 
-// whileSupervised ends when the supervisor, who holds our stdin open, is gone. A
-// process that does not end in time then is ended.
+// whileSupervised returns a context that ends when the supervisor, which holds our stdin
+// open, is gone. If the process has not ended after endGrace, it exits.
 func (l lab) whileSupervised(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, l.Stdin)
-		cancel(errAlone)
-		time.AfterFunc(farewell, func() { os.Exit(cli.Failed) })
+		cancel(errOrphaned)
+		time.AfterFunc(endGrace, func() { os.Exit(cli.Failed) })
 	}()
 	return ctx, func() { cancel(nil) }
 }

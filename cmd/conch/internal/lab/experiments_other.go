@@ -4,5 +4,5 @@ package lab
 
 import "github.com/spf13/cobra"
 
-// experiments need a private Postgres server, which needs a Unix.
+// experiments returns none: a private Postgres server needs a Unix.
 func (l lab) experiments() []*cobra.Command { return nil }

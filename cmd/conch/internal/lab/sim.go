@@ -38,14 +38,13 @@ func (l lab) simElection() *cobra.Command {
 		Use:   "election",
 		Short: "nodes that crash, stop, lose the database and have bad clocks elect a leader",
 		Long: `election runs the elector's own machine, the gate and a model of the mint in a
-simulated world full of faults, and checks after every event that no two acts
-overlap, those of callers outside included, that epochs only grow, and that
-somebody leads in the end, strangers' locks and transactions or not. Equal flags
-give equal runs; a violation prints the line that shows it again. Exit 1 if there
-is one.
+simulated world full of faults. After every event it checks that no two acts overlap,
+those of callers included, that epochs only grow, and that somebody leads in the end,
+whatever locks and transactions other clients hold. Equal flags give equal runs; a
+violation prints the command that repeats it. Exit 1 if there is one.
 
---break leaves out one rule of the design, to see what it is for. Unless you say
-otherwise, nodes, scopes, takeover, locks and leases are then those among which it shows:
+--break leaves out one rule of the design, to show what it is for. Unless other flags
+are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
 
 ` + ruleList(),
 		Example: `  conch sim election --nodes 5 --seed 7
@@ -55,21 +54,21 @@ otherwise, nodes, scopes, takeover, locks and leases are then those among which 
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many nodes")
-	flags.Uint64Var(&cfg.Seed, "seed", 1, "what all chance comes from; with --runs the first of as many")
+	flags.Uint64Var(&cfg.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.IntVar(&cfg.Steps, "steps", 1500, "how many events with faults among them")
+	flags.IntVar(&cfg.Steps, "steps", 1500, "how many events until the faults end")
 	flags.IntVar(&cfg.Scopes, "scopes", 1, "how many scopes each node campaigns for")
 	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; or mixed: each process draws strict or fast")
-	flags.StringVar(&cfg.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what a rule to break needs")
-	flags.BoolVar(&cfg.UnequalLeases, "unequal-leases", false, "give every node a lease of its own")
+	flags.StringVar(&cfg.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what --break needs")
+	flags.BoolVar(&cfg.UnequalLeases, "unequal-leases", false, "give every node a different lease")
 	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
 		cfg.Takeover = election.Takeover(takeover)
-		if cfg.Nodes < 1 || cfg.Scopes < 1 || cfg.Steps < 1 || runs < 1 { // to a Config 0 is the default
+		if cfg.Nodes < 1 || cfg.Scopes < 1 || cfg.Steps < 1 || runs < 1 { // in a Config, 0 means the default
 			return cli.Usagef("--nodes, --scopes, --steps and --runs must be 1 or more")
 		}
-		switch err := suit(&cfg, flags.Changed); {
+		switch err := fitToRule(&cfg, flags.Changed); {
 		case err != nil:
 			return cli.Usagef("%w", err)
 		case trace && runs > 1:
@@ -82,9 +81,9 @@ otherwise, nodes, scopes, takeover, locks and leases are then those among which 
 	return cmd
 }
 
-// suit gives a rule to break the world in which it shows, unless another was asked for.
-// In that case it says what is missing.
-func suit(cfg *sim.Config, given func(flag string) bool) error {
+// fitToRule chooses the world in which a broken rule shows, unless the flags name another.
+// Then it returns an error that says what that world lacks.
+func fitToRule(cfg *sim.Config, given func(flag string) bool) error {
 	if !given("nodes") {
 		cfg.Nodes = 0
 	}
@@ -97,7 +96,7 @@ func suit(cfg *sim.Config, given func(flag string) bool) error {
 	equal := given("unequal-leases") && !cfg.UnequalLeases
 	*cfg = cfg.WithDefaults()
 	if equal && cfg.UnequalLeases {
-		return fmt.Errorf("without the rule %s no invariant can fall among equal leases: it needs --unequal-leases", cfg.Break)
+		return fmt.Errorf("without the rule %s, equal leases violate no invariant: it needs --unequal-leases", cfg.Break)
 	}
 	return cfg.Validate()
 }
@@ -111,7 +110,7 @@ func ruleList() string {
 }
 
 func (l lab) runSim(ctx context.Context, cfg sim.Config, runs int) error {
-	s := simulate(ctx, cfg, runs, l.stirring(runs))
+	s := simulate(ctx, cfg, runs, l.progress(runs))
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -147,7 +146,7 @@ func (l lab) printSim(s summary, cfg sim.Config, runs int) error {
 	return nil
 }
 
-// unbroken says what it means that nothing was violated without a rule.
+// unbroken explains why nothing was violated although a rule was left out.
 func unbroken(broken string) string {
 	for _, r := range sim.Rules() {
 		switch {

@@ -13,31 +13,30 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// shownViolations bounds what a broken rule prints over thousands of runs.
+// shownViolations bounds the violations printed over many runs.
 const shownViolations = 20
 
-// summary is many runs as one report: their stats together, and the first violations by seed.
+// summary sums up many runs: their total stats, and the first violations by seed.
 type summary struct {
 	sim.Report
 	violating int // runs with a violation
 	found     []finding
 }
 
-// finding is a violation and the number of the run that found it.
 type finding struct {
 	run int64
 	sim.Violation
 }
 
-// simulate makes the runs on all processors. Which processor makes which changes
-// nothing: a run is alone in its world.
-func simulate(ctx context.Context, cfg sim.Config, runs int, stir func(done int64)) summary {
+// simulate makes the runs on all processors. The result does not depend on the number of
+// processors, since each run has its own world.
+func simulate(ctx context.Context, cfg sim.Config, runs int, progress func(done int64)) summary {
 	total := summary{Report: sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes, Stats: map[string]int64{}}}
 	var adding sync.Mutex
 	var next, made atomic.Int64
-	var hands sync.WaitGroup
+	var group sync.WaitGroup
 	for range min(runs, runtime.GOMAXPROCS(0)) {
-		hands.Go(func() {
+		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(runs) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				one := cfg
 				one.Seed += uint64(i)
@@ -45,11 +44,11 @@ func simulate(ctx context.Context, cfg sim.Config, runs int, stir func(done int6
 				adding.Lock()
 				total.add(i, report)
 				adding.Unlock()
-				stir(made.Add(1))
+				progress(made.Add(1))
 			}
 		})
 	}
-	hands.Wait()
+	group.Wait()
 	total.finish(runs)
 	return total
 }
@@ -75,13 +74,13 @@ func (s *summary) finish(runs int) {
 		s.Violations = append(s.Violations, f.Violation)
 	}
 	if runs > 1 {
-		s.Trace = "" // the mark of a single run
+		s.Trace = "" // only a single run has one
 		s.Stats["runs"], s.Stats["violating_runs"] = int64(runs), int64(s.violating)
 	}
 }
 
-// stirring says every few seconds how far long work has come.
-func (l lab) stirring(runs int) func(done int64) {
+// progress returns a function that prints the number of finished runs every few seconds.
+func (l lab) progress(runs int) func(done int64) {
 	const every = 3 * time.Second
 	var mu sync.Mutex
 	said := time.Now()
