@@ -25,14 +25,14 @@ func TestANewManagerInTheSameTerm(t *testing.T) {
 		a := Account{Name: "main", Scope: "pending:main", Address: ledger.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
 		var beside sync.WaitGroup
 		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
-		s := &service{frame: frame, desk: newDesk(frame), dial: func(Account) (chain.Chain, error) { return ledger.Line(), nil }}
-		use, err := s.desk.prepare([]Account{a})
+		s := &service{frame: frame, accounts: newAccounts(frame), dial: func(Account) (chain.Chain, error) { return ledger.Line(), nil }}
+		use, err := s.accounts.prepare([]Account{a})
 		if err != nil {
 			t.Fatal(err)
 		}
 		use()
-		book := s.desk.book(a.Chain)
-		in, err := book.Accept(ctx, pending.Intent{Account: a.Address, Call: chain.Call{To: []byte("somebody")}})
+		kept := s.accounts.store(a.Chain)
+		in, err := kept.Accept(ctx, pending.Intent{Account: a.Address, Call: chain.Call{To: []byte("somebody")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestANewManagerInTheSameTerm(t *testing.T) {
 			lead(time.Minute)
 			ledger.Mine()
 		}
-		if r, err := book.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
+		if r, err := kept.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
 			t.Errorf("record %+v, error %v; want the intent done", r, err)
 		}
 		end()

@@ -17,8 +17,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// maxCall is the largest body of a wish: a call of 128 KiB, more than common nodes
-// take, in hexadecimal digits.
+// maxCall is the largest body of a request, in bytes: a call of 128 KiB, more than common
+// nodes take, in hexadecimal digits.
 const maxCall = 300 << 10
 
 const (
@@ -57,8 +57,8 @@ func (a *api) routes() []web.Route {
 	}
 }
 
-// wish is the body of a POST.
-type wish struct {
+// requestBody is the body of POST /v1/transactions.
+type requestBody struct {
 	Account string  `json:"account"`
 	To      string  `json:"to"`
 	Value   *string `json:"value"`
@@ -72,32 +72,32 @@ type accepted struct {
 }
 
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
-	desk, err := a.accounts()
+	accounts, err := a.accounts()
 	if err != nil {
 		return err
 	}
-	var body wish
+	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	wanted, err := body.parse()
+	request, err := body.parse()
 	if err != nil {
 		return notAccepted(err)
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	id, err := desk.Accept(ctx, wanted)
+	id, err := accounts.Accept(ctx, request)
 	if err != nil {
 		return notAccepted(err)
 	}
 	a.log.InfoContext(r.Context(), "transaction accepted", slog.String("id", id),
-		slog.String("account", wanted.Account), slog.String("actor", web.Actor(r.Context())))
+		slog.String("account", request.Account), slog.String("actor", web.Actor(r.Context())))
 	w.Header().Set("Location", pathTransactions+"/"+id)
 	return web.Answer(w, http.StatusAccepted, accepted{id})
 }
 
-func (b wish) parse() (Wish, error) {
-	out := Wish{Account: b.Account, Gas: b.Gas, Key: b.Key, Value: new(big.Int)}
+func (b requestBody) parse() (Request, error) {
+	out := Request{Account: b.Account, Gas: b.Gas, Key: b.Key, Value: new(big.Int)}
 	if b.Account == "" {
 		return out, &web.FieldError{Field: "account", Text: "is missing"}
 	}
@@ -153,19 +153,19 @@ type datedTransaction struct {
 }
 
 func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
-	desk, err := a.accounts()
+	accounts, err := a.accounts()
 	if err != nil {
 		return err
 	}
 	at := time.Now()
-	t, err := a.look(r, desk)
+	t, err := a.look(r, accounts)
 	if err != nil {
 		return err
 	}
 	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
 }
 
-func (a *api) look(r *http.Request, desk intents) (t Transaction, err error) {
+func (a *api) look(r *http.Request, accounts intents) (t Transaction, err error) {
 	leave, err := place(a.looks)
 	if err != nil {
 		return t, err
@@ -173,7 +173,7 @@ func (a *api) look(r *http.Request, desk intents) (t Transaction, err error) {
 	defer leave()
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	if t, err = desk.Transaction(ctx, r.PathValue("id")); err != nil {
+	if t, err = accounts.Transaction(ctx, r.PathValue("id")); err != nil {
 		err = notAccepted(err)
 	}
 	return t, err
@@ -191,7 +191,7 @@ func place(places chan struct{}) (leave func(), err error) {
 }
 
 func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
-	desk, err := a.accounts()
+	accounts, err := a.accounts()
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	at := time.Now()
-	found, err := desk.Transactions(ctx, wanted)
+	found, err := accounts.Transactions(ctx, wanted)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -235,18 +235,18 @@ func selection(r *http.Request) (wanted Selection, err error) {
 // cancelTransaction answers with what is known after the request was stored: that it
 // is cancelled is true once its fate says so.
 func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
-	desk, err := a.accounts()
+	accounts, err := a.accounts()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	id := r.PathValue("id")
-	if err := desk.Cancel(ctx, id); err != nil {
+	if err := accounts.Cancel(ctx, id); err != nil {
 		return notAccepted(err)
 	}
 	at := time.Now()
-	t, err := desk.Transaction(ctx, id)
+	t, err := accounts.Transaction(ctx, id)
 	if err != nil {
 		return notAccepted(err)
 	}

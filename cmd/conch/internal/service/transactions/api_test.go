@@ -25,85 +25,85 @@ const (
 	to20     = `"to":"0x00000000000000000000000000000000000000aa"`
 )
 
-// made is a desk, made up: it keeps wishes in a map.
-type made struct {
+// fakeAccounts keeps transactions in a map.
+type fakeAccounts struct {
 	mu    sync.Mutex
 	kept  map[string]Transaction
 	err   error
 	hangs bool
 	hung  chan struct{} // told of each that hangs, if it is there
-	asked []Wish
+	asked []Request
 	most  []Selection
 }
 
-func newMade() *made {
+func newFakeAccounts() *fakeAccounts {
 	state, nonce, hash := "finalized", uint64(3), "0xab"
-	return &made{kept: map[string]Transaction{firstID: {
+	return &fakeAccounts{kept: map[string]Transaction{firstID: {
 		ID: firstID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "5", Data: "0x", Key: "k", State: &state, Fate: "done",
 		Nonce: &nonce, Hash: &hash, Block: &BlockName{Number: 9, Hash: "0xcd"}, Creator: "node-1", CreatedAt: time.Unix(1, 0).UTC(),
 	}, secondID: {ID: secondID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "0", Data: "0x", Fate: "queued", CreatedAt: time.Unix(2, 0).UTC()}}}
 }
 
-func (d *made) ready(ctx context.Context) error {
-	if d.hangs {
-		if d.hung != nil {
-			d.hung <- struct{}{}
+func (f *fakeAccounts) ready(ctx context.Context) error {
+	if f.hangs {
+		if f.hung != nil {
+			f.hung <- struct{}{}
 		}
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return d.err
+	return f.err
 }
 
-func (d *made) Accept(ctx context.Context, w Wish) (string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (f *fakeAccounts) Accept(ctx context.Context, r Request) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch {
-	case w.Account != "payer":
+	case r.Account != "payer":
 		return "", errUnknownAccount
-	case w.Key == "k" && w.Value.Cmp(big.NewInt(5)) != 0:
+	case r.Key == "k" && r.Value.Cmp(big.NewInt(5)) != 0:
 		return "", errKeyTaken
-	case len(w.To) != 20:
+	case len(r.To) != 20:
 		return "", &web.FieldError{Field: "to", Text: "is no address"}
 	}
-	d.asked = append(d.asked, w)
-	return firstID, d.ready(ctx)
+	f.asked = append(f.asked, r)
+	return firstID, f.ready(ctx)
 }
 
-func (d *made) Transaction(ctx context.Context, id string) (Transaction, error) {
-	t, known := d.kept[id]
+func (f *fakeAccounts) Transaction(ctx context.Context, id string) (Transaction, error) {
+	t, known := f.kept[id]
 	if !known {
 		return t, errUnknown
 	}
-	return t, d.ready(ctx)
+	return t, f.ready(ctx)
 }
 
-func (d *made) Transactions(ctx context.Context, s Selection) ([]Transaction, error) {
-	d.most = append(d.most, s)
+func (f *fakeAccounts) Transactions(ctx context.Context, s Selection) ([]Transaction, error) {
+	f.most = append(f.most, s)
 	if s.Account == "nobody" {
 		return nil, errUnknownAccount
 	}
-	return []Transaction{d.kept[firstID]}, d.ready(ctx)
+	return []Transaction{f.kept[firstID]}, f.ready(ctx)
 }
 
-func (d *made) Cancel(ctx context.Context, id string) error {
-	if _, known := d.kept[id]; !known {
+func (f *fakeAccounts) Cancel(ctx context.Context, id string) error {
+	if _, known := f.kept[id]; !known {
 		return errUnknown
 	}
-	return d.ready(ctx)
+	return f.ready(ctx)
 }
 
-// world is an API with a desk that is made up.
+// world is an API over fake accounts.
 type world struct {
-	desk *made
-	api  *api
-	logs *webtest.Log
-	more func(*web.Config)
+	accounts *fakeAccounts
+	api      *api
+	logs     *webtest.Log
+	more     func(*web.Config)
 }
 
 func newWorld() *world {
-	w := &world{desk: newMade(), logs: &webtest.Log{}}
-	w.api = newAPI(w.desk, slog.New(slog.NewTextHandler(w.logs, nil)))
+	w := &world{accounts: newFakeAccounts(), logs: &webtest.Log{}}
+	w.api = newAPI(w.accounts, slog.New(slog.NewTextHandler(w.logs, nil)))
 	return w
 }
 
@@ -122,9 +122,9 @@ func TestAnswers(t *testing.T) {
 }
 
 func noAccounts(w *world)     { w.api.intents = nil }
-func deskAway(w *world)       { w.desk.err = webtest.ErrAway }
-func deskBusy(w *world)       { w.desk.err = errBusy }
-func deskHangs(w *world)      { w.desk.hangs, w.api.patience = true, 50*time.Millisecond }
+func databaseAway(w *world)   { w.accounts.err = webtest.ErrAway }
+func busy(w *world)           { w.accounts.err = errBusy }
+func databaseHangs(w *world)  { w.accounts.hangs, w.api.patience = true, 50*time.Millisecond }
 func body(more string) string { return `{"account":"payer",` + to20 + more + `}` }
 
 var transactionAnswers = []exchange{
@@ -152,30 +152,30 @@ var transactionAnswers = []exchange{
 	{Name: "a key with what stands for none", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ufffdller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
 	{Name: "a key in any script", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), Status: 202},
 	{Name: "a key twice", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
-	{Name: "no database", Given: deskAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
-	{Name: "too many wait", Given: deskBusy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
-	{Name: "it hangs", Given: deskHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
+	{Name: "no database", Given: databaseAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
+	{Name: "too many wait", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
+	{Name: "it hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 	{Name: "no accounts", Given: noAccounts, Ask: "POST " + toTX, Body: body(""), Status: 404, Want: "no-accounts"},
 
 	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "of no id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
-	{Name: "one, no database", Given: deskAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
-	{Name: "one, it hangs", Given: deskHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
+	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
+	{Name: "one, it hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
 	{Name: "all", Ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", Status: 200, Want: `"transactions":[{`},
 	{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
 	{Name: "no state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
 	{Name: "no fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
 	{Name: "nobody's", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
 	{Name: "all, no accounts", Given: noAccounts, Ask: "GET " + toTX, Status: 404, Want: "no-accounts"},
-	{Name: "all, no database", Given: deskAway, Ask: "GET " + toTX, Status: 503},
-	{Name: "all, it hangs", Given: deskHangs, Ask: "GET " + toTX, Status: 504},
+	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
+	{Name: "all, it hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
 
 	{Name: "cancelled", Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 202, Want: `"fate":"queued"`},
 	{Name: "too late", Ask: "POST " + toTX + "/" + firstID + "/cancel", Status: 409, Want: "too-late"},
 	{Name: "cancelling nothing", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
-	{Name: "cancelling, no database", Given: deskAway, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 503},
-	{Name: "cancelling, it hangs", Given: deskHangs, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 504},
+	{Name: "cancelling, no database", Given: databaseAway, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 503},
+	{Name: "cancelling, it hangs", Given: databaseHangs, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 504},
 	{Name: "reading a cancel", Ask: "GET " + toTX + "/" + secondID + "/cancel", Status: 405, Sends: "Allow: POST"},
 	{Name: "deleting", Ask: "DELETE " + toTX + "/" + secondID, Status: 405, Sends: "Allow: GET, HEAD"},
 }
@@ -204,8 +204,8 @@ func TestTransactionsNeedTokens(t *testing.T) {
 			t.Errorf("%s with %q: %d %s", c.ask, c.secret, out.Code, out.Body)
 		}
 	}
-	if len(w.desk.asked) != 1 {
-		t.Errorf("accepted: %+v", w.desk.asked)
+	if len(w.accounts.asked) != 1 {
+		t.Errorf("accepted: %+v", w.accounts.asked)
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {
 		t.Errorf("the log: %s", logs)
@@ -219,7 +219,7 @@ func TestLookingIsBounded(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			w := newWorld()
 			w.api.lists, w.api.looks, w.api.patience = make(chan struct{}, 1), make(chan struct{}, 1), time.Minute
-			w.desk.hangs, w.desk.hung = true, make(chan struct{}, 2)
+			w.accounts.hangs, w.accounts.hung = true, make(chan struct{}, 2)
 			api := w.handler(t)
 			ctx, giveUp := context.WithCancel(t.Context())
 			defer giveUp()
@@ -228,7 +228,7 @@ func TestLookingIsBounded(t *testing.T) {
 				defer close(ended)
 				api.ServeHTTP(httptest.NewRecorder(), exchange{Ask: "GET " + path}.Request().WithContext(ctx))
 			}()
-			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.desk.hung })
+			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.accounts.hung })
 			ask := func(x exchange) *httptest.ResponseRecorder {
 				out := httptest.NewRecorder()
 				brief, cancel := context.WithCancel(t.Context())
@@ -239,7 +239,7 @@ func TestLookingIsBounded(t *testing.T) {
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
 				t.Errorf("a second one: %d %s", out.Code, out.Body)
 			}
-			w.desk.hung = nil
+			w.accounts.hung = nil
 			for _, x := range []exchange{{Ask: "POST " + toTX, Body: body("")}, {Ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
 				if out := ask(x); strings.Contains(out.Body.String(), "problem:busy") {
 					t.Errorf("%s waits for those who look: %d %s", x.Ask, out.Code, out.Body)
@@ -247,7 +247,7 @@ func TestLookingIsBounded(t *testing.T) {
 			}
 			giveUp()
 			pgtest.Within(t, time.Minute, "the first goes", func() { <-ended })
-			w.desk.hangs = false
+			w.accounts.hangs = false
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 200 {
 				t.Errorf("when the first has gone: %d %s", out.Code, out.Body)
 			}
@@ -255,8 +255,8 @@ func TestLookingIsBounded(t *testing.T) {
 	}
 }
 
-// What is asked for is what the desk hears.
-func TestWishesAndSelectionsArriveWhole(t *testing.T) {
+// A request and a selection reach the accounts unchanged.
+func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 	w := newWorld()
 	api := w.handler(t)
 	for _, x := range []exchange{
@@ -265,12 +265,12 @@ func TestWishesAndSelectionsArriveWhole(t *testing.T) {
 	} {
 		api.ServeHTTP(httptest.NewRecorder(), x.Request())
 	}
-	got := w.desk.asked[0]
+	got := w.accounts.asked[0]
 	if fmt.Sprintf("%d %d %v %d %s", got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7 k" {
 		t.Errorf("%+v", got)
 	}
-	if w.desk.most[0] != (Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
-		t.Errorf("%+v", w.desk.most)
+	if w.accounts.most[0] != (Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
+		t.Errorf("%+v", w.accounts.most)
 	}
 }
 

@@ -62,8 +62,9 @@ No database is asked: --db does not matter here.`,
 	return cmd
 }
 
-// intent is what a node is asked to accept: one, however often it is sent, by its key.
-type intent struct {
+// sendRequest asks a node to accept a transaction. Requests with the same key are one
+// transaction.
+type sendRequest struct {
 	Account string `json:"account"`
 	To      string `json:"to,omitempty"`
 	Value   string `json:"value"`
@@ -74,7 +75,7 @@ type intent struct {
 
 func (a *shell) txSend() *cobra.Command {
 	var c client
-	var wish intent
+	var request sendRequest
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
@@ -92,32 +93,32 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 	}
 	c.Flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&wish.Account, "account", "", "`name` or address of the account that sends")
-	flags.StringVar(&wish.To, "to", "", "`address` that is called; none creates a contract of --data")
-	flags.StringVar(&wish.Value, "value", "0", "`amount` in the chain's smallest unit")
-	flags.StringVar(&wish.Data, "data", "", "the call, as `hex` digits after 0x")
-	flags.Uint64Var(&wish.Gas, "gas", 0, "the most that it may spend; else it is estimated")
-	flags.StringVar(&wish.Key, "key", "", "your own name for it: it is done once, however often it is sent")
+	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
+	flags.StringVar(&request.To, "to", "", "`address` that is called; none creates a contract of --data")
+	flags.StringVar(&request.Value, "value", "0", "`amount` in the chain's smallest unit")
+	flags.StringVar(&request.Data, "data", "", "the call, as `hex` digits after 0x")
+	flags.Uint64Var(&request.Gas, "gas", 0, "the most that it may spend; else it is estimated")
+	flags.StringVar(&request.Key, "key", "", "your own name for it: it is done once, however often it is sent")
 	flags.BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if wish.Account == "" {
+		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
 		if err := c.Prepare(a.Getenv); err != nil {
 			return err
 		}
-		if wish.Key == "" {
-			wish.Key = "cli-" + rand.Text()
+		if request.Key == "" {
+			request.Key = "cli-" + rand.Text()
 		}
 		var accepted struct {
 			ID string `json:"id"`
 		}
-		err := c.Ask(ctx, http.MethodPost, "/v1/transactions", wish, &accepted)
+		err := c.Ask(ctx, http.MethodPost, "/v1/transactions", request, &accepted)
 		if err == nil && accepted.ID == "" {
 			err = c.Stranger()
 		}
 		if cli.Unanswered(err) {
-			return fmt.Errorf("%w; it may have been accepted: the same command with --key %s finds out and does it once", err, wish.Key)
+			return fmt.Errorf("%w; it may have been accepted: the same command with --key %s finds out and does it once", err, request.Key)
 		}
 		switch {
 		case err != nil:

@@ -238,19 +238,19 @@ func (s *Section) validateChains(d *config.Decoder) {
 }
 
 func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {
-	names, seats := map[string]int{}, map[seat]int{}
+	names, ids := map[string]int{}, map[accountID]int{}
 	for i, a := range s.accounts {
 		place := fmt.Sprintf("accounts[%d]", i)
 		if a.Chain.Name == "" {
 			continue // said already
 		}
-		at := seatOf(a)
+		at := a.id()
 		if first, taken := names[a.Name]; taken && a.Name != "" {
 			d.Fault(place+".name", "%q is the name of accounts[%d] already", a.Name, first)
-		} else if first, taken := seats[at]; taken && a.Address != "" {
+		} else if first, taken := ids[at]; taken && a.Address != "" {
 			d.Fault(place, "%v on %s is accounts[%d] already: two that send from one account would both give its nonces away", a.Address, at.chain, first)
 		} else {
-			names[a.Name], seats[at] = i, i
+			names[a.Name], ids[at] = i, i
 		}
 		if c.Node.Standalone && a.ArchiveAfter > 0 {
 			d.Fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive to move them to: take it out")

@@ -6,27 +6,27 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// heed counts the alarms that hold about an account that is led here.
-func (d *desk) heed(s seat, alarm pending.Alarm) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.raised[s] == nil {
-		d.raised[s] = map[pending.Cause]int{}
+// countAlarm counts the raised alarms of an account that this node leads.
+func (reg *accounts) countAlarm(id accountID, alarm pending.Alarm) {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	if reg.raised[id] == nil {
+		reg.raised[id] = map[pending.Cause]int{}
 	}
 	if alarm.Raised {
-		d.raised[s][alarm.Cause]++
+		reg.raised[id][alarm.Cause]++
 	} else {
-		d.raised[s][alarm.Cause]--
+		reg.raised[id][alarm.Cause]--
 	}
 }
 
 // alarms are those that hold, with 0 for every other that could.
-func (d *desk) alarms() (all []raised) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, a := range d.accounts {
+func (reg *accounts) alarms() (all []raised) {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	for _, a := range reg.configured {
 		for cause := range meaning {
-			all = append(all, raised{Account: a.Name, Cause: cause.String(), N: d.raised[seatOf(a)][cause]})
+			all = append(all, raised{Account: a.Name, Cause: cause.String(), N: reg.raised[a.id()][cause]})
 		}
 	}
 	return all
@@ -40,33 +40,33 @@ var underWay = []string{
 
 // backlogs counts what is under way. A database that cannot be asked leaves the
 // numbers as they were last: 0 would say that nothing is.
-func (d *desk) backlogs(ctx context.Context) (all []backlog) {
-	for _, b := range d.books() {
+func (reg *accounts) backlogs(ctx context.Context) (all []backlog) {
+	for _, b := range reg.chainStores() {
 		counts, err := b.Counts(ctx)
 		if err != nil {
 			continue
 		}
-		fresh := map[seat]map[string]int{}
+		fresh := map[accountID]map[string]int{}
 		for _, c := range counts {
-			s := seat{b.id, c.Account}
-			if fresh[s] == nil {
-				fresh[s] = map[string]int{}
+			id := accountID{b.id, c.Account}
+			if fresh[id] == nil {
+				fresh[id] = map[string]int{}
 			}
-			fresh[s][c.State] = c.N
+			fresh[id][c.State] = c.N
 		}
-		d.mu.Lock()
-		for _, a := range d.accounts {
+		reg.mu.Lock()
+		for _, a := range reg.configured {
 			if a.Chain.ID() == b.id {
-				d.counted[seatOf(a)] = fresh[seatOf(a)]
+				reg.counted[a.id()] = fresh[a.id()]
 			}
 		}
-		d.mu.Unlock()
+		reg.mu.Unlock()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, a := range d.accounts {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	for _, a := range reg.configured {
 		for _, state := range underWay {
-			all = append(all, backlog{Account: a.Name, State: state, N: d.counted[seatOf(a)][state]})
+			all = append(all, backlog{Account: a.Name, State: state, N: reg.counted[a.id()][state]})
 		}
 	}
 	return all

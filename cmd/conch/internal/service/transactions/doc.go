@@ -5,9 +5,9 @@
 //	config.go        the tables [[chains]] and [[accounts]]: keys and faults
 //	service.go       the service
 //	keyring.go       keystores, external signers, and the lines to chains
-//	desk.go          the accounts of this node, where their transactions are kept, and who sends
+//	accounts.go      the registry of accounts: where their transactions are kept, and their managers
 //	sender.go        the work of an account's role; its alarms
-//	transactions.go  what callers ask of the desk; api.go asks it over HTTP
+//	transactions.go  what callers ask of the registry; api.go asks it over HTTP
 //	counts.go        what is under way and what is wrong, for metrics.go
 //	doctor.go        judges what survey.go finds out for conch doctor
 //	command.go       conch tx; show.go prints

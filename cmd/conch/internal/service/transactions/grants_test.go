@@ -141,11 +141,11 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	defer db.Close()
 	store := db.Store(grantedChain, "test")
 	try("check", db.Check(ctx))
-	wish := pending.Intent{Account: account, Key: "k", Call: chain.Call{Value: big.NewInt(1)}}
-	in, err := store.Accept(ctx, wish)
+	intent := pending.Intent{Account: account, Key: "k", Call: chain.Call{Value: big.NewInt(1)}}
+	in, err := store.Accept(ctx, intent)
 	try("accept", err)
-	wish.Key = "l"
-	other, err := store.Accept(ctx, wish)
+	intent.Key = "l"
+	other, err := store.Accept(ctx, intent)
 	try("accept", err)
 	_, _, err = store.Queue(ctx, account, 1)
 	try("queue", err)

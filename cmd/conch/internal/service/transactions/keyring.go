@@ -76,7 +76,7 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 			faults = append(faults, c.Fault(fmt.Sprintf("accounts[%d]", i), err.Error()))
 			continue
 		}
-		hangUp(signer)
+		disconnect(signer)
 	}
 	return c.Faults(faults)
 }
@@ -85,9 +85,9 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 func (s *service) driver(a Account) (chain.Chain, func(), error) {
 	if s.dial != nil {
 		c, err := s.dial(a)
-		return c, func() { hangUp(c) }, err
+		return c, func() { disconnect(c) }, err
 	}
-	signer, err := s.desk.keyring.open(a)
+	signer, err := s.accounts.keyring.open(a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,16 +95,16 @@ func (s *service) driver(a Account) (chain.Chain, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, func() { c.Close(); hangUp(signer) }, nil
+	return c, func() { c.Close(); disconnect(signer) }, nil
 }
 
 func evmConfig(c Chain, signers ...evm.Signer) evm.Config {
 	return evm.Config{URL: c.URL, ChainID: uint64(c.ChainID), Depth: uint64(c.Finality), Signers: signers}
 }
 
-// hangUp drops the connections of whom has some.
-func hangUp(whom any) {
-	if line, ok := whom.(interface{ Close() }); ok {
+// disconnect drops the connections of whom has some.
+func disconnect(one any) {
+	if line, ok := one.(interface{ Close() }); ok {
 		line.Close()
 	}
 }

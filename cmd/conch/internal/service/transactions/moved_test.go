@@ -22,34 +22,34 @@ func TestANameThatMovesToAnotherChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
-		ledger := chaintest.New(chaintest.Config{Depth: 2})
-		was := Account{Name: "main", Scope: "pending:was", Address: ledger.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
+		testChain := chaintest.New(chaintest.Config{Depth: 2})
+		was := Account{Name: "main", Scope: "pending:was", Address: testChain.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
 		is := was
 		is.Scope, is.Chain.ChainID = "pending:is", 2
 		var beside sync.WaitGroup
 		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
-		s := &service{frame: frame, desk: newDesk(frame), dial: func(Account) (chain.Chain, error) { return ledger.Line(), nil }}
+		s := &service{frame: frame, accounts: newAccounts(frame), dial: func(Account) (chain.Chain, error) { return testChain.Line(), nil }}
 		for _, a := range []Account{was, is} {
-			use, err := s.desk.prepare([]Account{a})
+			use, err := s.accounts.prepare([]Account{a})
 			if err != nil {
 				t.Fatal(err)
 			}
 			use()
 		}
-		book := s.desk.book(is.Chain)
-		in, err := book.Accept(ctx, pending.Intent{Account: is.Address, Call: chain.Call{To: []byte("somebody")}})
+		store := s.accounts.store(is.Chain)
+		in, err := store.Accept(ctx, pending.Intent{Account: is.Address, Call: chain.Call{To: []byte("somebody")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, release, err := (&sender{service: s, account: was}).hold()
+		m, release, err := (&sender{service: s, account: was}).acquire()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var running sync.WaitGroup
-		running.Go(func() { ledger.Run(ctx, time.Second) })
+		running.Go(func() { testChain.Run(ctx, time.Second) })
 		running.Go(func() { _ = m.Lead(ctx, fence.Standalone(was.Scope, "n1"), fence.Token{Scope: was.Scope}) })
 		time.Sleep(time.Minute)
-		if r, err := book.Get(ctx, in.ID); err != nil || r.Index != nil {
+		if r, err := store.Get(ctx, in.ID); err != nil || r.Index != nil {
 			t.Errorf("it has a slot on the old chain: %+v, %v", r, err)
 		}
 		end()

@@ -21,18 +21,18 @@ type sender struct {
 	service *service
 	account Account
 
-	mu      sync.Mutex
-	users   int // of what follows, which is there while somebody uses it
-	manager *pending.Manager
-	hangUp  func()
+	mu         sync.Mutex
+	users      int // of what follows, which is there while somebody uses it
+	manager    *pending.Manager
+	disconnect func()
 }
 
-// hold gives the manager, made now if nobody else holds it, until release.
-func (s *sender) hold() (m *pending.Manager, release func(), err error) {
+// acquire returns the manager, which exists until its last user calls release.
+func (s *sender) acquire() (m *pending.Manager, release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users == 0 {
-		if s.manager, s.hangUp, err = s.open(); err != nil {
+		if s.manager, s.disconnect, err = s.open(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -41,42 +41,42 @@ func (s *sender) hold() (m *pending.Manager, release func(), err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.users--; s.users == 0 {
-			s.hangUp()
+			s.disconnect()
 		}
 	}, nil
 }
 
 func (s *sender) open() (*pending.Manager, func(), error) {
 	a, service := s.account, s.service
-	driver, hangUp, err := service.driver(a)
+	driver, disconnect, err := service.driver(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	book := service.desk.book(a.Chain) // and not by its name, which a reload may have given to another
-	if book == nil {
-		hangUp()
+	store := service.accounts.store(a.Chain) // and not by its name, which a reload may have given to another
+	if store == nil {
+		disconnect()
 		return nil, nil, node.ErrGone
 	}
 	m, err := pending.New(pending.Config{
-		Account: a.Address, Chain: driver, Store: book, Events: service.reports(a),
+		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.desk.sequence,
+		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.accounts.sequence,
 	})
 	if err != nil {
-		hangUp()
+		disconnect()
 	}
-	return m, hangUp, err
+	return m, disconnect, err
 }
 
 func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 	a, log := s.account, s.service.frame.Log
-	m, release, err := s.hold()
+	m, release, err := s.acquire()
 	if err != nil {
 		log.Error("an account cannot be sent from", slog.String("account", a.Name), slog.Any("error", err))
 		return err
 	}
 	defer release()
-	leave := s.service.desk.take(seatOf(a), m)
+	leave := s.service.accounts.register(a.id(), m)
 	defer leave()
 	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.Int64("epoch", l.Token.Epoch))
@@ -89,7 +89,7 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 
 // attend holds the line to the chain while the role waits to lead.
 func (s *sender) attend(ctx context.Context) {
-	m, release, err := s.hold()
+	m, release, err := s.acquire()
 	if err != nil {
 		return // a term tries again, and says why
 	}
@@ -125,7 +125,7 @@ func (s *service) reports(a Account) pending.Events {
 
 // alarm is loud when it begins, and says when it has ended.
 func (s *service) alarm(a Account, alarm pending.Alarm) {
-	s.desk.heed(seatOf(a), alarm)
+	s.accounts.countAlarm(a.id(), alarm)
 	attrs := []any{
 		slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.String("cause", alarm.Cause.String()),

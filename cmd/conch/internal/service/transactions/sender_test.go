@@ -29,8 +29,8 @@ import (
 // the line to the chain that the first one had. Nothing is left running behind it.
 func TestALifeOfAnAccount(t *testing.T) {
 	t.Parallel()
-	ledger := chaintest.New(chaintest.Config{Depth: 2})
-	poor := ledger.Account("poor", 0)
+	testChain := chaintest.New(chaintest.Config{Depth: 2})
+	poor := testChain.Account("poor", 0)
 	c := Chain{Name: "test", Kind: KindEVM, ChainID: 1}
 	cfg := config.Config{
 		Node:     config.Node{Listen: "127.0.0.1:0"},
@@ -41,12 +41,12 @@ func TestALifeOfAnAccount(t *testing.T) {
 	log := &nodetest.Log{}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, mined := make(chan error, 1), make(chan struct{})
-	var lines atomic.Int32
-	go func() { ledger.Run(ctx, 20*time.Millisecond); close(mined) }()
+	var connections atomic.Int32
+	go func() { testChain.Run(ctx, 20*time.Millisecond); close(mined) }()
 	go func() {
 		ended <- node.Run(ctx, node.Options{
 			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)),
-			Kinds: []node.Kind{kindOf(func(Account) (chain.Chain, error) { lines.Add(1); return ledger.Line(), nil })},
+			Kinds: []node.Kind{kindOf(func(Account) (chain.Chain, error) { connections.Add(1); return testChain.Line(), nil })},
 		})
 	}()
 	log.Says(t, "msg=sending", "account=poor", "address="+poor.String(), "epoch=1")
@@ -57,7 +57,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 	if text := talk(t, http.MethodGet, strings.Replace(api, "/v1/transactions", "/metrics", 1), ""); !strings.Contains(text, `{account="poor",state="queued"} 1`) {
 		t.Errorf("what waits is not counted: %s", text)
 	}
-	ledger.Fund(poor, 1e18)
+	testChain.Fund(poor, 1e18)
 	log.Says(t, `msg="alarm ended"`, "account=poor", "cause=funds")
 	id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(answer)
 	if id == nil {
@@ -68,8 +68,8 @@ func TestALifeOfAnAccount(t *testing.T) {
 	})
 	talk(t, http.MethodPost, strings.Replace(api, "/v1/transactions", "/v1/scopes/pending:test/drain", 1), "")
 	log.Says(t, "msg=sending", "account=poor", "epoch=2")
-	if n := lines.Load(); n != 1 {
-		t.Errorf("%d lines to the chain were opened for two terms", n)
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections to the chain were opened for two terms", n)
 	}
 	cancel()
 	pgtest.Within(t, nodetest.Patience, "the chain ends", func() { <-mined })

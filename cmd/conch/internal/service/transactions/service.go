@@ -29,7 +29,7 @@ func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
 		Tables:  &node.Tables{Wing: "pending", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
 		Open: func(f node.Frame) node.Service {
-			return &service{frame: f, desk: newDesk(f), dial: dial}
+			return &service{frame: f, accounts: newAccounts(f), dial: dial}
 		},
 	}
 }
@@ -44,23 +44,23 @@ func check(c config.Config, fault func(key string, err error)) {
 }
 
 type service struct {
-	frame node.Frame
-	desk  *desk
-	dial  func(a Account) (chain.Chain, error)
+	frame    node.Frame
+	accounts *accounts
+	dial     func(a Account) (chain.Chain, error)
 }
 
 // Admit implements node.Service.
 func (s *service) Admit(ctx context.Context, c config.Config) (use func(), err error) {
 	accounts := config.Of[*Section](c).accounts
 	if s.dial == nil {
-		if err := s.desk.keyring.openAll(c, accounts); err != nil {
+		if err := s.accounts.keyring.openAll(c, accounts); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.compareChains(ctx, accounts); err != nil {
 		return nil, err
 	}
-	return s.desk.prepare(accounts)
+	return s.accounts.prepare(accounts)
 }
 
 // Work implements node.Service.
@@ -71,12 +71,12 @@ func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Co
 }
 
 // Routes implements node.Service.
-func (s *service) Routes() []web.Route { return newAPI(s.desk, s.frame.Log).routes() }
+func (s *service) Routes() []web.Route { return newAPI(s.accounts, s.frame.Log).routes() }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{&collector{s.desk.backlogs, s.desk.alarms}}
+	return []prometheus.Collector{&collector{s.accounts.backlogs, s.accounts.alarms}}
 }
 
 // Close implements node.Service.
-func (s *service) Close() { s.desk.close() }
+func (s *service) Close() { s.accounts.close() }

@@ -39,13 +39,13 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			}
 		})
 	}
-	keys, claimed := newKeyring(), map[seat]string{}
+	keys, claimed := newKeyring(), map[accountID]string{}
 	if len(accounts) > 0 {
 		claimed = claims(ctx, c)
 	}
 	for i, a := range section.accounts {
 		asking.Go(func() {
-			accounts[i].Account, accounts[i].claimed = a, claimed[seatOf(a)]
+			accounts[i].Account, accounts[i].claimed = a, claimed[a.id()]
 			if err := signs(ctx, keys, a); err != nil {
 				accounts[i].fault = err.Error()
 			}
@@ -85,7 +85,7 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	if err != nil {
 		return err
 	}
-	hangUp(signer)
+	disconnect(signer)
 	if a.Signer == "" {
 		return nil
 	}
@@ -106,8 +106,8 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 
 // claims are the scopes under which the database has accounts, as far as it can be
 // asked: what is wrong with it is told elsewhere.
-func claims(ctx context.Context, cfg config.Config) map[seat]string {
-	found := map[seat]string{}
+func claims(ctx context.Context, cfg config.Config) map[accountID]string {
+	found := map[accountID]string{}
 	if cfg.Node.Standalone {
 		return found
 	}
@@ -118,6 +118,6 @@ func claims(ctx context.Context, cfg config.Config) map[seat]string {
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
 	defer cancel()
-	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { found[seat{id, account}] = scope })
+	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { found[accountID{id, account}] = scope })
 	return found
 }

@@ -10,9 +10,9 @@ import (
 // intents is where intents are accepted and looked up. All methods are safe for
 // concurrent use; errors that are none of those below are the database's.
 type intents interface { //nolint:interfacebloat // one for each thing that a caller can ask for
-	// Accept stores a wish and returns its ID, that of the first if its key was used
+	// Accept stores a request and returns its ID, that of the first if its key was used
 	// before for the same. Any node accepts; whoever leads the account sends.
-	Accept(ctx context.Context, w Wish) (id string, err error)
+	Accept(ctx context.Context, r Request) (id string, err error)
 	Transaction(ctx context.Context, id string) (Transaction, error)
 	Transactions(ctx context.Context, s Selection) ([]Transaction, error)
 	// Cancel asks that a transaction not be made any more, which may be too late.
@@ -27,8 +27,8 @@ var (
 	errBusy           = errors.New("too many ask at once: ask again in a moment")
 )
 
-// Wish is what a caller wants to have sent.
-type Wish struct {
+// Request asks for one transaction.
+type Request struct {
 	Account string // its name, or its address
 	To      []byte
 	Value   *big.Int

@@ -14,25 +14,23 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// What a desk is to the API: transactions, whatever chain they are for.
-
 // Accept implements intents.
-func (d *desk) Accept(ctx context.Context, w Wish) (string, error) {
-	a, book, known := d.find(w.Account)
+func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
+	a, store, known := reg.find(r.Account)
 	if !known {
 		return "", errUnknownAccount
 	}
 	switch {
-	case len(w.To) == 0 && len(w.Data) == 0:
+	case len(r.To) == 0 && len(r.Data) == 0:
 		return "", &web.FieldError{Field: "to", Text: "is missing, which is for creating a contract, and there is no data to create one of"}
-	case len(w.To) != 0 && len(w.To) != len(a.Address):
+	case len(r.To) != 0 && len(r.To) != len(a.Address):
 		return "", &web.FieldError{Field: "to", Text: "is no address: 0x and 40 hexadecimal digits"}
 	}
-	call := chain.Call{To: w.To, Value: w.Value, Data: w.Data, Gas: w.Gas}
-	if least := evm.LeastGas(call); w.Gas > 0 && w.Gas < least {
+	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
+	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
 		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call takes: allow it that or more, or leave it out to have it estimated", least)}
 	}
-	in, err := book.Accept(ctx, pending.Intent{Account: a.Address, Key: w.Key, Creator: d.id, Call: call})
+	in, err := store.Accept(ctx, pending.Intent{Account: a.Address, Key: r.Key, Creator: reg.id, Call: call})
 	switch {
 	case errors.Is(err, pending.ErrConflict):
 		return "", errKeyTaken
@@ -41,22 +39,22 @@ func (d *desk) Accept(ctx context.Context, w Wish) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	d.wake(a.Chain.ID(), a.Address)
+	reg.wake(a.Chain.ID(), a.Address)
 	return idText(in.ID), nil
 }
 
 // Transaction implements intents.
-func (d *desk) Transaction(ctx context.Context, text string) (Transaction, error) {
+func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction, error) {
 	id, err := parseID(text)
 	if err != nil {
 		return Transaction{}, err
 	}
-	for _, b := range d.books() {
+	for _, b := range reg.chainStores() {
 		r, err := b.Get(ctx, id)
 		if errors.Is(err, pending.ErrNotFound) {
 			continue
 		}
-		return d.show(b.id, r), err
+		return reg.show(b.id, r), err
 	}
 	return Transaction{}, errUnknown
 }
@@ -66,23 +64,23 @@ func (d *desk) Transaction(ctx context.Context, text string) (Transaction, error
 const listed = 4 << 20
 
 // Transactions implements intents.
-func (d *desk) Transactions(ctx context.Context, s Selection) (all []Transaction, err error) {
+func (reg *accounts) Transactions(ctx context.Context, s Selection) (all []Transaction, err error) {
 	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
-	books := d.books()
+	stores := reg.chainStores()
 	if s.Account != "" {
-		a, b, known := d.find(s.Account)
+		a, kept, known := reg.find(s.Account)
 		if !known {
 			return nil, errUnknownAccount
 		}
-		f.Account, books = a.Address, []book{{a.Chain.ID(), b}}
+		f.Account, stores = a.Address, []chainStore{{a.Chain.ID(), kept}}
 	}
-	for _, b := range books {
+	for _, b := range stores {
 		found, err := b.List(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			all = append(all, d.show(b.id, r))
+			all = append(all, reg.show(b.id, r))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Transaction) int { return b.CreatedAt.Compare(a.CreatedAt) })
@@ -90,23 +88,23 @@ func (d *desk) Transactions(ctx context.Context, s Selection) (all []Transaction
 }
 
 // Cancel implements intents.
-func (d *desk) Cancel(ctx context.Context, text string) error {
+func (reg *accounts) Cancel(ctx context.Context, text string) error {
 	id, err := parseID(text)
 	if err != nil {
 		return err
 	}
-	for _, b := range d.books() {
+	for _, b := range reg.chainStores() {
 		if err := b.Cancel(ctx, id); !errors.Is(err, pending.ErrNotFound) {
-			d.wakeAll()
+			reg.wakeAll()
 			return err
 		}
 	}
 	return errUnknown
 }
 
-func (d *desk) show(id string, r pending.Record) Transaction {
+func (reg *accounts) show(id string, r pending.Record) Transaction {
 	t := Transaction{
-		ID: idText(r.ID), Account: d.nameOf(seat{id, r.Account}), Chain: id, Address: r.Account.String(),
+		ID: idText(r.ID), Account: reg.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
 		Cancelling: r.Cancel && r.Fate == pending.Open, Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
 	}

@@ -19,32 +19,32 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// telephone counts the lines to a chain.
-type telephone struct {
-	ledger         *chaintest.Node
+// countingDialer counts the lines to a chain.
+type countingDialer struct {
+	testChain      *chaintest.Node
 	opened, closed atomic.Int32
 }
 
-type call struct {
+type countedConn struct {
 	chain.Chain
-	of *telephone
+	of *countingDialer
 }
 
-func (t *telephone) dial(Account) (chain.Chain, error) {
+func (t *countingDialer) dial(Account) (chain.Chain, error) {
 	t.opened.Add(1)
-	return call{t.ledger.Line(), t}, nil
+	return countedConn{t.testChain.Line(), t}, nil
 }
 
-func (c call) Close() { c.of.closed.Add(1) }
+func (c countedConn) Close() { c.of.closed.Add(1) }
 
-// household is a configuration with one account.
-func household(t *testing.T, ledger *chaintest.Node) config.Config {
+// oneAccount is a configuration with one account.
+func oneAccount(t *testing.T, testChain *chaintest.Node) config.Config {
 	c := Chain{Name: "test", Kind: KindEVM, ChainID: 1}
 	return config.Config{
 		Node:     config.Node{Listen: "127.0.0.1:0"},
 		Database: pgmint.Config{URL: pgtest.New(t).URL}, Named: true,
 		Election: election.Config{ID: "n1", Lease: time.Second, Takeover: election.Strict},
-		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: ledger.Account("one", 0)}}}},
+		Sections: []config.Section{&Section{[]Chain{c}, []Account{{Name: "one", Chain: c, Scope: "pending:test", Address: testChain.Account("one", 0)}}}},
 	}
 }
 
@@ -52,10 +52,10 @@ func household(t *testing.T, ledger *chaintest.Node) config.Config {
 // that it kept, and not with the end of the process or of its elector.
 func TestARetiredAccountHangsUp(t *testing.T) {
 	t.Parallel()
-	phone := &telephone{ledger: chaintest.New(chaintest.Config{})}
-	cfg := household(t, phone.ledger)
+	dialer := &countingDialer{testChain: chaintest.New(chaintest.Config{})}
+	cfg := oneAccount(t, dialer.testChain)
 	fewer := cfg
-	stays := nodetest.Given(config.Role{Name: "stays", Scope: "stays", Lease: time.Second}) // in the same crew
+	stays := nodetest.Given(config.Role{Name: "stays", Scope: "stays", Lease: time.Second}) // led by the same elector
 	cfg.Sections = append(cfg.Sections, stays)
 	fewer.Sections = []config.Section{&Section{}, stays}
 	log, reload := &nodetest.Log{}, make(chan struct{})
@@ -63,19 +63,19 @@ func TestARetiredAccountHangsUp(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- node.Run(ctx, node.Options{
-			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(phone.dial), nodetest.Bells()}, Reload: reload,
+			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(dialer.dial), nodetest.Bells()}, Reload: reload,
 			Load: func() (config.Config, error) { return fewer, nil },
 		})
 	}()
 	log.Says(t, "msg=sending", "account=one")
-	if opened, closed := phone.opened.Load(), phone.closed.Load(); opened != 1 || closed != 0 {
+	if opened, closed := dialer.opened.Load(), dialer.closed.Load(); opened != 1 || closed != 0 {
 		t.Errorf("%d lines opened and %d closed by who leads", opened, closed)
 	}
 	nodetest.Rereads(t, reload)
-	pgtest.Eventually(t, nodetest.Patience, "the line is let go of", func() bool { return phone.closed.Load() == 1 })
+	pgtest.Eventually(t, nodetest.Patience, "the line is let go of", func() bool { return dialer.closed.Load() == 1 })
 	cancel()
 	nodetest.Ends(t, ended)
-	if n := phone.opened.Load(); n != 1 {
+	if n := dialer.opened.Load(); n != 1 {
 		t.Errorf("%d lines were opened", n)
 	}
 }
@@ -83,19 +83,19 @@ func TestARetiredAccountHangsUp(t *testing.T) {
 // Who never leads keeps no line to the chain.
 func TestAFollowerForEverHasNoLine(t *testing.T) {
 	t.Parallel()
-	phone := &telephone{ledger: chaintest.New(chaintest.Config{})}
-	cfg := household(t, phone.ledger)
+	dialer := &countingDialer{testChain: chaintest.New(chaintest.Config{})}
+	cfg := oneAccount(t, dialer.testChain)
 	cfg.Election.Follower = true
 	log := &nodetest.Log{}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- node.Run(ctx, node.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(phone.dial)}})
+		ended <- node.Run(ctx, node.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: []node.Kind{kindOf(dialer.dial)}})
 	}()
 	log.Says(t, `msg="serving the API"`)
 	cancel()
 	nodetest.Ends(t, ended)
-	if n := phone.opened.Load(); n != 0 {
+	if n := dialer.opened.Load(); n != 0 {
 		t.Errorf("it opened %d lines", n)
 	}
 }
