@@ -1,28 +1,28 @@
 package chain
 
-// Block names a block. The zero Block is none.
+// Block identifies a block. The zero Block means no block.
 type Block struct {
 	Number uint64
 	Hash   Hash
 	Parent Hash
 }
 
-// Turn is a step of the best chain.
+// Turn is one change of the best chain.
 type Turn struct {
 	Kind  TurnKind
 	Block Block
 }
 
-// TurnKind says what became of a block.
+// TurnKind says what happened to a block.
 type TurnKind uint8
 
 const (
-	// Applied: the block is the new head; its parent was the head before.
+	// Applied means that the block is the new head and its parent was the head before.
 	Applied TurnKind = iota
-	// Reverted: the block was the head and is not in the chain any more. Those after
-	// it were reverted before.
+	// Reverted means that the block was the head and has left the best chain. The blocks
+	// above it were reverted before it.
 	Reverted
-	// Finalized: the block and all before it stay.
+	// Finalized means that the block and all blocks below it are final.
 	Finalized
 )
 

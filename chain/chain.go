@@ -5,57 +5,53 @@ import (
 	"iter"
 )
 
-// Chain is one chain seen through one endpoint. All methods are safe for
-// concurrent use. They return an error that wraps [ErrUnreachable] when the
-// endpoint gave no answer at all.
+// Chain is one blockchain behind one endpoint. All methods are safe for concurrent use
+// and return an error that wraps [ErrUnreachable] if the endpoint gave no answer.
 type Chain interface { //nolint:interfacebloat // one call a step of a transaction's life; a driver has all of them
-	// Describe asks what the chain is and can do. The answer does not change while
-	// the endpoint serves the same chain.
+	// Describe returns the chain's identity and limits. They do not change while the
+	// endpoint serves the same chain.
 	Describe(ctx context.Context) (Description, error)
-	// Next is the index of the account's next transaction as of that level: the
-	// number of its transactions in the chain up to there. Transactions in a pool do
-	// not count.
+	// Next returns the account's next nonce, which is the number of its transactions in
+	// the chain, as of the head or of the last final block. A pool does not count.
 	Next(ctx context.Context, account Account, at Level) (uint64, error)
-	// Prepare signs an attempt for each draft and sends nothing. The results are in
-	// the order of the drafts. What is wrong with one draft is in its own result.
+	// Prepare signs one attempt for each draft and sends nothing. The results are in the
+	// order of the drafts; a fault of one draft is in its own result.
 	Prepare(ctx context.Context, drafts []Draft) ([]Prepared, error)
-	// Submit hands signed bytes to the node, in this order and in as few calls as
-	// possible. There is one outcome for each, whatever happens: no answer is Unknown.
+	// Submit sends signed attempts to the node, in their order and in as few requests as
+	// possible. It returns one outcome for each attempt; without an answer it is Unknown.
 	Submit(ctx context.Context, attempts []Signed) []Outcome
-	// Probe looks up attempts by their hashes, in the best chain and in the node's pool.
-	// The answers are in the order of the hashes.
+	// Probe looks up attempts by hash, in the best chain and in the node's pool. The
+	// answers are in the order of the hashes.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
-	// Find looks in the best chain, from that block number on, for the transaction that
-	// used a slot up, whoever signed it. It may take long: blocks are searched. The error
-	// wraps ErrNotFound if there is none.
+	// Find searches the best chain, from block number from on, for the transaction that
+	// used a slot, whoever signed it. It may read many blocks. The error wraps
+	// ErrNotFound if there is none.
 	Find(ctx context.Context, account Account, index, from uint64) (Inclusion, Block, error)
-	// Heads follows the chain from a block on until ctx ends: every block that
-	// becomes part of the best chain, that leaves it again, and that is finalized. With
-	// the zero Block it begins at the present head, which is applied first. Blocks after
-	// from are applied first, or from and those before it reverted, if they are no longer
-	// in the chain. Final blocks that leave the chain are reverted like any others.
-	// The sequence ends with an error, of ctx or of the endpoint, and with one that wraps
-	// ErrThread when the chain has changed further back than the driver remembers.
+	// Heads follows the best chain until ctx ends and yields every block that joins it,
+	// leaves it (final or not) or becomes final. From the zero Block it begins by applying
+	// the present head. From any other it first reverts that block and its ancestors as far
+	// as they have left the chain, then applies the blocks up to the head. It ends with an
+	// error of ctx or the endpoint, or one that wraps ErrThread if the chain has changed
+	// further back than the driver remembers.
 	Heads(ctx context.Context, from Block) iter.Seq2[Turn, error]
-	// Inclusions lists the transactions that the accounts sent in a block, ours and
-	// foreign ones, in their order there. The error wraps ErrNotFound if the node does
-	// not know the block (any more).
+	// Inclusions lists the transactions that the accounts have in a block, in block order,
+	// including those that another holder of the key signed. The error wraps ErrNotFound
+	// if the node does not know the block.
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
 }
 
-// Warmer is a Chain that can be asked beforehand for what Prepare will want to know for
-// an account. Optional: what it has not found out Prepare asks for.
+// Warmer is a Chain that can fetch in advance what Prepare needs. It is optional.
 type Warmer interface {
 	Warm(ctx context.Context, account Account)
 }
 
-// Level says how settled an answer has to be.
+// Level says which block an answer refers to.
 type Level uint8
 
 const (
-	// Best is as of the head, which may be taken back.
+	// Best is the head, which may be reverted.
 	Best Level = iota
-	// Final is as of the last finalized block.
+	// Final is the last final block.
 	Final
 )
 
@@ -66,22 +62,18 @@ func (l Level) String() string {
 	return "best"
 }
 
-// Description is what a chain is and can do.
+// Description is the identity and the limits of a chain.
 type Description struct {
-	// ID tells chains apart, such as "evm:1337" or "substrate:0x91b1…": transactions for
-	// one are worthless on another.
+	// ID is such as "evm:1337". Transactions for one ID are worthless on another chain.
 	ID string
-	// MaxBatch is how many attempts a Submit should carry at most.
+	// MaxBatch is the most attempts one Submit should carry.
 	MaxBatch int
-	// MaxPending is how many of one account's transactions the node is known to keep
-	// in its pool without dropping any; 0 if not known.
+	// MaxPending is how many transactions of one account the node's pool keeps; 0 if unknown.
 	MaxPending int
-	// BlockGas is what one transaction may spend at most; 0 if there is no such limit.
+	// BlockGas is the most gas one transaction may spend; 0 if there is no limit.
 	BlockGas uint64
-	// MinRaise is by how many percent a replacement has to pay more than the attempt
-	// it replaces.
+	// MinRaise is by how many percent a replacement has to outbid the attempt it replaces.
 	MinRaise int
-	// Depth is how many blocks below the head a block counts as finalized; 0 if the
-	// chain itself says which are.
+	// Depth is how many blocks below the head a block is final; 0 if the chain names it.
 	Depth uint64
 }

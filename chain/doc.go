@@ -1,33 +1,42 @@
-// Package chain says what conch needs of a blockchain in order to send
-// transactions from an account on it, and to find out what became of them.
+// Package chain defines what conch needs of a blockchain to send transactions from an
+// account and to learn what became of them.
 //
-// A driver implements [Chain] for one kind of chain through one endpoint; the
-// suite in chaintest says whether it does so rightly. Whoever uses a driver decides
-// what to send and when: a driver keeps no queue, retries nothing and signs only
-// what it is asked to sign.
+// [Chain] is the contract. A driver implements it for one kind of chain behind one
+// endpoint: chain/evm for Ethereum, chain/chaintest in memory. A driver keeps no queue,
+// repeats no send and signs only what it is asked to sign. Its caller decides the rest:
 //
-// # Words
+//	drafts := []chain.Draft{{Account: account, Index: nonce, Call: call}}
+//	prepared, err := c.Prepare(ctx, drafts) // signs; store the bytes before they are sent
+//	outcomes := c.Submit(ctx, []chain.Signed{prepared[0].Signed})
+//	for turn, err := range c.Heads(ctx, last) { // blocks that come, go and become final
+//		sent, err := c.Inclusions(ctx, turn.Block, []chain.Account{account})
+//	}
 //
-//   - An account sends; each of its transactions has an index, which the world of
-//     EVM calls nonce: 0, 1, 2, … without a gap.
-//   - A slot is one (account, index). At most one transaction of a slot ever gets
-//     into the chain: the chain is the fence that refuses all others.
-//   - An attempt is one signed transaction for a slot. A slot may see several, with
-//     rising fees; they differ in their hash.
-//   - The best block is what a node takes for the head now and may take back; a
-//     finalized one is not taken back.
+// [Trail], [Memory] and [Bid] are parts for drivers; chaintest.Exercise tests a driver.
 //
-// # What may not be concluded
+// # Terms
 //
-// These are the driver's duties towards its caller, and each has lost money somewhere:
+//   - Index is the nonce: the transactions of an account have 0, 1, 2, … without a gap.
+//   - A slot is one nonce of one account. At most one transaction of a slot ever gets into
+//     the chain, which refuses every other.
+//   - An attempt is one signed transaction for a slot. The attempts of a slot have rising
+//     fees and different hashes.
+//   - The head is the newest block of the best chain; it may be reverted. A final block
+//     stays, unless the node that said so is killed or replaced.
 //
-//   - No answer is [Unknown], never a failure: the bytes may have arrived.
-//   - "Index too low" says that some transaction of the slot is in the chain, maybe
-//     ours and maybe not: look up the hashes.
-//   - "Accepted" is not a promise: a node's pool drops transactions without a word.
-//   - A node that was killed comes back with an older head; what it says of indices
-//     is then older than what is known.
+// # Rules
 //
-// Sources: requirements S15, S19, S20, S23–S26; the Ethereum JSON-RPC
-// specification; Substrate's author and chainHead interfaces.
+// Each of these has lost somebody money:
+//
+//   - No answer is [Unknown], never a failure: the node may have the bytes.
+//   - [IndexTooLow] means that a transaction of the slot is in the chain. It may be
+//     another's, so look up the hashes.
+//   - [Accepted] is no promise: a node's pool drops transactions silently.
+//   - A node that was killed comes back with an older head, and so with lower nonces.
+//
+// Amounts and fees are in the chain's smallest unit. Errors wrap those of this package;
+// ask with errors.Is. A Chain is safe for concurrent use.
+//
+// Sources: requirements S15, S19, S20, S23–S26; the Ethereum JSON-RPC specification;
+// Substrate's author and chainHead interfaces.
 package chain

@@ -5,11 +5,11 @@ import (
 	"math/big"
 )
 
-// None tells the zero Fee.
+// None reports whether f is the zero Fee.
 func (f Fee) None() bool { return f.Max == nil && f.Tip == nil }
 
-// Raised is the least fee that pays percent more in both parts. Nodes round the
-// threshold in different ways; this rounds up, and one more.
+// Raised returns the least fee that pays percent more in both parts. Nodes round the
+// threshold differently, so Raised adds one unit after dividing.
 func (f Fee) Raised(percent int) Fee {
 	return Fee{Max: raised(f.Max, percent), Tip: raised(f.Tip, percent)}
 }
@@ -22,9 +22,9 @@ func raised(part *big.Int, percent int) *big.Int {
 	return more.Div(more, big.NewInt(100)).Add(more, big.NewInt(1))
 }
 
-// Bid chooses the fee of an attempt: what is suggested, but enough above the dearest
-// attempt so far, and no more than allowed. Less than suggested is fine down to the
-// least that the chain takes at present. The error wraps ErrFee.
+// Bid chooses the fee of an attempt. It starts at suggested, raises it to percent more
+// than above, the dearest attempt of the slot so far, and caps it at most, but not below
+// least, which is the lowest fee that the chain takes now. The error wraps ErrFee.
 func Bid(suggested, least, above, most Fee, percent int) (Fee, error) {
 	floor := least
 	if !above.None() {
@@ -36,19 +36,19 @@ func Bid(suggested, least, above, most Fee, percent int) (Fee, error) {
 		name        string
 		bid         **big.Int
 		floor, most *big.Int
-	}{{"the whole price", &fee.Max, floor.Max, most.Max}, {"the tip", &fee.Tip, floor.Tip, most.Tip}} {
+	}{{"the gas price", &fee.Max, floor.Max, most.Max}, {"the tip", &fee.Tip, floor.Tip, most.Tip}} {
 		if part.most == nil || *part.bid == nil || (*part.bid).Cmp(part.most) <= 0 {
 			continue
 		}
 		if part.floor != nil && part.floor.Cmp(part.most) > 0 {
-			return Fee{}, fmt.Errorf("%w: %s would have to be %v, allowed is %v", ErrFee, part.name, part.floor, part.most)
+			return Fee{}, fmt.Errorf("%w: %s has to be at least %v, and at most %v is allowed", ErrFee, part.name, part.floor, part.most)
 		}
 		*part.bid = part.most
 	}
-	// The tip is part of the price: a chain refuses one that is larger.
+	// The price includes the tip, so a chain refuses a tip above the price.
 	if fee.Max != nil && fee.Tip != nil && fee.Tip.Cmp(fee.Max) > 0 {
 		if floor.Tip != nil && floor.Tip.Cmp(fee.Max) > 0 {
-			return Fee{}, fmt.Errorf("%w: the tip would have to be %v, the whole price allowed is %v", ErrFee, floor.Tip, fee.Max)
+			return Fee{}, fmt.Errorf("%w: the tip has to be at least %v, and the gas price, which includes it, is %v", ErrFee, floor.Tip, fee.Max)
 		}
 		fee.Tip = fee.Max
 	}

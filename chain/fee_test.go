@@ -21,23 +21,23 @@ func TestBid(t *testing.T) {
 		err                           error
 	}{
 		{"as suggested", fee(200, 2), fee(101, 1), none, none, fee(200, 2), nil},
-		{"a raise of both parts", fee(200, 2), fee(101, 1), fee(300, 100), none, fee(331, 111), nil},
-		{"a raise in a dear moment", fee(900, 2), fee(501, 1), fee(300, 100), none, fee(900, 111), nil},
-		{"no more than allowed", fee(200, 2), fee(101, 1), none, fee(150, 2), fee(150, 2), nil},
-		{"allowed less than the chain takes", fee(200, 2), fee(101, 1), none, fee(100, 2), none, chain.ErrFee},
-		{"a raise above what is allowed", fee(200, 2), fee(101, 1), fee(140, 2), fee(150, 9), none, chain.ErrFee},
-		{"a tip above what is allowed", fee(200, 2), fee(101, 1), fee(100, 9), fee(500, 9), none, chain.ErrFee},
-		{"a tip within the price", fee(10, 20), fee(5, 1), none, fee(8, 20), fee(8, 8), nil},
-		{"a raised tip above the price", fee(10, 2), fee(5, 1), fee(7, 10), fee(10, 20), none, chain.ErrFee},
-		{"a chain that knows only tips", chain.Fee{Tip: big.NewInt(3)}, none, chain.Fee{Tip: big.NewInt(10)}, none, chain.Fee{Tip: big.NewInt(12)}, nil},
+		{"both parts are raised", fee(200, 2), fee(101, 1), fee(300, 100), none, fee(331, 111), nil},
+		{"the suggestion is above the raise", fee(900, 2), fee(501, 1), fee(300, 100), none, fee(900, 111), nil},
+		{"capped at the maximum", fee(200, 2), fee(101, 1), none, fee(150, 2), fee(150, 2), nil},
+		{"the maximum is below the chain's minimum", fee(200, 2), fee(101, 1), none, fee(100, 2), none, chain.ErrFee},
+		{"the raised price is above the maximum", fee(200, 2), fee(101, 1), fee(140, 2), fee(150, 9), none, chain.ErrFee},
+		{"the raised tip is above the maximum", fee(200, 2), fee(101, 1), fee(100, 9), fee(500, 9), none, chain.ErrFee},
+		{"the tip is lowered to the price", fee(10, 20), fee(5, 1), none, fee(8, 20), fee(8, 8), nil},
+		{"the raised tip is above the price", fee(10, 2), fee(5, 1), fee(7, 10), fee(10, 20), none, chain.ErrFee},
+		{"a chain that has only tips", chain.Fee{Tip: big.NewInt(3)}, none, chain.Fee{Tip: big.NewInt(10)}, none, chain.Fee{Tip: big.NewInt(12)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := chain.Bid(c.suggested, c.least, c.above, c.most, 10)
 			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
-				t.Fatalf("error %v, want %v", err, c.err)
+				t.Fatalf("got error %v, want %v", err, c.err)
 			}
 			if same := func(a, b *big.Int) bool { return a == nil && b == nil || a != nil && b != nil && a.Cmp(b) == 0 }; !same(got.Max, c.want.Max) || !same(got.Tip, c.want.Tip) {
-				t.Fatalf("got %v, %v, want %v, %v", got.Max, got.Tip, c.want.Max, c.want.Tip)
+				t.Fatalf("got price %v and tip %v, want %v and %v", got.Max, got.Tip, c.want.Max, c.want.Tip)
 			}
 		})
 	}
@@ -49,12 +49,12 @@ func TestMemory(t *testing.T) {
 		m.Add(tr.at(way))
 	}
 	if _, known := m.Get("0"); known {
-		t.Error("the memory grows")
+		t.Error("the oldest of four blocks is in a memory of three, want it dropped")
 	}
 	if got := m.Thread(tr.at("0abcd")); len(got) != 3 || got[0].Hash != "0ab" || got[2].Hash != "0abcd" {
-		t.Errorf("thread %v", got)
+		t.Errorf("got thread %v, want 0ab, 0abc, 0abcd", got)
 	}
 	if got := m.Thread(chain.Block{}); got != nil {
-		t.Errorf("nothing has a thread: %v", got)
+		t.Errorf("the zero block has thread %v, want none", got)
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Memory keeps the blocks that a driver saw last, in the best chain or beside it, so
-// that a caller who follows the heads anew does not lose the thread when the node has
-// forgotten what it had told. Safe for concurrent use.
+// Memory keeps the newest blocks that a driver has seen, on any branch, so that a caller can
+// resume Heads after the node has forgotten them. It is safe for concurrent use.
 type Memory struct {
 	mu     sync.Mutex
 	keep   int
@@ -15,10 +14,10 @@ type Memory struct {
 	order  []Hash // by arrival
 }
 
-// NewMemory keeps that many blocks.
+// NewMemory makes a memory of the newest keep blocks.
 func NewMemory(keep int) *Memory { return &Memory{keep: keep, blocks: map[Hash]Block{}} }
 
-// Add remembers a block.
+// Add stores a block and drops the oldest if there are too many.
 func (m *Memory) Add(b Block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +32,7 @@ func (m *Memory) Add(b Block) {
 	}
 }
 
-// Get finds a block by its hash.
+// Get returns the block with a hash, and whether it is remembered.
 func (m *Memory) Get(h Hash) (Block, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,8 +40,8 @@ func (m *Memory) Get(h Hash) (Block, bool) {
 	return b, known
 }
 
-// Thread lists a block and those before it, oldest first, as far as they are
-// remembered: what NewTrail wants to know. The zero Block has no thread.
+// Thread returns a block and its remembered ancestors, oldest first, for NewTrail. It
+// returns nil for the zero Block.
 func (m *Memory) Thread(last Block) []Block {
 	if last.Hash == "" {
 		return nil

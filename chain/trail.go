@@ -5,35 +5,32 @@ import (
 	"slices"
 )
 
-// Trail turns what is seen of a chain's heads into the steps between them. Folding
-// its turns gives the best chain as of the last head, whatever heads were missed in
-// between. It is a pure machine: it asks for a block that it has not seen through the
-// function it is handed, and changes nothing when that fails. Not safe for concurrent
-// use.
+// Trail turns a sequence of heads into the turns between them. Applying the turns gives
+// the best chain as of the last head, even if heads in between were missed. Trail is a
+// pure machine: it looks up unknown blocks through a Lookup, and changes nothing if that
+// fails. It is not safe for concurrent use.
 type Trail struct {
 	keep   int
 	blocks []Block // contiguous, oldest first; the last is the head
-	final  Block   // the last that was reported
-	told   Block   // the last that the chain named, which may be ahead of the heads seen
+	final  Block   // last final block reported
+	told   Block   // last final block named by the chain; it may be above the head
 }
 
-// Lookup finds a block by its hash, in the best chain or beside it.
+// Lookup finds a block by its hash, on any branch.
 type Lookup func(Hash) (Block, error)
 
-// NewTrail begins after the blocks known so far, contiguous and oldest first, of
-// which the last was the head. With none it begins at the first head that it sees. It
-// remembers the newest keep blocks, final or not: a node that was killed takes back
-// even final ones.
+// NewTrail makes a trail whose head is the last of the known blocks, which are contiguous
+// and oldest first. With none it begins at the first head that it sees. It remembers the
+// newest keep blocks, final or not, since a node that was killed reverts final blocks too.
 func NewTrail(keep int, known ...Block) *Trail {
 	t := &Trail{keep: max(keep, 1), blocks: slices.Clone(known)}
 	t.forget()
 	return t
 }
 
-// Head takes the best block and returns the turns to it: blocks undone, newest
-// first, then blocks done, oldest first, then what is final by now. A head that is an
-// ancestor of the last one only undoes. The error is of the lookup, or wraps
-// ErrThread or ErrForeign.
+// Head takes the new head and returns the turns to it: reverted blocks, newest first, then
+// applied blocks, oldest first, then a finalized block. A head that is an ancestor of the
+// last one only reverts. The error comes from the lookup, or wraps ErrThread or ErrForeign.
 func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	old, branch, err := t.part(head, look)
 	if err != nil {
@@ -49,7 +46,7 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	}
 	t.blocks = slices.Concat(old.kept, branch)
 	if len(old.undone) > 0 && old.undone[0].Number <= t.final.Number {
-		// What was final was taken back, so its height may become final once more.
+		// A final block was reverted, so a block of its height may become final again.
 		t.final, t.told = Block{}, Block{}
 		if len(old.kept) > 0 {
 			t.final = old.kept[len(old.kept)-1]
@@ -60,14 +57,14 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	return turns, nil
 }
 
-// Final takes the block that the chain calls final. It is reported once the heads
-// seen have reached it; one that is older than the last is no news.
+// Final takes the block that the chain calls final. It is reported once the heads have
+// reached it, unless it is older than the last one reported.
 func (t *Trail) Final(b Block) []Turn {
 	t.told = b
 	return t.settle()
 }
 
-// Below finds the block that many blocks below the head, if it is remembered.
+// Below returns the block depth blocks below the head, if it is remembered.
 func (t *Trail) Below(depth uint64) (Block, bool) {
 	if depth >= uint64(len(t.blocks)) {
 		return Block{}, false
@@ -75,13 +72,13 @@ func (t *Trail) Below(depth uint64) (Block, bool) {
 	return t.blocks[len(t.blocks)-1-int(depth)], true
 }
 
-// cut is the old side of a fork: what both sides have, and what only the old one has.
+// cut is the old side of a fork: the blocks of both sides, and those of the old one alone.
 type cut struct {
 	kept, undone []Block
 }
 
-// part finds where the way to a new head leaves the old one: the old side, and the
-// new blocks, newest first. It walks back by parents, on the side that is higher.
+// part finds the fork between the old head and the new one. It returns the old side and
+// the new blocks, newest first. It walks back by parents, on the higher side.
 func (t *Trail) part(head Block, look Lookup) (cut, []Block, error) {
 	if len(t.blocks) == 0 {
 		return cut{}, []Block{head}, nil
@@ -99,7 +96,7 @@ func (t *Trail) part(head Block, look Lookup) (cut, []Block, error) {
 			return cut{old[:at+1], old[at+1:]}, nil, nil
 		}
 		if lowest.Number == 0 && old[0].Number == 0 {
-			return cut{}, nil, fmt.Errorf("%w: its first block was %v and is %v", ErrForeign, old[0].Hash, lowest.Hash)
+			return cut{}, nil, fmt.Errorf("%w: block 0 was %v and is now %v", ErrForeign, old[0].Hash, lowest.Hash)
 		}
 		if lowest.Number == old[0].Number && lowest.Parent == old[0].Parent {
 			return cut{nil, old}, branch, nil
@@ -125,7 +122,7 @@ func extend(branch []Block, lowest Block, look Lookup) ([]Block, error) {
 	return append(branch, parent), err
 }
 
-// deepen adds the parent of the oldest block, in a copy: the walk may still fail.
+// deepen adds the parent of the oldest block to a copy, since the walk may still fail.
 func deepen(old []Block, look Lookup) ([]Block, error) {
 	parent, err := lookUp(old[0], look)
 	return slices.Concat([]Block{parent}, old), err
@@ -134,7 +131,7 @@ func deepen(old []Block, look Lookup) ([]Block, error) {
 func lookUp(child Block, look Lookup) (Block, error) {
 	parent, err := look(child.Parent)
 	if err != nil {
-		return Block{}, fmt.Errorf("look for block %d, the parent of %v: %w", child.Number-1, child.Hash, err)
+		return Block{}, fmt.Errorf("look up block %d, the parent of %v: %w", child.Number-1, child.Hash, err)
 	}
 	if parent.Hash != child.Parent || parent.Number+1 != child.Number {
 		return Block{}, fmt.Errorf("%w: asked for block %d with hash %v, the endpoint gave block %d with hash %v",
@@ -143,8 +140,7 @@ func lookUp(child Block, look Lookup) (Block, error) {
 	return parent, nil
 }
 
-// settle reports the final block that the chain named, if the heads seen contain it
-// or began above it.
+// settle reports the final block that the chain named, if it is on the trail or below it.
 func (t *Trail) settle() []Turn {
 	if len(t.blocks) == 0 || t.told.Hash == "" || t.told.Hash == t.final.Hash {
 		return nil
@@ -157,14 +153,14 @@ func (t *Trail) settle() []Turn {
 	return []Turn{{Finalized, t.told}}
 }
 
-// forget drops the oldest blocks beyond what is kept, and the array with them.
+// forget drops the oldest blocks beyond keep, and clones so that their array is freed.
 func (t *Trail) forget() {
 	if len(t.blocks) > t.keep {
 		t.blocks = slices.Clone(t.blocks[len(t.blocks)-t.keep:])
 	}
 }
 
-// find tells where a block is in a contiguous list, or -1.
+// find returns the position of a block in a contiguous list, or -1.
 func find(blocks []Block, number uint64, hash Hash) int {
 	if len(blocks) == 0 || number < blocks[0].Number || number-blocks[0].Number >= uint64(len(blocks)) {
 		return -1

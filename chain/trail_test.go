@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// tree is every block that ever was, by hash. A hash is the way from the root: block
-// "0ab" is the second after block "0", the branches are letters.
+// tree has every block that was ever made, by hash. A hash is the path from the root: block
+// "0ab" is the second block above block "0", and each letter is a branch.
 type tree map[chain.Hash]chain.Block
 
 func (tr tree) at(way string) chain.Block {
@@ -44,33 +44,33 @@ func say(turns []chain.Turn) string {
 func TestTrail(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		known string // the ways of blocks known at the start
+		known string // paths of the blocks known at the start
 		keep  int
-		heads string // in order; "=0a" names a final block
-		lost  string // blocks that cannot be looked up
+		heads string // in order; "=0a" is a final block named by the chain
+		lost  string // blocks that the lookup does not find
 		want  string // turns of all heads
-		err   error  // of the last head
+		err   error  // error of the last head
 	}{
 		{name: "begins at the first head", heads: "0abc", want: "+0abc"},
-		{name: "one after the other", known: "0", heads: "0a 0ab", want: "+0a +0ab"},
+		{name: "each head on top of the last", known: "0", heads: "0a 0ab", want: "+0a +0ab"},
 		{name: "the same head twice", known: "0", heads: "0a 0a", want: "+0a"},
-		{name: "heads missed", known: "0", heads: "0abc", want: "+0a +0ab +0abc"},
+		{name: "missed heads", known: "0", heads: "0abc", want: "+0a +0ab +0abc"},
 		{name: "a branch of the same height", known: "0 0a", heads: "0x", want: "-0a +0x"},
 		{name: "a longer branch", known: "0 0a 0ab", heads: "0axyz", want: "-0ab +0ax +0axy +0axyz"},
 		{name: "a shorter branch", known: "0 0a 0ab 0abc", heads: "0x", want: "-0abc -0ab -0a +0x"},
 		{name: "the head goes back", known: "0 0a 0ab", heads: "0a 0ab", want: "-0ab +0ab"},
 		{name: "the head goes back below what is known", known: "0abc", heads: "0a", want: "-0abc -0ab"},
 		{name: "a fork below what is known", known: "0abc", heads: "0axy", want: "-0abc -0ab +0ax +0axy"},
-		{name: "a fork whose old side is forgotten by all", known: "0abcd", lost: "0abc", heads: "0ax", err: chain.ErrThread},
-		{name: "siblings need no look at their parent", known: "0ab", lost: "0a 0", heads: "0ax", want: "-0ab +0ax"},
-		{name: "too far to walk", known: "0", keep: 3, heads: "0abcdefg", err: chain.ErrThread},
+		{name: "a fork whose old side cannot be looked up", known: "0abcd", lost: "0abc", heads: "0ax", err: chain.ErrThread},
+		{name: "siblings need no lookup of their parent", known: "0ab", lost: "0a 0", heads: "0ax", want: "-0ab +0ax"},
+		{name: "a gap of more blocks than are kept", known: "0", keep: 3, heads: "0abcdefg", err: chain.ErrThread},
 		{name: "another chain", known: "0 0a", heads: "1x", err: chain.ErrForeign},
-		{name: "final when reached", known: "0", heads: "=0ab 0a 0ab =0ab =0a", want: "+0a +0ab =0ab"},
-		{name: "final below the beginning", heads: "0abc =0a =0ab", want: "+0abc =0a =0ab"},
-		{name: "final of another branch waits", known: "0", heads: "0a =0x 0xy", want: "+0a -0a +0x +0xy =0x"},
-		{name: "what was final is taken back", known: "0", heads: "0ab =0ab 0xy =0xy", want: "+0a +0ab =0ab -0ab -0a +0x +0xy =0xy"},
-		{name: "what was final is replaced, and nothing before it is known", known: "0ab", heads: "=0ab 0ax =0ax", want: "=0ab -0ab +0ax =0ax"},
-		{name: "what was final is taken back by going back", known: "0", heads: "0ab =0ab 0 =0ab =0 0x =0x", want: "+0a +0ab =0ab -0ab -0a +0x =0x"},
+		{name: "a final block is reported when the head reaches it", known: "0", heads: "=0ab 0a 0ab =0ab =0a", want: "+0a +0ab =0ab"},
+		{name: "a final block below the first head", heads: "0abc =0a =0ab", want: "+0abc =0a =0ab"},
+		{name: "a final block on another branch waits", known: "0", heads: "0a =0x 0xy", want: "+0a -0a +0x +0xy =0x"},
+		{name: "a final block is reverted", known: "0", heads: "0ab =0ab 0xy =0xy", want: "+0a +0ab =0ab -0ab -0a +0x +0xy =0xy"},
+		{name: "a final block is replaced, and no block below it is known", known: "0ab", heads: "=0ab 0ax =0ax", want: "=0ab -0ab +0ax =0ax"},
+		{name: "a final block is reverted by a lower head", known: "0", heads: "0ab =0ab 0 =0ab =0 0x =0x", want: "+0a +0ab =0ab -0ab -0a +0x =0x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := tree{}
@@ -101,23 +101,23 @@ func TestTrail(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", say(got), c.want)
 			}
 			if !errors.Is(err, c.err) || (c.err == nil) != (err == nil) {
-				t.Errorf("error %v, want %v", err, c.err)
+				t.Errorf("got error %v, want %v", err, c.err)
 			}
 		})
 	}
 }
 
-func TestTrailRefusesWhatItDidNotAskFor(t *testing.T) {
+func TestTrailRefusesAnotherBlock(t *testing.T) {
 	tr := tree{}
 	trail := chain.NewTrail(10, tr.at("0"))
 	liar := func(chain.Hash) (chain.Block, error) { return tr.at("0x"), nil }
 	if _, err := trail.Head(tr.at("0abc"), liar); !errors.Is(err, chain.ErrThread) {
-		t.Fatalf("a lookup that answers another block was believed: %v", err)
+		t.Fatalf("the lookup gave another block: got error %v, want %v", err, chain.ErrThread)
 	}
 }
 
-// TestTrailFolds throws heads of a growing tree at trails of various memory, some
-// lookups failing, and folds the turns.
+// TestTrailFolds feeds random heads of a growing tree to trails of different memory, with
+// failing lookups. The turns have to add up to the chain of the last head.
 func TestTrailFolds(t *testing.T) {
 	for seed := range uint64(3000) {
 		if err := fold(rand.New(rand.NewPCG(seed, 7))); err != nil {
@@ -131,7 +131,7 @@ func fold(r *rand.Rand) error {
 	tr.at("0")
 	ways := []string{"0"}
 	trail := chain.NewTrail(1 + r.IntN(12))
-	var best []chain.Block // the folded chain
+	var best []chain.Block // the chain that the turns add up to
 	for range 40 {
 		from := ways[r.IntN(len(ways))]
 		if r.IntN(3) > 0 {
@@ -162,15 +162,15 @@ func fold(r *rand.Rand) error {
 		named := tr.at(way[:1+r.IntN(len(way))])
 		for _, turn := range trail.Final(named) {
 			if turn.Kind != chain.Finalized || !strings.HasPrefix(way, string(turn.Block.Hash)) {
-				return fmt.Errorf("head %s: %s is called final", way, say([]chain.Turn{turn}))
+				return fmt.Errorf("head %s: got final %s, which is not below it", way, say([]chain.Turn{turn}))
 			}
 		}
 	}
 	return nil
 }
 
-// apply folds turns. The chain began somewhere: what is reverted below that is
-// compared with the last block applied only by its place.
+// apply applies turns to the chain best, whose first block may have any height. Blocks
+// below that are derived from its hash.
 func apply(best []chain.Block, turns []chain.Turn) ([]chain.Block, error) {
 	floor := len(best) == 0
 	for _, turn := range turns {
@@ -178,7 +178,7 @@ func apply(best []chain.Block, turns []chain.Turn) ([]chain.Block, error) {
 		switch turn.Kind {
 		case chain.Reverted:
 			if last >= 0 && best[last] != turn.Block {
-				return nil, fmt.Errorf("%s is reverted, the head is %s", turn.Block.Hash, best[last].Hash)
+				return nil, fmt.Errorf("got %s reverted, want %s, the head", turn.Block.Hash, best[last].Hash)
 			}
 			best = best[:max(last, 0)]
 			if len(best) == 0 {
@@ -186,7 +186,7 @@ func apply(best []chain.Block, turns []chain.Turn) ([]chain.Block, error) {
 			}
 		case chain.Applied:
 			if !floor && best[last].Hash != turn.Block.Parent {
-				return nil, fmt.Errorf("%s is applied, the head is %s", turn.Block.Hash, best[last].Hash)
+				return nil, fmt.Errorf("got %s applied, want a block on %s, the head", turn.Block.Hash, best[last].Hash)
 			}
 			best, floor = append(best, turn.Block), false
 		case chain.Finalized:

@@ -5,15 +5,15 @@ import (
 	"math/big"
 )
 
-// Call is what a transaction does, whatever its slot and its fee.
+// Call is what a transaction does. It does not depend on the slot or the fee.
 type Call struct {
-	To    []byte   // the account called; empty creates a contract, or Data says it all
+	To    []byte   // account called; empty creates a contract, or Data alone is the call
 	Value *big.Int // in the chain's smallest unit; nil is 0
 	Data  []byte
 	Gas   uint64 // the most it may spend; 0 lets the driver estimate
 }
 
-// Equal tells whether both do the same; no value is a value of 0.
+// Equal reports whether both calls are the same. A nil value equals 0.
 func (c Call) Equal(other Call) bool {
 	value, others := c.Value, other.Value
 	if value == nil {
@@ -30,70 +30,65 @@ type Draft struct {
 	Account Account
 	Index   uint64
 	Call    Call
-	// Filler replaces the call by the cheapest one that does nothing: it only uses
-	// the slot up. What the call may spend is not what the filler may.
+	// Filler replaces the call, with its Gas, by the cheapest one that uses the slot.
 	Filler bool
-	// Above is the fee of the dearest attempt for the slot so far, sent or not; the
-	// new one has to pay enough more to replace it. The zero Fee means none.
+	// Above is the fee of the dearest attempt for the slot so far, sent or not. The new
+	// attempt pays at least MinRaise percent more. The zero Fee means no earlier attempt.
 	Above Fee
-	// Most is the highest fee allowed; the zero Fee means any.
+	// Most is the highest fee allowed; the zero Fee allows any.
 	Most Fee
 }
 
-// Fee is what an attempt offers. On EVM Max is the cap on the whole price of a unit
-// of gas and Tip the cap on the part for the proposer; elsewhere only Tip counts.
+// Fee is what an attempt offers for a unit of gas, in the chain's smallest unit. On EVM
+// Max caps the whole price and Tip the proposer's part of it; elsewhere only Tip counts.
 type Fee struct {
 	Max *big.Int
 	Tip *big.Int
 }
 
-// Signed is an attempt as it can be stored and sent any number of times.
+// Signed is a signed attempt. It can be stored, and sent any number of times.
 type Signed struct {
 	Account Account
 	Index   uint64
 	Hash    Hash
 	Bytes   []byte
 	Fee     Fee
-	// Gas is what the attempt may spend at most. Put it into the call of later attempts
-	// for the slot: an estimate is made against the chain as it is then, in which an
-	// earlier attempt may have been executed already, so that the call fails.
+	// Gas is the most the attempt may spend. Put it into the call of later attempts for the
+	// slot: once this attempt has been executed, an estimate of the same call may fail.
 	Gas uint64
 }
 
-// Prepared answers one draft: an attempt, or why there can be none.
+// Prepared is the answer to one draft: an attempt, or an error.
 type Prepared struct {
 	Signed
-	// Err wraps one of ErrKey, ErrCall, ErrUnclear, ErrFunds, ErrFee, or is of the endpoint.
+	// Err wraps ErrKey, ErrCall, ErrUnclear, ErrFunds or ErrFee, or comes from the endpoint.
 	Err error
 }
 
-// Verdict is what a node said to an attempt that it was handed.
+// Verdict is a node's answer to one attempt that was sent to it.
 type Verdict uint8
 
 const (
-	// Unknown: no answer, or none that can be understood. The node may have it.
+	// Unknown means no answer, or one that is not understood. The node may have the attempt.
 	Unknown Verdict = iota
-	// Accepted into the pool, for now.
+	// Accepted means that the attempt is in the pool, which may still drop it.
 	Accepted
-	// Known: the node had it already.
+	// Known means that the node already had the attempt.
 	Known
-	// IndexTooLow: a transaction of this slot is in the chain. Which one is another question.
+	// IndexTooLow means that a transaction of this slot is in the chain, but not which one.
 	IndexTooLow
-	// Underpriced: the pool holds another attempt for the slot and this one does not
-	// pay enough more. The other may be ours.
+	// Underpriced means that the attempt does not pay enough to replace one in the pool, maybe ours.
 	Underpriced
-	// FeeTooLow: it pays less than the node asks for at all.
+	// FeeTooLow means that the attempt pays less than the node accepts from anyone.
 	FeeTooLow
-	// NoFunds: the account cannot pay for it now.
+	// NoFunds means that the account cannot pay for the attempt now.
 	NoFunds
-	// Full: the pool has no room, now or for this account.
+	// Full means that the pool has no room, at all or for this account.
 	Full
-	// Invalid: the chain will never take these bytes.
+	// Invalid means that the chain will never take these bytes.
 	Invalid
-	// Refused by this node for a reason of its own: a rate limit, a fee above what it was
-	// told to pass on, a gap that it does not queue, or that the bytes are for another chain,
-	// since it is not of the one they were signed for. It is not in its pool; another node
-	// may take it.
+	// Refused means that the attempt is not in this node's pool and another node may take it:
+	// a rate limit, a fee above the node's cap, a gap in the nonces, a node of another chain.
 	Refused
 )
 
@@ -107,38 +102,37 @@ func (v Verdict) String() string { return verdicts[v] }
 // Outcome answers one attempt of a Submit.
 type Outcome struct {
 	Verdict Verdict
-	Text    string // the node's own words, for people
+	Text    string // the node's own message, for people
 }
 
-// Where is the place in which an attempt was seen.
+// Where says where a node has an attempt.
 type Where uint8
 
 const (
-	// Nowhere: the node knows nothing of it. Another may.
+	// Nowhere means that this node does not know the attempt. Another node may.
 	Nowhere Where = iota
-	// Pooled: it waits in the node's pool.
+	// Pooled means that the attempt is in the node's pool.
 	Pooled
-	// Included: it is in a block of the best chain.
+	// Included means that the attempt is in a block of the best chain.
 	Included
 )
 
 func (w Where) String() string { return [...]string{"nowhere", "pooled", "included"}[w] }
 
-// Sighting answers one hash of a Probe.
+// Sighting is the answer to one hash of a Probe.
 type Sighting struct {
 	Where Where
-	Block Block // Included: in which, without its parent
-	// Failed says of an included one what it says of an Inclusion. It goes with Block: in
-	// another one the same call may have its effect.
+	Block Block // the block of an included attempt, without Parent
+	// Failed is as in Inclusion, for this Block alone: in another the call may have its effect.
 	Failed bool
 }
 
-// Inclusion is a transaction of one of our accounts in a block.
+// Inclusion is a transaction in a block, sent by one of the accounts asked about.
 type Inclusion struct {
 	Account Account
 	Index   uint64
 	Hash    Hash
-	// Failed says that the chain took the transaction, its index and its fee, but that
-	// the call had no effect.
+	// Failed means that the transaction used its nonce and paid its fee, but that its call
+	// had no effect.
 	Failed bool
 }
