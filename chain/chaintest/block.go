@@ -12,7 +12,7 @@ import (
 type block struct {
 	chain.Block
 	txs    []included
-	states map[chain.Account]state // after it
+	states map[chain.Account]state // after the block
 }
 
 type included struct {
@@ -23,7 +23,7 @@ type included struct {
 
 type state struct {
 	next  uint64
-	spent *big.Int // more than received, of what the faucet gave
+	spent *big.Int // spent minus received, without what the faucet gave; nil is 0
 }
 
 func (n *Node) head() *block { return n.best[len(n.best)-1] }
@@ -52,7 +52,7 @@ func (n *Node) extend(txs []chain.Signed) chain.Block {
 func (n *Node) execute(b *block, signed chain.Signed) {
 	tx, ok := decode(signed.Bytes)
 	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
-		panic("chaintest: a block cannot hold " + string(signed.Bytes))
+		panic("chaintest: a block cannot include this transaction: " + string(signed.Bytes))
 	}
 	price := new(big.Int).Add(n.baseFee, tx.Tip)
 	if price.Cmp(tx.Max) > 0 {
@@ -77,7 +77,7 @@ func (s state) total() *big.Int {
 	return s.spent
 }
 
-// settle lets the pool see the new head.
+// settle returns the transactions of undone blocks to the pool and prunes it.
 func (n *Node) settle(undone []*block) {
 	for _, b := range undone {
 		for _, tx := range b.txs {
@@ -101,7 +101,7 @@ func (n *Node) balance(a chain.Account, at *block) *big.Int {
 	return new(big.Int).Sub(had, at.states[a].total())
 }
 
-// rewind takes blocks off the best chain, final ones too.
+// rewind removes the newest depth blocks from the best chain, final ones too.
 func (n *Node) rewind(depth int) []*block {
 	at := len(n.best) - depth
 	undone := slices.Clone(n.best[at:])

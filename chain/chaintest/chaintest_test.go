@@ -36,7 +36,7 @@ func fixture(testing.TB) chaintest.Fixture {
 
 func TestExercise(t *testing.T) { chaintest.Exercise(t, fixture) }
 
-// Blocks at the ticks of a clock that costs no time.
+// Run makes blocks in virtual time.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := chaintest.New(chaintest.Config{Depth: 2})
@@ -60,10 +60,10 @@ func TestBubble(t *testing.T) {
 			}
 		}
 		if took := time.Since(start); took != 36*time.Second {
-			t.Errorf("final after %v, want three blocks", took)
+			t.Errorf("block 1 was final after %v, want 36s, which is three blocks", took)
 		}
 		if n, err := line.Next(ctx, alice, chain.Final); n != 1 || err != nil {
-			t.Errorf("final next %d, %v", n, err)
+			t.Errorf("got final next nonce %d, %v, want 1", n, err)
 		}
 	})
 }
@@ -104,18 +104,18 @@ func TestLostAnswerIsNotALostCall(t *testing.T) {
 	s := prepared(t, line, chain.Draft{Account: alice})[0]
 	line.LoseCalls(1)
 	if v := verdict(t, line, s); v != chain.Unknown {
-		t.Errorf("a lost call is %v", v)
+		t.Errorf("the call was lost: got %v, want unknown", v)
 	}
 	line.LoseCalls(0)
 	if w := where(t, line, s); w != chain.Nowhere {
-		t.Errorf("it was lost and is %v", w)
+		t.Errorf("the call was lost: the attempt is %v, want nowhere", w)
 	}
 	line.LoseNextAnswer("Submit")
 	if v := verdict(t, line, s); v != chain.Unknown {
-		t.Errorf("a lost answer is %v", v)
+		t.Errorf("the answer was lost: got %v, want unknown", v)
 	}
 	if w := where(t, line, s); w != chain.Pooled {
-		t.Errorf("only the answer was lost, and it is %v", w)
+		t.Errorf("only the answer was lost: the attempt is %v, want pooled", w)
 	}
 }
 
@@ -126,25 +126,25 @@ func TestSilentDropAndResurrection(t *testing.T) {
 	s := prepared(t, line, chain.Draft{Account: alice}, chain.Draft{Account: alice, Index: 1}, chain.Draft{Account: alice, Index: 2})
 	for _, o := range line.Submit(t.Context(), s) {
 		if o.Verdict != chain.Accepted {
-			t.Errorf("%v: a full pool says so", o)
+			t.Errorf("got %v, want accepted: a full pool drops silently", o)
 		}
 	}
 	if w := where(t, line, s[2]); w != chain.Nowhere {
-		t.Errorf("the third of two is %v", w)
+		t.Errorf("the third attempt in a pool of two is %v, want nowhere", w)
 	}
 	node.Mine()
 	node.Restart(1)
 	if w := where(t, line, s[0]); w != chain.Nowhere {
-		t.Errorf("after the node was killed, one that only a lost block had is %v", w)
+		t.Errorf("the attempt of a block lost at a restart is %v, want nowhere", w)
 	}
 	if n, _ := line.Next(t.Context(), alice, chain.Best); n != 0 {
-		t.Errorf("after the node was killed the next index is %d", n)
+		t.Errorf("after the restart the next nonce is %d, want 0", n)
 	}
 	line.Submit(t.Context(), s[:2])
 	node.Drop()
 	node.Resurrect()
 	if w := where(t, line, s[0]); w != chain.Pooled {
-		t.Errorf("a resurrected one is %v", w)
+		t.Errorf("the resurrected attempt is %v, want pooled", w)
 	}
 }
 
@@ -155,23 +155,23 @@ func TestSpike(t *testing.T) {
 	s := prepared(t, line, chain.Draft{Account: alice})[0]
 	node.SetBaseFee(100_000)
 	if v := verdict(t, line, s); v != chain.Accepted {
-		t.Errorf("a fee below the base fee is %v: real pools take it and let it wait", v)
+		t.Errorf("an attempt below the base fee is %v, want accepted as in real pools", v)
 	}
 	node.Mine()
 	if w := where(t, line, s); w != chain.Pooled {
-		t.Errorf("below the base fee it is %v", w)
+		t.Errorf("the attempt below the base fee is %v, want pooled", w)
 	}
 	raised := prepared(t, line, chain.Draft{Account: alice, Above: s.Fee})[0]
 	if v := verdict(t, line, raised); v != chain.Accepted {
-		t.Errorf("a raise above the base fee is %v", v)
+		t.Errorf("the raised attempt is %v, want accepted", v)
 	}
 	node.Mine()
 	if w := where(t, line, raised); w != chain.Included {
-		t.Errorf("the raise is %v", w)
+		t.Errorf("the raised attempt is %v, want included", w)
 	}
 }
 
-// A node that was killed has forgotten blocks that it had told; the line has not.
+// A node that was killed forgets blocks that it has reported; the line remembers them.
 func TestFollowedThroughRestart(t *testing.T) {
 	node := chaintest.New(chaintest.Config{})
 	line := node.Line()
@@ -196,18 +196,18 @@ func TestFollowedThroughRestart(t *testing.T) {
 	_, head := follow(genesis, 2)
 	node.Restart(2)
 	if said, last := follow(head, 2); said != "reverted reverted " || last.Number != 1 {
-		t.Errorf("%s down to %d, want two reverted", said, last.Number)
+		t.Errorf("got %sdown to block %d, want reverted twice, down to block 1", said, last.Number)
 	}
 }
 
-// A world that is built and broken twice from one seed is the same world.
+// One seed gives one history.
 func TestSeedReplays(t *testing.T) {
 	one, two := history(t, 3), history(t, 3)
 	if one != two {
-		t.Errorf("one seed, two histories:\n%s\n%s", one, two)
+		t.Errorf("one seed gave two histories:\n%s\n%s", one, two)
 	}
 	if one == history(t, 4) {
-		t.Error("the seed has no influence")
+		t.Error("two seeds gave one history")
 	}
 }
 
@@ -233,7 +233,7 @@ func history(t *testing.T, seed uint64) (said string) {
 	return said
 }
 
-// Whatever happens to a chain, who follows it knows it.
+// A follower ends at the head, whatever faults the chain and the line had.
 func TestHeadsUnderFaults(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) { followFaults(t, seed) })
@@ -255,7 +255,7 @@ func followFaults(t *testing.T, seed uint64) {
 			for turn, err := range line.Heads(ctx, last) {
 				switch {
 				case errors.Is(err, chain.ErrThread):
-					best = nil // killed before the follower had seen enough
+					best = nil // a restart reverted more than the follower has seen
 				case err != nil:
 				case turn.Kind == chain.Applied:
 					best = append(best, turn.Block)
@@ -314,9 +314,8 @@ func headOf(t *testing.T, node *chaintest.Node) chain.Block {
 	return chain.Block{}
 }
 
-// As go-ethereum does: at its limit an account's last makes room for what is executed
-// before it, and nothing else does.
-func TestAFullPoolTakesWhatTheOthersWaitFor(t *testing.T) {
+// At an account's limit its highest nonce makes room for a lower one only, as in go-ethereum.
+func TestAFullPoolTakesALowerNonce(t *testing.T) {
 	node := chaintest.New(chaintest.Config{PerAccount: 2})
 	alice := node.Account("alice", rich)
 	line := node.Line()
@@ -329,11 +328,11 @@ func TestAFullPoolTakesWhatTheOthersWaitFor(t *testing.T) {
 		want  chain.Verdict
 	}{{1, chain.Accepted}, {2, chain.Accepted}, {3, chain.Full}, {0, chain.Accepted}} {
 		if v := verdict(t, line, all[c.index]); v != c.want {
-			t.Errorf("%d is %v, want %v", c.index, v, c.want)
+			t.Errorf("nonce %d is %v, want %v", c.index, v, c.want)
 		}
 	}
 	node.Mine()
 	if next, err := line.Next(t.Context(), alice, chain.Best); next != 2 || err != nil {
-		t.Errorf("next %d, %v: want 0 and 1 executed, and 2 to have made room", next, err)
+		t.Errorf("got next nonce %d, %v, want 2: nonces 0 and 1 executed, 2 dropped", next, err)
 	}
 }

@@ -9,43 +9,42 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Fixture is a driver and the power over the chain behind it. A function that is nil
-// is something that this chain cannot be made to do: its tests are skipped by name.
+// Fixture is a driver and the control of the chain behind it. Chain, Down, the accounts,
+// Bad and Mine are required. Tests that need a function that is nil are skipped.
 type Fixture struct {
 	Chain chain.Chain
-	// Down is the same driver at an endpoint that nobody answers.
+	// Down is the same driver with an endpoint that does not answer.
 	Down chain.Chain
-	// Funded has plenty, Poor has nothing, the driver signs for both; not for Stranger.
+	// The driver signs for Funded, which is rich, and Poor, which has nothing; not for Stranger.
 	Funded, Poor, Stranger chain.Account
-	// Bad is a call that an estimate refuses and that a block includes without effect
-	// when it is given BadGas.
+	// Bad is a call that an estimate refuses. With BadGas a block includes it, without effect.
 	Bad    chain.Call
 	BadGas uint64
-	// Gapless nodes refuse what leaves a gap instead of queueing it.
+	// Gapless says that the node refuses a transaction whose nonce leaves a gap.
 	Gapless bool
 
 	// Mine makes a block of what is in the pool.
 	Mine func()
-	// Seal makes a block of exactly these.
+	// Seal makes a block of exactly these transactions.
 	Seal func(...chain.Signed)
-	// Reorg replaces the newest depth blocks by these, which may be none.
+	// Reorg replaces the newest depth blocks by the given ones, which may be none.
 	Reorg func(depth int, blocks ...[]chain.Signed)
-	// Drop takes a transaction out of the pool.
+	// Drop removes a transaction from the pool.
 	Drop func(chain.Hash)
 	// Final makes the present head final, with blocks on top if the chain needs them.
 	Final func()
-	// Foreign signs another transaction for a slot of Funded, behind the driver's back.
+	// Foreign signs another transaction for a slot of Funded, without the driver.
 	Foreign func(index uint64) chain.Signed
-	// Elsewhere signs one for another chain.
+	// Elsewhere signs a transaction of Funded for another chain.
 	Elsewhere func(index uint64) chain.Signed
-	// Broke signs one for Poor, who cannot pay for it.
+	// Broke signs a transaction that Poor cannot pay for.
 	Broke func() chain.Signed
 }
 
 const patience = time.Minute
 
-// Exercise holds a driver against the contract of chain.Chain. Each part gets a
-// fixture of its own, with a fresh chain.
+// Exercise tests a driver against the contract of chain.Chain, each part as a subtest. Each
+// calls fresh for a fixture with a new chain, and ends after a minute.
 func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 	t.Helper()
 	for _, part := range []struct {
@@ -57,8 +56,8 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"NextFinalLagsBehind", nextFinal},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
-		{"PrepareFillerOfTooMuch", spacious},
-		{"PrepareFillerOfTooLittle", meagre},
+		{"PrepareFillerOfTooMuch", fillerAboveTheBlock},
+		{"PrepareFillerOfTooLittle", fillerBelowAnyTransaction},
 		{"PrepareRaises", raise},
 		{"SubmitBatch", batchOf},
 		{"SubmitTwice", twice},
@@ -90,7 +89,7 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 	}
 }
 
-// trial is one part of the exercise at work.
+// trial is one part of Exercise.
 type trial struct {
 	*testing.T
 	Fixture
@@ -114,11 +113,11 @@ func (t *trial) ok(err error) {
 func (t *trial) wants(err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("error %v, want one that wraps %q", err, want)
+		t.Errorf("got error %v, want one that wraps %q", err, want)
 	}
 }
 
-// call is a transfer of next to nothing, to nobody in particular.
+// call is a transfer of nothing.
 func (t *trial) call() chain.Call { return chain.Call{To: []byte(t.Stranger)} }
 
 func (t *trial) next(at chain.Level) uint64 {
@@ -128,7 +127,7 @@ func (t *trial) next(at chain.Level) uint64 {
 	return n
 }
 
-// attempts prepares as many transfers as are asked for, from the next index on.
+// attempts prepares count transfers, from the next nonce on.
 func (t *trial) attempts(count int) []chain.Signed {
 	t.Helper()
 	first := t.next(chain.Best)
@@ -144,7 +143,7 @@ func (t *trial) prepare(drafts ...chain.Draft) []chain.Signed {
 	all, err := t.Chain.Prepare(t.ctx, drafts)
 	t.ok(err)
 	if len(all) != len(drafts) {
-		t.Fatalf("%d answers to %d drafts", len(all), len(drafts))
+		t.Fatalf("got %d results of Prepare, want %d, one for each draft", len(all), len(drafts))
 	}
 	signed := make([]chain.Signed, len(all))
 	for i, p := range all {
@@ -156,16 +155,16 @@ func (t *trial) prepare(drafts ...chain.Draft) []chain.Signed {
 	return signed
 }
 
-// submit wants one verdict for all.
+// submit sends attempts and wants the same verdict for each.
 func (t *trial) submit(want chain.Verdict, attempts ...chain.Signed) {
 	t.Helper()
 	outcomes := t.Chain.Submit(t.ctx, attempts)
 	if len(outcomes) != len(attempts) {
-		t.Fatalf("%d outcomes of %d attempts", len(outcomes), len(attempts))
+		t.Fatalf("got %d outcomes, want %d, one for each attempt", len(outcomes), len(attempts))
 	}
 	for i, o := range outcomes {
 		if o.Verdict != want {
-			t.Fatalf("attempt %d: %v (%s), want %v", i, o.Verdict, o.Text, want)
+			t.Fatalf("attempt %d: got %v (%s), want %v", i, o.Verdict, o.Text, want)
 		}
 	}
 }
@@ -179,7 +178,7 @@ func (t *trial) seen(want chain.Where, attempts ...chain.Signed) []chain.Sightin
 	sightings, err := t.Chain.Probe(t.ctx, hashes)
 	t.ok(err)
 	if len(sightings) != len(hashes) {
-		t.Fatalf("%d sightings of %d hashes", len(sightings), len(hashes))
+		t.Fatalf("got %d sightings, want %d, one for each hash", len(sightings), len(hashes))
 	}
 	for i, s := range sightings {
 		if s.Where != want {

@@ -8,10 +8,10 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// nowhere is the hash of no block, as long as those of real chains.
+// nowhere is the hash of no block.
 var nowhere = chain.Hash(strings.Repeat("\xee", 32))
 
-// heads follows; each call of the function waits for the next turn.
+// heads follows the chain; each call of turn waits for the next one.
 func (t *trial) heads(from chain.Block) (turn func() chain.Turn, stop func()) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	pull, end := iter.Pull2(t.Chain.Heads(ctx, from))
@@ -19,7 +19,7 @@ func (t *trial) heads(from chain.Block) (turn func() chain.Turn, stop func()) {
 		t.Helper()
 		got, err, more := pull()
 		if err != nil || !more {
-			t.Fatalf("no next turn: %v", err)
+			t.Fatalf("got no next turn: %v", err)
 		}
 		return got
 	}
@@ -29,7 +29,7 @@ func (t *trial) heads(from chain.Block) (turn func() chain.Turn, stop func()) {
 	}
 }
 
-// expect reads turns until as many as are named have come; finality comes when it likes.
+// expect reads turns until they are want, + for applied and - for reverted. Finality is ignored.
 func (t *trial) expect(turn func() chain.Turn, want string) (blocks []chain.Block) {
 	t.Helper()
 	got := ""
@@ -45,7 +45,7 @@ func (t *trial) expect(turn func() chain.Turn, want string) (blocks []chain.Bloc
 		}
 	}
 	if got != want {
-		t.Fatalf("turns %s, want %s", got, want)
+		t.Fatalf("got turns %s, want %s", got, want)
 	}
 	return blocks
 }
@@ -54,7 +54,7 @@ func (t *trial) chained(blocks ...chain.Block) {
 	t.Helper()
 	for i := 1; i < len(blocks); i++ {
 		if blocks[i].Parent != blocks[i-1].Hash || blocks[i].Number != blocks[i-1].Number+1 {
-			t.Errorf("%v does not follow %v", blocks[i], blocks[i-1])
+			t.Errorf("got block %v after %v, want a child of it", blocks[i], blocks[i-1])
 		}
 	}
 }
@@ -83,7 +83,7 @@ func reorg(t *trial) {
 	t.Reorg(2, nil, nil, nil)
 	now := t.expect(turn, "--+++")
 	if now[0] != old[2] || now[1] != old[1] {
-		t.Errorf("reverted %v, want the newest first of %v", now[:2], old)
+		t.Errorf("got reverted %v, want the newest two of %v, newest first", now[:2], old)
 	}
 	t.chained(old[0], now[2], now[3], now[4])
 	t.Mine()
@@ -101,7 +101,7 @@ func rewind(t *trial) {
 	old := t.expect(turn, "+")
 	t.Reorg(1)
 	if gone := t.expect(turn, "-"); gone[0] != old[0] {
-		t.Errorf("reverted %v, want %v", gone, old)
+		t.Errorf("got reverted %v, want %v", gone, old)
 	}
 	t.Mine()
 	t.chained(head[0], t.expect(turn, "+")[0])
@@ -133,7 +133,7 @@ func lostThread(t *trial) {
 		t.wants(err, chain.ErrThread)
 		return
 	}
-	t.Error("no turn and no error")
+	t.Error("got no turn and no error, want an error")
 }
 
 func finality(t *trial) {
@@ -147,14 +147,14 @@ func finality(t *trial) {
 	for last := uint64(0); last < b.Number; {
 		if now := turn(); now.Kind == chain.Finalized {
 			if now.Block.Number == b.Number && now.Block.Hash != b.Hash || now.Block.Number < last {
-				t.Fatalf("final is %v after %d, the block was %v", now.Block, last, b)
+				t.Fatalf("got final %v after block %d, want rising blocks up to %v", now.Block, last, b)
 			}
 			last = now.Block.Number
 		}
 	}
 }
 
-// finalAtOnce: what is final already is told to whoever begins, before another block comes.
+// finalAtOnce checks that a new follower gets the final block before another block comes.
 func finalAtOnce(t *trial) {
 	t.need(t.Final != nil, "finalize")
 	turn, stop := t.heads(chain.Block{})
@@ -170,7 +170,7 @@ func finalAtOnce(t *trial) {
 		now = turn()
 	}
 	if now.Block.Number != b.Number || now.Block.Hash != b.Hash {
-		t.Errorf("final is %v, want %v", now.Block, b)
+		t.Errorf("got final %v, want %v", now.Block, b)
 	}
 }
 
@@ -194,11 +194,11 @@ func unreachable(t *trial) {
 	t.Chain, down = down, t.Chain
 	outcomes := t.Chain.Submit(t.ctx, []chain.Signed{{Account: t.Funded, Bytes: []byte{1}}, {Account: t.Funded, Bytes: []byte{2}}})
 	if len(outcomes) != 2 || outcomes[0].Verdict != chain.Unknown || outcomes[1].Verdict != chain.Unknown || outcomes[0].Text == "" {
-		t.Errorf("outcomes %v, want two unknown ones that say why", outcomes)
+		t.Errorf("got outcomes %v, want two unknown ones with a text", outcomes)
 	}
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
 	if o := down.Submit(ctx, []chain.Signed{{Account: t.Funded, Bytes: []byte{1}}}); len(o) != 1 || o[0].Verdict != chain.Unknown {
-		t.Errorf("a caller that does not wait: %v, want unknown", o)
+		t.Errorf("with a cancelled context: got %v, want unknown", o)
 	}
 }

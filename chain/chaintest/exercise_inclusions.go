@@ -8,12 +8,11 @@ import (
 
 func inclusions(t *trial) { t.inclusions(false) }
 
-// inclusionsOfSubmitted: what was handed over is known to the driver, what was not is in
-// the same block.
+// inclusionsOfSubmitted checks a block of submitted transactions and a foreign one.
 func inclusionsOfSubmitted(t *trial) { t.inclusions(true) }
 
 func (t *trial) inclusions(submitted bool) {
-	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
+	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	first := t.next(chain.Best)
 	bad := t.Bad
 	bad.Gas = t.BadGas
@@ -32,7 +31,7 @@ func (t *trial) inclusions(submitted bool) {
 		{Account: t.Funded, Index: first + 2, Hash: ours[1].Hash, Failed: true},
 	}
 	if len(got) != len(want) {
-		t.Fatalf("got %+v", got)
+		t.Fatalf("got %+v, want %+v", got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
@@ -42,19 +41,19 @@ func (t *trial) inclusions(submitted bool) {
 	again, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor, t.Funded})
 	t.ok(err)
 	if !slices.Equal(again, got) {
-		t.Errorf("asked again, it says %+v", again)
+		t.Errorf("asked again: got %+v, want %+v", again, got)
 	}
 	if none, err := t.Chain.Inclusions(t.ctx, at, []chain.Account{t.Poor}); err != nil || len(none) != 0 {
-		t.Errorf("who sent nothing: %v, %v", none, err)
+		t.Errorf("of an account that sent nothing: got %v, %v, want none", none, err)
 	}
 	_, err = t.Chain.Inclusions(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Account{t.Funded})
 	t.wants(err, chain.ErrNotFound)
 }
 
-// inclusionsOfOursAlone: a driver may read a block otherwise after one that had nothing but
-// what was handed to it, whatever the next one has.
+// inclusionsOfOursAlone checks blocks after one of submitted transactions alone, which a
+// driver may read in another way.
 func inclusionsOfOursAlone(t *trial) {
-	t.need(t.Foreign != nil && t.Seal != nil, "hold a foreign transaction")
+	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	next := t.next(chain.Best)
 	bad := t.Bad
 	bad.Gas = t.BadGas

@@ -10,12 +10,12 @@ func describe(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
 	if d.ID == "" || d.MaxBatch < 1 || d.MinRaise < 0 || d.MaxPending < 0 {
-		t.Errorf("described as %+v", d)
+		t.Errorf("got description %+v, want an ID, a batch above 0 and no negative number", d)
 	}
 	again, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
 	if d != again {
-		t.Errorf("described as %+v, then as %+v", d, again)
+		t.Errorf("got description %+v, then %+v, want the same", d, again)
 	}
 }
 
@@ -23,14 +23,14 @@ func next(t *trial) {
 	first := t.next(chain.Best)
 	t.submit(chain.Accepted, t.attempts(2)...)
 	if got := t.next(chain.Best); got != first {
-		t.Errorf("with two in the pool the next is %d, want %d: a pool does not count", got, first)
+		t.Errorf("with two transactions in the pool the next nonce is %d, want %d", got, first)
 	}
 	t.Mine()
 	if got := t.next(chain.Best); got != first+2 {
-		t.Errorf("with two in a block the next is %d, want %d", got, first+2)
+		t.Errorf("with two transactions in a block the next nonce is %d, want %d", got, first+2)
 	}
 	if n, err := t.Chain.Next(t.ctx, t.Stranger, chain.Best); err != nil || n != 0 {
-		t.Errorf("an account that never sent: %d, %v", n, err)
+		t.Errorf("of an account that never sent: got next nonce %d, %v, want 0", n, err)
 	}
 }
 
@@ -41,11 +41,11 @@ func nextFinal(t *trial) {
 	t.submit(chain.Accepted, t.attempts(1)...)
 	t.Mine()
 	if best, final := t.next(chain.Best), t.next(chain.Final); best != first+1 || final != first {
-		t.Errorf("best %d, final %d, want %d and %d", best, final, first+1, first)
+		t.Errorf("got next nonce %d, final %d, want %d and %d", best, final, first+1, first)
 	}
 	t.Final()
 	if final := t.next(chain.Final); final != first+1 {
-		t.Errorf("final %d after the block was finalized, want %d", final, first+1)
+		t.Errorf("after the block was finalized the final next nonce is %d, want %d", final, first+1)
 	}
 }
 
@@ -59,13 +59,13 @@ func prepare(t *trial) {
 	all, err := t.Chain.Prepare(t.ctx, drafts)
 	t.ok(err)
 	if len(all) != 3 || all[0].Err != nil || all[2].Err != nil {
-		t.Fatalf("%+v", all)
+		t.Fatalf("got %+v, want three results, the first and the third without an error", all)
 	}
 	t.wants(all[1].Err, chain.ErrKey)
 	for _, i := range []int{0, 2} {
 		s := all[i].Signed
 		if s.Account != t.Funded || s.Index != drafts[i].Index || s.Hash == "" || len(s.Bytes) == 0 || s.Gas == 0 || s.Fee.None() {
-			t.Errorf("draft %d became %+v", i, s)
+			t.Errorf("draft %d: got %+v, want its account and nonce, and hash, bytes, gas and fee", i, s)
 		}
 	}
 	t.seen(chain.Nowhere, all[0].Signed, all[2].Signed)
@@ -86,12 +86,12 @@ func refuse(t *trial) {
 	}{
 		{"no key", chain.Draft{Account: t.Stranger, Call: t.call()}, chain.ErrKey},
 		{"no funds", chain.Draft{Account: t.Poor, Call: t.call()}, chain.ErrFunds},
-		{"more than there is", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{
+		{"a value above the balance", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{
 			To: []byte(t.Stranger), Value: new(big.Int).Lsh(one, 120), Gas: 100_000,
 		}}, chain.ErrFunds},
 		{"a call that fails", chain.Draft{Account: t.Funded, Index: at, Call: t.Bad}, chain.ErrCall},
-		{"less gas than anything takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall},
-		{"a fee that nobody takes", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Most: chain.Fee{Max: one, Tip: one}}, chain.ErrFee},
+		{"less gas than any transaction takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall},
+		{"a maximum below any fee", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Most: chain.Fee{Max: one, Tip: one}}, chain.ErrFee},
 	}
 	if d.BlockGas > 0 {
 		cases = append(cases, struct {
@@ -111,30 +111,29 @@ func refuse(t *trial) {
 		t.Log(c.what, ":", all[i].Err)
 		t.wants(all[i].Err, c.want)
 		if len(all[i].Bytes) > 0 {
-			t.Errorf("%s: there is an attempt all the same", c.what)
+			t.Errorf("%s: got an attempt and an error, want the error alone", c.what)
 		}
 	}
 	if last := all[len(all)-1]; last.Err != nil {
-		t.Errorf("a sound draft among bad ones: %v", last.Err)
+		t.Errorf("a good draft among bad ones: got error %v, want none", last.Err)
 	}
 }
 
-// spacious: what a slot was given to spend may be above what a block has today. Then
-// only a filler can use the slot up, and it must not ask for as much.
-func spacious(t *trial) {
+// fillerAboveTheBlock fills a slot whose call has more gas than a block has now.
+func fillerAboveTheBlock(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
 	t.need(d.BlockGas > 0, "run out of gas")
 	if s := t.filler(d.BlockGas + 1); s.Gas == 0 || s.Gas > d.BlockGas {
-		t.Errorf("a filler may spend %d gas, a block has %d", s.Gas, d.BlockGas)
+		t.Errorf("got a filler with %d gas, want between 1 and %d, which a block has", s.Gas, d.BlockGas)
 	}
 }
 
-// meagre: what a slot was given may as well be less than any transaction takes. A filler
-// with as little would never be taken, and the account be stuck for good.
-func meagre(t *trial) { t.filler(1) }
+// fillerBelowAnyTransaction fills a slot whose call has too little gas for any transaction.
+func fillerBelowAnyTransaction(t *trial) { t.filler(1) }
 
-// filler is one for a slot whose call was given that much gas; it gets into the chain.
+// filler gets a filler into the chain. It must have its own gas, not that of the call, or the
+// account is stuck for good.
 func (t *trial) filler(gas uint64) chain.Signed {
 	t.Helper()
 	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(chain.Best), Filler: true, Call: chain.Call{Gas: gas}})[0]
@@ -155,13 +154,13 @@ func raise(t *trial) {
 			return
 		}
 		if least := new(big.Int).Mul(before, big.NewInt(int64(100+d.MinRaise))); new(big.Int).Mul(now, big.NewInt(100)).Cmp(least) < 0 {
-			t.Errorf("%s went from %v to %v, less than %d %% more", what, before, now, d.MinRaise)
+			t.Errorf("%s went from %v to %v, want at least %d %% more", what, before, now, d.MinRaise)
 		}
 	}
 	enough("the price", raised.Fee.Max, old.Fee.Max)
 	enough("the tip", raised.Fee.Tip, old.Fee.Tip)
 	if raised.Hash == old.Hash {
-		t.Error("a raised attempt has the hash of the one it raises")
+		t.Error("the raised attempt has the hash of the first one, want another")
 	}
 	draft.Most = old.Fee
 	all, err := t.Chain.Prepare(t.ctx, []chain.Draft{draft})

@@ -11,7 +11,7 @@ func batchOf(t *trial) {
 	t.Mine()
 	t.seen(chain.Included, attempts...)
 	if len(t.Chain.Submit(t.ctx, nil)) != 0 {
-		t.Error("nothing has an outcome")
+		t.Error("got outcomes of no attempts, want none")
 	}
 }
 
@@ -24,7 +24,6 @@ func twice(t *trial) {
 }
 
 func replacement(t *trial) {
-	// The first slot stays empty, so that none of these is mined.
 	old := t.attempts(1)[0]
 	t.submit(chain.Accepted, old)
 	same := t.prepare(chain.Draft{Account: t.Funded, Index: old.Index, Call: chain.Call{To: []byte(t.Poor)}})[0]
@@ -56,22 +55,21 @@ func gap(t *trial) {
 func worthless(t *trial) {
 	at := t.next(chain.Best)
 	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
-	if t.Elsewhere != nil { // which says that the node is of another chain
+	if t.Elsewhere != nil {
 		t.submit(chain.Refused, t.Elsewhere(at))
 	}
 	if t.Broke != nil {
 		t.submit(chain.NoFunds, t.Broke())
 	}
-	// One bad apple: the others have their own outcomes.
 	good := t.attempts(2)
 	mixed := t.Chain.Submit(t.ctx, []chain.Signed{good[0], {Account: t.Funded, Bytes: []byte("nonsense")}, good[1]})
 	if len(mixed) != 3 || mixed[0].Verdict != chain.Accepted || mixed[1].Verdict != chain.Invalid || mixed[2].Verdict != chain.Accepted {
-		t.Errorf("a bad one between two good ones: %v", mixed)
+		t.Errorf("a bad attempt between two good ones: got %v, want accepted, invalid, accepted", mixed)
 	}
 }
 
 func foreignIndex(t *trial) {
-	t.need(t.Foreign != nil && t.Reorg != nil, "hold a foreign transaction")
+	t.need(t.Foreign != nil && t.Reorg != nil, "include a foreign transaction")
 	ours := t.attempts(1)[0]
 	t.submit(chain.Accepted, ours)
 	t.Mine()
@@ -82,12 +80,12 @@ func foreignIndex(t *trial) {
 	t.seen(chain.Included, foreign)
 	t.submit(chain.IndexTooLow, ours)
 	if got := t.next(chain.Best); got != ours.Index+1 {
-		t.Errorf("the next index is %d, want %d", got, ours.Index+1)
+		t.Errorf("got next nonce %d, want %d", got, ours.Index+1)
 	}
 	in, _, err := t.Chain.Find(t.ctx, t.Funded, ours.Index, 0)
 	t.ok(err)
 	if in.Hash != foreign.Hash || in.Account != t.Funded || in.Index != ours.Index {
-		t.Errorf("the slot was used by %+v, want %v", in, foreign.Hash)
+		t.Errorf("got slot used by %+v, want %v", in, foreign.Hash)
 	}
 }
 
@@ -99,20 +97,20 @@ func probe(t *trial) {
 	all, err := t.Chain.Probe(t.ctx, []chain.Hash{attempts[2].Hash, attempts[1].Hash, attempts[0].Hash})
 	t.ok(err)
 	if len(all) != 3 || all[0].Where != chain.Nowhere || all[1].Where != chain.Pooled || all[2].Where != chain.Included {
-		t.Fatalf("%+v", all)
+		t.Fatalf("got %+v, want nowhere, pooled, included", all)
 	}
 	head, stop := t.heads(chain.Block{})
 	defer stop()
 	if b := head(); b.Block.Number != all[2].Block.Number || b.Block.Hash != all[2].Block.Hash {
-		t.Errorf("included in %v, the head is %v", all[2].Block, b.Block)
+		t.Errorf("got included in %v, want %v, the head", all[2].Block, b.Block)
 	}
 	none, err := t.Chain.Probe(t.ctx, nil)
 	if err != nil || len(none) != 0 {
-		t.Errorf("nothing probed: %v, %v", none, err)
+		t.Errorf("a probe of no hashes: got %v, %v, want nothing", none, err)
 	}
 }
 
-// probeFailed: who learns of a transaction by a probe alone has to hear that it did nothing.
+// probeFailed checks that a probe alone tells a caller that a call failed.
 func probeFailed(t *trial) {
 	bad := t.Bad
 	bad.Gas = t.BadGas
@@ -124,12 +122,12 @@ func probeFailed(t *trial) {
 	t.submit(chain.Accepted, attempts...)
 	for _, s := range t.seen(chain.Pooled, attempts...) {
 		if s.Failed {
-			t.Error("it failed before it was in a block")
+			t.Error("got a failed attempt in the pool, want one that has not failed")
 		}
 	}
 	t.Mine()
 	if seen := t.seen(chain.Included, attempts...); seen[0].Failed || !seen[1].Failed {
-		t.Errorf("%+v, want the second to have failed", seen)
+		t.Errorf("got %+v, want only the second to have failed", seen)
 	}
 }
 
@@ -158,7 +156,7 @@ func findSlot(t *trial) {
 			in, b, err := t.Chain.Find(t.ctx, t.Funded, s.Index, from)
 			t.ok(err)
 			if in.Hash != s.Hash || b.Hash != at[i].Hash || b.Number != at[i].Number {
-				t.Errorf("slot %d from %d: %+v in %v, want %v in %v", s.Index, from, in, b, s.Hash, at[i])
+				t.Errorf("slot %d from block %d: got %+v in %v, want %v in %v", s.Index, from, in, b, s.Hash, at[i])
 			}
 		}
 		_, _, err := t.Chain.Find(t.ctx, t.Funded, s.Index, at[i].Number+1)

@@ -8,8 +8,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// SetDown cuts the line, or mends it: every call fails without reaching the node, and
-// those who follow heads are told.
+// SetDown cuts or mends the line. While it is down all calls fail, and Heads ends.
 func (l *Line) SetDown(down bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -18,23 +17,22 @@ func (l *Line) SetDown(down bool) {
 	l.turned = make(chan struct{})
 }
 
-// LoseCalls makes a part of all calls vanish on their way to the node.
+// LoseCalls loses a part of all calls, from 0 to 1, before they reach the node.
 func (l *Line) LoseCalls(part float64) { l.set(func() { l.loseCalls = part }) }
 
-// LoseAnswers makes a part of all answers vanish: the node has done what it was asked.
+// LoseAnswers loses a part of all answers, from 0 to 1, after the node has done the call.
 func (l *Line) LoseAnswers(part float64) { l.set(func() { l.loseAnswers = part }) }
 
-// LoseNextAnswer makes the answer of the next call of that name vanish, such as "Submit".
+// LoseNextAnswer loses the answer to the next call of a method, such as "Submit".
 func (l *Line) LoseNextAnswer(call string) { l.set(func() { l.loseNext = call }) }
 
-// Delay makes every call take that long on its way to the node.
+// Delay makes every call wait for d before it reaches the node.
 func (l *Line) Delay(d time.Duration) { l.set(func() { l.delay = d }) }
 
-// Watch calls a function with the name of each call before it reaches the node:
-// the place to kill a sender, or to mine under its hands.
+// Watch calls f with the method of each call before it reaches the node.
 func (l *Line) Watch(f func(call string)) { l.set(func() { l.watch = f }) }
 
-// Calls counts the calls of a name so far, lost ones included.
+// Calls returns the number of calls of a method so far, lost ones included.
 func (l *Line) Calls(call string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,8 +45,8 @@ func (l *Line) set(f func()) {
 	f()
 }
 
-// pass takes a call to the node and its answer back, if the line lets them. The
-// function runs with the node's lock held.
+// pass runs at with the node's lock held, unless the call is lost, and returns an error if
+// the call or its answer is lost.
 func (l *Line) pass(ctx context.Context, call string, at func()) error {
 	l.mu.Lock()
 	if l.calls == nil {

@@ -36,7 +36,7 @@ func (l *Line) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn
 
 type wake struct{ node, line <-chan struct{} }
 
-// look sees the head and the final block, and says what to wait for before the next look.
+// look reads the head and the final block, and returns what to wait for before the next look.
 func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn, next wake, err error) {
 	l.mu.Lock()
 	next.line = l.turned
@@ -56,7 +56,7 @@ func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn
 	return turns, next, err
 }
 
-// find is the trail's lookup; the node's lock is held.
+// find is the trail's lookup. The caller holds the node's lock.
 func (l *Line) find(h chain.Hash) (chain.Block, error) {
 	if b, known := l.memory.Get(h); known {
 		return b, nil

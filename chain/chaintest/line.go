@@ -17,7 +17,7 @@ const (
 	batch      = 500
 )
 
-// Line is an endpoint of a node: a chain.Chain with faults.
+// Line is a chain.Chain: an endpoint of a node, with faults.
 type Line struct {
 	node   *Node
 	memory *chain.Memory
@@ -75,7 +75,7 @@ func (l *Line) Prepare(ctx context.Context, drafts []chain.Draft) (all []chain.P
 	return all, nil
 }
 
-// prepare signs one draft; spent is what those before it may cost each account.
+// prepare signs one draft. spent is what each account may pay for the drafts before it.
 func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.Signed, error) {
 	if !n.keys[d.Account] {
 		return chain.Signed{}, fmt.Errorf("%w %v", chain.ErrKey, d.Account)
@@ -93,16 +93,16 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	}
 	switch {
 	case tx.Value.Sign() < 0:
-		return chain.Signed{}, fmt.Errorf("%w: a value below zero", chain.ErrCall)
+		return chain.Signed{}, fmt.Errorf("%w: its value is below 0", chain.ErrCall)
 	case tx.Gas == 0 && fails(tx.Data):
 		return chain.Signed{}, fmt.Errorf("%w: reverted", chain.ErrCall)
 	case tx.Gas == 0:
 		tx.Gas = tx.needs()
 	case tx.Gas < tx.needs():
-		return chain.Signed{}, fmt.Errorf("%w: it needs %d gas, not %d", chain.ErrCall, tx.needs(), tx.Gas)
+		return chain.Signed{}, fmt.Errorf("%w: it has %d gas and needs %d", chain.ErrCall, tx.Gas, tx.needs())
 	}
 	if tx.Gas > n.cfg.BlockGas {
-		return chain.Signed{}, fmt.Errorf("%w: %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
+		return chain.Signed{}, fmt.Errorf("%w: it has %d gas, a block has %d", chain.ErrCall, tx.Gas, n.cfg.BlockGas)
 	}
 	tip := big.NewInt(n.cfg.MinTip)
 	least := chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
@@ -175,7 +175,7 @@ func (l *Line) Find(ctx context.Context, a chain.Account, index, from uint64) (i
 		}
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("%w: a transaction of %v with index %d", chain.ErrNotFound, a, index)
+		err = fmt.Errorf("%w: a transaction of %v with nonce %d", chain.ErrNotFound, a, index)
 	}
 	return in, at, err
 }
@@ -195,12 +195,12 @@ func (l *Line) Inclusions(ctx context.Context, at chain.Block, accounts []chain.
 	return ours, err
 }
 
-// failed says that one of its transactions had no effect.
+// failed reports whether a transaction of the block had no effect.
 func (b *block) failed(h chain.Hash) bool {
 	return slices.ContainsFunc(b.txs, func(tx included) bool { return tx.failed && tx.signed.Hash == h })
 }
 
-// of lists the transactions that the accounts sent.
+// of returns the transactions of the accounts.
 func (b *block) of(accounts []chain.Account) (ours []chain.Inclusion) {
 	for _, tx := range b.txs {
 		if slices.Contains(accounts, tx.account()) {

@@ -10,40 +10,41 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Config makes a node. The zero Config is a chain like a developer's.
+// Config configures a Node. The zero Config is a small chain without limits or finality.
 type Config struct {
-	ID   string // "test:1" unless given
-	Seed uint64
-	// Depth is how many blocks below the head a block is final; 0: by Finalize alone.
+	ID   string // default "test:1"
+	Seed uint64 // of all chance
+	// Depth is how many blocks below the head a block is final; 0: only Finalize says so.
 	Depth uint64
-	// PerAccount and Pool limit the pool; 0: no limit. What is above PerAccount is
-	// refused, unless its index is below another's, which then is dropped; what is above
-	// Pool is acknowledged and dropped, as real nodes do.
-	PerAccount, Pool int
-	BlockGas         uint64 // 30 million unless given
-	BaseFee, MinTip  int64  // 100 and 1 unless given
+	// PerAccount limits an account's transactions in the pool; 0: no limit. At the limit only
+	// a nonce below the account's highest is accepted, and the highest is dropped.
+	PerAccount int
+	// Pool limits the pool, which accepts more and silently drops it; 0: no limit.
+	Pool            int
+	BlockGas        uint64 // default 30 million
+	BaseFee, MinTip int64  // default 100 and 1
 }
 
-// Node is a chain and the node that serves it. Safe for concurrent use.
+// Node is a chain and the node that serves it. Its methods are safe for concurrent use.
 type Node struct {
 	cfg Config
 
 	mu      sync.Mutex
 	rand    *rand.Rand
 	keys    map[chain.Account]bool
-	faucet  map[chain.Account]*big.Int // what accounts begin with, on any branch
-	known   map[chain.Hash]*block      // in the best chain or beside it
+	faucet  map[chain.Account]*big.Int // what each account was given, on every branch
+	known   map[chain.Hash]*block      // blocks of all branches
 	best    []*block
-	mined   map[chain.Hash]*block // transactions of the best chain
-	final   int                   // the height that is final
+	mined   map[chain.Hash]*block // the block of each transaction of the best chain
+	final   int                   // height of the final block
 	pool    *pool
-	lost    []chain.Signed
+	lost    []chain.Signed // dropped from the pool, for Resurrect
 	baseFee *big.Int
-	blocks  uint64        // ever made: no two are equal
-	changed chan struct{} // closed at every change
+	blocks  uint64        // number of blocks ever made, which makes their hashes differ
+	changed chan struct{} // closed and replaced at every change
 }
 
-// New makes a chain of one block.
+// New makes a node whose chain has one block.
 func New(cfg Config) *Node {
 	if cfg.ID == "" {
 		cfg.ID = "test:1"
@@ -69,7 +70,7 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Account makes an account that lines sign for, with that much to spend.
+// Account makes an account with a balance in the smallest unit. Every line signs for it.
 func (n *Node) Account(name string, funds int64) chain.Account {
 	a := Address(name)
 	n.mu.Lock()
@@ -79,7 +80,7 @@ func (n *Node) Account(name string, funds int64) chain.Account {
 	return a
 }
 
-// Fund gives an account more, at once and on every branch.
+// Fund adds to an account's balance, at once and on every branch.
 func (n *Node) Fund(a chain.Account, funds int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,10 +95,10 @@ func (n *Node) fund(a chain.Account, funds int64) {
 	n.faucet[a] = new(big.Int).Add(had, big.NewInt(funds))
 }
 
-// Address is the account of that name. Nobody signs for it unless Account was called.
+// Address returns the account of a name. Lines sign for it only after Node.Account.
 func Address(name string) chain.Account { return chain.Account(hashOf([]byte(name))[:20]) }
 
-// Line is an endpoint of the node.
+// Line makes an endpoint of the node.
 func (n *Node) Line() *Line {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -107,7 +108,7 @@ func (n *Node) Line() *Line {
 	}
 }
 
-// Run mines at every tick until ctx ends.
+// Run calls Mine at an interval until ctx ends.
 func (n *Node) Run(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -121,7 +122,7 @@ func (n *Node) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Mine makes a block of what is in the pool and can be executed.
+// Mine makes a block of the transactions in the pool that can be executed.
 func (n *Node) Mine() chain.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,8 +131,7 @@ func (n *Node) Mine() chain.Block {
 	return b
 }
 
-// Seal makes a block of exactly these transactions, whether the pool has them or
-// not; one that cannot be executed is a mistake of the test.
+// Seal makes a block of exactly these transactions. It panics if one cannot be executed.
 func (n *Node) Seal(txs ...chain.Signed) chain.Block {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -140,8 +140,8 @@ func (n *Node) Seal(txs ...chain.Signed) chain.Block {
 	return b
 }
 
-// Reorg replaces the newest depth blocks by as many as are given, of exactly those
-// transactions. What the old ones held goes back into the pool if it still fits.
+// Reorg replaces the newest depth blocks by blocks of exactly the given transactions. Those
+// of the old blocks return to the pool if it takes them.
 func (n *Node) Reorg(depth int, blocks ...[]chain.Signed) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,8 +152,7 @@ func (n *Node) Reorg(depth int, blocks ...[]chain.Signed) {
 	n.settle(undone)
 }
 
-// Restart is a node killed and started again: its newest blocks, which it had not
-// written, and its pool are gone. Resurrect gives back what was in the pool.
+// Restart kills the node and starts it again. The newest rewind blocks and the pool are gone.
 func (n *Node) Restart(rewind int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -172,7 +171,7 @@ func (n *Node) Finalize() {
 	n.change()
 }
 
-// SetBaseFee changes what the chain asks from the next block on.
+// SetBaseFee sets the base fee from the next block on.
 func (n *Node) SetBaseFee(fee int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -180,7 +179,7 @@ func (n *Node) SetBaseFee(fee int64) {
 	n.change()
 }
 
-// Drop takes transactions out of the pool without a word; with none named, all.
+// Drop silently removes transactions from the pool, or all if none is named.
 func (n *Node) Drop(hashes ...chain.Hash) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -194,8 +193,7 @@ func (n *Node) Drop(hashes ...chain.Hash) {
 	}
 }
 
-// Resurrect puts everything that was ever dropped back into the pool, as a journal
-// or another node does, if the pool takes it.
+// Resurrect offers all dropped transactions to the pool again, as a node's journal does.
 func (n *Node) Resurrect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -205,15 +203,14 @@ func (n *Node) Resurrect() {
 	n.lost = nil
 }
 
-// Foreign is a transaction for a slot of an account that nobody handed to a line: who
-// else has the key signed it.
+// Foreign signs a transaction for a slot of an account, and sends it to no line.
 func (n *Node) Foreign(a chain.Account, index uint64) chain.Signed {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.foreign(n.cfg.ID, a, index)
 }
 
-// Elsewhere is the same on another chain, which is worthless here.
+// Elsewhere is Foreign for another chain, which this node refuses.
 func (n *Node) Elsewhere(a chain.Account, index uint64) chain.Signed {
 	n.mu.Lock()
 	defer n.mu.Unlock()

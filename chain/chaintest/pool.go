@@ -7,16 +7,16 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// minRaise is what a replacement has to pay more, in percent, of both parts.
+// minRaise is how many percent more a replacement has to pay, in both parts of the fee.
 const minRaise = 10
 
-// pool holds transactions by slot. It is the node's: locked by its lock.
+// pool has the transactions that wait, by slot. The node's lock guards it.
 type pool struct {
 	node  *Node
 	slots map[slot]*pooled
 	by    map[chain.Hash]slot
 	count map[chain.Account]int
-	costs map[chain.Account]*big.Int // of all of the account's, at most
+	costs map[chain.Account]*big.Int // the most that the account's transactions cost together
 	seen  uint64
 }
 
@@ -40,7 +40,7 @@ func (p *pool) has(h chain.Hash) bool {
 	return has
 }
 
-// add judges in the order in which go-ethereum does.
+// add checks a transaction in the order of go-ethereum, and adds it to the pool.
 func (p *pool) add(raw []byte) chain.Outcome {
 	tx, ok := decode(raw)
 	if !ok {
@@ -70,7 +70,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 		return chain.Outcome{Verdict: chain.Full, Text: "account limit exceeded"}
 	case old == nil && p.node.cfg.Pool > 0 && len(p.slots) >= p.node.cfg.Pool:
 		p.node.lost = append(p.node.lost, signed)
-		return chain.Outcome{Verdict: chain.Accepted} // which is a lie, as real nodes tell it
+		return chain.Outcome{Verdict: chain.Accepted} // real nodes lie in the same way
 	}
 	if crowded {
 		p.drop(p.last(at))
@@ -87,7 +87,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	return chain.Outcome{Verdict: chain.Accepted}
 }
 
-// last is the highest slot of the account, if to is added.
+// last returns the highest slot of the account, including the slot to.
 func (p *pool) last(to slot) slot {
 	last := to
 	for at := range p.slots {
@@ -98,13 +98,13 @@ func (p *pool) last(to slot) slot {
 	return last
 }
 
-// drop forgets what was accepted: a pool that is full keeps what can be executed first.
+// drop silently removes an accepted transaction, to make room for a lower nonce.
 func (p *pool) drop(at slot) {
 	p.node.lost = append(p.node.lost, p.slots[at].signed)
 	p.remove(p.slots[at].signed.Hash)
 }
 
-// committed is what the account's other slots in the pool may cost.
+// committed returns what the account's other slots in the pool may cost.
 func (p *pool) committed(but slot) *big.Int {
 	sum := new(big.Int)
 	if p.costs[but.account] != nil {
@@ -124,7 +124,7 @@ func replaces(tx, old transaction) bool {
 	return enough(tx.Max, old.Max) && enough(tx.Tip, old.Tip)
 }
 
-// ready lists what the next block can hold: by arrival, each account in order.
+// ready returns the transactions of the next block, by arrival, each account's by nonce.
 func (p *pool) ready() (txs []chain.Signed) {
 	next := map[chain.Account]*pooled{}
 	step := func(a chain.Account, index uint64) {
@@ -152,7 +152,7 @@ func (p *pool) ready() (txs []chain.Signed) {
 	return txs
 }
 
-// prune drops what the best chain has overtaken.
+// prune removes transactions whose slot is used in the best chain.
 func (p *pool) prune() {
 	for at, tx := range p.slots {
 		if at.index < p.node.head().states[at.account].next {
@@ -177,7 +177,7 @@ func (p *pool) remove(h chain.Hash) (chain.Signed, bool) {
 	return signed, true
 }
 
-// clear empties the pool and returns what was in it, by arrival.
+// clear empties the pool and returns its transactions, by arrival.
 func (p *pool) clear() []chain.Signed {
 	var all []*pooled
 	for _, tx := range p.slots {

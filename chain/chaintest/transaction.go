@@ -14,8 +14,7 @@ const (
 	gasOfAByte = 16
 )
 
-// transaction is what the bytes of an attempt say. There is no signature: only a
-// node makes them, for accounts that it has the key of.
+// transaction is a decoded attempt. It needs no signature, since only the node makes them.
 type transaction struct {
 	Chain string
 	From  []byte
@@ -30,14 +29,14 @@ type transaction struct {
 
 func (tx transaction) account() chain.Account { return chain.Account(tx.From) }
 
-// needs is the gas that the call uses, however much it is given.
+// needs returns the gas that the call uses.
 func (tx transaction) needs() uint64 { return gasNeeded(tx.Data) }
 
 func gasNeeded(data []byte) uint64 { return baseGas + gasOfAByte*uint64(len(data)) }
 
 func fails(data []byte) bool { return bytes.HasPrefix(data, []byte("revert")) }
 
-// cost is the most it can take from the account.
+// cost returns the most that the account may pay.
 func (tx transaction) cost() *big.Int {
 	c := new(big.Int).Mul(tx.Max, new(big.Int).SetUint64(tx.Gas))
 	return c.Add(c, tx.Value)
