@@ -19,8 +19,7 @@ type TurnKind uint8
 const (
 	// Applied means that the block is the new head and its parent was the head before.
 	Applied TurnKind = iota
-	// Reverted means that the block was the head and has left the best chain. The blocks
-	// above it were reverted before it.
+	// Reverted means that the block, which was the head, has left the best chain.
 	Reverted
 	// Finalized means that the block and all blocks below it are final.
 	Finalized

@@ -8,8 +8,7 @@ import (
 // Chain is one blockchain behind one endpoint. All methods are safe for concurrent use
 // and return an error that wraps [ErrUnreachable] if the endpoint gave no answer.
 type Chain interface { //nolint:interfacebloat // one call a step of a transaction's life; a driver has all of them
-	// Describe returns the chain's identity and limits. They do not change while the
-	// endpoint serves the same chain.
+	// Describe returns the chain's identity and limits, which stay while it is the same chain.
 	Describe(ctx context.Context) (Description, error)
 	// Next returns the account's next nonce, which is the number of its transactions in
 	// the chain, as of the head or of the last final block. A pool does not count.
@@ -20,8 +19,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// Submit sends signed attempts to the node, in their order and in as few requests as
 	// possible. It returns one outcome for each attempt; without an answer it is Unknown.
 	Submit(ctx context.Context, attempts []Signed) []Outcome
-	// Probe looks up attempts by hash, in the best chain and in the node's pool. The
-	// answers are in the order of the hashes.
+	// Probe looks up attempts in the best chain and the node's pool, in the order of the hashes.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
 	// Find searches the best chain, from block number from on, for the transaction that
 	// used a slot, whoever signed it. It may read many blocks. The error wraps

@@ -40,8 +40,7 @@ func (m *Memory) Get(h Hash) (Block, bool) {
 	return b, known
 }
 
-// Thread returns a block and its remembered ancestors, oldest first, for NewTrail. It
-// returns nil for the zero Block.
+// Thread returns a block and its remembered ancestors, oldest first, for NewTrail.
 func (m *Memory) Thread(last Block) []Block {
 	if last.Hash == "" {
 		return nil

@@ -132,7 +132,6 @@ type Inclusion struct {
 	Account Account
 	Index   uint64
 	Hash    Hash
-	// Failed means that the transaction used its nonce and paid its fee, but that its call
-	// had no effect.
+	// Failed means that the transaction used its nonce and paid its fee, without effect.
 	Failed bool
 }

@@ -50,8 +50,7 @@ func (t *trial) inclusions(submitted bool) {
 	t.wants(err, chain.ErrNotFound)
 }
 
-// inclusionsOfOursAlone checks blocks after one of submitted transactions alone, which a
-// driver may read in another way.
+// inclusionsOfOursAlone checks what a driver may read in another way: blocks after one of ours alone.
 func inclusionsOfOursAlone(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	next := t.next(chain.Best)

@@ -45,8 +45,7 @@ func (l *Line) set(f func()) {
 	f()
 }
 
-// pass runs at with the node's lock held, unless the call is lost, and returns an error if
-// the call or its answer is lost.
+// pass runs at under the node's lock, and returns an error if the call or its answer is lost.
 func (l *Line) pass(ctx context.Context, call string, at func()) error {
 	l.mu.Lock()
 	if l.calls == nil {
