@@ -9,12 +9,12 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// devAPI is the namespace dev: what only a chain of one's own can be told.
+// devAPI is the namespace dev: methods that break the chain.
 type devAPI struct {
 	blocks *producer
 }
 
-// Mine makes blocks of what is in the pool and returns the hash of the last.
+// Mine makes count blocks, or one, of what is in the pool, and returns the last hash.
 func (a *devAPI) Mine(count *hexutil.Uint64) (hash common.Hash, err error) {
 	n := hexutil.Uint64(1)
 	if count != nil {
@@ -39,7 +39,7 @@ func (a *devAPI) Block(raw []hexutil.Bytes) (common.Hash, error) {
 	return a.blocks.extend(c)
 }
 
-// Reorg replaces the newest blocks by others, or by none.
+// Reorg replaces the newest depth blocks by the given ones, which may be none.
 func (a *devAPI) Reorg(depth hexutil.Uint64, raw *[][]hexutil.Bytes) (common.Hash, error) {
 	var blocks []contents
 	if raw != nil {
@@ -54,8 +54,7 @@ func (a *devAPI) Reorg(depth hexutil.Uint64, raw *[][]hexutil.Bytes) (common.Has
 	return a.blocks.reorg(uint64(depth), blocks)
 }
 
-// Drop takes transactions out of the pool without a word, or all of them; it returns
-// how many.
+// Drop silently removes transactions, or all of them, from the pool and returns how many.
 func (a *devAPI) Drop(hashes *[]common.Hash) (int, error) {
 	a.blocks.mu.Lock()
 	defer a.blocks.mu.Unlock()
@@ -73,7 +72,7 @@ func (a *devAPI) Finalize() hexutil.Uint64 {
 	return hexutil.Uint64(head.Number.Uint64())
 }
 
-// Burn makes full blocks of somebody else's: with each the base fee rises by an eighth.
+// Burn makes full blocks of foreign transactions. With each the base fee rises by an eighth.
 func (a *devAPI) Burn(count hexutil.Uint64) (hash common.Hash, err error) {
 	a.blocks.mu.Lock()
 	defer a.blocks.mu.Unlock()
@@ -85,7 +84,7 @@ func (a *devAPI) Burn(count hexutil.Uint64) (hash common.Hash, err error) {
 	return hash, nil
 }
 
-// Fund gives an account so many gwei, by a block with a withdrawal and what is in the pool.
+// Fund gives an account gwei, by a block with a withdrawal and what is in the pool.
 func (a *devAPI) Fund(account common.Address, gwei hexutil.Uint64) (common.Hash, error) {
 	a.blocks.mu.Lock()
 	defer a.blocks.mu.Unlock()

@@ -1,9 +1,7 @@
-// Command conch-devnode is an Ethereum node for tests and demonstrations: the one of
-// go-ethereum, with a chain of its own, in a process of its own. It can be made to do
-// what a public chain does only on its worst days.
+// Command conch-devnode is an Ethereum node for tests and demonstrations: go-ethereum with a
+// private chain. It reorganises, drops transactions and raises fees when it is told to; see --help.
 //
-// It is a module of its own, so that who uses the driver does not get the graph of a
-// node with it.
+// It is a separate module, so that users of the driver do not depend on a whole node.
 package main
 
 import (
@@ -19,32 +17,31 @@ import (
 	"time"
 )
 
-const help = `Runs an Ethereum node with a chain of its own, for tests and demonstrations.
+const help = `Runs an Ethereum node with a private chain, for tests and demonstrations.
 
   conch-devnode [flags]
 
-When it is ready it prints one line of JSON: the URLs, the chain's ID, and a funded
-account with its private key, which is the same everywhere: worthless, and never to be
-given anything of value.
+When it is ready it prints one line of JSON: its URLs, the chain ID, and a funded account
+with its private key. The key is the same everywhere: never send anything of value to it.
 
 Examples:
-  conch-devnode                                 a block when one is asked for: dev_mine
-  conch-devnode --block-time 1s                 a block every second
-  conch-devnode --datadir D                     keeps the chain; killed with -9 and started
-                                                again, it comes back with an older head
-  conch-devnode --listen 127.0.0.1:0 --parent $$   any port; ends when this shell does
+  conch-devnode                                 makes a block when dev_mine asks for one
+  conch-devnode --block-time 1s                 makes a block every second
+  conch-devnode --datadir D                     keeps the chain; after kill -9 and a restart
+                                                it comes back with an older head
+  conch-devnode --listen 127.0.0.1:0 --parent $$   takes any port; ends when this shell ends
 
 Methods beside eth, net, web3, txpool (over HTTP and WebSocket, on one port):
-  dev_mine [n]                  n blocks (1) of what is in the pool; returns the last hash
-  dev_block [[raw, …]]          a block of exactly these signed transactions
-  dev_reorg [depth, [[raw, …], …]]   replaces the newest blocks by these; with none, the
-                                head goes back; what the old ones held returns to the pool
-  dev_drop [[hash, …]]          takes transactions out of the pool; with [], all of them
+  dev_mine [n]                  makes n blocks (1) of what is in the pool; returns the last hash
+  dev_block [[raw, …]]          makes a block of exactly these signed transactions
+  dev_reorg [depth, [[raw, …], …]]   replaces the newest blocks by these, or by none; the old
+                                transactions return to the pool
+  dev_drop [[hash, …]]          removes transactions from the pool; with [], all of them
   dev_finalize []               makes the present head final
-  dev_fund [address, gwei]      gives to an account, by a block with a withdrawal
-  dev_burn [n]                  n full blocks of somebody else's: the base fee rises by
-                                an eighth with each, and falls again with empty ones
-  account_signTransaction [tx]  signs for the funded account, as clef does, unasked
+  dev_fund [address, gwei]      gives gwei to an account, by a block with a withdrawal
+  dev_burn [n]                  makes n full blocks of foreign transactions: each raises the
+                                base fee by an eighth, and empty blocks lower it again
+  account_signTransaction [tx]  signs for the funded account as clef does, without asking
 
 Flags:
 `
@@ -77,7 +74,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer d.close()
-	if err := json.NewEncoder(stdout).Encode(d.ready()); err != nil { //nolint:gosec // the key is the same everywhere, and worthless
+	if err := json.NewEncoder(stdout).Encode(d.ready()); err != nil { //nolint:gosec // the key is public, and worthless
 		return err
 	}
 	d.run(ctx)
@@ -104,15 +101,15 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		fmt.Fprint(stderr, help)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&cfg.listen, "listen", "127.0.0.1:8545", "`address` of HTTP and WebSocket; port 0 is any")
-	flags.DurationVar(&cfg.blockTime, "block-time", 0, "time between blocks; 0: a block when one is asked for")
-	flags.StringVar(&cfg.datadir, "datadir", "", "`folder` that keeps the chain; none: in memory")
-	flags.IntVar(&cfg.parent, "parent", 0, "end when the process with this `pid`, which must be the parent, is gone")
-	flags.Uint64Var(&cfg.pool, "pool", 20000, "`transactions` that the pool keeps; 0: go-ethereum's own limits, above which it drops some that it has acknowledged")
+	flags.StringVar(&cfg.listen, "listen", "127.0.0.1:8545", "`address` of HTTP and WebSocket; port 0 takes any port")
+	flags.DurationVar(&cfg.blockTime, "block-time", 0, "time between blocks; 0: only dev_mine makes them")
+	flags.StringVar(&cfg.datadir, "datadir", "", "`folder` that keeps the chain; default: in memory")
+	flags.IntVar(&cfg.parent, "parent", 0, "end when the process with this `pid`, which must be the parent, has ended")
+	flags.Uint64Var(&cfg.pool, "pool", 20000, "`transactions` that the pool keeps; 0: go-ethereum's limits, above which it drops some that it has accepted")
 	flags.Uint64Var(&cfg.gasLimit, "gas-limit", 500_000_000, "`gas` of a block")
-	flags.Uint64Var(&cfg.finality, "finality", 3, "`blocks` below the head that a block is final; 0: by dev_finalize alone")
-	flags.BoolVar(&cfg.journal, "journal", false, "keep a journal of transactions and bring them back, as go-ethereum does by default")
-	flags.BoolVar(&cfg.verbose, "verbose", false, "the node's log, on standard error")
+	flags.Uint64Var(&cfg.finality, "finality", 3, "how many `blocks` below the head a block is final; 0: only dev_finalize makes it final")
+	flags.BoolVar(&cfg.journal, "journal", false, "keep a journal of transactions and restore them, as go-ethereum does by default")
+	flags.BoolVar(&cfg.verbose, "verbose", false, "log to standard error")
 	if err := flags.Parse(args); err != nil {
 		return config{}, err
 	}
@@ -120,7 +117,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		return config{}, fmt.Errorf("%q is not a flag: see --help", flags.Arg(0))
 	}
 	if cfg.blockTime < 0 {
-		return config{}, fmt.Errorf("--block-time %v: name a time, or 0 for a block on demand", cfg.blockTime)
+		return config{}, fmt.Errorf("--block-time %v: use a time above 0, or 0 for blocks on demand", cfg.blockTime)
 	}
 	return cfg, nil
 }

@@ -28,7 +28,7 @@ import (
 
 const chainID = 1337
 
-// devnode is the node, and what makes its blocks.
+// devnode is the node and the producer of its blocks.
 type devnode struct {
 	cfg    config
 	stack  *node.Node
@@ -36,7 +36,7 @@ type devnode struct {
 	key    *ecdsa.PrivateKey
 }
 
-// banner is the line that says that the node is ready.
+// banner is the line that the node prints when it is ready.
 type banner struct {
 	HTTP       string `json:"http"`
 	WS         string `json:"ws"`
@@ -50,7 +50,7 @@ func start(cfg config) (*devnode, error) {
 	if cfg.verbose {
 		log.SetDefault(log.NewLogger(log.NewTerminalHandlerWithLevel(os.Stderr, slog.LevelInfo, false)))
 	}
-	// The same key everywhere, so that a chain that was kept fits: it is no secret.
+	// The key is the same everywhere and no secret, so that it fits a chain that was kept.
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("conch-devnode")))
 	if err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func (d *devnode) open() error {
 	return d.awaitIndex()
 }
 
-// awaitIndex waits until the node answers for transactions that it does not know:
-// before, it says that it is still indexing. It begins to with the first block.
+// awaitIndex waits until the node has indexed its transactions, which begins with the first
+// block. Before that it does not answer for a transaction that it does not know.
 func (d *devnode) awaitIndex() error {
 	if d.blocks.eth.BlockChain().CurrentBlock().Number.Sign() == 0 {
 		if _, err := d.blocks.mine(); err != nil {
@@ -108,13 +108,13 @@ func (d *devnode) awaitIndex() error {
 		select {
 		case <-poll.C:
 		case <-deadline.C:
-			return errors.New("the node still indexes its transactions after a minute")
+			return errors.New("the node is still indexing its transactions after a minute")
 		}
 	}
 	return nil
 }
 
-func (d *devnode) close() { _ = d.stack.Close() } // what it says, it has logged
+func (d *devnode) close() { _ = d.stack.Close() } // the stack logs its errors
 
 func (d *devnode) ready() banner {
 	return banner{
@@ -124,7 +124,7 @@ func (d *devnode) ready() banner {
 	}
 }
 
-// run makes blocks at their times until ctx ends.
+// run makes blocks at --block-time until ctx ends.
 func (d *devnode) run(ctx context.Context) {
 	if d.cfg.blockTime == 0 {
 		<-ctx.Done()
@@ -138,7 +138,7 @@ func (d *devnode) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if err := d.blocks.tick(); err != nil {
-				fmt.Fprintln(os.Stderr, "conch-devnode: no block this time:", err)
+				fmt.Fprintln(os.Stderr, "conch-devnode: a block was not made:", err)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (d *devnode) run(ctx context.Context) {
 func settings(cfg config) (*node.Config, error) {
 	host, port, err := net.SplitHostPort(cfg.listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: name an address like 127.0.0.1:8545: %w", cfg.listen, err)
+		return nil, fmt.Errorf("--listen %s: use an address such as 127.0.0.1:8545: %w", cfg.listen, err)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
@@ -158,8 +158,7 @@ func settings(cfg config) (*node.Config, error) {
 	c.Name = "conch-devnode"
 	c.DataDir = cfg.datadir
 	if cfg.datadir == "" {
-		// A folder that is there already, and stays empty of ours: the library would make
-		// one for keys that nobody keeps, and leave it behind whenever we are killed.
+		// Without a folder the library makes one for keys, and leaves it behind when killed.
 		c.KeyStoreDir = os.TempDir()
 	}
 	c.HTTPHost, c.HTTPPort, c.HTTPModules = host, int(number), modules
@@ -171,9 +170,8 @@ func settings(cfg config) (*node.Config, error) {
 	return &c, nil
 }
 
-// chainSettings makes the rules of the public chain as they are, and a pool with
-// other limits. The development rules that come with the library have the prices of
-// forks that are still to come.
+// chainSettings returns the rules of the public chain as of now, and other limits of the pool. The
+// library's development rules have the prices of future forks.
 func chainSettings(cfg config, key *ecdsa.PrivateKey, fills burner) *ethconfig.Config {
 	rules := *params.AllDevChainProtocolChanges
 	rules.ChainID = big.NewInt(chainID)

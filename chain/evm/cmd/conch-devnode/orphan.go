@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// awaitOrphan returns when the parent is another process than it was. It asks, since
-// a signal at the parent's death would follow the parent's thread, and not all systems
-// have one.
+// awaitOrphan returns when the parent process has changed. It polls, since a parent-death signal
+// follows the parent's thread, and not all systems have one.
 func awaitOrphan(ctx context.Context, parent int) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

@@ -9,10 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// promote waits until everything in the pool that can be executed is where blocks
-// take it from. The pool moves it there in the background; and when a new head is
-// read at the same moment, it leaves the newest in the queue until the next block.
-// Who asks for a block gets all that was accepted before.
+// promote waits until all executable transactions are in the pool's pending part, so that a block
+// has all that was accepted before it. The pool moves them there in the background; if it reads a
+// new head meanwhile, it leaves the newest in the queue until the next block.
 func (p *producer) promote() error {
 	patience := time.NewTimer(200 * time.Millisecond)
 	defer patience.Stop()
@@ -29,7 +28,7 @@ func (p *producer) promote() error {
 	return nil
 }
 
-// lagging tells whether a transaction waits in the queue that has no gap before it.
+// lagging reports whether a transaction in the queue has no gap before it.
 func (p *producer) lagging() bool {
 	pool := p.eth.TxPool()
 	if _, queued := pool.Stats(); queued == 0 {
@@ -48,8 +47,7 @@ func (p *producer) lagging() bool {
 	return false
 }
 
-// refill empties the pool and puts back what is to be kept; it returns how many were
-// not. The pool can forget all, or nothing.
+// refill empties the pool, which cannot drop less, and puts back the transactions to keep.
 func (p *producer) refill(keep func(*types.Transaction) bool) (dropped int, err error) {
 	pool := p.eth.TxPool()
 	pending, queue := pool.Content()

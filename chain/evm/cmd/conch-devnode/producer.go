@@ -24,14 +24,14 @@ type producer struct {
 	mu sync.Mutex
 }
 
-// contents is what a block is to hold.
+// contents are the contents of a block to make.
 type contents struct {
 	txs         []*types.Transaction
-	exactly     bool // only txs, even if there are none; else what is in the pool
+	exactly     bool // the block has txs alone, even none; else what is in the pool
 	withdrawals types.Withdrawals
 }
 
-// mine makes a block of what is in the pool, to the last transaction.
+// mine makes a block of all executable transactions in the pool.
 func (p *producer) mine() (common.Hash, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *producer) mine() (common.Hash, error) {
 	return p.extend(contents{})
 }
 
-// tick makes a block of what is ready: whoever comes late waits for the next.
+// tick makes a block of the transactions that the pool has ready, without promote.
 func (p *producer) tick() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *producer) extend(c contents) (common.Hash, error) {
 	return b.Hash(), p.lead(b)
 }
 
-// burn adds a block that is full, and has nothing of the pool.
+// burn adds a full block without transactions from the pool.
 func (p *producer) burn() (common.Hash, error) {
 	head := p.eth.BlockChain().CurrentBlock()
 	state, err := p.eth.BlockChain().StateAt(head.Root, head.Number, head.Time)
@@ -73,10 +73,9 @@ func (p *producer) burn() (common.Hash, error) {
 	return p.extend(contents{txs: txs, exactly: true})
 }
 
-// build makes a block on any parent and stores it beside the chain.
+// build makes a block on any parent and stores it, without making it the head.
 func (p *producer) build(parent *types.Header, c contents) (*types.Block, error) {
-	// Two blocks with the same contents, made in the same second on one parent, would
-	// be one block: a reorganization that changes nothing.
+	// Without unique data, blocks of one parent, second and contents would be one block.
 	unique := make([]byte, 8)
 	if _, err := rand.Read(unique); err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func (p *producer) build(parent *types.Header, c contents) (*types.Block, error)
 	return block, nil
 }
 
-// lead makes a block the head, wherever it is, and lets the pool see it.
+// lead makes any stored block the head, and syncs the pool with it.
 func (p *producer) lead(b *types.Block) error {
 	chain := p.eth.BlockChain()
 	if _, err := chain.SetCanonical(b); err != nil {
@@ -102,7 +101,7 @@ func (p *producer) lead(b *types.Block) error {
 	}
 	final := chain.CurrentFinalBlock()
 	if final != nil && chain.GetCanonicalHash(final.Number.Uint64()) != final.Hash() {
-		final = nil // taken back with the rest
+		final = nil // the final block was reverted too
 		chain.SetFinalized(nil)
 	}
 	if p.finality > 0 && b.NumberU64() >= p.finality {
@@ -111,7 +110,7 @@ func (p *producer) lead(b *types.Block) error {
 			chain.SetFinalized(at)
 		}
 	}
-	// The first time, the pool may choose to sync before it has read of the new head.
+	// The first Sync may end before the pool has read the new head.
 	return errors.Join(p.eth.TxPool().Sync(), p.eth.TxPool().Sync())
 }
 

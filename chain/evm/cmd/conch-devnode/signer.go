@@ -12,9 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 )
 
-// signerAPI is the namespace account: it signs for the funded account, in the words of
-// clef, and confirms whatever it is asked. It is an external signer to try things with,
-// and somebody else who has the key.
+// signerAPI is the namespace account: it signs for the funded account as clef does, and confirms
+// every request. It serves as an external signer, and as another holder of the key.
 type signerAPI struct {
 	key *ecdsa.PrivateKey
 }
@@ -46,7 +45,7 @@ func sign(tx *types.Transaction, key *ecdsa.PrivateKey) (*signed, error) {
 	return &signed{raw, tx}, err
 }
 
-// burner is who fills blocks with nothing, so that the base fee rises.
+// burner fills blocks, so that the base fee rises.
 type burner struct {
 	key *ecdsa.PrivateKey
 }
@@ -58,8 +57,7 @@ func newBurner() (burner, error) {
 
 func (b burner) address() common.Address { return crypto.PubkeyToAddress(b.key.PublicKey) }
 
-// fill makes transactions that use up so much gas: the creation of a contract whose
-// first instruction is none takes all that it is given, in no time.
+// fill uses up gas by creating contracts whose first instruction is invalid.
 func (b burner) fill(gas, nonce uint64, price *big.Int) (txs []*types.Transaction, err error) {
 	for left := gas; left >= leastCreation; nonce++ {
 		share := min(left, mostGas)
@@ -76,6 +74,6 @@ func (b burner) fill(gas, nonce uint64, price *big.Int) (txs []*types.Transactio
 }
 
 const (
-	mostGas       = 1 << 24 // of one transaction, by EIP-7825
-	leastCreation = 60_000  // what creating a contract takes at least, and a little
+	mostGas       = 1 << 24 // gas cap of one transaction in EIP-7825
+	leastCreation = 60_000  // a little above the least gas of a contract creation
 )
