@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// nobody is an address of the same scheme at which nobody listens: port 1, since one that
-// was closed a moment ago may be another's by now.
+// nobody returns an address of the same scheme without a listener. It uses port 1, since a port
+// that was just closed may be another program's by now.
 func nobody(t testing.TB, like string) string {
 	t.Helper()
 	u, err := url.Parse(like)
@@ -22,12 +22,11 @@ func nobody(t testing.TB, like string) string {
 	return u.String()
 }
 
-// keptAddress is one that stays free for a program that cannot be given port 0: its port is
-// below those that the kernel gives to everybody else who asks for any.
+// keptAddress returns an address whose port stays free: it is below those that the kernel gives away.
 func keptAddress(t testing.TB) string {
 	t.Helper()
 	const lowest, tries = 20_000, 50
-	first := 32_768 // where Linux begins, if it does not say so; most others begin higher
+	first := 32_768 // lowest port that Linux gives away by default; most systems begin higher
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	low, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\t")
 	if n, err := strconv.Atoi(low); err == nil {
@@ -35,7 +34,7 @@ func keptAddress(t testing.TB) string {
 	}
 	var fault error
 	for range tries {
-		port := 0 // of a kernel that gives all of them away
+		port := 0 // for a kernel that gives away all ports
 		if first > lowest {
 			port = lowest + rand.IntN(first-lowest)
 		}

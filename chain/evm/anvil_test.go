@@ -20,11 +20,10 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// anvilKey is the first of the keys that anvil tells everybody.
+// anvilKey is the first of anvil's public keys.
 const anvilKey = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
-// startAnvil runs a second client, if there is one: CONCH_ANVIL or anvil on the PATH.
-// scripts/anvil.sh installs it.
+// startAnvil runs a second client: CONCH_ANVIL, or anvil on the PATH. scripts/anvil.sh installs it.
 func startAnvil(t testing.TB) (url string, call func(result any, method string, args ...any)) {
 	t.Helper()
 	path := os.Getenv("CONCH_ANVIL")
@@ -57,7 +56,7 @@ func startAnvil(t testing.TB) (url string, call func(result any, method string, 
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			t.Fatal("anvil does not answer")
+			t.Fatalf("anvil did not answer within %v", patience)
 		}
 	}
 	return url, func(result any, method string, args ...any) {
@@ -68,8 +67,7 @@ func startAnvil(t testing.TB) (url string, call func(result any, method string, 
 	}
 }
 
-// TestExerciseAnvil holds the driver against a client that is no geth. What anvil can
-// not be made to do is skipped by the suite.
+// TestExerciseAnvil runs the suite on a client other than geth.
 func TestExerciseAnvil(t *testing.T) {
 	chaintest.Exercise(t, func(t testing.TB) chaintest.Fixture {
 		url, call := startAnvil(t)
@@ -98,7 +96,7 @@ func TestExerciseAnvil(t *testing.T) {
 	})
 }
 
-// TestAnvilTexts asks anvil for the words that the table of sayings has to know.
+// TestAnvilTexts gets the errors from anvil that the table of phrases has to know.
 func TestAnvilTexts(t *testing.T) {
 	url, call := startAnvil(t)
 	key, err := crypto.HexToECDSA(anvilKey)
@@ -112,7 +110,7 @@ func TestAnvilTexts(t *testing.T) {
 		o := c.Submit(t.Context(), []chain.Signed{{Hash: hashOf(raw), Bytes: raw}})[0]
 		t.Logf("%-22s %-16v %s", what, o.Verdict, o.Text)
 		if o.Verdict != want {
-			t.Errorf("%s: %v (%s), want %v", what, o.Verdict, o.Text, want)
+			t.Errorf("%s: got %v (%s), want %v", what, o.Verdict, o.Text, want)
 		}
 	}
 	sign := func(change func(*types.DynamicFeeTx)) []byte {

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Balance is what an account has at the head, in the chain's smallest unit.
+// Balance returns an account's balance at the head, in wei.
 func (c *Chain) Balance(ctx context.Context, a chain.Account) (*big.Int, error) {
 	if _, err := c.known(ctx); err != nil {
 		return nil, err

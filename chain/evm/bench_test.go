@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// BenchmarkBatch measures what the node takes through the driver in batches of 500,
-// already signed, and what it mines of them: the ceiling for whoever sends.
+// BenchmarkBatch measures how many transactions the driver signs, and the node accepts and mines,
+// in batches of 500. It is the ceiling for every sender.
 //
 //	go test ./chain/evm -run '^$' -bench Batch -benchtime 5000x
 func BenchmarkBatch(b *testing.B) {

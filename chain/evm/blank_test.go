@@ -15,12 +15,11 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// liar is a chain that says something else of the blocks that it is asked for by one name,
-// for as long as it lies.
+// liar is a node that gives a false answer for one block while it lies.
 type liar struct {
 	mu    sync.Mutex
 	lies  bool
-	about string // the name, as it is asked for
+	about string // the tag, number or hash of the block
 	says  any
 }
 
@@ -30,7 +29,7 @@ func (l *liar) say(method string, params []json.RawMessage) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch method {
-	case "eth_getHeaderByNumber": // which is for those who give headers alone
+	case "eth_getHeaderByNumber": // it has no such method
 		return healthy(method, params)
 	case "eth_getBlockByNumber", "eth_getBlockByHash":
 		var name string
@@ -42,8 +41,8 @@ func (l *liar) say(method string, params []json.RawMessage) any {
 	case "eth_blockNumber":
 		return hexutil.Uint64(height)
 	case "eth_getTransactionCount":
-		if string(params[1]) == `"finalized"` { // so that the block is asked for
-			return errors.New("no state by that name")
+		if string(params[1]) == `"finalized"` { // so that the driver asks for the block
+			return errors.New("no state for that tag")
 		}
 		return "0x1"
 	case "eth_getTransactionByHash":
@@ -56,8 +55,7 @@ func (l *liar) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// tall is the block of that name, on a chain of some height. It has one transaction of
-// the sender's, the account's first.
+// tall returns the block of a tag, number or hash, with one transaction, on a chain of 20 blocks.
 func tall(name string) map[string]any {
 	n := uint64(height)
 	if raw, err := hexutil.Decode(name); err == nil && len(raw) == 32 {
@@ -70,8 +68,8 @@ func tall(name string) map[string]any {
 	return b
 }
 
-// T11: null and nonsense where a block is asked for say nothing: neither that a block has
-// no gas, nor that a transaction has left the chain, nor that a block is empty.
+// T11: null or nonsense in place of a block says nothing: not that a block has no gas, nor that a
+// transaction has left the chain, nor that a block is empty.
 func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 	t.Parallel()
 	without := func(name string, fields ...string) map[string]any {
@@ -92,7 +90,7 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 		about string
 		says  []any
 		ask   func(*evm.Chain) (any, error)
-		fresh bool // what is known of the endpoint is asked for anew
+		fresh bool // it lies from the first call on
 	}{
 		"the limits of the chain": {"latest", []any{nil, map[string]any{}, without("latest", "hash"), without("latest", "gasLimit")},
 			func(c *evm.Chain) (any, error) { return c.Describe(t.Context()) }, true},
@@ -102,9 +100,9 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 			func(c *evm.Chain) (any, error) { return c.Next(t.Context(), a, chain.Final) }, false},
 		"the block of a transaction": {"0x9", []any{nil, map[string]any{}, without("0x9", "hash"), tall("0x8")},
 			func(c *evm.Chain) (any, error) { return c.Probe(t.Context(), []chain.Hash{chain.Hash(counted)}) }, false},
-		"who used a slot": {"0x0", []any{nil, map[string]any{}, without("0x0", "transactions"), tall("0x8")},
+		"the transaction of a slot": {"0x0", []any{nil, map[string]any{}, without("0x0", "transactions"), tall("0x8")},
 			func(c *evm.Chain) (any, error) { in, b, err := c.Find(t.Context(), a, 0, 0); return []any{in, b}, err }, false},
-		"what is in a block": {hexutil.Encode([]byte(at9)), []any{map[string]any{}, without("0x9", "hash"), without("0x9", "transactions"), tall("0x8")},
+		"the transactions of a block": {hexutil.Encode([]byte(at9)), []any{map[string]any{}, without("0x9", "hash"), without("0x9", "transactions"), tall("0x8")},
 			func(c *evm.Chain) (any, error) {
 				return c.Inclusions(t.Context(), chain.Block{Number: 9, Hash: at9}, []chain.Account{a})
 			}, false},
@@ -122,11 +120,11 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 				}
 				got, err := c.ask(driver)
 				if !errors.Is(err, chain.ErrUnreachable) && !errors.Is(err, chain.ErrAnswer) {
-					t.Errorf("of %v it concludes %+v, %v", says, got, err)
+					t.Errorf("the node says %v: got %+v, %v, want an error of the endpoint", says, got, err)
 				}
 				l.lie(false)
 				if got, err := c.ask(driver); err != nil {
-					t.Errorf("with its true answer: %+v, %v", got, err)
+					t.Errorf("the node says the truth: got %+v, %v, want no error", got, err)
 				}
 			})
 		}
@@ -139,8 +137,7 @@ func (l *liar) lie(yes bool) {
 	l.lies = yes
 }
 
-// Null for the latest block, once, is what a node says that has just started; with a limit
-// of no gas in a block every call would be one that the chain never takes.
+// A node that has just started has null for a head. Taken for a gas limit of 0, it would reject all.
 func TestANullHeadRejectsNothing(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))
@@ -148,15 +145,15 @@ func TestANullHeadRejectsNothing(t *testing.T) {
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say), Signers: []evm.Signer{own}})
 	drafts := []chain.Draft{{Account: own.Account(), Call: chain.Call{To: []byte(own.Account()), Gas: 50_000}}}
 	if all, err := c.Prepare(t.Context(), drafts); !errors.Is(err, chain.ErrUnreachable) {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("the head is null: got %+v, %v, want %v", all, err, chain.ErrUnreachable)
 	}
 	l.lie(false)
 	if all, err := c.Prepare(t.Context(), drafts); err != nil || all[0].Err != nil {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("the head is a block: got %+v, %v, want no error", all, err)
 	}
 }
 
-// A transaction of ours without a nonce would be taken for the account's first.
+// A missing nonce must not be taken for 0.
 func TestATransactionWithoutANonce(t *testing.T) {
 	t.Parallel()
 	says := tall("0x9")
@@ -168,8 +165,7 @@ func TestATransactionWithoutANonce(t *testing.T) {
 	wraps(t, err, chain.ErrAnswer)
 }
 
-// A block without its list of transactions is not one that has none, also where as many
-// receipts are given.
+// A block without a list of transactions is not an empty block, even if there are no receipts.
 func TestABlockWithoutAList(t *testing.T) {
 	t.Parallel()
 	n := &full{asked: map[string]int{}}
@@ -184,6 +180,6 @@ func TestABlockWithoutAList(t *testing.T) {
 	n.hashes, n.receipts = nil, []any{errors.New("the method does not exist")}
 	ours, err = driver.Inclusions(t.Context(), chain.Block{Hash: "c"}, []chain.Account{chain.Account(sender)})
 	if !errors.Is(err, chain.ErrAnswer) || n.asked["debug_getRawReceipts"] != 1 {
-		t.Errorf("%+v, %v, and asked %v", ours, err, n.asked)
+		t.Errorf("got %+v, %v after the calls %v, want %v after one for binary receipts", ours, err, n.asked, chain.ErrAnswer)
 	}
 }

@@ -27,7 +27,7 @@ func TestExerciseWebSocket(t *testing.T) {
 	})
 }
 
-// A node that says nothing of finality: the depth decides.
+// With Config.Depth the depth decides what is final.
 func TestFinalByDepth(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -55,31 +55,31 @@ func TestFinalByDepth(t *testing.T) {
 	}()
 	for i := range 3 {
 		if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 0 || err != nil {
-			t.Errorf("after %d blocks the final index is %d, %v", i, next, err)
+			t.Errorf("after %d blocks: got final next nonce %d, %v, want 0", i, next, err)
 		}
 		n.mine()
 	}
 	if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 1 || err != nil {
-		t.Errorf("two blocks on top, and the final index is %d, %v", next, err)
+		t.Errorf("two blocks above the transaction: got final next nonce %d, %v, want 1", next, err)
 	}
 	if b := <-final; b.Number != 2 {
-		t.Errorf("block 2 never became final, but %v", b)
+		t.Errorf("got final %v, want block 2", b)
 	}
-	// Whoever begins now, as a successor does, has it at once.
+	// A new follower, such as a successor, gets the final block at once.
 	for turn, err := range open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Depth: 2}).Heads(ctx, chain.Block{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if turn.Kind == chain.Finalized {
 			if turn.Block.Number != 2 {
-				t.Errorf("final is %v, want block 2", turn.Block)
+				t.Errorf("got final %v, want block 2", turn.Block)
 			}
 			break
 		}
 	}
 }
 
-// A subscription says when to look, long before the poll would.
+// A subscription wakes Heads long before the poll.
 func TestTimedBlocks(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--block-time", "50ms")
@@ -100,8 +100,7 @@ func TestTimedBlocks(t *testing.T) {
 	}
 }
 
-// A node that is killed comes back with an older head and an emptier pool, and the
-// driver says so: nothing is made up, nothing is believed from before. // S20
+// S20: after a node was killed the driver reports its older head and its empty pool.
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
 	dir, listen := t.TempDir(), keptAddress(t)
@@ -118,7 +117,7 @@ func TestKilledNode(t *testing.T) {
 
 	n.kill()
 	if o := c.Submit(t.Context(), pooled); o[0].Verdict != chain.Unknown {
-		t.Errorf("a dead node's verdict is %v", o[0])
+		t.Errorf("the node is dead: got %v, want unknown", o[0])
 	}
 	n = startNode(t, "--datadir", dir, "--listen", listen)
 	next, err := c.Next(t.Context(), k.Account(), chain.Best)
@@ -126,7 +125,7 @@ func TestKilledNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if next == 2 {
-		t.Skip("this node had written its head down before it was killed")
+		t.Skip("the node had stored its head before it was killed")
 	}
 	var turns []chain.TurnKind
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -141,21 +140,21 @@ func TestKilledNode(t *testing.T) {
 		}
 	}
 	if len(turns) == 0 {
-		t.Error("the block that is gone was not reverted")
+		t.Error("the block that the node lost was not reverted")
 	}
 	for _, s := range append(mined, pooled...) {
 		if w := where(t, c, s); w != chain.Nowhere {
-			t.Errorf("index %d is %v after the node was killed", s.Index, w)
+			t.Errorf("after the node was killed nonce %d is %v, want nowhere", s.Index, w)
 		}
 	}
 	send(t, c, append(mined, pooled...), chain.Accepted)
 	n.mine()
 	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 3 || err != nil {
-		t.Errorf("the same bytes again, and the next index is %d, %v", next, err)
+		t.Errorf("the same bytes sent again: got next nonce %d, %v, want 3", next, err)
 	}
 }
 
-// A node that is told to stop keeps its chain.
+// A node that ends on SIGTERM keeps its chain.
 func TestStoppedNode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,11 +167,11 @@ func TestStoppedNode(t *testing.T) {
 	n = startNode(t, "--datadir", dir)
 	c = open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
 	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 1 || err != nil {
-		t.Errorf("after a stop the next index is %d, %v", next, err)
+		t.Errorf("after a stop: got next nonce %d, %v, want 1", next, err)
 	}
 }
 
-// Out of funds holds no index, and ends when there is money again.
+// A draft without funds uses no nonce, and succeeds once the account is funded.
 func TestFundsCome(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -189,11 +188,11 @@ func TestFundsCome(t *testing.T) {
 	send(t, c, sent, chain.Accepted)
 	n.mine()
 	if w := where(t, c, sent[0]); w != chain.Included {
-		t.Errorf("with funds it is %v", w)
+		t.Errorf("with funds the attempt is %v, want included", w)
 	}
 }
 
-// Small pools acknowledge and drop: only a probe tells.
+// A small pool accepts attempts and drops them. Only a probe finds that out.
 func TestSilentDrop(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--pool", "64")
@@ -207,7 +206,7 @@ func TestSilentDrop(t *testing.T) {
 	accepted, gone := map[int]bool{}, 0
 	for i, o := range c.Submit(t.Context(), attempts) {
 		if accepted[i] = o.Verdict == chain.Accepted; !accepted[i] && o.Verdict != chain.Full && o.Verdict != chain.FeeTooLow {
-			t.Fatalf("%d: %v", i, o)
+			t.Fatalf("attempt %d: got %v, want accepted, full or fee too low", i, o)
 		}
 	}
 	n.mine()
@@ -217,9 +216,9 @@ func TestSilentDrop(t *testing.T) {
 		}
 	}
 	if gone == 0 {
-		t.Errorf("a pool of 64 kept all of %d that it had accepted", len(accepted))
+		t.Errorf("a pool of 64 kept all of %d attempts, want some accepted ones dropped", len(accepted))
 	}
-	t.Logf("%d of %d acknowledged ones are gone", gone, len(accepted))
+	t.Logf("%d accepted of %d attempts were dropped", gone, len(accepted))
 }
 
 func TestForeignChain(t *testing.T) {
@@ -232,21 +231,21 @@ func TestForeignChain(t *testing.T) {
 	_, err = c.Next(t.Context(), k.Account(), chain.Best)
 	wraps(t, err, chain.ErrForeign)
 	if o := c.Submit(t.Context(), []chain.Signed{foreign(t, n.key, n.ChainID, 0)}); o[0].Verdict != chain.Refused {
-		t.Errorf("on the wrong chain: %v", o[0])
+		t.Errorf("on the wrong chain: got %v, want refused", o[0])
 	}
 	n.mine()
 	right := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
 	if next, err := right.Next(t.Context(), k.Account(), chain.Best); next != 0 || err != nil {
-		t.Errorf("something was sent to the wrong chain: next %d, %v", next, err)
+		t.Errorf("after a Submit to the wrong chain: got next nonce %d, %v, want 0", next, err)
 	}
 }
 
 // The node ends with its parent.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, "--parent", "1") // whose child it is not
+	n := startNode(t, "--parent", "1") // not its parent
 	if code := n.life.Wait(patience); code != 0 {
-		t.Errorf("an orphan ends with code %d", code)
+		t.Errorf("an orphan ended with code %d, want 0", code)
 	}
 	if os.Getppid() == 1 {
 		t.Skip("this test is the child of process 1")
@@ -277,7 +276,7 @@ func send(t testing.TB, c chain.Chain, attempts []chain.Signed, want chain.Verdi
 	t.Helper()
 	for i, o := range c.Submit(context.Background(), attempts) {
 		if o.Verdict != want {
-			t.Fatalf("attempt %d: %v (%s), want %v", i, o.Verdict, o.Text, want)
+			t.Fatalf("attempt %d: got %v (%s), want %v", i, o.Verdict, o.Text, want)
 		}
 	}
 }
@@ -291,7 +290,7 @@ func where(t testing.TB, c chain.Chain, s chain.Signed) chain.Where {
 	return seen[0].Where
 }
 
-// headOf is the next block that is applied after another, or the head after none.
+// headOf returns the first block applied after a block, or the head after the zero Block.
 func headOf(t testing.TB, c chain.Chain, after chain.Block) chain.Block {
 	t.Helper()
 	for turn, err := range c.Heads(context.Background(), after) {
@@ -308,6 +307,6 @@ func headOf(t testing.TB, c chain.Chain, after chain.Block) chain.Block {
 func wraps(t testing.TB, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("error %v, want one that wraps %q", err, want)
+		t.Errorf("got error %v, want one that wraps %q", err, want)
 	}
 }

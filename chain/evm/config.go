@@ -18,38 +18,34 @@ const (
 	defaultDepth   = 64
 )
 
-// Config says how to reach a chain.
+// Config configures a Chain. URL and ChainID are required.
 type Config struct {
-	// URL of the endpoint: http, https, ws or wss. It may carry a secret.
+	// URL of the endpoint, with the scheme http, https, ws or wss. It may carry a secret.
 	URL string
-	// Header goes with every request, for an endpoint that wants a token.
+	// Header goes with every request, for an endpoint that needs a token.
 	Header http.Header
 	// ChainID is the chain that the endpoint must serve.
 	ChainID uint64
 	// Signers sign, each for one account.
 	Signers []Signer
-	// Depth below the head at which a block is final; 0: as the chain says, or 64
-	// blocks if it says nothing. Less than 4096, which is as many as are remembered.
+	// Depth is how many blocks below the head a block is final, below 4096; 0 takes the chain's
+	// tag "finalized", or 64 on a chain without it.
 	Depth uint64
-	// Timeout of one request; 10 s unless given.
+	// Timeout bounds one request; default 10 s.
 	Timeout time.Duration
-	// Poll is the time between looks at the head; 500 ms unless given.
+	// Poll is the interval between looks at the head; default 500 ms.
 	Poll time.Duration
-	// MaxBatch is how many calls one request may carry; 500 unless given. Common nodes
-	// take 1000, providers fewer.
+	// MaxBatch is the most calls in one request; default 500. Nodes take 1000, providers fewer.
 	MaxBatch int
-	// MaxBody is how many bytes one request may have; 4 MiB unless given, since common
-	// nodes refuse 5.
+	// MaxBody is the most bytes in one request; default 4 MiB, since common nodes refuse 5.
 	MaxBody int
-	// MaxPending is how many of an account's transactions the node keeps in its pool;
-	// 0: not known. No node says what its limits are.
+	// MaxPending is how many of an account's transactions the node's pool keeps; 0 if unknown.
 	MaxPending int
-	// MaxGas is the most that one transaction may spend, if that is less than the chain
-	// allows; 0: as the chain allows.
+	// MaxGas limits what one transaction may spend; 0: as the chain allows.
 	MaxGas uint64
 }
 
-// Validate lists every fault.
+// Validate returns every fault, joined.
 func (c Config) Validate() error {
 	var faults []error
 	if u, err := url.Parse(c.URL); err != nil || u.Host == "" {
@@ -93,19 +89,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// String leaves out what may be secret.
+// String leaves out secrets.
 func (c Config) String() string { return fmt.Sprintf("chain %d at %s", c.ChainID, shown(c.URL)) }
 
-// GoString leaves out what may be secret.
+// GoString leaves out secrets.
 func (c Config) GoString() string { return "evm.Config(" + c.String() + ")" }
 
-// Format leaves out what may be secret, whatever the verb.
+// Format leaves out secrets, for every verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
-// MarshalJSON leaves out what may be secret.
+// MarshalJSON leaves out secrets.
 func (c Config) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", c.String())), nil }
 
-// shown is of a URL what may be shown: no user, no path, no query.
+// shown returns the scheme and host of a URL: the user, path and query may be secret.
 func shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {

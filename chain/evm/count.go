@@ -9,19 +9,19 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// count takes a number of transactions or blocks, unless it is one that no chain has:
-// those who keep it have room for half as many, and the highest index is believed for good.
+// count refuses a nonce or block number above 2^63 - 1. Such a number would be negative where
+// it is stored, and callers believe the highest nonce they ever saw.
 func (c *Chain) count(what string, n hexutil.Uint64) (uint64, error) {
 	if n > math.MaxInt64 {
-		return 0, fmt.Errorf("%w: %s says %s %d, which cannot be", chain.ErrAnswer, c.cfg.URL, what, uint64(n))
+		return 0, fmt.Errorf("%w: %s gives %s %d, which is impossible", chain.ErrAnswer, c.cfg.URL, what, uint64(n))
 	}
 	return uint64(n), nil
 }
 
-// index is that of a transaction. One without would be taken for the account's first.
+// index returns a transaction's nonce. A missing nonce must not be taken for 0.
 func (c *Chain) index(tx *transaction) (uint64, error) {
 	if tx.Nonce == nil {
 		return 0, fmt.Errorf("%w: %s has transaction %v without a nonce", chain.ErrAnswer, c.cfg.URL, tx.Hash)
 	}
-	return c.count("index", *tx.Nonce)
+	return c.count("nonce", *tx.Nonce)
 }

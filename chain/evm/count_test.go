@@ -11,15 +11,14 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// counter is a node whose every count is the same; it has one block with one transaction
-// of that index.
+// counter is a node that gives the same number everywhere: as block number, nonce and next nonce.
 type counter struct {
 	count    string
-	untagged bool // says nothing of what is final
+	untagged bool // it lacks the tag "finalized"
 }
 
 var (
-	counted = make(hexutil.Bytes, 32) // the hash of all that it has
+	counted = make(hexutil.Bytes, 32) // hash of every block and transaction of a counter
 	sender  = make(hexutil.Bytes, 20)
 )
 
@@ -48,8 +47,8 @@ func (n counter) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// A count that no chain has is no answer: stored it would be below zero, and the machine
-// gives no index away below the highest that it was ever told.
+// A number above 2^63 - 1 is no answer. It would be stored as a negative one, and pending gives
+// away no nonce below the highest that it was ever told.
 func TestAbsurdCounts(t *testing.T) {
 	t.Parallel()
 	block, a := chain.Block{Hash: chain.Hash(counted)}, chain.Account(sender)
@@ -66,11 +65,11 @@ func TestAbsurdCounts(t *testing.T) {
 			_, err := c.Next(t.Context(), a, chain.Final)
 			return err
 		},
-		"an index in a block": func(c, _ *evm.Chain) error {
+		"a nonce in a block": func(c, _ *evm.Chain) error {
 			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
 			return err
 		},
-		"an index beside a receipt": func(c, _ *evm.Chain) error {
+		"a nonce beside a receipt": func(c, _ *evm.Chain) error {
 			c.Submit(t.Context(), []chain.Signed{{Hash: "h"}})
 			_, err := c.Inclusions(t.Context(), block, []chain.Account{a})
 			return err
@@ -92,7 +91,7 @@ func TestAbsurdCounts(t *testing.T) {
 			tagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count}.say)})
 			untagged := open(t, evm.Config{ChainID: 1337, URL: serve(t, counter{count: count, untagged: true}.say), Depth: 1})
 			if err := ask(tagged, untagged); !errors.Is(err, want) || want == nil && err != nil {
-				t.Errorf("%s: of %s it says %v, want %v", name, count, err, want)
+				t.Errorf("%s of %s: got error %v, want %v", name, count, err, want)
 			}
 		}
 	}

@@ -52,12 +52,12 @@ func binary(t testing.TB) string {
 		if built.path = os.Getenv("CONCH_DEVNODE"); built.path != "" {
 			return
 		}
-		//nolint:usetesting // all tests share it, the first is not the last
+		//nolint:usetesting // all tests share it, so it must outlive the first
 		if built.dir, built.err = os.MkdirTemp("", "conch-devnode"); built.err != nil {
 			return
 		}
 		built.path = filepath.Join(built.dir, "conch-devnode")
-		// As make build does it, so that the two share what they compile.
+		// With the flags of make build, so that the two share the build cache.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built.path, ".")
 		cmd.Dir = filepath.Join("cmd", "conch-devnode")
 		if out, err := proctest.Output(t, cmd, 10*time.Minute); err != nil {
@@ -70,7 +70,7 @@ func binary(t testing.TB) string {
 	return built.path
 }
 
-// devnode is a node in a process of its own.
+// devnode is a running conch-devnode.
 type devnode struct {
 	HTTP       string `json:"http"`
 	WS         string `json:"ws"`
@@ -104,7 +104,7 @@ func startNode(t testing.TB, args ...string) *devnode {
 	return n
 }
 
-// kill is kill -9.
+// kill ends the node by SIGKILL.
 func (n *devnode) kill() { n.end(syscall.SIGKILL) }
 
 func (n *devnode) end(with os.Signal) {
@@ -132,7 +132,7 @@ func raws(txs []chain.Signed) []hexutil.Bytes {
 	return list
 }
 
-// foreign signs with the key itself, as nobody who uses the driver would.
+// foreign signs with the key, without the driver.
 func foreign(t testing.TB, key *ecdsa.PrivateKey, chainID, index uint64) chain.Signed {
 	t.Helper()
 	to := common.HexToAddress("0xf0e1")
@@ -177,7 +177,7 @@ func open(t testing.TB, cfg evm.Config) *evm.Chain {
 	return c
 }
 
-// fixtureOf is a node that can be told everything.
+// fixtureOf returns a complete fixture.
 func fixtureOf(t testing.TB, n *devnode, url string) chaintest.Fixture {
 	poor := newKey(t)
 	rich, broke := evm.Hold(n.key), evm.Hold(poor)

@@ -1,32 +1,40 @@
-// Package evm drives an EVM chain through one JSON-RPC endpoint, over HTTP or
-// WebSocket. It is the chain.Chain for Ethereum and everything that talks like it.
+// Package evm is the chain.Chain for Ethereum and chains that speak its protocol. It
+// drives one chain through one JSON-RPC endpoint, over HTTP or WebSocket.
 //
-// # What it does
+//	key, err := evm.OpenKeystore("key.json", "password")
+//	c, err := evm.New(evm.Config{URL: "http://127.0.0.1:8545", ChainID: 1, Signers: []evm.Signer{key}})
+//	defer c.Close()
+//	nonce, err := c.Next(ctx, key.Account(), chain.Best)
 //
-//   - Calls travel in batches: a Submit of 500 is one request, and each attempt gets
-//     its own verdict from the node's code and words (see verdict.go for whose words).
-//   - Fees are those of EIP-1559: the node's suggestion for the tip, twice the base fee
-//     and the tip for the whole price.
-//   - A block is final when the chain's tag "finalized" says so; where it has no such
-//     tag, or where Config.Depth asks for it, at a depth.
-//   - Heads polls; over WebSocket a subscription wakes it earlier. What a subscription
-//     says is never taken for the truth: it may miss what happened while it was down.
+// Amounts and fees are in wei. A [Chain] and every [Signer] are safe for concurrent use. The
+// errors wrap those of package chain. New does not connect: an endpoint that is down is found
+// by the calls that use it, and again when it is back.
 //
-// # What the caller must know
+// # Behaviour
 //
-//   - An estimate of gas is made against the latest block. A call that needs the effects
-//     of one still in the pool has to bring its own Gas.
-//   - Next at chain.Final asks for the state of an older block. A node that has pruned
-//     it answers with an error, not with a newer number.
-//   - The URL may carry a secret, as those of providers do: it appears nowhere but in
-//     the requests. Errors name scheme and host.
+//   - Calls are batched: a Submit of 500 attempts is one request, and each attempt has its own
+//     verdict, from the node's error code and text.
+//   - Fees are those of EIP-1559: the tip that the node suggests, and a price cap of twice the
+//     base fee plus the tip.
+//   - A block is final when the chain's tag "finalized" says so. Without that tag, or with
+//     Config.Depth, it is final at a depth below the head.
+//   - Heads polls. Over WebSocket a subscription makes it look earlier; what the subscription
+//     reports is not used, since it misses blocks while it is down.
 //
-// # Keys
+// # Limits
 //
-// A [Signer] signs for one account and sends nothing. A [Keystore] holds a decrypted
-// key; [External] asks a signer process, and refuses what it gives back if it is
-// anything but the transaction asked for, signed by the account.
+//   - Gas is estimated against the latest block. A call that needs the effect of a transaction
+//     in the pool has to bring its own Gas.
+//   - Next at chain.Final reads the state of an older block. A node that has pruned that state
+//     answers with an error.
 //
-// Sources: requirements S15, S20, S23–S26; the Ethereum execution API; EIP-155,
-// EIP-1559, EIP-2681, EIP-7825.
+// # Secrets
+//
+// The URL may carry a secret, which appears in requests only: errors and prints show scheme and
+// host. A [Signer] signs for one account and sends nothing. [Keystore] holds a decrypted key.
+// [External] asks another process, and the driver refuses anything but the transaction that it
+// asked for, signed by the account.
+//
+// Sources: requirements S15, S20, S23–S26; the Ethereum execution API; EIP-155, EIP-1559,
+// EIP-2681, EIP-7825.
 package evm

@@ -13,21 +13,21 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// remembered is how many blocks a reorganization may be deep.
+// remembered is the depth, in blocks, of the deepest reorganisation that can be followed.
 const remembered = 4096
 
-// Chain is a chain behind an endpoint. Safe for concurrent use.
+// Chain is a chain.Chain for one EVM chain. Its methods are safe for concurrent use.
 type Chain struct {
-	cfg      Config
-	endpoint *endpoint
-	signers  map[chain.Account]Signer
-	memory   *chain.Memory
-	handed   handed
-	habit    habit
-	quotes   quotes
+	cfg       Config
+	endpoint  *endpoint
+	signers   map[chain.Account]Signer
+	memory    *chain.Memory
+	submitted submitted
+	binary    binaryReceipts
+	quotes    quotes
 
 	mu    sync.Mutex
-	facts *facts // what is known of the endpoint; nil until it has answered
+	facts *facts // nil until the endpoint has answered, and again after it was silent
 }
 
 var (
@@ -35,23 +35,22 @@ var (
 	_ chain.Warmer = (*Chain)(nil)
 )
 
-// facts do not change while an endpoint serves the same chain.
+// facts are the properties of an endpoint, constant while it serves the same chain.
 type facts struct {
-	blockGas uint64
-	tagged   bool // the chain knows the tag finalized
-	lean     bool // the node gives headers alone
-	depth    uint64
+	blockGas    uint64
+	tagged      bool // the chain has the tag "finalized"
+	headersOnly bool // the node has eth_getHeaderByNumber
+	depth       uint64
 }
 
-// New makes a driver. It does not connect: an endpoint that is down is found out, and
-// found again, by those who use it.
+// New makes a driver and does not connect. The error lists every fault of cfg.
 func New(cfg Config) (*Chain, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("chain/evm: %w", err)
 	}
 	cfg = cfg.withDefaults()
 	ep := newEndpoint(cfg)
-	cfg.URL, cfg.Header = ep.shown, nil // the endpoint alone has the secrets
+	cfg.URL, cfg.Header = ep.shown, nil // only the endpoint keeps the secrets
 	c := &Chain{cfg: cfg, endpoint: ep, signers: map[chain.Account]Signer{}, memory: chain.NewMemory(remembered)}
 	for _, s := range cfg.Signers {
 		c.signers[s.Account()] = s
@@ -59,16 +58,16 @@ func New(cfg Config) (*Chain, error) {
 	return c, nil
 }
 
-// Close drops the connections. Calls after it connect anew.
+// Close closes the connections. A later call connects again.
 func (c *Chain) Close() { c.endpoint.close() }
 
-// String leaves out what may be secret.
+// String leaves out secrets.
 func (c *Chain) String() string { return c.cfg.String() }
 
-// Format leaves out what may be secret, whatever the verb.
+// Format leaves out secrets, for every verb.
 func (c *Chain) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
 
-// MarshalJSON leaves out what may be secret.
+// MarshalJSON leaves out secrets.
 func (c *Chain) MarshalJSON() ([]byte, error) { return c.cfg.MarshalJSON() }
 
 // Describe implements chain.Chain.
@@ -83,8 +82,8 @@ func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	}, nil
 }
 
-// known returns the facts, asking for them if there are none. No call goes to an
-// endpoint that has not proven to serve the chain; after a silence it has to anew.
+// known returns the facts, and asks for them if there are none. So no call goes to an endpoint
+// before it has proved, and proved again after a silence, that it serves the chain.
 func (c *Chain) known(ctx context.Context) (facts, error) {
 	c.mu.Lock()
 	f := c.facts
@@ -97,7 +96,7 @@ func (c *Chain) known(ctx context.Context) (facts, error) {
 
 func (c *Chain) learn(ctx context.Context) (facts, error) {
 	var id hexutil.Uint64
-	var latest, lean *header
+	var latest, headersOnly *header
 	var rules struct {
 		Current struct {
 			Precompiles map[string]string `json:"precompiles"`
@@ -108,35 +107,35 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &latest},
 		{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: new(header)},
 		{Method: "eth_config", Result: &rules},
-		facts{lean: true}.asked("latest", &lean),
+		facts{headersOnly: true}.blockCall("latest", &headersOnly),
 	}
 	if err := c.read(ctx, calls, faulty); err != nil {
 		return facts{}, err
 	}
 	for i, call := range calls {
-		// Whether the chain knows a tag, or a rule, is in an error; that there was no
-		// answer says neither, nor does it that too much was asked.
+		// An error says that the chain lacks a tag or a method, but not if it means that
+		// there was no answer or that a rate limit was reached.
 		if call.Error != nil && (i < 2 || silent(call.Error) || throttled(call.Error)) {
 			return facts{}, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
 	if uint64(id) != c.cfg.ChainID {
-		c.forget() // nobody else may go on with what was known of the other one
+		c.forget() // other goroutines must not use the facts of the old chain
 		return facts{}, c.foreign(uint64(id))
 	}
 	if err := c.blank("latest", latest); err != nil {
 		return facts{}, err
 	}
 	if latest.GasLimit == 0 {
-		return facts{}, fmt.Errorf("%w: %s says that a block has no gas, which cannot be", chain.ErrAnswer, c.cfg.URL)
+		return facts{}, fmt.Errorf("%w: %s gives a block gas limit of 0, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
-	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, lean: calls[4].Error == nil && lean.whole()}
+	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, headersOnly: calls[4].Error == nil && headersOnly.complete()}
 	if f.depth == 0 {
 		if f.tagged = tagged(calls[2].Error); !f.tagged {
 			f.depth = defaultDepth
 		}
 	}
-	// The cap of EIP-7825 came with this precompile; no call asks for the cap itself.
+	// The gas cap of EIP-7825 came with this precompile; no method returns the cap itself.
 	if _, osaka := rules.Current.Precompiles["P256VERIFY"]; osaka && calls[3].Error == nil {
 		f.blockGas = min(f.blockGas, transactionGas)
 	}
@@ -149,11 +148,11 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	return f, nil
 }
 
-// transactionGas is what EIP-7825 lets one transaction spend.
+// transactionGas is the gas cap of one transaction in EIP-7825.
 const transactionGas = 1 << 24
 
-// tagged tells from the answer to the tag finalized whether the chain knows it; that
-// no block is final yet is an error with some clients.
+// tagged reports whether the chain has the tag "finalized", from the error of a request with
+// it. Some clients answer "not found" while no block is final yet.
 func tagged(err error) bool {
 	return err == nil || strings.Contains(strings.ToLower(err.Error()), "not found")
 }
@@ -178,10 +177,10 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 			return 0, err
 		}
 		if calls[0].Error == nil {
-			return c.count("next index", next)
+			return c.count("next nonce", next)
 		}
 	}
-	if at == chain.Final { // in two steps: clients differ in what they answer before a block is final
+	if at == chain.Final { // clients differ in their answer while no block is final, so ask in two steps
 		if tag, err = c.finalTag(ctx, f); err != nil {
 			return 0, err
 		}
@@ -189,11 +188,10 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}}); err != nil {
 		return 0, err
 	}
-	return c.count("next index", next)
+	return c.count("next nonce", next)
 }
 
-// finalTag names the last final block as calls want it; before there is one, that is
-// the first block.
+// finalTag returns the number of the last final block, or of the first block, for a call.
 func (c *Chain) finalTag(ctx context.Context, f facts) (string, error) {
 	final, err := c.final(ctx, f)
 	if err != nil {
@@ -205,14 +203,14 @@ func (c *Chain) finalTag(ctx context.Context, f facts) (string, error) {
 func (c *Chain) final(ctx context.Context, f facts) (chain.Block, error) {
 	if f.tagged {
 		var b *header
-		calls := []rpc.BatchElem{f.asked("finalized", &b)}
+		calls := []rpc.BatchElem{f.blockCall("finalized", &b)}
 		if err := c.batch(ctx, calls); err != nil {
 			return chain.Block{}, err
 		}
 		if b == nil && !tagged(calls[0].Error) {
 			return chain.Block{}, c.endpoint.fail(calls[0].Method, calls[0].Error)
 		}
-		if b != nil && !b.named() { // null is what some say before a block is final
+		if b != nil && !b.valid() { // some clients answer null while no block is final
 			return chain.Block{}, c.blank("finalized", b)
 		}
 		return b.block(), nil

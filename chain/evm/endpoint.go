@@ -15,12 +15,11 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// endpoint makes requests, and errors that carry no secret. What may be secret is in
-// functions, which have no fields to print.
+// endpoint makes requests, and errors without secrets. No print shows a secret in a function.
 type endpoint struct {
 	url     func() string
 	header  func() http.Header
-	shown   string // of the URL, what may be
+	shown   string // scheme and host of the URL
 	timeout time.Duration
 	http    *http.Client
 
@@ -48,7 +47,7 @@ func (e *endpoint) close() {
 	e.http.CloseIdleConnections()
 }
 
-// dial connects if that has to be done, so that a node that starts later is found.
+// dial returns the connection, and connects if there is none.
 func (e *endpoint) dial(ctx context.Context) (*rpc.Client, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +79,7 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 	return nil
 }
 
-// batch makes one request. Errors of single calls are in their elements.
+// batch makes one request. The errors of single calls are in their elements.
 func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if len(calls) == 0 {
 		return nil
@@ -97,14 +96,13 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	return nil
 }
 
-// fail makes an error that may be shown: an answer as it is, anything else as the
-// endpoint's silence.
+// fail makes an error without secrets, which wraps ErrAnswer or ErrUnreachable.
 func (e *endpoint) fail(method string, err error) error {
 	if _, _, ok := answered(err); ok {
 		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
 	}
 	if at, is := errors.AsType[*url.Error](err); is {
-		err = at.Err // it has the URL in its text
+		err = at.Err // the text of at has the URL
 	}
 	if status, is := errors.AsType[rpc.HTTPError](err); is {
 		return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, &statusError{status.StatusCode, status.Status})
@@ -115,7 +113,7 @@ func (e *endpoint) fail(method string, err error) error {
 	return fmt.Errorf("%w: %s at %s: %w", chain.ErrUnreachable, method, e.shown, err)
 }
 
-// statusError says that something at the endpoint refuses requests.
+// statusError is an HTTP status that refuses a request.
 type statusError struct {
 	code int
 	text string
@@ -123,7 +121,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return "HTTP status " + e.text }
 
-// forGood says that it refuses this one whenever it comes, and not for being busy or broken.
+// forGood reports whether a retry gets the same status: the server is not busy or broken.
 func (e *statusError) forGood() bool {
 	switch e.code {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -132,7 +130,7 @@ func (e *statusError) forGood() bool {
 	return e.code < http.StatusInternalServerError || e.code == http.StatusNotImplemented
 }
 
-// answered tells the words of a node from everything that is no answer.
+// answered returns the code and text of a node's answer, or false if err is no answer.
 func answered(err error) (code int, text string, ok bool) {
 	answer, is := errors.AsType[rpc.Error](err)
 	if !is {

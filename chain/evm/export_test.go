@@ -1,10 +1,10 @@
 package evm
 
-// Hold makes a signer of a key, without the second that opening a file takes.
+// Hold makes a signer from a key, without the second that decrypting a file takes.
 var Hold = hold
 
-// Judge is the table of sayings.
+// Judge returns the verdict for an error.
 var Judge = judge
 
-// Status is what a receipt says.
+// Status reads a binary receipt.
 var Status = status

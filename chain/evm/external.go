@@ -12,9 +12,9 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// External asks a signer process over JSON-RPC: clef ("account_signTransaction") or
-// what speaks like web3signer ("eth_signTransaction"). The driver checks what comes
-// back, so the process may be trusted with the key and with nothing else.
+// External is a Signer that asks another process over JSON-RPC: clef ("account_signTransaction")
+// or one like web3signer ("eth_signTransaction"). The driver checks every answer, so the process
+// is trusted with the key and nothing else.
 type External struct {
 	account  chain.Account
 	method   string
@@ -23,8 +23,8 @@ type External struct {
 
 var _ Signer = (*External)(nil)
 
-// NewExternal makes a signer for the account, asked at the URL by that method. A
-// person may have to confirm, so it waits as long as it is told to.
+// NewExternal makes a signer for an account that calls a method at a URL. It waits up to
+// patience for an answer, since a person may have to confirm.
 func NewExternal(account chain.Account, url, method string, patience time.Duration) *External {
 	cfg := Config{URL: url, Timeout: patience}.withDefaults()
 	return &External{account: account, method: method, endpoint: newEndpoint(cfg)}
@@ -33,7 +33,7 @@ func NewExternal(account chain.Account, url, method string, patience time.Durati
 // Account implements Signer.
 func (x *External) Account() chain.Account { return x.account }
 
-// Close drops the connections.
+// Close closes the connections.
 func (x *External) Close() { x.endpoint.close() }
 
 // Sign implements Signer.
@@ -60,12 +60,12 @@ func (x *External) Sign(ctx context.Context, tx *types.Transaction) (*types.Tran
 	}
 	signed := new(types.Transaction)
 	if err := signed.UnmarshalBinary(raw); err != nil {
-		return nil, fmt.Errorf("%w %v: the external signer's answer is no transaction: %w", chain.ErrKey, x.account, err)
+		return nil, fmt.Errorf("%w %v: the external signer's answer is not a transaction: %w", chain.ErrKey, x.account, err)
 	}
 	return signed, nil
 }
 
-// signedBytes takes the bytes alone, or an object that has them as raw.
+// signedBytes reads the bytes alone, or an object with a member "raw".
 func signedBytes(answer json.RawMessage) (raw hexutil.Bytes, err error) {
 	if err = json.Unmarshal(answer, &raw); err == nil {
 		return raw, nil
@@ -77,13 +77,13 @@ func signedBytes(answer json.RawMessage) (raw hexutil.Bytes, err error) {
 	return object.Raw, err
 }
 
-// String names the account.
+// String names the account and the host.
 func (x *External) String() string {
 	return "external signer of " + x.account.String() + " at " + x.endpoint.shown
 }
 
-// Format names the account, whatever the verb.
+// Format writes String, for every verb.
 func (x *External) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(x.String())) }
 
-// MarshalText names the account.
+// MarshalText returns String.
 func (x *External) MarshalText() ([]byte, error) { return []byte(x.String()), nil }

@@ -12,18 +12,15 @@ import (
 )
 
 const (
-	// transferGas is what the cheapest transaction spends.
-	transferGas = 21_000
-	// creationGas is what one spends that makes a contract, before its code runs.
-	creationGas = 53_000
-	zeroGas     = 4  // for a byte of data that is zero,
-	byteGas     = 16 // and for any other
+	transferGas = 21_000 // of the cheapest transaction
+	creationGas = 53_000 // of a contract creation, before its code runs
+	zeroGas     = 4      // for a zero byte of data
+	byteGas     = 16     // for any other byte
 )
 
-// LeastGas is the least that a call must be allowed to spend, or nobody ever takes it: its
-// intrinsic gas by the rules of Istanbul. Rules since then ask more of some calls, which
-// the node says. From EIP-2780 on they ask less of some; that much may be allowed to them
-// all the same, for what is not spent is not paid.
+// LeastGas returns the intrinsic gas of a call by the rules of Istanbul. Prepare refuses a call
+// with less. Later rules need more for some calls, which the node says. EIP-2780 needs less for
+// some, and to allow more does no harm, since unspent gas is not paid.
 func LeastGas(call chain.Call) uint64 {
 	least := uint64(transferGas)
 	if len(call.To) == 0 {
@@ -33,11 +30,11 @@ func LeastGas(call chain.Call) uint64 {
 	return least + zeros*zeroGas + (uint64(len(call.Data))-zeros)*byteGas
 }
 
-// estimate is what the node says that a call spends.
+// estimate is the node's answer to eth_estimateGas.
 type estimate struct {
 	gas  uint64
-	err  error // what that means for the call, if it does not say so,
-	said error // and what it said
+	err  error // what the node's error means for the call
+	said error // the node's error
 }
 
 func estimating(a chain.Account, call chain.Call) rpc.BatchElem {
@@ -48,12 +45,12 @@ func (c *Chain) estimated(call rpc.BatchElem) estimate {
 	got, _ := call.Result.(*hexutil.Uint64)
 	e := estimate{gas: uint64(*got), err: c.refused(call), said: call.Error}
 	if e.err == nil && e.gas == 0 {
-		e.err = fmt.Errorf("%w: %s says that a call spends no gas, which cannot be", chain.ErrAnswer, c.cfg.URL)
+		e.err = fmt.Errorf("%w: %s estimates 0 gas for a call, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
 	return e
 }
 
-// limit is what a draft's call may spend.
+// limit returns the gas limit of a draft.
 func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) {
 	gas := call.Gas
 	switch e := m.gas[callKey(d.Account, call)]; {
@@ -63,33 +60,32 @@ func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) 
 		return 0, m.blamed(e, d.Account, call)
 	case gas == 0:
 		if gas = e.gas; gas > transferGas {
-			// What it spends may grow until it is executed.
+			// The call may need more by the time it is executed.
 			gas = min(gas+gas/5, max(gas, f.blockGas))
 		}
-	case gas < LeastGas(call) && d.Above.None(): // else an attempt with as much was signed before
-		return 0, fmt.Errorf("%w: it may spend %d gas, and takes %d at least", chain.ErrCall, gas, LeastGas(call))
+	case gas < LeastGas(call) && d.Above.None(): // a later attempt keeps the gas of the first
+		return 0, fmt.Errorf("%w: its gas limit is %d, and it needs at least %d", chain.ErrCall, gas, LeastGas(call))
 	}
 	if gas > f.blockGas {
-		return 0, fmt.Errorf("%w: it may spend %d gas, the chain lets a transaction have %d", chain.ErrCall, gas, f.blockGas)
+		return 0, fmt.Errorf("%w: its gas limit is %d, and the chain allows a transaction %d", chain.ErrCall, gas, f.blockGas)
 	}
 	return gas, nil
 }
 
-// blamed is why a call has no estimate. A node looks first whether the account has what the
-// call moves, and says that it has not in words of its own: the numbers need none, and
-// what is only short of money is held, not rejected. A contract speaks after that look.
+// blamed returns the error of a call without an estimate. Before it runs the call, a node checks
+// that the account has the value, and its text for that may be unknown. So a balance below the
+// value means ErrFunds, which keeps the intent, unless a contract reverted.
 func (m *market) blamed(e estimate, a chain.Account, call chain.Call) error {
 	doubted := errors.Is(e.err, chain.ErrUnclear) || errors.Is(e.err, chain.ErrCall) && !reverted(e.said)
 	if has := m.balances[a]; doubted && call.Value != nil && call.Value.Cmp(has) > 0 {
-		return fmt.Errorf("%w: it moves %v wei, the account has %v left", chain.ErrFunds, call.Value, has)
+		return fmt.Errorf("%w: it transfers %v wei, and the account has %v left", chain.ErrFunds, call.Value, has)
 	}
 	return e.err
 }
 
-// filling is what a filler may spend: its own, whatever the call that it stands for was
-// given. That it fails is no matter, since it uses the slot up all the same; so a node
-// that answers and does not say what it spends, as for an account whose own code
-// reverts, keeps nobody from filling a slot.
+// filling returns the gas limit of a filler, which does not depend on the call that it replaces.
+// A filler may fail, since it uses the slot all the same. So it gets the gas of a transfer if
+// the node refuses an estimate, as for an account whose own code reverts.
 func (m *market) filling(f facts, e estimate) (uint64, error) {
 	gas := max(e.gas, transferGas)
 	switch {
@@ -103,5 +99,5 @@ func (m *market) filling(f facts, e estimate) (uint64, error) {
 	return min(gas, f.blockGas), nil
 }
 
-// nothing is the cheapest call that does nothing.
+// nothing returns the cheapest call, which has no effect.
 func nothing(a chain.Account) chain.Call { return chain.Call{To: []byte(a)} }

@@ -13,11 +13,11 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// picky is a node that executes all calls but those with data, of which it says something.
+// picky is a node with set answers to estimates.
 type picky struct {
-	says    any // of a call with data,
-	once    any // or the first time,
-	others  any // of a call without: what it spends, unless something is said
+	says    any // answer for a call with data
+	once    any // first answer for a call with data; nil: as says
+	others  any // answer for a call without data; nil: 21000
 	syncing any
 	asked   int
 }
@@ -39,8 +39,7 @@ func (n *picky) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// A filler may spend what it spends, whatever the call that it stands for was given; that
-// the node cannot say what it spends is no matter, as long as it says something.
+// A filler has its own gas, not that of the call; after an error of the node that of a transfer.
 func TestAFillerHasItsOwnGas(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))
@@ -49,14 +48,14 @@ func TestAFillerHasItsOwnGas(t *testing.T) {
 		gas  uint64
 		want error
 	}{
-		"a transfer":                   {"0x5208", 21_000, nil},
-		"one that is cheaper":          {"0x2ee0", 21_000, nil},
-		"one that costs more":          {hexutil.Uint64(100_000), 120_000, nil},
-		"more than a block has":        {hexutil.Uint64(1 << 40), 30_000_000, nil},
-		"an account that reverts":      {fault{3, "execution reverted"}, 21_000, nil},
-		"a client that estimates none": {errors.New("the method eth_estimateGas does not exist"), 21_000, nil},
-		"too many requests":            {errors.New("too many requests"), 0, chain.ErrAnswer},
-		"no answer":                    {errHush, 0, chain.ErrUnreachable},
+		"a transfer":                 {"0x5208", 21_000, nil},
+		"less than a transfer":       {"0x2ee0", 21_000, nil},
+		"more than a transfer":       {hexutil.Uint64(100_000), 120_000, nil},
+		"more than a block has":      {hexutil.Uint64(1 << 40), 30_000_000, nil},
+		"an account that reverts":    {fault{3, "execution reverted"}, 21_000, nil},
+		"a client without estimates": {errors.New("the method eth_estimateGas does not exist"), 21_000, nil},
+		"too many requests":          {errors.New("too many requests"), 0, chain.ErrAnswer},
+		"no answer":                  {errNoAnswer, 0, chain.ErrUnreachable},
 	} {
 		for _, call := range []uint64{0, 1, 21_000, 1 << 50} {
 			t.Run(fmt.Sprint(name, " ", call), func(t *testing.T) {
@@ -68,15 +67,14 @@ func TestAFillerHasItsOwnGas(t *testing.T) {
 					err = all[0].Err
 				}
 				if !errors.Is(err, c.want) || err == nil && all[0].Gas != c.gas {
-					t.Errorf("%+v, %v, want %d gas, %v", all, err, c.gas, c.want)
+					t.Errorf("got %+v, %v, want %d gas, %v", all, err, c.gas, c.want)
 				}
 			})
 		}
 	}
 }
 
-// What nobody ever takes is refused before it has a nonce; what an earlier attempt had is
-// enough for the next.
+// A call with less gas than any chain takes is refused, unless an earlier attempt had as little.
 func TestLeastGas(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))
@@ -92,7 +90,7 @@ func TestLeastGas(t *testing.T) {
 		"an empty one": {chain.Call{}, 53_000},
 	} {
 		if got := evm.LeastGas(c.call); got != c.least {
-			t.Errorf("%s: %d, want %d", name, got, c.least)
+			t.Errorf("%s: got least gas %d, want %d", name, got, c.least)
 		}
 		for gas, want := range map[uint64]error{c.least: nil, c.least - 1: chain.ErrCall, 1: chain.ErrCall} {
 			d := chain.Draft{Account: own.Account(), Call: c.call}
@@ -100,11 +98,11 @@ func TestLeastGas(t *testing.T) {
 			raised := d
 			all, err := driver.Prepare(t.Context(), []chain.Draft{d})
 			if err != nil || !errors.Is(all[0].Err, want) || want == nil && all[0].Err != nil {
-				t.Errorf("%s, %d gas: %+v, %v, want %v", name, gas, all, err, want)
+				t.Errorf("%s with %d gas: got %+v, %v, want %v", name, gas, all, err, want)
 			}
 			raised.Above = chain.Fee{Max: gwei(1), Tip: gwei(1)}
 			if all, err = driver.Prepare(t.Context(), []chain.Draft{raised}); err != nil || all[0].Err != nil || all[0].Gas != gas {
-				t.Errorf("%s, raised with %d gas: %+v, %v", name, gas, all, err)
+				t.Errorf("%s, raised, with %d gas: got %+v, %v, want that gas and no error", name, gas, all, err)
 			}
 		}
 	}

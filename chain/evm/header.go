@@ -10,8 +10,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// header is what is needed of a block. Its hash is what the node says: chains with
-// fields of their own hash them as well.
+// header is a block. The hash is the node's, since some chains hash fields of their own.
 type header struct {
 	Number   hexutil.Uint64 `json:"number"`
 	Hash     hexutil.Bytes  `json:"hash"`
@@ -20,7 +19,7 @@ type header struct {
 	BaseFee  *hexutil.Big   `json:"baseFeePerGas"`
 }
 
-// block is the zero Block of no header.
+// block returns the zero Block for a nil header.
 func (h *header) block() chain.Block {
 	if h == nil {
 		return chain.Block{}
@@ -28,33 +27,31 @@ func (h *header) block() chain.Block {
 	return chain.Block{Number: uint64(h.Number), Hash: chain.Hash(h.Hash), Parent: chain.Hash(h.Parent)}
 }
 
-// named says that it is a block: every one has a hash and a parent's, and a number, for
-// only the first is number 0 and has a parent's hash of nothing but zeros.
-func (h *header) named() bool {
+// valid reports whether h is a block: it has a hash, a parent and a number. Only the first
+// block, whose parent is all zeros, has number 0.
+func (h *header) valid() bool {
 	return h != nil && len(h.Hash) > 0 && len(h.Parent) > 0 && (h.Number > 0 || len(bytes.Trim(h.Parent, "\x00")) == 0)
 }
 
-// whole says that nothing that is needed is left out.
-func (h *header) whole() bool { return h.named() && h.BaseFee != nil }
+// complete reports whether h is a block with a base fee.
+func (h *header) complete() bool { return h.valid() && h.BaseFee != nil }
 
-// blank is why an answer is no block, nil if it is one. Null is what nodes say that are
-// not ready, and an object that lacks what every block has means nothing either: who
-// takes it for a block of zeros has it from nobody.
+// blank returns an error if an answer is not a block. A node that is not ready answers null, and
+// an object without the fields of a block says nothing either.
 func (c *Chain) blank(what string, h *header) error {
 	switch {
 	case h == nil:
 		return fmt.Errorf("%w: %s has no %s block", chain.ErrUnreachable, c.cfg.URL, what)
-	case !h.named():
-		return fmt.Errorf("%w: what %s says is its %s block is none", chain.ErrAnswer, c.cfg.URL, what)
+	case !h.valid():
+		return fmt.Errorf("%w: the %s block that %s returns is not a block", chain.ErrAnswer, what, c.cfg.URL)
 	}
 	return nil
 }
 
-// asked is the request for a block by its number or a tag, without its transactions. The
-// list of the hashes of a full one costs the node and us more than all else that is asked
-// about a head, and there is a request that leaves it out, though not with every client.
-func (f facts) asked(number string, into **header) rpc.BatchElem {
-	if f.lean {
+// blockCall asks for a block by number or tag. It asks for the header alone where the client can:
+// the hashes of a full block's transactions cost more than all else that is asked about a head.
+func (f facts) blockCall(number string, into **header) rpc.BatchElem {
+	if f.headersOnly {
 		return rpc.BatchElem{Method: "eth_getHeaderByNumber", Args: []any{number}, Result: into}
 	}
 	return rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{number, false}, Result: into}

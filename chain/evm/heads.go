@@ -12,10 +12,10 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// path is where one who follows has got to.
+// path is the state of one call of Heads.
 type path struct {
 	trail *chain.Trail
-	asked chain.Hash // the head for which the node has said what is final by depth
+	asked chain.Hash // the head for which the node has given the block at Depth
 }
 
 // Heads implements chain.Chain.
@@ -28,8 +28,7 @@ func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Tur
 	}
 }
 
-// follow looks at the head, again and again, until ctx ends, the endpoint is silent,
-// or nobody listens any more: then there is no error.
+// follow looks at the head until ctx ends, a request fails, or told, which takes turns, returns false.
 func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Turn) bool) error {
 	f, err := c.known(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 	for {
 		turns, err := c.look(ctx, f, p)
 		if err != nil {
-			c.forget() // another node may answer by now, which can less
+			c.forget() // another node may answer next, without some of these methods
 			return err
 		}
 		for _, turn := range turns {
@@ -63,12 +62,12 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 	}
 }
 
-// look sees the head and the final block.
+// look reads the head and the final block.
 func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error) {
 	var head, final *header
-	calls := []rpc.BatchElem{f.asked("latest", &head)}
+	calls := []rpc.BatchElem{f.blockCall("latest", &head)}
 	if f.tagged {
-		calls = append(calls, f.asked("finalized", &final))
+		calls = append(calls, f.blockCall("finalized", &final))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return nil, err
@@ -79,7 +78,7 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err := c.blank("latest", head); err != nil {
 		return nil, err
 	}
-	if _, err := c.count("head", head.Number); err != nil {
+	if _, err := c.count("head number", head.Number); err != nil {
 		return nil, err
 	}
 	c.quotes.notice(head)
@@ -91,7 +90,7 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 		return nil, err
 	}
 	var named chain.Block
-	if final.named() {
+	if final.valid() {
 		named = final.block()
 	}
 	if !f.tagged {
@@ -105,10 +104,9 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	return append(turns, p.trail.Final(named)...), nil
 }
 
-// deep is the block that is final by its depth. The heads seen reach down to it only
-// after as many blocks as that, and a line may break more often; until then it is asked
-// for by its number, once with each head: in the best chain, and as deep as that, it is
-// as final as one that was followed. A node that does not give it is asked again.
+// deep returns the block at the depth of finality. The trail reaches that depth only after as
+// many blocks, and a connection may break more often. Until then the block is asked for by
+// number, once for each head, and again if the node does not return it.
 func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (chain.Block, error) {
 	if b, reached := p.trail.Below(f.depth); reached {
 		return b, nil
@@ -117,19 +115,18 @@ func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (c
 		return chain.Block{}, nil
 	}
 	var b *header
-	calls := []rpc.BatchElem{f.asked(hexutil.EncodeUint64(head.Number-f.depth), &b)}
+	calls := []rpc.BatchElem{f.blockCall(hexutil.EncodeUint64(head.Number-f.depth), &b)}
 	if err := c.batch(ctx, calls); err != nil {
 		return chain.Block{}, err
 	}
-	if !b.named() || uint64(b.Number) != head.Number-f.depth {
+	if !b.valid() || uint64(b.Number) != head.Number-f.depth {
 		return chain.Block{}, nil
 	}
 	p.asked = head.Hash
 	return b.block(), nil
 }
 
-// prefetch remembers the blocks between, so that the way back is not one request a
-// block. What it misses is asked for one by one.
+// prefetch fetches blocks in one go. The trail looks up those that are missing one by one.
 func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	var between []*header
 	var calls []rpc.BatchElem
@@ -137,19 +134,19 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 		between = append(between, nil)
 	}
 	for i := range between {
-		calls = append(calls, f.asked(hexutil.EncodeUint64(from+uint64(i)), &between[i]))
+		calls = append(calls, f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i]))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return
 	}
 	for _, h := range between {
-		if h.named() {
+		if h.valid() {
 			c.memory.Add(h.block())
 		}
 	}
 }
 
-// header finds a block by its hash, as the trail wants it.
+// header is the trail's lookup.
 func (c *Chain) header(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if b, known := c.memory.Get(h); known {
 		return b, nil
@@ -159,7 +156,7 @@ func (c *Chain) header(ctx context.Context, h chain.Hash) (chain.Block, error) {
 		return chain.Block{}, err
 	}
 	if found == nil {
-		return chain.Block{}, fmt.Errorf("%w: the node does not know it", chain.ErrThread)
+		return chain.Block{}, fmt.Errorf("%w: the node does not know the block", chain.ErrThread)
 	}
 	return found.block(), nil
 }

@@ -15,21 +15,19 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// tower is a chain that says nothing of what is final. Each of its heads is there for
-// some looks, then comes the next.
+// tower is a node without the tag "finalized". It has each head for some looks.
 type tower struct {
 	mu    sync.Mutex
 	heads []head
-	hides uint64 // the number of a block that it does not give
+	hides uint64 // number of a block that it does not return
 	looks int
-	asked map[uint64]int // how often for a block by its number
+	asked map[uint64]int // calls for each block number
 }
 
-// head is a height, and the height from which on the blocks are others; 0: none.
+// head is a height. From the height fork on its blocks are of another branch; 0: none are.
 type head struct{ height, fork uint64 }
 
-// stay is how many looks a head is there for: more than one, so that it is seen that
-// nothing is asked twice.
+// stay is for how many looks a head stays: more than one, to see that nothing is asked twice.
 const stay = 5
 
 func (w *tower) head() head { return w.heads[min(w.looks/stay, len(w.heads)-1)] }
@@ -45,7 +43,7 @@ func (w *tower) say(method string, params []json.RawMessage) any {
 		if n := new(big.Int).SetBytes(hash[1:]).Uint64() - 1; hash[0] == 0 {
 			return block(n, head{height: now.height})
 		}
-		return nil // nobody goes back on the other branch
+		return nil // the driver never walks back on the other branch
 	case method != "eth_getBlockByNumber":
 		return healthy(method, params)
 	case string(params[0]) == `"latest"`:
@@ -75,8 +73,8 @@ func block(n uint64, on head) map[string]any {
 	}
 }
 
-// Who begins to follow a chain that is final by depth need not first see as many blocks
-// as that is deep: a line that breaks more often than that would never see one final.
+// A new follower gets the block at the depth of finality at once. Otherwise it would never get one
+// over a connection that breaks before as many blocks have come.
 func TestFinalByDepthFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -84,13 +82,13 @@ func TestFinalByDepthFromTheBeginning(t *testing.T) {
 		hides uint64
 		want  string
 	}{
-		"at once":                   {heads: []head{{height: 1000}}, want: "+1000 =988"},
-		"with each head":            {heads: []head{{height: 1000}, {height: 1001}, {height: 1002}}, want: "+1000 =988 +1001 =989 +1002 =990"},
-		"and then as it was":        {heads: []head{{height: 1000}, {height: 1013}}, want: "+1000 =988 " + rising(1001, 1013) + "=1001"},
-		"a sibling of the head":     {heads: []head{{height: 1000}, {1000, 1000}, {1001, 1000}}, want: "+1000 =988 -1000 +1000' +1001' =989"},
-		"the head goes back":        {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, want: "+1000 =988 -1000 +1000 +1001 =989"},
-		"not as high as it is deep": {heads: []head{{height: 11}, {height: 13}}, want: "+11 +12 +13 =1"},
-		"a block that is not known": {heads: []head{{height: 1000}, {height: 1001}}, hides: 988, want: "+1000 +1001 =989"},
+		"at once":               {heads: []head{{height: 1000}}, want: "+1000 =988"},
+		"with each head":        {heads: []head{{height: 1000}, {height: 1001}, {height: 1002}}, want: "+1000 =988 +1001 =989 +1002 =990"},
+		"after many blocks":     {heads: []head{{height: 1000}, {height: 1013}}, want: "+1000 =988 " + rising(1001, 1013) + "=1001"},
+		"a sibling of the head": {heads: []head{{height: 1000}, {1000, 1000}, {1001, 1000}}, want: "+1000 =988 -1000 +1000' +1001' =989"},
+		"the head goes back":    {heads: []head{{height: 1000}, {height: 999}, {height: 1001}}, want: "+1000 =988 -1000 +1000 +1001 =989"},
+		"below the depth":       {heads: []head{{height: 11}, {height: 13}}, want: "+11 +12 +13 =1"},
+		"a block not returned":  {heads: []head{{height: 1000}, {height: 1001}}, hides: 988, want: "+1000 +1001 =989"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +101,7 @@ func TestFinalByDepthFromTheBeginning(t *testing.T) {
 			defer w.mu.Unlock()
 			for n, times := range w.asked {
 				if times > len(c.heads) && n != c.hides {
-					t.Errorf("block %d was asked for %d times under %d heads", n, times, len(c.heads))
+					t.Errorf("block %d was asked for %d times, want once for each of %d heads at most", n, times, len(c.heads))
 				}
 			}
 		})
@@ -117,7 +115,7 @@ func rising(from, to int) (said string) {
 	return said
 }
 
-// turns writes so many of them; a block of another branch has a dash.
+// turns writes the first count turns; a block of the other branch has a prime.
 func turns(t *testing.T, c *evm.Chain, count int) string {
 	t.Helper()
 	var said []string

@@ -13,24 +13,21 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// transaction is what is needed of one in a block. Some kinds, of chains with ideas
-// of their own, cannot be decoded; none of ours is of these.
+// transaction is one in a block. It has no more, since types of some chains cannot be decoded.
 type transaction struct {
 	Hash  common.Hash     `json:"hash"`
 	From  *common.Address `json:"from"`
 	Nonce *hexutil.Uint64 `json:"nonce"`
 }
 
-// Inclusions implements chain.Chain. While attempts that were handed over are expected,
-// the receipts of a block say all that is needed, and are half the work of its
-// transactions and receipts for the node and for us; of a block of nothing else its
-// hashes and binary receipts do, which are a fraction of that. Of other people's blocks
-// the transactions are less to read.
+// Inclusions implements chain.Chain. It reads hashes and binary receipts after a block of
+// submitted attempts alone. While submitted attempts are expected it reads receipts, half the
+// work of transactions and receipts; else the transactions, and receipts only if one is ours.
 func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	if _, err := c.known(ctx); err != nil {
 		return nil, err
 	}
-	if c.handed.any() {
+	if c.submitted.any() {
 		if ours, complete, err := c.recognized(ctx, block, accounts); complete || err != nil {
 			return ours, err
 		}
@@ -40,7 +37,7 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 	}
 	b, ours, err := c.sent(ctx, "eth_getBlockByHash", block.Hash, accounts)
 	if err == nil && b.Hash != block.Hash {
-		err = fmt.Errorf("%w: what %s says is block %v is %v", chain.ErrAnswer, c.cfg.URL, block.Hash, b.Hash)
+		err = fmt.Errorf("%w: asked for block %v, %s returns block %v", chain.ErrAnswer, block.Hash, c.cfg.URL, b.Hash)
 	}
 	if err != nil || len(ours) == 0 {
 		return nil, err
@@ -51,12 +48,12 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 	}
 	for i := range ours {
 		ours[i].Failed = failed[ours[i].Hash]
-		c.handed.take(ours[i].Hash)
+		c.submitted.take(ours[i].Hash)
 	}
 	return ours, nil
 }
 
-// sent lists the transactions of the accounts in a block, named as the method wants.
+// sent returns a block and the accounts' transactions in it. name is the argument of the method.
 func (c *Chain) sent(ctx context.Context, method string, name any, accounts []chain.Account) (chain.Block, []chain.Inclusion, error) {
 	var b *struct {
 		header
@@ -68,10 +65,10 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	if b == nil {
 		return chain.Block{}, nil, fmt.Errorf("%w: block %v", chain.ErrNotFound, name)
 	}
-	if !b.named() || b.Transactions == nil { // else it would be one without a transaction of ours
-		return chain.Block{}, nil, fmt.Errorf("%w: what %s says is block %v is none", chain.ErrAnswer, c.cfg.URL, name)
+	if !b.valid() || b.Transactions == nil { // a missing list must not be taken for an empty one
+		return chain.Block{}, nil, fmt.Errorf("%w: asked for block %v, %s returns what is not a block", chain.ErrAnswer, name, c.cfg.URL)
 	}
-	if _, err := c.count("block", b.Number); err != nil {
+	if _, err := c.count("block number", b.Number); err != nil {
 		return chain.Block{}, nil, err
 	}
 	wanted := map[chain.Account]bool{}
@@ -97,7 +94,7 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	return b.block(), ours, nil
 }
 
-// rawTransaction keeps its text for the case that the node does not name the sender.
+// rawTransaction keeps the JSON if the node does not name the sender.
 type rawTransaction struct {
 	tx   transaction
 	text []byte
@@ -114,14 +111,14 @@ func (r *rawTransaction) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// sender is who the node says it is, or else who signed.
+// sender returns the sender that the node names, or else recovers the signer.
 func (r rawTransaction) sender() (common.Address, error) {
 	if r.tx.From != nil {
 		return *r.tx.From, nil
 	}
 	var tx types.Transaction
 	if err := tx.UnmarshalJSON(r.text); err != nil {
-		return common.Address{}, fmt.Errorf("a transaction without a sender: %w", err)
+		return common.Address{}, fmt.Errorf("recover the sender of a transaction: %w", err)
 	}
 	return types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
 }

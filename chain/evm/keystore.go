@@ -17,17 +17,16 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Keystore signs with a key that was kept in an encrypted file. Whatever formats,
-// prints or marshals it gets the account and nothing else.
+// Keystore is a Signer with a key from an encrypted file. Its prints and JSON show the account.
 type Keystore struct {
 	account chain.Account
-	key     func() *ecdsa.PrivateKey // a function has no fields to print
+	key     func() *ecdsa.PrivateKey // a function, so that no print shows the key
 }
 
 var _ Signer = (*Keystore)(nil)
 
-// OpenKeystore reads a file of web3 secret storage and a file that holds its password
-// on its first line.
+// OpenKeystore decrypts a file of web3 secret storage, version 3. The password is the first
+// line of another file. It takes about a second for a key of StandardCost.
 func OpenKeystore(file, passwordFile string) (*Keystore, error) {
 	sealed, err := os.ReadFile(file)
 	if err != nil {
@@ -42,8 +41,8 @@ func OpenKeystore(file, passwordFile string) (*Keystore, error) {
 		return nil, fmt.Errorf("%w: the password in %s does not open %s: correct one of them", chain.ErrKey, passwordFile, file)
 	}
 	if err != nil {
-		// Its own words may quote what is in the file.
-		return nil, fmt.Errorf("%w: %s is no keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it", chain.ErrKey, file)
+		// The text of err may quote the file, so it is left out.
+		return nil, fmt.Errorf("%w: %s is not a keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it", chain.ErrKey, file)
 	}
 	return hold(key.PrivateKey), nil
 }
@@ -53,21 +52,20 @@ func hold(key *ecdsa.PrivateKey) *Keystore {
 	return &Keystore{account: chain.Account(a[:]), key: func() *ecdsa.PrivateKey { return key }}
 }
 
-// Cost is what one try at the password of a keystore takes.
+// Cost is the work of one guess at the password of a keystore.
 type Cost int
 
 // The costs that geth and its relatives write.
 const (
 	StandardCost Cost = keystore.StandardScryptN // a second and 256 MB
-	LightCost    Cost = keystore.LightScryptN    // some milliseconds and 4 MB: for keys that are worth nothing
+	LightCost    Cost = keystore.LightScryptN    // some milliseconds and 4 MB, for worthless keys
 )
 
-// WriteKeystore encrypts a private key, given as hexadecimal digits, into a new file
-// that only its owner may read.
+// WriteKeystore encrypts a private key, in hexadecimal digits, into a new file of mode 0600.
 func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account, error) {
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(privateKey), "0x"))
 	if err != nil {
-		return "", fmt.Errorf("%w: a private key is 64 hexadecimal digits", chain.ErrKey) // and not said which
+		return "", fmt.Errorf("%w: a private key is 64 hexadecimal digits", chain.ErrKey) // err may quote the key
 	}
 	secret, err := crypto.ToECDSA(raw)
 	if err != nil {
@@ -124,8 +122,8 @@ func (k *Keystore) Sign(_ context.Context, tx *types.Transaction) (*types.Transa
 // String names the account.
 func (k *Keystore) String() string { return "keystore of " + k.account.String() }
 
-// Format names the account, whatever the verb.
+// Format writes String, for every verb.
 func (k *Keystore) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.String())) }
 
-// MarshalText names the account.
+// MarshalText returns String.
 func (k *Keystore) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

@@ -11,14 +11,14 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// market is what a transaction costs at present, and who can pay.
+// market has the current fees, balances and estimates.
 type market struct {
 	suggested, least chain.Fee
 	balances         map[chain.Account]*big.Int
 	gas              map[string]estimate // by callKey
 }
 
-// ask finds out in one go what the drafts need to know and the head's quote does not say.
+// ask fetches in one request what the drafts need and the quote of the head does not have.
 func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
 	q := c.quotes.fresh(2 * c.cfg.Poll)
 	var head *header
@@ -26,14 +26,14 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 	var calls []rpc.BatchElem
 	tipAt := -1
 	if q.base == nil {
-		calls = append(calls, f.asked("latest", &head))
+		calls = append(calls, f.blockCall("latest", &head))
 	}
 	if q.tip == nil {
 		tipAt = len(calls)
 		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
 	}
 	balances := map[chain.Account]*hexutil.Big{}
-	gas := map[string]int{} // where in calls
+	gas := map[string]int{} // positions in calls
 	for _, d := range drafts {
 		if c.signers[d.Account] == nil {
 			continue
@@ -56,8 +56,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 		estimates[key] = c.estimated(calls[at])
 	}
 	for at, call := range calls {
-		// Clients without a suggestion leave the tip at zero; those that have not said are
-		// not without one.
+		// A client without a suggestion leaves the tip at zero. A missing answer does not.
 		spared := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
 		if call.Error != nil && !spared {
 			return nil, c.endpoint.fail(call.Method, call.Error)
@@ -71,7 +70,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 			return nil, err
 		}
 		if head.BaseFee == nil {
-			return nil, fmt.Errorf("%w: %s has no base fee: only chains with the fees of EIP-1559 are driven", chain.ErrAnswer, c.cfg.URL)
+			return nil, fmt.Errorf("%w: the blocks of %s have no base fee: only chains with the fees of EIP-1559 are supported", chain.ErrAnswer, c.cfg.URL)
 		}
 		q.base = head.BaseFee.ToInt()
 	}
@@ -85,7 +84,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 	return q.market(estimates), nil
 }
 
-// market bids for the next block, and for some after it should fees rise.
+// market suggests a fee for the next block, with room for rising fees in the blocks after it.
 func (q quote) market(gas map[string]estimate) *market {
 	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), q.tip)
 	return &market{
@@ -94,7 +93,7 @@ func (q quote) market(gas map[string]estimate) *market {
 	}
 }
 
-// callKey tells calls apart that need an estimate each: a batch of equal ones needs one.
+// callKey identifies a call. Equal calls of a batch share one estimate.
 func callKey(a chain.Account, call chain.Call) string {
 	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", string(a), call.To, call.Value, call.Data)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// minRaise is what clients ask of a replacement, in percent of both caps.
+// minRaise is how many percent more clients ask of a replacement, in both caps.
 const minRaise = 10
 
 // Prepare implements chain.Chain.
@@ -29,18 +29,18 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	}
 	prepared := make([]chain.Prepared, len(drafts))
 	var signing sync.WaitGroup
-	hands := make(chan struct{}, runtime.GOMAXPROCS(0))
+	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, d := range drafts {
 		tx, err := c.draft(m, f, d)
 		if err != nil {
 			prepared[i].Err = err
 			continue
 		}
-		// What a signature fails for is nothing that its cost matters to.
+		// The cost counts before there is a signature: if signing fails, the balance is not why.
 		m.balances[d.Account].Sub(m.balances[d.Account], cost(tx))
-		hands <- struct{}{}
+		workers <- struct{}{}
 		signing.Go(func() {
-			defer func() { <-hands }()
+			defer func() { <-workers }()
 			signed, err := c.sign(ctx, d, tx)
 			prepared[i] = chain.Prepared{Signed: signed, Err: err}
 		})
@@ -49,17 +49,17 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	return prepared, nil
 }
 
-// draft decides what is signed.
+// draft makes the transaction to sign.
 func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, error) {
 	if c.signers[d.Account] == nil {
-		return nil, fmt.Errorf("%w %v: it is none of the configured signers'", chain.ErrKey, d.Account)
+		return nil, fmt.Errorf("%w %v: it has no configured signer", chain.ErrKey, d.Account)
 	}
 	call := callOf(d)
 	if len(call.To) != 0 && len(call.To) != common.AddressLength {
 		return nil, fmt.Errorf("%w: an address has %d bytes, not %d", chain.ErrCall, common.AddressLength, len(call.To))
 	}
 	if call.Value != nil && (call.Value.Sign() < 0 || call.Value.BitLen() > 256) {
-		return nil, fmt.Errorf("%w: a value of %v", chain.ErrCall, call.Value)
+		return nil, fmt.Errorf("%w: its value %v is negative or above 256 bits", chain.ErrCall, call.Value)
 	}
 	gas, err := m.limit(f, d, call)
 	if err != nil {
@@ -81,12 +81,12 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 		tx.Value = new(big.Int)
 	}
 	if most, has := cost(tx), m.balances[d.Account]; most.Cmp(has) > 0 {
-		return nil, fmt.Errorf("%w: it may cost %v wei, the account has %v left", chain.ErrFunds, most, has)
+		return nil, fmt.Errorf("%w: it may cost %v wei, and the account has %v left", chain.ErrFunds, most, has)
 	}
 	return tx, nil
 }
 
-// sign has the signer sign, and looks at what comes back.
+// sign asks the signer for a signature, and checks the answer.
 func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.DynamicFeeTx) (chain.Signed, error) {
 	tx := types.NewTx(unsigned)
 	signed, err := c.signers[d.Account].Sign(ctx, tx)
@@ -94,7 +94,7 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 		return chain.Signed{}, err
 	}
 	if _, own := c.signers[d.Account].(*Keystore); !own && !faithful(tx, signed, d.Account) {
-		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v signed something else, or as somebody else: do not trust it", d.Account))
+		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v returned another transaction or another account's signature: do not trust it", d.Account))
 	}
 	raw, err := signed.MarshalBinary()
 	if err != nil {
@@ -107,15 +107,15 @@ func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.Dynamic
 	}, nil
 }
 
-// faithful tells whether a signer outside this process signed what it was given, as
-// who it is. Recovering the account costs twice what signing does.
+// faithful reports whether a signer outside this process signed tx, and as account a. Recovering
+// the account costs twice as much as signing.
 func faithful(tx, signed *types.Transaction, a chain.Account) bool {
 	by := types.LatestSignerForChainID(tx.ChainId())
 	from, err := types.Sender(by, signed)
 	return err == nil && chain.Account(from[:]) == a && by.Hash(signed) == by.Hash(tx)
 }
 
-// callOf is the draft's call, or the cheapest one that does nothing.
+// callOf returns the draft's call, or that of a filler.
 func callOf(d chain.Draft) chain.Call {
 	if d.Filler {
 		return nothing(d.Account)

@@ -14,9 +14,8 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Probe implements chain.Chain. A node that was killed and came back shorter may go on
-// naming the block that a transaction was in before, from an index that nobody has told;
-// such a block is not in the chain, and its transaction is nowhere.
+// Probe implements chain.Chain. A node that came back with an older head may still name a block
+// that is not in its chain, from a stale index of transactions. Such a transaction is nowhere.
 func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
 	f, err := c.known(ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		case p.Block == nil || p.Number == nil:
 			seen[i].Where = chain.Pooled
 		default:
-			number, err := c.count("block", *p.Number)
+			number, err := c.count("block number", *p.Number)
 			if err != nil {
 				return nil, err
 			}
@@ -64,9 +63,8 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 	return seen, nil
 }
 
-// effects fills in which of the transactions that were found in a block had none. Only a
-// receipt says so, and one of another block says it of that block: then the chain has
-// changed meanwhile, and all has to be asked for again.
+// effects fills in which of the included transactions failed. Only a receipt of that block says
+// so. With a receipt of another block the chain has changed meanwhile, and effects fails.
 func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.Sighting) error {
 	var at []int
 	var in []chain.Inclusion
@@ -89,15 +87,14 @@ func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.S
 	return nil
 }
 
-// canonical fills in the hashes of the blocks at these heights of the best chain; none
-// where it does not reach. Null says that only if the head is below: a node that is not
-// ready says it of any block, and who believes it has transactions leave the chain.
+// canonical fills in the hashes of the best chain's blocks, and none above the head. A node that is
+// not ready answers null; believed below the head, it would make transactions leave the chain.
 func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash) error {
 	heights := slices.Sorted(maps.Keys(at))
 	headers := make([]*header, len(heights))
 	calls := make([]rpc.BatchElem, len(heights))
 	for i, n := range heights {
-		calls[i] = f.asked(hexutil.EncodeUint64(n), &headers[i])
+		calls[i] = f.blockCall(hexutil.EncodeUint64(n), &headers[i])
 	}
 	if err := c.all(ctx, calls); err != nil {
 		return err
@@ -106,31 +103,30 @@ func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash
 	for i, n := range heights {
 		if at[n] = headers[i].block().Hash; headers[i] == nil {
 			above = min(above, n)
-		} else if !headers[i].named() || uint64(headers[i].Number) != n {
-			return fmt.Errorf("%w: what %s says is block %d is not", chain.ErrAnswer, c.cfg.URL, n)
+		} else if !headers[i].valid() || uint64(headers[i].Number) != n {
+			return fmt.Errorf("%w: asked for block %d, %s returns something else", chain.ErrAnswer, n, c.cfg.URL)
 		}
 	}
 	if above == math.MaxUint64 {
 		return nil
 	}
 	var head *header
-	if err := c.all(ctx, []rpc.BatchElem{f.asked("latest", &head)}); err != nil {
+	if err := c.all(ctx, []rpc.BatchElem{f.blockCall("latest", &head)}); err != nil {
 		return err
 	}
 	if err := c.blank("latest", head); err != nil {
 		return err
 	}
 	if uint64(head.Number) >= above {
-		return fmt.Errorf("%w: %s does not give block %d, and has block %d", chain.ErrUnreachable, c.cfg.URL, above, uint64(head.Number))
+		return fmt.Errorf("%w: %s does not return block %d, although its head is block %d", chain.ErrUnreachable, c.cfg.URL, above, uint64(head.Number))
 	}
 	return nil
 }
 
-// Find implements chain.Chain. The account's index grows with the blocks, so the one
-// in which it passes the slot is found by halving; a node that has pruned the states
-// that this needs is asked for block after block instead.
+// Find implements chain.Chain. It finds the block in which the account's nonce passes the slot by
+// bisection, which reads old states. If the node has pruned them, it reads block after block.
 func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (chain.Inclusion, chain.Block, error) {
-	missing := fmt.Errorf("%w: a transaction of %v with index %d from block %d on", chain.ErrNotFound, a, index, from)
+	missing := fmt.Errorf("%w: a transaction of %v with nonce %d from block %d on", chain.ErrNotFound, a, index, from)
 	if _, err := c.known(ctx); err != nil {
 		return chain.Inclusion{}, chain.Block{}, err
 	}
@@ -155,11 +151,11 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 	for number := low; number <= high; number++ {
 		b, ours, err := c.sent(ctx, "eth_getBlockByNumber", hexutil.Uint64(number), []chain.Account{a})
 		if errors.Is(err, chain.ErrNotFound) {
-			// The head went back meanwhile, or this one is not ready: neither says who used the slot.
-			err = fmt.Errorf("%w: %s does not give block %d, and had block %d", chain.ErrUnreachable, c.cfg.URL, number, uint64(head))
+			// The head went back meanwhile, or the node is not ready. Neither says who used the slot.
+			err = fmt.Errorf("%w: %s does not return block %d, although its head was block %d", chain.ErrUnreachable, c.cfg.URL, number, uint64(head))
 		}
 		if err == nil && b.Number != number {
-			err = fmt.Errorf("%w: what %s says is block %d is not", chain.ErrAnswer, c.cfg.URL, number)
+			err = fmt.Errorf("%w: asked for block %d, %s returns block %d", chain.ErrAnswer, number, c.cfg.URL, b.Number)
 		}
 		if err != nil {
 			return chain.Inclusion{}, chain.Block{}, err
@@ -175,7 +171,7 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 	return chain.Inclusion{}, chain.Block{}, missing
 }
 
-// halve finds the first block after which the account's next index is above.
+// halve finds the first block after which the account's next nonce is above index.
 func (c *Chain) halve(ctx context.Context, a chain.Account, index, low, high uint64) (uint64, error) {
 	for low < high {
 		middle := low + (high-low)/2

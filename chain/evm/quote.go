@@ -12,24 +12,23 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// quote is what is known, as of one head, of what a transaction costs and who can pay.
-// Until the next block none of it changes: pools do not count.
+// quote has the fees and balances of one head. Transactions in a pool do not change them.
 type quote struct {
 	head     chain.Hash
-	base     *big.Int // nil: ask
-	tip      *big.Int // nil: ask
+	base     *big.Int // nil if unknown
+	tip      *big.Int // nil if unknown
 	balances map[chain.Account]*big.Int
 }
 
-// quotes keeps that of the head that was seen last, so that a single intent costs one
-// request and not two. Safe for concurrent use.
+// quotes keeps the quote of the newest head, so that an intent costs one request and not two. Safe
+// for concurrent use.
 type quotes struct {
 	mu   sync.Mutex
 	last quote
 	seen time.Time
 }
 
-// notice tells of a head that the node has just named.
+// notice takes a head that the node has just named.
 func (q *quotes) notice(h *header) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,8 +41,7 @@ func (q *quotes) notice(h *header) {
 	}
 }
 
-// fresh is the quote if its head was seen that lately, and an empty one if not: nobody
-// may be following the chain, or the line to the node be silent.
+// fresh returns the quote if its head was seen within lately, else an empty one.
 func (q *quotes) fresh(lately time.Duration) quote {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,14 +49,14 @@ func (q *quotes) fresh(lately time.Duration) quote {
 	if time.Since(q.seen) > lately {
 		return out
 	}
-	out.head, out.base, out.tip = q.last.head, q.last.base, q.last.tip // nobody writes to them
+	out.head, out.base, out.tip = q.last.head, q.last.base, q.last.tip // never written to
 	for a, b := range q.last.balances {
 		out.balances[a] = new(big.Int).Set(b)
 	}
 	return out
 }
 
-// Warm implements chain.Warmer: what Prepare asks for once with each head.
+// Warm implements chain.Warmer. It fetches the quote that Prepare needs once for each head.
 func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 	f, err := c.known(ctx)
 	if err != nil || c.signers[a] == nil {
@@ -67,11 +65,11 @@ func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 	var head *header
 	var tip, balance hexutil.Big
 	calls := []rpc.BatchElem{
-		f.asked("latest", &head),
+		f.blockCall("latest", &head),
 		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
 		{Method: "eth_getBalance", Args: []any{a, "latest"}, Result: &balance},
 	}
-	if err := c.endpoint.batch(ctx, calls); err != nil || head == nil || !head.whole() {
+	if err := c.endpoint.batch(ctx, calls); err != nil || head == nil || !head.complete() {
 		return
 	}
 	for _, call := range calls {
@@ -83,7 +81,7 @@ func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 	c.quotes.learn(quote{head: chain.Hash(head.Hash), tip: tip.ToInt(), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
 }
 
-// learn adds what was asked for, unless there is another head by now.
+// learn adds to the quote of its head, unless there is a newer head.
 func (q *quotes) learn(asked quote) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// node is a chain whose head the test moves, and which counts what it is asked.
+// node counts the calls, and has a head that the test moves.
 type node struct {
-	mu     sync.Mutex
-	height uint64
-	asked  map[string]int
-	lean   bool // it gives headers alone
+	mu          sync.Mutex
+	height      uint64
+	asked       map[string]int
+	headersOnly bool // it has eth_getHeaderByNumber
 }
 
 func (n *node) say(method string, params []json.RawMessage) any {
@@ -27,7 +27,7 @@ func (n *node) say(method string, params []json.RawMessage) any {
 	defer n.mu.Unlock()
 	n.asked[method]++
 	switch {
-	case method == "eth_getHeaderByNumber" && n.lean, method == "eth_getBlockByNumber":
+	case method == "eth_getHeaderByNumber" && n.headersOnly, method == "eth_getBlockByNumber":
 		hash := func(height uint64) hexutil.Bytes { return big.NewInt(int64(height) + 1).FillBytes(make([]byte, 32)) }
 		return map[string]any{
 			"number": hexutil.Uint64(n.height), "hash": hash(n.height), "parentHash": hash(n.height - 1),
@@ -37,7 +37,7 @@ func (n *node) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// since the last time, how often it was asked.
+// since returns the number of calls of a method since the last call of since.
 func (n *node) since(method string) (times int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,16 +61,15 @@ func bid(t *testing.T, c *evm.Chain, a chain.Account) *big.Int {
 	return all[0].Fee.Max
 }
 
-// Under one head nothing is asked twice, and a new head is asked about. Without anybody
-// who follows the chain, nothing is believed.
+// Fees and balances are asked for once a head while the chain is followed, otherwise each time.
 func TestQuotesAreOfTheHead(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}}
 	own := evm.Hold(newKey(t))
-	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second}) // a head is believed for two of them
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second}) // a quote is fresh for two of them
 	for range 2 {
 		if bid(t, c, own.Account()); n.since("eth_getBalance") != 1 || n.since("eth_maxPriorityFeePerGas") != 1 {
-			t.Error("nobody follows the chain, and the node was not asked")
+			t.Error("the chain is not followed: want one call for the balance and one for the tip")
 		}
 	}
 	for turn, err := range c.Heads(t.Context(), chain.Block{}) {
@@ -84,18 +83,18 @@ func TestQuotesAreOfTheHead(t *testing.T) {
 		n.since("eth_getBlockByNumber")
 		for i := range 3 {
 			if got := bid(t, c, own.Account()); got.Cmp(fee) != 0 {
-				t.Errorf("block %d: it bids %v, want %v", turn.Block.Number, got, fee)
+				t.Errorf("block %d: got price %v, want %v", turn.Block.Number, got, fee)
 			}
 			want := 0
 			if i == 0 {
 				want = 1
 			}
 			if b, tip := n.since("eth_getBalance"), n.since("eth_maxPriorityFeePerGas"); b != want || tip != want {
-				t.Errorf("block %d, time %d: the balance was asked for %d times, the tip %d times", turn.Block.Number, i, b, tip)
+				t.Errorf("block %d, draft %d: got %d calls for the balance and %d for the tip, want %d", turn.Block.Number, i, b, tip, want)
 			}
 		}
 		if n.since("eth_getBlockByNumber") > 0 {
-			t.Error("the head was asked for although it is known")
+			t.Error("got calls for a head that was known, want none")
 		}
 		if n.move(); turn.Block.Number == 7 {
 			break
@@ -103,11 +102,11 @@ func TestQuotesAreOfTheHead(t *testing.T) {
 	}
 }
 
-// Whoever can give headers alone is not asked for whole blocks.
+// A node that has eth_getHeaderByNumber is not asked for whole blocks.
 func TestHeadersAlone(t *testing.T) {
 	t.Parallel()
-	for _, lean := range []bool{true, false} {
-		n := &node{height: 5, asked: map[string]int{}, lean: lean}
+	for _, headersOnly := range []bool{true, false} {
+		n := &node{height: 5, asked: map[string]int{}, headersOnly: headersOnly}
 		c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Poll: 20 * time.Millisecond})
 		if _, err := c.Describe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -126,13 +125,13 @@ func TestHeadersAlone(t *testing.T) {
 			}
 		}
 		headers, blocks := n.since("eth_getHeaderByNumber"), n.since("eth_getBlockByNumber")
-		if lean != (headers > blocks) {
-			t.Errorf("lean %v: %d headers and %d blocks were asked for", lean, headers, blocks)
+		if headersOnly != (headers > blocks) {
+			t.Errorf("got %d calls for headers and %d for blocks, want mostly headers: %v", headers, blocks, headersOnly)
 		}
 	}
 }
 
-// Who was warm asks for nothing more to prepare the first transaction of a term.
+// After Warm nothing is asked for to prepare the first transaction of a term.
 func TestWarm(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}}
@@ -141,28 +140,27 @@ func TestWarm(t *testing.T) {
 	c.Warm(t.Context(), own.Account())
 	c.Warm(t.Context(), "somebody else")
 	if b, tip := n.since("eth_getBalance"), n.since("eth_maxPriorityFeePerGas"); b != 1 || tip != 1 {
-		t.Errorf("to get warm, the balance was asked for %d times, the tip %d times", b, tip)
+		t.Errorf("Warm: got %d calls for the balance and %d for the tip, want 1 each", b, tip)
 	}
 	n.since("eth_getBlockByNumber")
 	if got, want := bid(t, c, own.Account()), big.NewInt(2*1000*6+1); got.Cmp(want) != 0 {
-		t.Errorf("it bids %v, want %v", got, want)
+		t.Errorf("got price %v, want %v", got, want)
 	}
 	if n.since("eth_getBalance")+n.since("eth_maxPriorityFeePerGas")+n.since("eth_getBlockByNumber") != 0 {
-		t.Error("what was known was asked for again")
+		t.Error("got calls after Warm, want none")
 	}
 }
 
-// A node that answers in the place of another may give no headers alone: that answer ends
-// the sequence, and the next one asks for blocks.
+// If the node loses eth_getHeaderByNumber, Heads ends once, and then asks for blocks.
 func TestANodeThatCanLess(t *testing.T) {
 	t.Parallel()
-	n := &node{height: 5, asked: map[string]int{}, lean: true}
+	n := &node{height: 5, asked: map[string]int{}, headersOnly: true}
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Poll: 20 * time.Millisecond})
 	if _, err := c.Describe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	n.mu.Lock()
-	n.lean = false
+	n.headersOnly = false
 	n.mu.Unlock()
 	first := func() (turn chain.Turn, err error) {
 		for turn, err = range c.Heads(t.Context(), chain.Block{}) {
@@ -171,9 +169,9 @@ func TestANodeThatCanLess(t *testing.T) {
 		return turn, err
 	}
 	if _, err := first(); !errors.Is(err, chain.ErrAnswer) {
-		t.Fatalf("it was not found out: %v", err)
+		t.Fatalf("the method is gone: got error %v, want %v", err, chain.ErrAnswer)
 	}
 	if turn, err := first(); err != nil || turn.Block.Number != 5 {
-		t.Errorf("%+v, %v", turn, err)
+		t.Errorf("got %+v, %v, want block 5", turn, err)
 	}
 }

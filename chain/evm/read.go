@@ -14,19 +14,17 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// fruitless is how many requests in a row may bring no answer before a reader gives up.
-const fruitless = 5
+// maxTries is how many requests in a row may fail to bring an answer before a read gives up.
+const maxTries = 5
 
-// batch makes requests of as many calls as may be in one. Calls without an answer are
-// made again, which only readers may do: on a line that loses some, a look at hundreds
-// of transactions would never be whole. Errors that the node gives as answers, and
-// what had no answer to the end, are in the elements; the error is of a line that
-// brought nothing at all.
+// batch makes calls in requests of up to MaxBatch, and returns an error if none had an answer.
+// The errors of single calls are in their elements. It repeats calls without an answer, which
+// only reads may do: over a connection that loses answers a large read would never be complete.
 func (c *Chain) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	return c.read(ctx, calls, silent)
 }
 
-// all is batch where every single answer is needed: errors are asked about again too.
+// all is batch for calls that must all succeed. It repeats those with an error too.
 func (c *Chain) all(ctx context.Context, calls []rpc.BatchElem) error {
 	if err := c.read(ctx, calls, faulty); err != nil {
 		return err
@@ -39,7 +37,7 @@ func (c *Chain) all(ctx context.Context, calls []rpc.BatchElem) error {
 	return nil
 }
 
-// silent says that there is no answer.
+// silent reports whether a call had no answer.
 func silent(err error) bool {
 	if err == nil {
 		return false
@@ -48,17 +46,17 @@ func silent(err error) bool {
 	return !spoken
 }
 
-// faulty says that there is no answer, or one that may be another the next time.
+// faulty reports whether a retry might give a different answer.
 func faulty(err error) bool {
 	code, text, spoken := answered(err)
 	if !spoken {
 		return err != nil
 	}
-	// What it cannot do, and what it has done too often, it will say again.
+	// An unknown method or tag, bad parameters and a rate limit stay the same.
 	return !slices.Contains([]int{-32601, -32602, -32005, 429}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
-// throttled says that the answer is about who asks, and how often.
+// throttled reports whether the node refuses the caller, not the call, as for a rate limit.
 func throttled(err error) bool {
 	code, text, spoken := answered(err)
 	return spoken && (code == -32005 || code == 429 || judge(code, text) == chain.Refused)
@@ -74,7 +72,7 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, again func(erro
 	return nil
 }
 
-// insist makes one request, and further ones for what is open, within the time of one.
+// insist makes one request, and repeats the calls without an answer within one Timeout.
 func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -84,7 +82,7 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(er
 			calls[i].Error = nothing
 		}
 	}
-	for tries := 1; tries < fruitless && !final(nothing); tries++ {
+	for tries := 1; tries < maxTries && !final(nothing); tries++ {
 		open := unanswered(calls, again)
 		if len(open) == 0 || pause(ctx, time.Duration(tries-1)*10*time.Millisecond) != nil {
 			break
@@ -100,7 +98,7 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(er
 	return nothing
 }
 
-// final says that the endpoint means it: it refuses requests, or there is no time left.
+// final reports whether a retry is pointless: the endpoint refuses requests, or time is up.
 func final(err error) bool {
 	_, refused := errors.AsType[*statusError](err)
 	return refused || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
@@ -115,9 +113,8 @@ func unanswered(calls []rpc.BatchElem, again func(error) bool) (open []int) {
 	return open
 }
 
-// once asks for the open calls once more, and tells whether it got answers to some. A
-// line that was silent may lead to another node by now, so whoever answers has to say
-// again which chain it serves.
+// once repeats the open calls, and reports whether some got an answer. After a silence another
+// node may answer, so the request asks for the chain ID again.
 func (c *Chain) once(ctx context.Context, calls []rpc.BatchElem, open []int, again func(error) bool) (more bool, err error) {
 	var id hexutil.Uint64
 	request := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}

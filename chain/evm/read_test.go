@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// A line that loses one answer in three, of each batch, is read to the end all the same.
+// Reads are complete over a connection that loses one answer in three.
 func TestReadsInsist(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -22,7 +22,7 @@ func TestReadsInsist(t *testing.T) {
 		defer mu.Unlock()
 		switch {
 		case luck.IntN(3) == 0:
-			return errHush
+			return errNoAnswer
 		case method == "eth_getTransactionByHash" && luck.IntN(10) == 0:
 			return errors.New("try again")
 		case method == "eth_getTransactionByHash":
@@ -38,8 +38,7 @@ func TestReadsInsist(t *testing.T) {
 	}
 }
 
-// After a silence another node may be behind the address: its answers count only if it
-// serves the same chain.
+// After a silence another node may answer. Its answers count only if it serves the same chain.
 func TestWhoeverIsAskedAgainSaysItsChain(t *testing.T) {
 	t.Parallel()
 	silenced := false
@@ -47,7 +46,7 @@ func TestWhoeverIsAskedAgainSaysItsChain(t *testing.T) {
 		switch {
 		case method == "eth_getTransactionByHash" && !silenced:
 			silenced = true
-			return errHush
+			return errNoAnswer
 		case method == "eth_chainId" && silenced:
 			return "0x1"
 		case method == "eth_getTransactionByHash":
@@ -56,38 +55,36 @@ func TestWhoeverIsAskedAgainSaysItsChain(t *testing.T) {
 		return healthy(method, params)
 	})})
 	if _, err := c.Probe(t.Context(), make([]chain.Hash, 1)); !errors.Is(err, chain.ErrForeign) {
-		t.Errorf("the answer of another chain was taken: %v", err)
+		t.Errorf("another chain answers: got error %v, want %v", err, chain.ErrForeign)
 	}
 }
 
-// An answer that is missing says nothing: neither that the chain does not know which
-// blocks are final, nor that it never will.
+// A missing answer does not mean that the chain lacks the tag "finalized".
 func TestALostAnswerIsNoFact(t *testing.T) {
 	t.Parallel()
-	lose := 2 * fruitless
+	lose := 2 * maxTries
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
 		if len(params) > 0 && string(params[0]) == `"finalized"` && lose > 0 {
 			lose--
-			return errHush
+			return errNoAnswer
 		}
 		return healthy(method, params)
 	})})
 	for {
 		d, err := c.Describe(t.Context())
 		if err == nil && d.Depth != 0 {
-			t.Fatalf("blocks are said to be final %d below the head, though the chain says itself which are", d.Depth)
+			t.Fatalf("got finality at depth %d, want that of the tag", d.Depth)
 		}
 		if err == nil && lose == 0 {
 			return
 		}
 		if err == nil || !errors.Is(err, chain.ErrUnreachable) {
-			t.Fatalf("%v with %d answers to lose", err, lose)
+			t.Fatalf("got error %v with %d answers still to lose, want %v until they are lost", err, lose, chain.ErrUnreachable)
 		}
 	}
 }
 
-// Nor does a provider that has had enough of us: taken for a chain that does not say
-// which blocks are final, it would have transactions final before they are.
+// A rate limit does not mean that either. Otherwise transactions would be final too early.
 func TestTooManyRequestsIsNoFact(t *testing.T) {
 	t.Parallel()
 	enough := true
@@ -98,16 +95,15 @@ func TestTooManyRequestsIsNoFact(t *testing.T) {
 		return healthy(method, params)
 	})})
 	if d, err := c.Describe(t.Context()); !errors.Is(err, chain.ErrAnswer) {
-		t.Fatalf("%+v, %v: final %d below the head is no fact", d, err, d.Depth)
+		t.Fatalf("at a rate limit: got %+v, %v, want %v", d, err, chain.ErrAnswer)
 	}
 	enough = false
 	if d, err := c.Describe(t.Context()); err != nil || d.Depth != 0 {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("got %+v, %v, want no error and the finality of the tag", d, err)
 	}
 }
 
-// A client without a suggestion for the tip is offered none; one that did not say is
-// asked again, or what is signed would wait for long.
+// The tip is 0 only with a client that suggests none, since such an attempt waits for long.
 func TestOnlyAClientWithoutATipGetsNone(t *testing.T) {
 	t.Parallel()
 	signer, err := evm.OpenKeystore(files(t))
@@ -116,7 +112,7 @@ func TestOnlyAClientWithoutATipGetsNone(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ said, want error }{
 		"no such method": {errors.New("the method does not exist"), nil},
-		"no answer":      {errHush, chain.ErrUnreachable},
+		"no answer":      {errNoAnswer, chain.ErrUnreachable},
 		"throttled":      {errors.New("too many requests"), chain.ErrAnswer},
 	} {
 		driver := open(t, evm.Config{ChainID: 1337, Signers: []evm.Signer{signer}, URL: serve(t, func(method string, params []json.RawMessage) any {
@@ -128,18 +124,17 @@ func TestOnlyAClientWithoutATipGetsNone(t *testing.T) {
 		draft := chain.Draft{Account: signer.Account(), Call: chain.Call{To: make([]byte, 20), Gas: 50_000}}
 		all, err := driver.Prepare(t.Context(), []chain.Draft{draft})
 		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
+			t.Errorf("%s: got error %v, want %v", name, err, c.want)
 		}
 		if err == nil && (all[0].Err != nil || all[0].Fee.Tip.Sign() != 0) {
-			t.Errorf("%s: %+v", name, all[0])
+			t.Errorf("%s: got %+v, want a tip of 0", name, all[0])
 		}
 	}
 }
 
-const fruitless = 5 // as in the driver
+const maxTries = 5 // as in the driver
 
-// An endpoint that serves another chain by now, though its line never broke, is found out
-// by whoever asks what it is, and nobody reads from it after that.
+// After Describe has found another chain, nothing is read from the endpoint.
 func TestAnEndpointThatChangesItsChain(t *testing.T) {
 	t.Parallel()
 	var foreign atomic.Bool
@@ -147,7 +142,7 @@ func TestAnEndpointThatChangesItsChain(t *testing.T) {
 		if method == "eth_chainId" && foreign.Load() {
 			return "0x1"
 		}
-		switch method { // nothing is in doubt, so nothing is asked twice
+		switch method { // all methods succeed, so nothing is asked twice
 		case "eth_getTransactionCount":
 			return "0x7"
 		case "eth_config":
@@ -167,6 +162,6 @@ func TestAnEndpointThatChangesItsChain(t *testing.T) {
 	wraps(t, err, chain.ErrForeign)
 	foreign.Store(false)
 	if next, err := c.Next(t.Context(), "a", chain.Best); err != nil || next != 7 {
-		t.Errorf("it is back, and says %d, %v", next, err)
+		t.Errorf("the chain is back: got next nonce %d, %v, want 7", next, err)
 	}
 }

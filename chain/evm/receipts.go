@@ -19,8 +19,7 @@ type receipt struct {
 	Status *hexutil.Uint64 `json:"status"`
 }
 
-// receipted reads a block's receipts alone. It is not complete if the node has none, or
-// leaves out what is needed.
+// receipted reads a block by its receipts. It is complete unless a receipt or field is missing.
 func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []chain.Account) (ours []chain.Inclusion, complete bool, err error) {
 	var receipts []*receipt
 	err = c.all(ctx, []rpc.BatchElem{{Method: "eth_getBlockReceipts", Args: []any{block.Hash}, Result: &receipts}})
@@ -30,7 +29,7 @@ func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []cha
 	if err != nil {
 		return nil, false, err
 	}
-	var strange []int // not handed over by us
+	var strange []int // positions in ours of attempts that were not submitted here
 	for _, r := range receipts {
 		if r == nil || r.From == nil || r.Status == nil {
 			return nil, false, nil
@@ -40,17 +39,17 @@ func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []cha
 			continue
 		}
 		in := chain.Inclusion{Account: a, Hash: chain.Hash(r.Hash[:]), Failed: *r.Status == 0}
-		own, known := c.handed.take(in.Hash)
+		own, known := c.submitted.take(in.Hash)
 		if in.Index = own.Index; !known {
 			strange = append(strange, len(ours))
 		}
 		ours = append(ours, in)
 	}
-	c.habit.was(len(ours)-len(strange) == len(receipts))
+	c.binary.sawBlock(len(ours)-len(strange) == len(receipts))
 	return ours, true, c.number(ctx, ours, strange)
 }
 
-// number asks for the indices of some.
+// number fetches the nonces of the transactions at the positions which.
 func (c *Chain) number(ctx context.Context, ours []chain.Inclusion, which []int) error {
 	found := make([]*transaction, len(which))
 	calls := make([]rpc.BatchElem, len(which))
@@ -73,7 +72,7 @@ func (c *Chain) number(ctx context.Context, ours []chain.Inclusion, which []int)
 	return nil
 }
 
-// failures tells which transactions of a block had no effect.
+// failures returns which of our transactions in a block had no effect.
 func (c *Chain) failures(ctx context.Context, block chain.Hash, ours []chain.Inclusion) (map[chain.Hash]bool, error) {
 	var receipts []*receipt
 	calls := []rpc.BatchElem{{Method: "eth_getBlockReceipts", Args: []any{block}, Result: &receipts}}

@@ -14,62 +14,58 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// habit is what the last blocks were like, and so how the next one is asked for. It is
-// about what is cheap; what is true does not depend on it. Safe for concurrent use.
-type habit struct {
-	mu    sync.Mutex
-	alone bool // everything in the last block had been handed over by us
-	skip  int  // so many blocks are not asked for in binary,
-	pause int  // and so many were not before
+// binaryReceipts decides whether to read the next block's receipts in binary, which only saves work.
+// Safe for concurrent use.
+type binaryReceipts struct {
+	mu          sync.Mutex
+	lastAllOurs bool // the last block had submitted attempts alone
+	skip        int  // how many blocks are still to be read otherwise
+	pause       int  // the last value that skip began with
 }
 
-// longest is how many blocks are read otherwise at most after binary receipts were not to
-// be had, the first time fewest: nothing is lost by it but what it would have saved.
-const fewest, longest = 16, 4096
+// After a failed try binary receipts are skipped for 16 blocks, doubling up to 4096.
+const minPause, maxPause = 16, 4096
 
-// short tells whether a block is worth asking for in binary. Until somebody says that it
-// had nothing but ours, the next one is not.
-func (h *habit) short() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.alone {
+// try reports whether to read the next block in binary: one after each block of ours alone.
+func (b *binaryReceipts) try() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.lastAllOurs {
 		return false
 	}
-	if h.skip > 0 {
-		h.skip--
+	if b.skip > 0 {
+		b.skip--
 		return false
 	}
-	h.alone = false
+	b.lastAllOurs = false
 	return true
 }
 
-// was notes whether a block had nothing but what was handed over.
-func (h *habit) was(alone bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.alone = alone
+// sawBlock notes whether a block had submitted attempts alone.
+func (b *binaryReceipts) sawBlock(allOurs bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lastAllOurs = allOurs
 }
 
-// served notes whether binary receipts were to be had.
-func (h *habit) served(yes bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// sawAnswer notes whether the node gave binary receipts.
+func (b *binaryReceipts) sawAnswer(yes bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if yes {
-		h.pause = 0
+		b.pause = 0
 		return
 	}
-	h.pause = min(max(2*h.pause, fewest), longest)
-	h.skip = h.pause
+	b.pause = min(max(2*b.pause, minPause), maxPause)
+	b.skip = b.pause
 }
 
-// recognized reads a block by the hashes of its transactions and by its receipts in
-// binary, which name nobody: it is complete only if every hash is of an attempt that was
-// handed over. That is so on a chain that has few other users, where blocks are full of
-// ours. The method is in the standard of the JSON-RPC, but many nodes offer it to their
-// operators only, and what stands before a node may refuse all of a request for it: so
-// this is tried once, and whatever goes wrong is not the block's fault.
+// recognized reads a block by its transactions' hashes and its binary receipts, which do not name
+// the sender. So it is complete only if all are submitted attempts, as on a chain with few other
+// users. The method is standard, but many nodes offer it to their operators only, and a proxy may
+// refuse a whole request for it: so it is tried once, and its failure is no error of the block.
 func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []chain.Account) (ours []chain.Inclusion, complete bool, err error) {
-	if !c.habit.short() {
+	if !c.binary.try() {
 		return nil, false, nil
 	}
 	var b *struct {
@@ -81,17 +77,17 @@ func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []ch
 		{Method: "debug_getRawReceipts", Args: []any{block.Hash}, Result: &receipts},
 	}
 	if err := c.endpoint.batch(ctx, calls); err != nil {
-		c.habit.served(false)
-		c.forget() // it was silent: who answers next has to prove anew which chain it serves
+		c.binary.sawAnswer(false)
+		c.forget() // after a silence the endpoint has to prove again which chain it serves
 		_, err = c.known(ctx)
 		return nil, false, err
 	}
-	c.habit.served(calls[1].Error == nil)
-	if b == nil || b.Transactions == nil || len(b.Transactions) != len(receipts) { // or an answer is an error, or none
+	c.binary.sawAnswer(calls[1].Error == nil)
+	if b == nil || b.Transactions == nil || len(b.Transactions) != len(receipts) { // also if a call failed
 		return nil, false, nil
 	}
 	for i, hash := range b.Transactions {
-		in, known := c.handed.find(chain.Hash(hash[:]))
+		in, known := c.submitted.find(chain.Hash(hash[:]))
 		succeeded, readable := status(receipts[i])
 		if !known || !readable {
 			return nil, false, nil
@@ -99,18 +95,17 @@ func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []ch
 		in.Failed = !succeeded
 		ours = append(ours, in)
 	}
-	c.habit.was(true)
+	c.binary.sawBlock(true)
 	ours = slices.DeleteFunc(ours, func(in chain.Inclusion) bool { return !slices.Contains(accounts, in.Account) })
 	for _, in := range ours {
-		c.handed.take(in.Hash)
+		c.submitted.take(in.Hash)
 	}
 	return ours, true, nil
 }
 
-// status reads the first of the four fields of a receipt as EIP-2718 encodes it: a list,
-// behind the number of its kind if it has one. Receipts from before Byzantium have a root
-// there, which says nothing of success; what nodes send each other since eth/69 begins
-// with the kind, and has no bloom.
+// status reads the first of a receipt's four fields, in the encoding of EIP-2718: a list, after a
+// byte for its type if it has one. Receipts from before Byzantium have a root there, which says
+// nothing of success. Those of the peer protocol eth/69 begin with the type and have no bloom.
 func status(receipt []byte) (succeeded, readable bool) {
 	if len(receipt) > 0 && receipt[0] < 0x80 {
 		receipt = receipt[1:]

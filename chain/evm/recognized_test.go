@@ -23,11 +23,11 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// full is a node of blocks that are all alike. It counts what it is asked.
+// full is a node whose blocks are all alike. It counts its calls.
 type full struct {
 	hashes   []common.Hash
-	receipts []any // in binary, or an error for the request
-	failed   bool  // says the receipt in JSON
+	receipts []any // binary receipts, or one error for the call
+	failed   bool  // the receipts in JSON say that the calls failed
 	asked    map[string]int
 }
 
@@ -61,7 +61,7 @@ func (n *full) say(method string, params []json.RawMessage) any {
 	return healthy(method, params)
 }
 
-// block has so many transactions, and binary receipts of success.
+// block gives the node a block of many successful transactions, numbered from first.
 func (n *full) block(first, many int) {
 	n.hashes, n.receipts = nil, nil
 	for i := range many {
@@ -76,8 +76,8 @@ func named(i int) (hash common.Hash) {
 	return hash
 }
 
-// After a block of nothing but what was handed over the next is read by its hashes and
-// its binary receipts; wherever these do not say all, by the receipts as before.
+// After a block of submitted attempts alone the next is read by its hashes and binary receipts. If
+// these are not complete it is read by its receipts in JSON.
 func TestABlockOfOursAlone(t *testing.T) {
 	t.Parallel()
 	binary := func(r types.Receipt) hexutil.Bytes {
@@ -85,7 +85,7 @@ func TestABlockOfOursAlone(t *testing.T) {
 		return raw
 	}
 	bloom, _ := rlp.EncodeToBytes(make([]byte, types.BloomByteLength))
-	fields := func(first, third []byte) hexutil.Bytes { // the other two are a number and an empty list
+	fields := func(first, third []byte) hexutil.Bytes { // the other fields are a number and an empty list
 		b := rlp.NewEncoderBuffer(nil)
 		list := b.List()
 		_, _ = b.Write(slices.Concat(first, []byte{5}, third, []byte{0xc0}))
@@ -95,30 +95,30 @@ func TestABlockOfOursAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*full)
 		failed bool
-		whole  bool // is also asked for the receipts in JSON
+		whole  bool // the receipts in JSON are read too
 		index  uint64
-		other  bool // the second is another account's
-		once   bool // for the next block it is not asked in binary
+		other  bool // the second transaction is another account's
+		once   bool // the next block is not read in binary
 	}{
-		"both done":         {},
+		"both succeeded":    {},
 		"another account's": {other: true},
 		"both failed": {failed: true, change: func(n *full) {
 			n.receipts = []any{binary(types.Receipt{Type: types.DynamicFeeTxType}), binary(types.Receipt{Type: types.LegacyTxType})}
 		}},
-		"of an unknown kind":      {change: func(n *full) { n.receipts[0] = append(hexutil.Bytes{0x7e}, n.receipts[0].(hexutil.Bytes)[1:]...) }},
-		"not offered":             {whole: true, once: true, change: func(n *full) { n.receipts = []any{errors.New("the method debug_getRawReceipts does not exist")} }},
-		"without an answer":       {whole: true, once: true, change: func(n *full) { n.receipts = []any{errHush} }},
+		"of an unknown type":      {change: func(n *full) { n.receipts[0] = append(hexutil.Bytes{0x7e}, n.receipts[0].(hexutil.Bytes)[1:]...) }},
+		"no such method":          {whole: true, once: true, change: func(n *full) { n.receipts = []any{errors.New("the method debug_getRawReceipts does not exist")} }},
+		"without an answer":       {whole: true, once: true, change: func(n *full) { n.receipts = []any{errNoAnswer} }},
 		"one is missing":          {whole: true, change: func(n *full) { n.receipts = n.receipts[1:] }},
 		"one more than there are": {whole: true, change: func(n *full) { n.receipts = append(n.receipts, n.receipts[0]) }},
-		"a root, no status":       {whole: true, change: func(n *full) { n.receipts[1] = binary(types.Receipt{PostState: make([]byte, 32)}) }},
+		"a root for a status":     {whole: true, change: func(n *full) { n.receipts[1] = binary(types.Receipt{PostState: make([]byte, 32)}) }},
 		"cut short":               {whole: true, change: func(n *full) { n.receipts[1] = n.receipts[1].(hexutil.Bytes)[:99] }},
-		"with more behind it":     {whole: true, change: func(n *full) { n.receipts[1] = append(n.receipts[1].(hexutil.Bytes), 1) }},
+		"with a byte after it":    {whole: true, change: func(n *full) { n.receipts[1] = append(n.receipts[1].(hexutil.Bytes), 1) }},
 		"empty":                   {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{} }},
-		"no list":                 {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{2, 0x81, 0xff} }},
+		"not a list":              {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{2, 0x81, 0xff} }},
 		"a list of a list":        {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{0xc0}, bloom) }},
 		"a status of 2":           {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{2}, bloom) }},
-		"a status and no more":    {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 1} }},
-		"as eth/69 has it":        {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{1}, []byte{1}) }},
+		"a status alone":          {whole: true, change: func(n *full) { n.receipts[1] = hexutil.Bytes{0xc1, 1} }},
+		"in the form of eth/69":   {whole: true, change: func(n *full) { n.receipts[1] = fields([]byte{1}, []byte{1}) }},
 		"one is not ours":         {whole: true, once: true, index: 0x63, change: func(n *full) { n.hashes[1] = named(77) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestABlockOfOursAlone(t *testing.T) {
 			n.block(1, 2)
 			read()
 			if n.asked["debug_getRawReceipts"] > 0 || n.asked["eth_getBlockReceipts"] != 1 {
-				t.Fatalf("of the first block it asked %v", n.asked)
+				t.Fatalf("for the first block: got calls %v, want receipts in JSON alone", n.asked)
 			}
 			n.block(3, 2)
 			n.failed = c.failed
@@ -164,20 +164,19 @@ func TestABlockOfOursAlone(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 			if whole := n.asked["eth_getBlockReceipts"] == 2; whole != c.whole || n.asked["debug_getRawReceipts"] == 0 {
-				t.Errorf("it asked %v", n.asked)
+				t.Errorf("got calls %v, want binary receipts, and those in JSON: %v", n.asked, c.whole)
 			}
 			n.block(5, 1)
 			clear(n.asked)
 			read()
 			if again := n.asked["debug_getRawReceipts"] > 0; again == c.once {
-				t.Errorf("for the next block it asked %v", n.asked)
+				t.Errorf("for the next block: got calls %v, want binary receipts: %v", n.asked, !c.once)
 			}
 		})
 	}
 }
 
-// What stands before a node may refuse all of a request that has the method in it. That is
-// no failure of the block, which is read otherwise, and is tried again ever more rarely.
+// If a proxy refuses the request for its method, the block is read otherwise, and later tries are rare.
 func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]http.HandlerFunc{
@@ -185,7 +184,7 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 		"one answer": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"}}`)
 		},
-		"line is ended": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"connection is closed": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +218,7 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 				n.block(next, 1)
 				got, err := driver.Inclusions(t.Context(), chain.Block{Hash: "b"}, []chain.Account{chain.Account(sender)})
 				if err != nil || len(got) != 1 || got[0].Index != uint64(next) {
-					t.Fatalf("block %d: %+v, %v", next, got, err)
+					t.Fatalf("block %d: got %+v, %v, want one transaction of that nonce", next, got, err)
 				}
 				next++
 			}
@@ -228,11 +227,11 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 			for range 99 {
 				read()
 			}
-			if refused != 3 { // with the 2nd block, after 16, after 32; and the next one after 64
-				t.Errorf("it was refused %d times in 100 blocks", refused)
+			if refused != 3 { // at block 2, then after 16 blocks, then after 32; the next is after 64
+				t.Errorf("got %d refused requests in 100 blocks, want 3", refused)
 			}
-			if asked := n.asked["eth_chainId"]; asked != once*(1+refused) { // at first, and after each silence
-				t.Errorf("which chain it is was asked %d times at first, %d times with %d silences", once, asked, refused)
+			if asked := n.asked["eth_chainId"]; asked != once*(1+refused) { // at first, and after each refusal
+				t.Errorf("got %d calls for the chain ID, want %d, %d for each of %d refusals more", asked, once*(1+refused), once, refused)
 			}
 			allowed = true
 			for range 40 {
@@ -243,20 +242,20 @@ func TestARequestThatIsRefusedForTheMethod(t *testing.T) {
 				read()
 			}
 			if n.asked["debug_getRawReceipts"] != 20 || n.asked["eth_getBlockReceipts"] != 0 {
-				t.Errorf("once it is allowed, of 20 blocks it asks %v", n.asked)
+				t.Errorf("once it is allowed: got calls %v for 20 blocks, want 20 for binary receipts, none for JSON", n.asked)
 			}
 			allowed, refused = false, 0
 			for range 20 {
 				read()
 			}
-			if refused != 2 { // the pauses begin anew
-				t.Errorf("forbidden once more, it was refused %d times in 20 blocks", refused)
+			if refused != 2 { // the pauses begin again at 16
+				t.Errorf("refused once more: got %d refused requests in 20 blocks, want 2", refused)
 			}
 		})
 	}
 }
 
-// The node of the tests gives them, or nothing here would show that real ones can be read.
+// The receipts of conch-devnode show that real ones can be read.
 func TestReceiptsOfARealNode(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -264,11 +263,11 @@ func TestReceiptsOfARealNode(t *testing.T) {
 	n.call(new(any), "dev_burn", "0x1")
 	n.call(&receipts, "debug_getRawReceipts", "latest")
 	for _, r := range receipts {
-		if succeeded, readable := evm.Status(r); succeeded || !readable { // they burn all that they may
-			t.Errorf("succeeded %v, readable %v: %v", succeeded, readable, r)
+		if succeeded, readable := evm.Status(r); succeeded || !readable { // they run out of gas
+			t.Errorf("got succeeded %v, readable %v, want a readable failure: %v", succeeded, readable, r)
 		}
 	}
 	if len(receipts) == 0 {
-		t.Error("a full block has no receipts")
+		t.Error("got no receipts of a full block")
 	}
 }

@@ -14,32 +14,31 @@ import (
 )
 
 const (
-	codeReverted = 3      // with what the contract gave as its reason, in the text or as data
-	codeVM       = -32015 // execution failed, with clients that follow OpenEthereum
+	codeReverted = 3      // a contract reverted; its reason is in the text or the data
+	codeVM       = -32015 // execution failed, in clients that follow OpenEthereum
 )
 
-// busy is what a node says that could not look at a call: it has no state, or no time. It
-// says nothing of the call.
+// busy are parts of errors of a node that lacks the state or the time to run a call.
 var busy = []string{
 	"timeout", "timed out", "deadline", "canceled", "cancelled", "aborted", "not found", "missing trie node", "unavailable",
 	"not available", "pruned", "syncing", "does not exist", "not supported", "unauthorized", "forbidden",
 }
 
-// unexecutable is what an EVM says of a call that it executed and that failed. Where a
-// client has no code for it, the text is all there is: go-ethereum answers with the bare
-// text of its core/vm/errors.go and core/vm/contracts.go, under the code of everything else.
+// unexecutable are parts of errors of an EVM that ran a call and failed. Some clients have no
+// code for this: go-ethereum answers with the text of its core/vm/errors.go and
+// core/vm/contracts.go, under its general code.
 var unexecutable = []string{
 	"invalid opcode", "gas required exceeds", "out of gas", "outofgas", "stack", "invalid jump", "intrinsic gas",
 	"floor data gas", "gas limit", "initcode", "contract creation", "code size", "write protection", "invalidfeopcode", "evm error",
 	"gas uint64 overflow", "nonce uint64 overflow", "return data out of bounds", "must not begin with 0xef",
 	"contract address collision", "call depth exceeded",
-	// The precompiled contracts, which say what is wrong with the data.
+	// Errors of precompiled contracts about their input.
 	"invalid input length", "invalid final flag", "length exceeded 1024 bytes", "elliptic curve", "bn256", "point size",
 	"point length", "field element", "fp.element", "on curve", "correct subgroup", "mismatched versioned hash", "kzg proof",
 }
 
-// refused makes sense of an estimate that failed. What a contract says comes first: its
-// words are its own, and may be those of anything below.
+// refused classifies the error of an estimate. A revert is checked first, since a contract may
+// choose any text, such as one of those below.
 func (c *Chain) refused(call rpc.BatchElem) error {
 	if call.Error == nil {
 		return nil
@@ -61,15 +60,15 @@ func (c *Chain) refused(call rpc.BatchElem) error {
 	return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
 }
 
-// reverted says that a contract speaks: the call was paid for, and begun.
+// reverted reports whether a contract reverted. Then the account has the value of the call.
 func reverted(err error) bool {
 	code, text, ok := answered(err)
 	return ok && (code == codeReverted || has(strings.ToLower(text), "revert"))
 }
 
-// poor says that an account cannot pay, in what clients say of a call or of a transaction.
+// poor reports whether a client's error means that the account cannot pay.
 func poor(text string) bool {
-	v, _ := find(text, sayings)
+	v, _ := find(text, phrases)
 	return v == chain.NoFunds
 }
 
@@ -82,9 +81,8 @@ func has(text string, some ...string) bool {
 	return false
 }
 
-// confirm looks again at what an estimate failed for, before somebody's wish is given up
-// for it: a node that syncs executes calls on an older head, where what they need may not
-// be yet.
+// confirm checks failed estimates again, before an intent is rejected for one. A node that is
+// syncing runs calls on an older head, which may lack what they need.
 func (c *Chain) confirm(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
 	if err := c.again(ctx, drafts, estimates); err != nil {
 		return err
@@ -104,16 +102,16 @@ func (c *Chain) confirm(ctx context.Context, drafts []chain.Draft, estimates map
 	}
 	for _, key := range blamed {
 		e := estimates[key]
-		e.err = fmt.Errorf("%w: %s syncs, and says of an older head: %w", chain.ErrAnswer, c.cfg.URL, e.said)
+		e.err = fmt.Errorf("%w: %s is syncing, and answers for an older head: %w", chain.ErrAnswer, c.cfg.URL, e.said)
 		estimates[key] = e
 	}
 	return nil
 }
 
-// again asks once more for what was refused in words that nobody knows, each beside a call
-// that does nothing: it is about the call only if the node takes that one.
+// again repeats the estimates with an unrecognised error, each beside a call without effect. The
+// error is about the call only if the node estimates the other one.
 func (c *Chain) again(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
-	at := map[string]int{} // where in calls
+	at := map[string]int{} // positions in calls
 	var calls []rpc.BatchElem
 	for _, d := range drafts {
 		key := callKey(d.Account, callOf(d))
@@ -136,11 +134,11 @@ func (c *Chain) again(ctx context.Context, drafts []chain.Draft, estimates map[s
 	return nil
 }
 
-// works says that an estimate is of a node that executes calls, whatever came of this one.
+// works reports whether the node runs calls at all, even if this one failed.
 func (e estimate) works() bool { return e.err == nil || errors.Is(e.err, chain.ErrCall) }
 
-// syncs tells whether the node says that it does. Many do not offer the method, and what
-// stands before them may refuse all of a request for it, so it is asked for alone.
+// syncs reports whether the node says that it is syncing. Many nodes lack the method, and a proxy
+// may refuse a whole request for it, so it is asked for alone.
 func (c *Chain) syncs(ctx context.Context) (bool, error) {
 	var progress json.RawMessage
 	calls := []rpc.BatchElem{{Method: "eth_syncing", Result: &progress}}
@@ -157,8 +155,8 @@ func (c *Chain) syncs(ctx context.Context) (bool, error) {
 	return behind(progress), nil
 }
 
-// behind reads what eth_syncing says: false, or how far it has got. Some clients say how
-// far when they are there, and index what they have.
+// behind reads the answer to eth_syncing, which is false or the progress. Some clients report a
+// progress while they index at the head, and are not behind.
 func behind(progress json.RawMessage) bool {
 	var at *struct {
 		Current *hexutil.Uint64 `json:"currentBlock"`

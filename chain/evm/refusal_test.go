@@ -18,8 +18,7 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// What is said of a call says whether it can ever be executed, or something of the node,
-// of who asks, or nothing at all: rejected is only what the first is said of.
+// Only an error about the call rejects it, not one about the node, the caller, or unrecognised.
 func TestWhatARefusalSays(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))
@@ -43,19 +42,19 @@ func TestWhatARefusalSays(t *testing.T) {
 		"too many requests":                {picky{says: errors.New("Too Many Requests")}, chain.ErrAnswer},
 		"out of time":                      {picky{says: fault{-32002, "request timed out"}}, chain.ErrAnswer},
 		"a state that is lost":             {picky{says: errors.New("missing trie node 0102 (path 03)")}, chain.ErrAnswer},
-		"words that nobody knows":          {picky{says: errors.New("a flux capacitor is missing")}, chain.ErrUnclear},
-		"the same of an empty call":        {picky{says: errors.New("a flux capacitor is missing"), others: errors.New("a flux capacitor is missing")}, chain.ErrAnswer},
-		"of an account that reverts":       {picky{says: errors.New("a flux capacitor is missing"), others: fault{3, "execution reverted"}}, chain.ErrUnclear},
+		"an unrecognised error":            {picky{says: errors.New("a flux capacitor is missing")}, chain.ErrUnclear},
+		"the same for an empty call":       {picky{says: errors.New("a flux capacitor is missing"), others: errors.New("a flux capacitor is missing")}, chain.ErrAnswer},
+		"for an account that reverts":      {picky{says: errors.New("a flux capacitor is missing"), others: fault{3, "execution reverted"}}, chain.ErrUnclear},
 		"only once":                        {picky{once: errors.New("a flux capacitor is missing"), says: "0xffff"}, nil},
-		"then it is silent":                {picky{once: errors.New("a flux capacitor is missing"), says: errHush}, chain.ErrUnreachable},
-		"a gas of nothing":                 {picky{says: "0x0"}, chain.ErrAnswer},
-		"nothing":                          {picky{says: nil}, chain.ErrUnreachable},
+		"then it is silent":                {picky{once: errors.New("a flux capacitor is missing"), says: errNoAnswer}, chain.ErrUnreachable},
+		"an estimate of 0":                 {picky{says: "0x0"}, chain.ErrAnswer},
+		"null":                             {picky{says: nil}, chain.ErrUnreachable},
 		"it syncs":                         {picky{says: fault{3, "execution reverted"}, syncing: far("0x1", "0x2")}, chain.ErrAnswer},
-		"it syncs, and nobody knows":       {picky{says: errors.New("a flux capacitor is missing"), syncing: far("0x1", "0x2")}, chain.ErrAnswer},
-		"it syncs, it does not say how":    {picky{says: fault{3, "execution reverted"}, syncing: true}, chain.ErrAnswer},
-		"it is there, and indexes":         {picky{says: fault{3, "execution reverted"}, syncing: far("0x2", "0x2")}, chain.ErrCall},
+		"it syncs, unrecognised":           {picky{says: errors.New("a flux capacitor is missing"), syncing: far("0x1", "0x2")}, chain.ErrAnswer},
+		"it syncs, without a progress":     {picky{says: fault{3, "execution reverted"}, syncing: true}, chain.ErrAnswer},
+		"it indexes at the head":           {picky{says: fault{3, "execution reverted"}, syncing: far("0x2", "0x2")}, chain.ErrCall},
 		"it does not sync":                 {picky{says: fault{3, "execution reverted"}, syncing: false}, chain.ErrCall},
-		"whether it syncs is not answered": {picky{says: fault{3, "execution reverted"}, syncing: errHush}, chain.ErrUnreachable},
+		"whether it syncs is not answered": {picky{says: fault{3, "execution reverted"}, syncing: errNoAnswer}, chain.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,37 +64,37 @@ func TestWhatARefusalSays(t *testing.T) {
 				{Account: own.Account(), Index: 1, Call: chain.Call{To: make([]byte, 20), Data: []byte{1}, Gas: 50_000}},
 			})
 			if err == nil && all[1].Err != nil {
-				t.Errorf("a call that brings its gas: %v", all[1].Err)
+				t.Errorf("a call with gas: got error %v, want none", all[1].Err)
 			}
 			if err == nil {
 				err = all[0].Err
 			}
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-				t.Errorf("%v, want %v", err, c.want)
+				t.Errorf("got error %v, want %v", err, c.want)
 			}
 			for _, other := range []error{chain.ErrCall, chain.ErrUnclear, chain.ErrFunds} {
 				if !errors.Is(c.want, other) && errors.Is(err, other) {
-					t.Errorf("%v is %v as well", err, other)
+					t.Errorf("got error %v, want one that does not wrap %q", err, other)
 				}
 			}
 		})
 	}
 }
 
-// T16: whoever has not what a call moves is short of money, in whatever words the node says
-// so; that says nothing against the call. What a contract says, it says after that look.
+// T16: an account with less than the value of a call is short of funds, whatever the node's text,
+// and the call is not rejected. A revert is about the call, since the node checks funds first.
 func TestWhoIsShortOfMoneyIsHeld(t *testing.T) {
 	t.Parallel()
 	own := evm.Hold(newKey(t))
 	for name, c := range map[string]struct {
 		says   any
-		little error // with too little
-		enough error // with enough
+		little error // wanted for a value above the balance
+		enough error // wanted for the whole balance
 	}{
-		"words that nobody knows": {errors.New("a flux capacitor is missing"), chain.ErrFunds, chain.ErrUnclear},
-		"a code of the EVM":       {fault{-32015, "VM execution error."}, chain.ErrFunds, chain.ErrCall},
-		"reverted":                {fault{3, "execution reverted"}, chain.ErrCall, chain.ErrCall},
-		"out of time":             {fault{-32002, "request timed out"}, chain.ErrAnswer, chain.ErrAnswer},
+		"an unrecognised error": {errors.New("a flux capacitor is missing"), chain.ErrFunds, chain.ErrUnclear},
+		"a code of the EVM":     {fault{-32015, "VM execution error."}, chain.ErrFunds, chain.ErrCall},
+		"reverted":              {fault{3, "execution reverted"}, chain.ErrCall, chain.ErrCall},
+		"out of time":           {fault{-32002, "request timed out"}, chain.ErrAnswer, chain.ErrAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,15 +114,14 @@ func TestWhoIsShortOfMoneyIsHeld(t *testing.T) {
 					err = all[0].Err
 				}
 				if !errors.Is(err, want) {
-					t.Errorf("of %v, %v are to move: %v, want %v", has, value, err, want)
+					t.Errorf("balance %v, value %v: got error %v, want %v", has, value, err, want)
 				}
 			}
 		})
 	}
 }
 
-// What stands before a node may refuse a request for whether it syncs: that says nothing
-// of the call, and does not keep it from being rejected; that it is busy or broken does.
+// A call is rejected although a proxy refuses eth_syncing, unless the proxy is busy or broken.
 func TestAGatewayThatDoesNotSayWhetherItSyncs(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]error{
@@ -160,12 +158,11 @@ func behindGateway(t *testing.T, status int, want error) {
 		err = all[0].Err
 	}
 	if !errors.Is(err, want) {
-		t.Errorf("%+v, %v, want %v", all, err, want)
+		t.Errorf("got %+v, %v, want %v", all, err, want)
 	}
 }
 
-// What go-ethereum's EVM and its precompiled contracts refuse, it says in bare words under
-// the code of everything else; each is known for a call that nobody ever executes.
+// Each text of go-ethereum's EVM and precompiled contracts, which have no code, rejects the call.
 func TestCallsThatNobodyExecutes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -205,7 +202,7 @@ func TestCallsThatNobodyExecutes(t *testing.T) {
 	}
 	for i, p := range all {
 		if t.Log(names[i], ":", p.Err); !errors.Is(p.Err, chain.ErrCall) {
-			t.Errorf("%s: %v, want one that wraps %q", names[i], p.Err, chain.ErrCall)
+			t.Errorf("%s: got error %v, want one that wraps %q", names[i], p.Err, chain.ErrCall)
 		}
 	}
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// server answers one call: a value, an error for a JSON-RPC error, or nil for null.
+// server answers one call: a value, nil for null, or an error for a JSON-RPC error.
 type server func(method string, params []json.RawMessage) any
 
-// hush is an answer that is left out.
-var errHush = errors.New("no answer")
+// errNoAnswer leaves the answer out.
+var errNoAnswer = errors.New("no answer")
 
 func serve(t testing.TB, answer server) string {
 	t.Helper()
@@ -49,7 +49,7 @@ func serve(t testing.TB, answer server) string {
 	return s.URL
 }
 
-// fault is an error with another code than most.
+// fault is a JSON-RPC error with a code; other errors have -32000.
 type fault struct {
 	code int
 	text string
@@ -66,7 +66,7 @@ type rpcCall struct {
 func (c rpcCall) say(answer server) string {
 	said := answer(c.Method, c.Params)
 	if err, failed := said.(error); failed {
-		if errors.Is(err, errHush) {
+		if errors.Is(err, errNoAnswer) {
 			return ""
 		}
 		code := -32000
@@ -82,7 +82,7 @@ func (c rpcCall) say(answer server) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, c.ID, text)
 }
 
-// healthy is a chain at its first block.
+// healthy answers for a chain at its first block.
 func healthy(method string, _ []json.RawMessage) any {
 	switch method {
 	case "eth_chainId":
@@ -101,7 +101,7 @@ func healthy(method string, _ []json.RawMessage) any {
 	}
 }
 
-// A part of a batch that got no answer is unknown; the rest has its verdicts.
+// The attempts of a batch without an answer are unknown; the others have their verdicts.
 func TestSubmitWithHoles(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -113,7 +113,7 @@ func TestSubmitWithHoles(t *testing.T) {
 		case 1:
 			return hexutil.Bytes("right")
 		case 2:
-			return errHush
+			return errNoAnswer
 		case 3:
 			return errors.New("nonce too low")
 		case 4:
@@ -126,14 +126,13 @@ func TestSubmitWithHoles(t *testing.T) {
 	want := []chain.Verdict{chain.Accepted, chain.Unknown, chain.IndexTooLow, chain.Unknown, chain.Unknown}
 	for i, o := range got {
 		if o.Verdict != want[i] || i > 0 && o.Text == "" {
-			t.Errorf("%d: %v, want %v", i, o, want[i])
+			t.Errorf("attempt %d: got %v, want %v", i, o, want[i])
 		}
 	}
 }
 
-// What is signed carries the chain ID that is configured, so who calls it wrong is a node
-// of another chain: nothing is concluded about the transaction, and nobody goes on
-// with what was known of the endpoint.
+// Every attempt has the configured chain ID, so a node that calls it wrong is of another chain.
+// The attempt is not invalid, and the chain ID is asked for again.
 func TestSubmitToAnotherChain(t *testing.T) {
 	t.Parallel()
 	asked, sent, other := 0, 0, false
@@ -157,11 +156,11 @@ func TestSubmitToAnotherChain(t *testing.T) {
 		send(t, c, []chain.Signed{{Hash: "h"}}, chain.Refused)
 	}
 	if sent != 1 || asked == 0 {
-		t.Errorf("sent %d times to another chain, asked %d times which it is", sent, asked)
+		t.Errorf("got %d sends to another chain and %d calls for its ID, want 1 send and a call", sent, asked)
 	}
 }
 
-// A node that takes the bytes and says nothing in time has maybe taken them.
+// After a timeout the node may have the attempts.
 func TestTimeoutIsUnknown(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan struct{})
@@ -175,13 +174,12 @@ func TestTimeoutIsUnknown(t *testing.T) {
 	close(stuck)
 	for _, o := range got {
 		if o.Verdict != chain.Unknown || !strings.Contains(o.Text, "deadline") {
-			t.Errorf("%v, want unknown, and a deadline", o)
+			t.Errorf("got %v, want unknown and a text about the deadline", o)
 		}
 	}
 }
 
-// Nodes refuse requests above a size whole, so no request is made that large; and
-// after a silence the rest is not tried.
+// No request is above MaxBody, and after one without an answer the rest is not sent.
 func TestSubmitInParts(t *testing.T) {
 	t.Parallel()
 	var sizes []int
@@ -224,15 +222,15 @@ func TestSubmitInParts(t *testing.T) {
 			want = chain.Accepted
 		}
 		if o.Verdict != want {
-			t.Errorf("%d: %v, want %v", i, o, want)
+			t.Errorf("attempt %d: got %v, want %v", i, o, want)
 		}
 	}
 	if len(sizes) != 2 {
-		t.Errorf("%d requests, want 2: the second was not answered", len(sizes))
+		t.Errorf("got %d requests, want 2: the second had no answer", len(sizes))
 	}
 	for _, size := range sizes {
 		if size > 100_000 {
-			t.Errorf("a request of %d bytes", size)
+			t.Errorf("got a request of %d bytes, want 100000 at most", size)
 		}
 	}
 }
@@ -243,7 +241,7 @@ func TestConfigFaults(t *testing.T) {
 	_, err := evm.New(evm.Config{URL: "ftp://user:hunter2@127.0.0.1/" + secretPath, Signers: []evm.Signer{k, k}, Poll: -1, Depth: 4096})
 	for _, says := range []string{`scheme is "ftp"`, "chain ID is missing", "two signers for", "below zero", "4096 blocks below the head"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not say %q", err, says)
+			t.Errorf("got error %v, want it to say %q", err, says)
 		}
 	}
 	formats(t, "a config's faults", err)

@@ -8,11 +8,10 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Signer signs for one account. It sends nothing. Safe for concurrent use.
+// Signer signs for one account and sends nothing. Its methods are safe for concurrent use.
 type Signer interface {
 	Account() chain.Account
-	// Sign returns the transaction with a signature of the account; its chain ID is
-	// set. An error wraps chain.ErrKey if the account cannot sign, and never names a
-	// secret.
+	// Sign returns tx, whose chain ID is set, with a signature of the account. The error wraps
+	// chain.ErrKey if the account cannot sign, and never has a secret in it.
 	Sign(ctx context.Context, tx *types.Transaction) (*types.Transaction, error)
 }

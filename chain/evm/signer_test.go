@@ -29,7 +29,7 @@ const (
 	secretPath     = "v3-5ecre7"
 )
 
-// files are a keystore and its password, sealed lightly: the real thing takes a second.
+// files writes a keystore of light cost, since the standard cost takes a second, and its password.
 func files(t *testing.T) (file, password string) {
 	t.Helper()
 	secret, err := crypto.HexToECDSA(secretKey)
@@ -59,12 +59,12 @@ func tidy(t *testing.T, what, said string) {
 	secret, _ := crypto.HexToECDSA(secretKey)
 	for _, bad := range []string{secretKey, secretPassword, secretPath, "hunter2", new(big.Int).SetBytes(crypto.FromECDSA(secret)).String(), fmt.Sprintf("%d", crypto.FromECDSA(secret)), secretKey[:16]} {
 		if strings.Contains(strings.ToLower(said), strings.ToLower(bad)) {
-			t.Errorf("%s tells a secret: %s", what, said)
+			t.Errorf("%s shows a secret: %s", what, said)
 		}
 	}
 }
 
-// formats is every way in which a value gets into a log.
+// formats prints a value in every way in which it may get into a log.
 func formats(t *testing.T, what string, v any) {
 	t.Helper()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
@@ -98,7 +98,7 @@ func TestNothingTellsASecret(t *testing.T) {
 			B evm.Config
 			C []evm.Signer
 		}{k, cfg, []evm.Signer{k, x}},
-		// What is in fields like these is printed without asking it how.
+		// fmt does not call the methods of unexported fields.
 		"something that hides them": struct {
 			a evm.Keystore
 			b evm.External
@@ -152,18 +152,18 @@ func TestWriteKeystore(t *testing.T) {
 	_, err := evm.WriteKeystore(file, secretKey, "", evm.StandardCost)
 	wraps(t, err, chain.ErrKey)
 	if testing.Short() {
-		t.Skip("sealing as strongly as keystores are takes seconds")
+		t.Skip("encrypting a keystore takes seconds")
 	}
 	a, err := evm.WriteKeystore(file, "0x"+secretKey+"\n", secretPassword, evm.LightCost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the keystore's mode is %v, %v", info.Mode(), err)
+		t.Errorf("got mode %v of the keystore, %v, want 0600", info.Mode(), err)
 	}
 	k, err := evm.OpenKeystore(file, write(t, "p", secretPassword+"\r\n"))
 	if err != nil || k.Account() != a {
-		t.Errorf("opened as %v, %v, want %v", k, err, a)
+		t.Errorf("got %v, %v, want the keystore of %v", k, err, a)
 	}
 	_, err = evm.WriteKeystore(file, secretKey, secretPassword, evm.StandardCost)
 	wraps(t, err, chain.ErrKey)
@@ -177,7 +177,7 @@ func unsigned(id uint64) *types.Transaction {
 	})
 }
 
-// signAs answers as clef does, after changing the transaction.
+// signAs answers as clef or web3signer does, after changing the transaction.
 func signAs(t *testing.T, change func(*types.DynamicFeeTx), clef bool) server {
 	return func(method string, params []json.RawMessage) any {
 		var args struct {
@@ -221,20 +221,19 @@ func TestExternal(t *testing.T) {
 		}
 		by := types.LatestSignerForChainID(signed.ChainId())
 		if by.Hash(signed) != by.Hash(unsigned(1337)) {
-			t.Errorf("clef %v: another transaction came back", clef)
+			t.Errorf("clef %v: got another transaction, want the one to sign", clef)
 		}
 	}
 }
 
-// A signer process that signs something else than it was asked to is found out,
-// before anybody stores or sends it.
+// An external signer that signs another transaction is found out before it is stored or sent.
 func TestExternalIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	secret, _ := crypto.HexToECDSA(secretKey)
 	account := evm.Hold(secret).Account()
 	for what, change := range map[string]func(*types.DynamicFeeTx){
 		"nothing":     func(*types.DynamicFeeTx) {},
-		"the index":   func(tx *types.DynamicFeeTx) { tx.Nonce++ },
+		"the nonce":   func(tx *types.DynamicFeeTx) { tx.Nonce++ },
 		"the value":   func(tx *types.DynamicFeeTx) { tx.Value = big.NewInt(1e18) },
 		"the address": func(tx *types.DynamicFeeTx) { tx.To = &common.Address{1} },
 		"the fee":     func(tx *types.DynamicFeeTx) { tx.GasFeeCap = big.NewInt(1e18) },
@@ -249,13 +248,13 @@ func TestExternalIsNotTrusted(t *testing.T) {
 		}
 		if what == "nothing" {
 			if all[0].Err != nil {
-				t.Errorf("an honest signer: %v", all[0].Err)
+				t.Errorf("an honest signer: got error %v, want none", all[0].Err)
 			}
 			continue
 		}
 		wraps(t, all[0].Err, chain.ErrKey)
 		if len(all[0].Bytes) > 0 {
-			t.Errorf("%s was changed, and there is an attempt all the same", what)
+			t.Errorf("%s was changed: got an attempt, want the error alone", what)
 		}
 	}
 }

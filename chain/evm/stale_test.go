@@ -12,9 +12,8 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// A node that has gone back may still name the block that a transaction was in: only
-// what is in the chain counts. (go-ethereum does, after kill -9, until a reorganization
-// empties its cache.)
+// A node whose head went back may still name the old block of a transaction, as go-ethereum does
+// after kill -9 until a reorganisation empties its cache. Only blocks of the chain count.
 func TestABlockThatIsNotInTheChain(t *testing.T) {
 	t.Parallel()
 	right, gone := make(hexutil.Bytes, 32), hexutil.Bytes(strings.Repeat("x", 32))
@@ -44,13 +43,12 @@ func TestABlockThatIsNotInTheChain(t *testing.T) {
 	}
 	for i, want := range []chain.Where{chain.Included, chain.Nowhere, chain.Nowhere, chain.Pooled, chain.Nowhere} {
 		if seen[i].Where != want || want == chain.Nowhere && seen[i].Block.Hash != "" || seen[i].Failed != (want == chain.Included) {
-			t.Errorf("%s: %+v, want %v", hashes[i], seen[i], want)
+			t.Errorf("%s: got %+v, want %v", hashes[i], seen[i], want)
 		}
 	}
 }
 
-// Whether a call had an effect is said by the receipt of that block alone; while there is
-// none, nothing is said of the transaction at all.
+// Only a receipt of the same block says whether a call failed. Without one Probe fails.
 func TestAReceiptOfAnotherBlock(t *testing.T) {
 	t.Parallel()
 	right, other := make(hexutil.Bytes, 32), hexutil.Bytes(strings.Repeat("x", 32))
@@ -63,7 +61,7 @@ func TestAReceiptOfAnotherBlock(t *testing.T) {
 		"of no block":      {map[string]any{"transactionHash": right, "blockHash": nil, "status": "0x1"}, chain.ErrNotFound},
 		"without a status": {map[string]any{"transactionHash": right, "blockHash": right, "root": right}, chain.ErrNotFound},
 		"none":             {nil, chain.ErrNotFound},
-		"no answer":        {errHush, chain.ErrUnreachable},
+		"no answer":        {errNoAnswer, chain.ErrUnreachable},
 	} {
 		driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
 			switch method {
@@ -76,7 +74,7 @@ func TestAReceiptOfAnotherBlock(t *testing.T) {
 		})})
 		seen, err := driver.Probe(t.Context(), []chain.Hash{chain.Hash(right)})
 		if !errors.Is(err, c.want) || (err == nil) != (len(seen) == 1) {
-			t.Errorf("%s: %+v, %v, want %v", name, seen, err, c.want)
+			t.Errorf("%s: got %+v, %v, want %v", name, seen, err, c.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// overhead is what a call has around its bytes, in a request.
+// overhead is how many bytes a call adds to a request, beside the attempt.
 const overhead = 128
 
 // Submit implements chain.Chain.
@@ -24,16 +24,16 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	if _, err := c.known(ctx); err != nil {
 		verdict := chain.Unknown
 		if errors.Is(err, chain.ErrForeign) {
-			verdict = chain.Refused // by us: nothing was sent
+			verdict = chain.Refused // nothing was sent
 		}
 		fill(outcomes, chain.Outcome{Verdict: verdict, Text: err.Error()})
 		return outcomes
 	}
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
-		c.handed.add(attempts[from:to])
+		c.submitted.add(attempts[from:to])
 		if err := c.submit(ctx, attempts[from:to], outcomes[from:to]); err != nil {
-			// The rest waits for the same silence, and the order would be lost.
+			// The rest would meet the same silence, and be sent out of order.
 			fill(outcomes[from:], chain.Outcome{Text: err.Error()})
 			break
 		}
@@ -42,7 +42,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	return outcomes
 }
 
-// fit tells where the request that begins there has to end.
+// fit returns the end of the request that begins at from.
 func (c *Chain) fit(attempts []chain.Signed, from int) int {
 	size := 0
 	to := from
@@ -72,12 +72,12 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		case ok:
 			outcomes[i] = chain.Outcome{Verdict: judge(code, text), Text: text}
 			if outcomes[i].Verdict == chain.Refused && foreign(text) {
-				c.forget() // whoever asks next is told which chain it is
+				c.forget() // so that the next call asks for the chain ID
 			}
 		case call.Error != nil:
 			outcomes[i].Text = c.endpoint.fail(call.Method, call.Error).Error()
 		case !bytes.Equal(*hash, []byte(attempts[i].Hash)):
-			outcomes[i].Text = fmt.Sprintf("the node says that it took %v, not %v", *hash, attempts[i].Hash)
+			outcomes[i].Text = fmt.Sprintf("sent %v, and the node accepted %v", attempts[i].Hash, *hash)
 		default:
 			outcomes[i].Verdict = chain.Accepted
 		}

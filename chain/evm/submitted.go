@@ -6,12 +6,12 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// keptHanded bounds how many attempts are remembered; what was forgotten is asked for.
-const keptHanded = 1 << 16
+// keptSubmitted bounds how many attempts are remembered. Those forgotten are read from the node.
+const keptSubmitted = 1 << 16
 
-// handed is whose attempts were handed to the node, with which index, and not yet seen
-// in a block. Safe for concurrent use.
-type handed struct {
+// submitted remembers the slots of attempts that were sent to the node and not yet seen in a
+// block. Safe for concurrent use.
+type submitted struct {
 	mu          sync.Mutex
 	young, aged map[chain.Hash]slot
 }
@@ -21,44 +21,44 @@ type slot struct {
 	index   uint64
 }
 
-func (h *handed) add(attempts []chain.Signed) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (s *submitted) add(attempts []chain.Signed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, a := range attempts {
-		if len(h.young) >= keptHanded/2 || h.young == nil {
-			h.young, h.aged = map[chain.Hash]slot{}, h.young
+		if len(s.young) >= keptSubmitted/2 || s.young == nil {
+			s.young, s.aged = map[chain.Hash]slot{}, s.young
 		}
-		h.young[a.Hash] = slot{a.Account, a.Index}
+		s.young[a.Hash] = slot{a.Account, a.Index}
 	}
 }
 
-func (h *handed) any() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.young)+len(h.aged) > 0
+func (s *submitted) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.young)+len(s.aged) > 0
 }
 
-// find returns where an attempt belongs.
-func (h *handed) find(hash chain.Hash) (in chain.Inclusion, known bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.look(hash)
+// find returns the slot of an attempt.
+func (s *submitted) find(hash chain.Hash) (in chain.Inclusion, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.look(hash)
 }
 
-// take is find, and forgets it.
-func (h *handed) take(hash chain.Hash) (in chain.Inclusion, known bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	in, known = h.look(hash)
-	delete(h.young, hash)
-	delete(h.aged, hash)
+// take returns the slot of an attempt and forgets it.
+func (s *submitted) take(hash chain.Hash) (in chain.Inclusion, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, known = s.look(hash)
+	delete(s.young, hash)
+	delete(s.aged, hash)
 	return in, known
 }
 
-func (h *handed) look(hash chain.Hash) (chain.Inclusion, bool) {
-	s, known := h.young[hash]
+func (s *submitted) look(hash chain.Hash) (chain.Inclusion, bool) {
+	at, known := s.young[hash]
 	if !known {
-		s, known = h.aged[hash]
+		at, known = s.aged[hash]
 	}
-	return chain.Inclusion{Account: s.account, Index: s.index, Hash: hash}, known
+	return chain.Inclusion{Account: at.account, Index: at.index, Hash: hash}, known
 }

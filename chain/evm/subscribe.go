@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// subscribe wakes whoever follows, if the endpoint can. It is no more than that: a
-// subscription that ends or never was is replaced by the poll. So nobody waits for it,
-// neither to begin nor to end; what a node leaves without an answer it gives up.
+// subscribe returns a channel that wakes Heads at a new head, if the endpoint is a WebSocket.
+// The poll replaces a subscription that failed or ended, so nothing waits for it to begin or end.
 func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, stop func()) {
 	if !strings.HasPrefix(c.cfg.URL, "ws") {
 		return nil, func() {}
@@ -19,8 +18,7 @@ func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, sto
 	return heads, cancel
 }
 
-// listen subscribes until ctx ends. It ends soon after: to begin takes as long as a
-// request at most, and the library bounds what it asks for at the end.
+// listen subscribes until ctx ends. Timeout bounds its setup, and the library the unsubscription.
 func (c *Chain) listen(ctx context.Context, heads chan json.RawMessage) {
 	setup, done := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer done()
@@ -34,7 +32,7 @@ func (c *Chain) listen(ctx context.Context, heads chan json.RawMessage) {
 	}
 	defer sub.Unsubscribe()
 	select {
-	case heads <- nil: // what came before it was there, nobody told
+	case heads <- nil: // a head may have come before the subscription was there
 	default:
 	}
 	select {

@@ -18,16 +18,15 @@ import (
 
 // socket is a chain of one block behind a WebSocket.
 type socket struct {
-	ignore chan struct{} // subscriptions have no answer until it is closed
-	mute   atomic.Bool   // nothing has an answer any more
+	ignore chan struct{} // until it is closed subscriptions have no answer
+	mute   atomic.Bool   // nothing has an answer
 }
 
-// ChainId has the name that makes it eth_chainId.
-func (*socket) ChainId() hexutil.Uint64 { return 1337 } //nolint:staticcheck // as eth_chainId is spelt
+func (*socket) ChainId() hexutil.Uint64 { return 1337 } //nolint:staticcheck // the spelling of eth_chainId
 
 func (*socket) GetBlockByNumber(string, bool) any { return healthy("eth_getBlockByNumber", nil) }
 
-// NewHeads is what eth_subscribe asks for.
+// NewHeads serves eth_subscribe.
 func (s *socket) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
 	if s.ignore != nil {
 		<-s.ignore
@@ -52,7 +51,7 @@ func (s *socket) serve(t *testing.T) (url string) {
 	return "ws" + strings.TrimPrefix(backend.URL, "http")
 }
 
-// mutable loses what its connections are to say once it is mute.
+// mutable is a listener whose connections write nothing while it is mute.
 type mutable struct {
 	net.Listener
 	mute *atomic.Bool
@@ -75,7 +74,7 @@ func (c mutableConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// One lost answer to a subscription must not keep a whole term from seeing any head.
+// A subscription without an answer must not keep Heads from seeing a head.
 func TestASubscriptionWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := &socket{ignore: make(chan struct{})}
@@ -85,13 +84,13 @@ func TestASubscriptionWithoutAnAnswer(t *testing.T) {
 	defer cancel()
 	for turn, err := range c.Heads(ctx, chain.Block{}) {
 		if err != nil || turn.Kind != chain.Applied {
-			t.Errorf("%+v, %v: the poll does not need the subscription", turn, err)
+			t.Errorf("got %+v, %v, want a head by the poll", turn, err)
 		}
 		break
 	}
 }
 
-// Nobody who has stopped listening waits for a node that does not say that it has heard.
+// Heads ends without waiting for the answer to an unsubscription.
 func TestAnEndOfASubscriptionWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := &socket{}
@@ -106,6 +105,6 @@ func TestAnEndOfASubscriptionWithoutAnAnswer(t *testing.T) {
 		break
 	}
 	if took := time.Since(mute); took > 5*time.Second {
-		t.Errorf("it took %v to stop listening", took)
+		t.Errorf("Heads took %v to end, want 5s at most", took)
 	}
 }

@@ -6,16 +6,15 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// saying is a part of what a client answers to eth_sendRawTransaction, in lower case.
-type saying struct {
+// phrase is a part of a client's error for eth_sendRawTransaction, in lower case.
+type phrase struct {
 	words   string
 	verdict chain.Verdict
 }
 
-// sayings are tried in this order: "replacement transaction underpriced" has to come
-// before "transaction underpriced". The clients give no codes that tell these apart.
-// Each is held against the real texts in verdict_test.go.
-var sayings = []saying{
+// phrases are tried in this order: "replacement transaction underpriced" has to come before
+// "transaction underpriced". No error code tells these apart. verdict_test.go has the real texts.
+var phrases = []phrase{
 	// The node has it.
 	{"already known", chain.Known},
 	{"alreadyknown", chain.Known},
@@ -29,13 +28,13 @@ var sayings = []saying{
 	{"oldnonce", chain.IndexTooLow},
 	{"nonce below", chain.IndexTooLow},
 	{"nonce is below", chain.IndexTooLow},
-	// Another attempt is in the pool.
+	// The pool has another attempt for the slot.
 	{"replacement transaction underpriced", chain.Underpriced},
 	{"transaction replacement underpriced", chain.Underpriced},
 	{"replacementnotallowed", chain.Underpriced},
 	{"could not replace existing", chain.Underpriced},
 	{"another transaction with same nonce", chain.Underpriced},
-	// A limit that somebody set, which no fee and no time changes.
+	// A limit of this node, which no fee and no time changes.
 	{"exceeds the configured cap", chain.Refused},
 	{"too many requests", chain.Refused},
 	{"rate limit", chain.Refused},
@@ -46,7 +45,7 @@ var sayings = []saying{
 	{"noncegap", chain.Refused},
 	{"nonce too far", chain.Refused},
 	{"nonce has too large gap", chain.Refused},
-	// No room.
+	// The pool has no room.
 	{"txpool is full", chain.Full},
 	{"pool is full", chain.Full},
 	{"account limit exceeded", chain.Full},
@@ -58,7 +57,7 @@ var sayings = []saying{
 	{"tries to replace pending", chain.Full},
 	{"out of capacity", chain.Full},
 	{"toomanytransactions", chain.Full},
-	// Too cheap. A price that is below the tip comes first: it stays wrong.
+	// Too cheap. A price below the tip comes first, since it stays invalid.
 	{"max priority fee per gas higher than max fee per gas", chain.Invalid},
 	{"higher than 2^256", chain.Invalid},
 	{"underpriced", chain.FeeTooLow},
@@ -71,7 +70,7 @@ var sayings = []saying{
 	{"less than block base fee", chain.FeeTooLow},
 	{"lower than the block base fee", chain.FeeTooLow},
 	{"gas price is too low", chain.FeeTooLow},
-	// No money.
+	// The account cannot pay.
 	{"insufficient funds", chain.NoFunds},
 	{"insufficientfunds", chain.NoFunds},
 	{"insufficient balance", chain.NoFunds},
@@ -81,17 +80,16 @@ var sayings = []saying{
 	{"outoffund", chain.NoFunds},
 }
 
-// elsewhere is what a node of another chain says. What is signed here carries the chain
-// ID that is configured, whoever signed it, so it says nothing of the transaction. They
-// come before never: to go-ethereum it is the sender that is invalid then.
-var elsewhere = []saying{
+// elsewhere are the errors of a node of another chain: every attempt has the configured chain ID.
+// They come before never, since go-ethereum's text also says that the sender is invalid.
+var elsewhere = []phrase{
 	{"chain id", chain.Refused},
 	{"chainid", chain.Refused},
 	{"signed for another chain", chain.Refused},
 }
 
-// never is what no time and no other node changes.
-var never = []saying{
+// never are errors that stay, at any time and on any node.
+var never = []phrase{
 	{"invalid sender", chain.Invalid},
 	{"only replay-protected", chain.Invalid},
 	{"exceeds block gas limit", chain.Invalid},
@@ -113,26 +111,26 @@ var never = []saying{
 	{"sender not an eoa", chain.Invalid},
 }
 
-// judge reads what a node said to an attempt. What it does not know is Unknown, which
-// costs a second look and never a transaction.
+// judge turns a node's error for an attempt into a verdict. An unrecognised error is Unknown,
+// which costs a second look and never a transaction.
 func judge(code int, text string) chain.Verdict {
-	if v, known := find(text, sayings, elsewhere, never); known {
+	if v, known := find(text, phrases, elsewhere, never); known {
 		return v
 	}
-	if code == -32005 || code == 429 { // limit exceeded, in EIP-1474 and among providers
+	if code == -32005 || code == 429 { // limit exceeded, in EIP-1474 and with providers
 		return chain.Refused
 	}
 	return chain.Unknown
 }
 
-// foreign tells whether a node refused for being of another chain.
+// foreign reports whether a node's refusal means that it serves another chain.
 func foreign(text string) bool {
 	_, is := find(text, elsewhere)
 	return is
 }
 
-// find looks for the first saying that is part of a text.
-func find(text string, tables ...[]saying) (v chain.Verdict, known bool) {
+// find returns the verdict of the first phrase that is part of a text.
+func find(text string, tables ...[]phrase) (v chain.Verdict, known bool) {
 	text = strings.ToLower(text)
 	for _, table := range tables {
 		for _, s := range table {

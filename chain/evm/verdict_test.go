@@ -7,8 +7,8 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 )
 
-// What clients say, word for word: geth and anvil were asked (TestExercise,
-// TestAnvilTexts), the others are quoted from their sources.
+// The texts are the clients' own: those of geth and anvil from running ones (TestExercise,
+// TestAnvilTexts), the others from their sources.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		client, text string
@@ -94,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 		{"anybody", "", 0, chain.Unknown},
 	} {
 		if got := evm.Judge(c.code, c.text); got != c.want {
-			t.Errorf("%s says %q (%d): %v, want %v", c.client, c.text, c.code, got, c.want)
+			t.Errorf("%s says %q (%d): got %v, want %v", c.client, c.text, c.code, got, c.want)
 		}
 	}
 }
