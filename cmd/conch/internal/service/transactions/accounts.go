@@ -13,9 +13,8 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// accounts is the registry of a node's accounts. Through it the node accepts and shows
-// transactions, whichever node leads their account, and finds the manager that sends them.
-// Its methods are safe for concurrent use.
+// accounts is the registry of a node's accounts. The node accepts and shows transactions
+// through it, whichever node leads their account. It is safe for concurrent use.
 type accounts struct {
 	id       string // of the node
 	log      *slog.Logger
@@ -43,7 +42,7 @@ type accountID struct {
 func (a Account) id() accountID { return accountID{a.Chain.ID(), a.Address} }
 
 // store keeps the transactions of one chain, in Postgres or in memory.
-type store interface { //nolint:interfacebloat // what the manager and the API ask of a store, together
+type store interface { //nolint:interfacebloat // the manager and the API each use a part
 	pending.Store
 	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
@@ -52,8 +51,8 @@ type store interface { //nolint:interfacebloat // what the manager and the API a
 	Counts(ctx context.Context) ([]pending.Count, error)
 }
 
-// connections is how many a node has for transactions at most, beside those on which
-// they are looked up: the leader's writes follow one another, the rest serves callers.
+// connections is the most database connections of a node that write transactions. The
+// leader's writes follow one another; the others serve callers.
 const connections = 8
 
 // newAccounts makes an empty registry.
@@ -65,8 +64,7 @@ func newAccounts(f node.Frame) *accounts {
 	}
 }
 
-// prepare opens what accounts are kept in. Their keys have been opened before. The registry
-// knows the accounts once use is called.
+// prepare opens the stores of accounts. Their keys are open. use registers the accounts.
 func (reg *accounts) prepare(accounts []Account) (use func(), err error) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -77,7 +75,7 @@ func (reg *accounts) prepare(accounts []Account) (use func(), err error) {
 		}
 		reg.db = db
 		reg.beside(func() {
-			_ = db.Listen(reg.over, reg.wake, reg.wakeAll) // it ends with the node
+			_ = db.Listen(reg.over, reg.wake, reg.wakeAll) // ends with the node
 		})
 		reg.beside(func() {
 			reg.checkTables(db)
@@ -103,7 +101,7 @@ func (reg *accounts) prepare(accounts []Account) (use func(), err error) {
 	}, nil
 }
 
-// checkTables says at once what every transaction would run into.
+// checkTables logs at the start a fault of the tables, which every transaction would meet.
 func (reg *accounts) checkTables(db *pgstore.Database) {
 	ctx, cancel := context.WithTimeout(reg.over, checkPatience)
 	defer cancel()
@@ -120,7 +118,7 @@ func (reg *accounts) close() {
 	}
 }
 
-// wake tells the manager of an account, if it is led here, that something waits.
+// wake tells an account's manager, if this node leads it, that a transaction waits.
 func (reg *accounts) wake(id string, account chain.Account) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -147,19 +145,19 @@ func (reg *accounts) register(id accountID, m *pending.Manager) (leave func()) {
 		defer reg.mu.Unlock()
 		if reg.managers[id] == m {
 			delete(reg.managers, id)
-			delete(reg.raised, id) // the successor finds out for itself
+			delete(reg.raised, id) // the next leader raises them again
 		}
 	}
 }
 
-// store returns the store of a chain, nil if no account on the chain was ever configured.
+// store returns the store of a chain, or nil if no account was ever configured on it.
 func (reg *accounts) store(c Chain) store {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	return reg.stores[c.ID()]
 }
 
-// find looks for an account by its name, or by an address that only one account has.
+// find returns the account with a name, or with an address that no other account has.
 func (reg *accounts) find(name string) (found Account, kept store, known bool) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -195,8 +193,7 @@ func (reg *accounts) chainStores() (all []chainStore) {
 	return all
 }
 
-// nameOf returns an account's name in the configuration, or its address if it is not
-// configured.
+// nameOf returns an account's configured name, or else its address.
 func (reg *accounts) nameOf(id accountID) string {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()

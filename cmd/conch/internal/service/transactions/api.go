@@ -26,21 +26,19 @@ const (
 	pathTransactions = "/v1/transactions"
 )
 
-// How many lists of transactions, and single ones that are looked up, are answered at a
-// time, and how long a request may wait for the database.
 const (
-	mostLists   = 8
-	mostLooks   = 64
-	webPatience = 5 * time.Second
+	mostLists   = 8               // lists of transactions answered at a time
+	mostLooks   = 64              // single transactions looked up at a time
+	webPatience = 5 * time.Second // how long one request waits for the database
 )
 
-// api is what callers ask over HTTP.
+// api serves transactions over HTTP.
 type api struct {
-	intents  intents // nil: the node has no accounts
+	intents  intents // nil if the node has no accounts
 	log      *slog.Logger
-	lists    chan struct{} // one slot a list of transactions,
-	looks    chan struct{} // and one that is looked up
-	patience time.Duration // with the database, for one request
+	lists    chan struct{} // has an element for each list being answered
+	looks    chan struct{} // has an element for each transaction being looked up
+	patience time.Duration // how long one request waits for the database
 }
 
 func newAPI(all intents, log *slog.Logger) *api {
@@ -110,7 +108,7 @@ func (b requestBody) parse() (Request, error) {
 	}
 	if b.Value != nil {
 		if !decimal.MatchString(*b.Value) {
-			return out, &web.FieldError{Field: "value", Text: "is not a text of decimal digits: the chain's smallest unit, 0 or above"}
+			return out, &web.FieldError{Field: "value", Text: "is not a text of decimal digits: write an amount of 0 or more in the chain's smallest unit"}
 		}
 		if out.Value.SetString(*b.Value, 10); out.Value.BitLen() > 256 {
 			return out, &web.FieldError{Field: "value", Text: "does not fit 256 bits"}
@@ -119,11 +117,11 @@ func (b requestBody) parse() (Request, error) {
 	if len(b.Key) > maxKey || slices.Contains([]byte(b.Key), 0) {
 		return out, &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
 	}
-	if strings.ContainsRune(b.Key, utf8.RuneError) { // another key may have become this one
-		return out, &web.FieldError{Field: "idempotency_key", Text: "has U+FFFD in it, which stands for what is no character"}
+	if strings.ContainsRune(b.Key, utf8.RuneError) { // different keys may have been decoded to this one
+		return out, &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
 	}
 	if b.Gas > 1<<62 {
-		return out, &web.FieldError{Field: "gas", Text: "is more than any chain has"}
+		return out, &web.FieldError{Field: "gas", Text: "is more than any chain allows"}
 	}
 	return out, nil
 }
@@ -179,8 +177,8 @@ func (a *api) look(r *http.Request, accounts intents) (t Transaction, err error)
 	return t, err
 }
 
-// place takes one of the places of those who may do something at once. Who finds none is
-// told to come later. A list may be large: its client keeps the place until it has it all.
+// place takes a place among requests of one kind, or returns errBusy if there is none. A client
+// keeps its place until it has the whole answer.
 func place(places chan struct{}) (leave func(), err error) {
 	select {
 	case places <- struct{}{}:
@@ -232,8 +230,8 @@ func selection(r *http.Request) (wanted Selection, err error) {
 	return wanted, nil
 }
 
-// cancelTransaction answers with what is known after the request was stored: that it
-// is cancelled is true once its fate says so.
+// cancelTransaction stores the cancellation and answers with the transaction as it is then. It is
+// cancelled once its fate says so.
 func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	accounts, err := a.accounts()
 	if err != nil {
@@ -251,9 +249,9 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 		return notAccepted(err)
 	}
 	if t.Fate == "done" || t.Fate == "rejected" {
-		return web.Failf(http.StatusConflict, "it is too late: the transaction is %s", t.Fate).Named("too-late", "Too late")
+		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", t.Fate).Named("too-late", "Too late")
 	}
-	a.log.InfoContext(r.Context(), "transaction to be cancelled", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
+	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusAccepted, datedTransaction{at.UTC(), t})
 }
 
@@ -264,7 +262,7 @@ func (a *api) patient(r *http.Request) (context.Context, context.CancelFunc) {
 
 func (a *api) accounts() (intents, error) {
 	if a.intents == nil {
-		return nil, web.Failf(http.StatusNotFound, "this node has no accounts: it needs an [[accounts]] in its configuration").Named("no-accounts", "No accounts")
+		return nil, web.Failf(http.StatusNotFound, "this node has no accounts: its configuration needs an [[accounts]] table").Named("no-accounts", "No accounts")
 	}
 	return a.intents, nil
 }

@@ -31,7 +31,7 @@ type fakeAccounts struct {
 	kept  map[string]Transaction
 	err   error
 	hangs bool
-	hung  chan struct{} // told of each that hangs, if it is there
+	hung  chan struct{} // gets an element for each call that hangs; nil: none
 	asked []Request
 	most  []Selection
 }
@@ -114,8 +114,7 @@ func (w *world) handler(t testing.TB) http.Handler {
 
 type exchange = webtest.Exchange[*world]
 
-// Every route and every way in which it can fail; every documented answer was given once,
-// and no answer is undocumented.
+// Each route gives every answer that is documented, and no other.
 func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool { return strings.Contains(operation, pathTransactions) }
 	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
@@ -135,52 +134,52 @@ var transactionAnswers = []exchange{
 	{Name: "no JSON", Ask: "POST " + toTX, Body: `{"account":`, Status: 400, Want: "not what is documented"},
 	{Name: "a number for a value", Ask: "POST " + toTX, Body: body(`,"value":5`), Status: 400, Want: "value"},
 	{Name: "a misspelt key", Ask: "POST " + toTX, Body: body(`,"idempotency-key":"k"`), Status: 400, Want: "idempotency-key"},
-	{Name: "text", Ask: "POST " + toTX, Body: "x", Header: "Content-Type: text/plain", Status: 415},
-	{Name: "nothing", Ask: "POST " + toTX, Status: 422, Want: `"field":"account"`},
+	{Name: "plain text", Ask: "POST " + toTX, Body: "x", Header: "Content-Type: text/plain", Status: 415},
+	{Name: "an empty body", Ask: "POST " + toTX, Status: 422, Want: `"field":"account"`},
 	{Name: "an unknown account", Ask: "POST " + toTX, Body: `{"account":"x",` + to20 + `}`, Status: 422, Want: "unknown-account"},
 	{Name: "bad hex", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0xzz"}`, Status: 422, Want: `"field":"to"`},
 	{Name: "odd hex", Ask: "POST " + toTX, Body: body(`,"data":"0x1"`), Status: 422, Want: `"field":"data"`},
-	{Name: "no address", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x01"}`, Status: 422, Want: `"field":"to"`},
+	{Name: "a short address", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x01"}`, Status: 422, Want: `"field":"to"`},
 	{Name: "a negative value", Ask: "POST " + toTX, Body: body(`,"value":"-1"`), Status: 422, Want: `"field":"value"`},
 	{Name: "a value with a point", Ask: "POST " + toTX, Body: body(`,"value":"1.5"`), Status: 422, Want: `"field":"value"`},
 	{Name: "no value at all", Ask: "POST " + toTX, Body: body(`,"value":""`), Status: 422, Want: `"field":"value"`},
 	{Name: "a value of 257 bits", Ask: "POST " + toTX, Body: body(`,"value":"` + new(big.Int).Lsh(big.NewInt(1), 256).String() + `"`), Status: 422, Want: "256 bits"},
 	{Name: "a long key", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"` + strings.Repeat("k", 201) + `"`), Status: 422, Want: `"field":"idempotency_key"`},
 	{Name: "a key with a NUL", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"a\u0000b"`), Status: 422, Want: `"field":"idempotency_key"`},
-	{Name: "a key that is no text", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), Status: 400, Want: "UTF-8"},
-	{Name: "a key with half a character", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ud800ller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
-	{Name: "a key with what stands for none", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ufffdller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key that is not UTF-8", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), Status: 400, Want: "UTF-8"},
+	{Name: "a key with half a surrogate pair", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ud800ller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key with a replacement character", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ufffdller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
 	{Name: "a key in any script", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), Status: 202},
-	{Name: "a key twice", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
+	{Name: "a key of another transaction", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
 	{Name: "no database", Given: databaseAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
-	{Name: "too many wait", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
-	{Name: "it hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
+	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
+	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 	{Name: "no accounts", Given: noAccounts, Ask: "POST " + toTX, Body: body(""), Status: 404, Want: "no-accounts"},
 
 	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
-	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
-	{Name: "of no id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
+	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
+	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
-	{Name: "one, it hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
+	{Name: "one, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
 	{Name: "all", Ask: "GET " + toTX + "?account=payer&state=finalized&fate=done&limit=7", Status: 200, Want: `"transactions":[{`},
 	{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
-	{Name: "no state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
-	{Name: "no fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
-	{Name: "nobody's", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
+	{Name: "an unknown state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
+	{Name: "an empty fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
+	{Name: "all of an unknown account", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
 	{Name: "all, no accounts", Given: noAccounts, Ask: "GET " + toTX, Status: 404, Want: "no-accounts"},
 	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
-	{Name: "all, it hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
+	{Name: "all, the database hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
 
 	{Name: "cancelled", Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 202, Want: `"fate":"queued"`},
 	{Name: "too late", Ask: "POST " + toTX + "/" + firstID + "/cancel", Status: 409, Want: "too-late"},
-	{Name: "cancelling nothing", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
+	{Name: "cancelling an unknown id", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
 	{Name: "cancelling, no database", Given: databaseAway, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 503},
-	{Name: "cancelling, it hangs", Given: databaseHangs, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 504},
+	{Name: "cancelling, the database hangs", Given: databaseHangs, Ask: "POST " + toTX + "/" + secondID + "/cancel", Status: 504},
 	{Name: "reading a cancel", Ask: "GET " + toTX + "/" + secondID + "/cancel", Status: 405, Sends: "Allow: POST"},
 	{Name: "deleting", Ask: "DELETE " + toTX + "/" + secondID, Status: 405, Sends: "Allow: GET, HEAD"},
 }
 
-// Sending and cancelling need a token that operates; looking needs one that reads.
+// To send and to cancel takes a token that operates; to look takes one that reads.
 func TestTransactionsNeedTokens(t *testing.T) {
 	w := newWorld()
 	w.more = func(c *web.Config) { c.Tokens = webtest.Tokens(t) }
@@ -201,19 +200,19 @@ func TestTransactionsNeedTokens(t *testing.T) {
 		out := httptest.NewRecorder()
 		api.ServeHTTP(out, exchange{Ask: c.ask, Body: body(""), Header: "Authorization: Bearer " + c.secret}.Request())
 		if out.Code != c.status {
-			t.Errorf("%s with %q: %d %s", c.ask, c.secret, out.Code, out.Body)
+			t.Errorf("%s with token %q: got %d %s, want %d", c.ask, c.secret, out.Code, out.Body, c.status)
 		}
 	}
 	if len(w.accounts.asked) != 1 {
-		t.Errorf("accepted: %+v", w.accounts.asked)
+		t.Errorf("got %+v accepted, want one request", w.accounts.asked)
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {
-		t.Errorf("the log: %s", logs)
+		t.Errorf("got the log %s, want the actor and no token", logs)
 	}
 }
 
-// So many look transactions up at once and no more, lists and single ones each; who comes
-// then is told to come later, a place that is left is free again, and who sends needs none.
+// Lists and single transactions are each looked up by a limited number of callers at a time. One
+// more gets a 503. A place is free again after its caller has left, and to send takes none.
 func TestLookingIsBounded(t *testing.T) {
 	for _, path := range []string{toTX, toTX + "/" + firstID} {
 		t.Run(path, func(t *testing.T) {
@@ -232,24 +231,24 @@ func TestLookingIsBounded(t *testing.T) {
 			ask := func(x exchange) *httptest.ResponseRecorder {
 				out := httptest.NewRecorder()
 				brief, cancel := context.WithCancel(t.Context())
-				cancel() // or one that finds a place would hang as well
+				cancel() // so that a call that finds a place does not hang
 				api.ServeHTTP(out, x.Request().WithContext(brief))
 				return out
 			}
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
-				t.Errorf("a second one: %d %s", out.Code, out.Body)
+				t.Errorf("a second caller: got %d %s, want 503 and to retry after a second", out.Code, out.Body)
 			}
 			w.accounts.hung = nil
 			for _, x := range []exchange{{Ask: "POST " + toTX, Body: body("")}, {Ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
 				if out := ask(x); strings.Contains(out.Body.String(), "problem:busy") {
-					t.Errorf("%s waits for those who look: %d %s", x.Ask, out.Code, out.Body)
+					t.Errorf("%s: got %d %s, want an answer other than busy", x.Ask, out.Code, out.Body)
 				}
 			}
 			giveUp()
 			pgtest.Within(t, time.Minute, "the first goes", func() { <-ended })
 			w.accounts.hangs = false
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 200 {
-				t.Errorf("when the first has gone: %d %s", out.Code, out.Body)
+				t.Errorf("after the first caller has left: got %d %s, want 200", out.Code, out.Body)
 			}
 		})
 	}
@@ -267,19 +266,19 @@ func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 	}
 	got := w.accounts.asked[0]
 	if fmt.Sprintf("%d %d %v %d %s", got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7 k" {
-		t.Errorf("%+v", got)
+		t.Errorf("got the request %+v, want its last byte of to 170, value 5, data 1 2, gas 7, key k", got)
 	}
 	if w.accounts.most[0] != (Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
-		t.Errorf("%+v", w.accounts.most)
+		t.Errorf("got the selections %+v, want those of the query", w.accounts.most)
 	}
 }
 
-// The words of the document are those that the code takes.
+// The document lists the states and fates that the code has.
 func TestDocumentedWordsOfTransactions(t *testing.T) {
 	s := webtest.Read(t, openAPI)
 	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings()} {
 		if got := fmt.Sprint(s.At(s.Root(), "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
-			t.Errorf("%s: %s, the code has %v", name, got, words)
+			t.Errorf("%s: got %s in the document, want %v as in the code", name, got, words)
 		}
 	}
 }

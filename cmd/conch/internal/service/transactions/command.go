@@ -17,7 +17,7 @@ import (
 
 const lookEvery = 300 * time.Millisecond
 
-// shown is what of an answer is shown to people.
+// shown is the part of an answer that is printed.
 type shown struct {
 	ID        string    `json:"id"`
 	Account   string    `json:"account"`
@@ -35,10 +35,10 @@ type shown struct {
 	} `json:"block"`
 }
 
-// Commands are those of the service.
+// Commands returns conch tx.
 func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).tx()} }
 
-// shell is where the commands run.
+// shell runs the commands.
 type shell struct{ *cli.Shell }
 
 // client asks a node about transactions.
@@ -48,9 +48,9 @@ func (a *shell) tx() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tx",
 		Short: "send transactions through a node, and see what became of them",
-		Long: `tx asks a node over its API. Any node accepts a transaction; the one that leads its
-account gives it a nonce, signs, stores and sends it, and whoever follows goes on.
-No database is asked: --db does not matter here.`,
+		Long: `tx asks a node over its API. Any node accepts a transaction. The node that leads its
+account gives it a nonce, signs, stores and sends it; a successor continues. tx does not
+use a database, so --db has no effect.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
   conch tx list --fate queued`,
 		Args: cli.UnknownCommand,
@@ -62,8 +62,7 @@ No database is asked: --db does not matter here.`,
 	return cmd
 }
 
-// sendRequest asks a node to accept a transaction. Requests with the same key are one
-// transaction.
+// sendRequest asks a node to accept a transaction, one for all requests with the same key.
 type sendRequest struct {
 	Account string `json:"account"`
 	To      string `json:"to,omitempty"`
@@ -80,12 +79,12 @@ func (a *shell) txSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send --account NAME --to ADDRESS [--value N] [--data HEX]",
 		Short: "have a transaction sent, once",
-		Long: `send hands a transaction to a node and prints its ID. The same --key again is the same
-transaction, whatever happened to the first answer; without one a key is made up, and
-named if no answer came. Whoever may be killed before it can say so brings a --key.
-With --wait it returns when the transaction is final: 0 if it is done, 1 if it was
-rejected, cancelled, or had no effect. While no node can tell, it goes on asking. A wait
-that is interrupted ends with 1 as well, and nothing is decided then.`,
+		Long: `send gives a transaction to a node and prints its ID. A command with the same --key is the
+same transaction, even if the first had no answer. Without --key, send makes a key and
+prints it if no answer came. A script that may be killed should set --key.
+With --wait it returns when the transaction is final: with 0 if it is done, with 1 if it
+was rejected, cancelled, or had no effect. While no node answers, it keeps asking. An
+interrupted wait also returns 1; the transaction goes on.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000
   conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --data 0xa9059cbb --key invoice-17 --wait
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
@@ -94,12 +93,12 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 	c.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
-	flags.StringVar(&request.To, "to", "", "`address` that is called; none creates a contract of --data")
+	flags.StringVar(&request.To, "to", "", "`address` to call; without it --data creates a contract")
 	flags.StringVar(&request.Value, "value", "0", "`amount` in the chain's smallest unit")
-	flags.StringVar(&request.Data, "data", "", "the call, as `hex` digits after 0x")
-	flags.Uint64Var(&request.Gas, "gas", 0, "the most that it may spend; else it is estimated")
-	flags.StringVar(&request.Key, "key", "", "your own name for it: it is done once, however often it is sent")
-	flags.BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
+	flags.StringVar(&request.Data, "data", "", "input of the call, as `hex` digits after 0x")
+	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
+	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
+	flags.BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
@@ -118,7 +117,7 @@ that is interrupted ends with 1 as well, and nothing is decided then.`,
 			err = c.Stranger()
 		}
 		if cli.Unanswered(err) {
-			return fmt.Errorf("%w; it may have been accepted: the same command with --key %s finds out and does it once", err, request.Key)
+			return fmt.Errorf("%w; the transaction may have been accepted: repeat the command with --key %s to find out and send it once", err, request.Key)
 		}
 		switch {
 		case err != nil:
@@ -144,7 +143,7 @@ func (a *shell) txShow() *cobra.Command {
 		Args: oneID,
 	}
 	c.Flags(cmd)
-	cmd.Flags().BoolVar(&wait, "wait", false, "return when it is final; while no node can tell, ask again")
+	cmd.Flags().BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
 			if err := c.Prepare(a.Getenv); err != nil {
@@ -179,7 +178,7 @@ func (a *shell) txList() *cobra.Command {
 	flags.StringVar(&account, "account", "", "only of this `name` or address")
 	flags.StringVar(&state, "state", "", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …")
 	flags.StringVar(&fate, "fate", "", "only of this `fate`: queued, open, done, cancelled or rejected")
-	flags.IntVar(&limit, "limit", 50, "at most so `many`")
+	flags.IntVar(&limit, "limit", 50, "how `many` at most")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
 		if err := c.Prepare(a.Getenv); err != nil {
 			return err
@@ -206,10 +205,10 @@ func (a *shell) txCancel() *cobra.Command {
 	var c client
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
-		Short: "ask that a transaction not be made any more, which may be too late",
-		Long: `cancel takes back what has no nonce yet. For the rest the leader sends a transaction
-that does nothing under the same nonce and pays more: one of the two gets into the
-chain. It is cancelled once "conch tx show" says so.`,
+		Short: "cancel a transaction, if it is not too late",
+		Long: `cancel takes back a transaction that has no nonce yet. Otherwise the leader sends one that
+does nothing, with the same nonce and a higher fee, and one of the two gets into the chain.
+The transaction is cancelled once "conch tx show" says so.`,
 		Example: `  conch tx cancel 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11
   conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait`,
 		Args: oneID,

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// complaints are about the chain and the database, which fail at every try while
-// they fail: loud, and each not so often as to drown the log (S21).
+// complaints logs errors of the chain and the database, each at most once in outage.Every,
+// since they recur at every try (S21).
 type complaints struct {
 	log *slog.Logger
 	now func() time.Time
@@ -39,9 +39,9 @@ func (c *complaints) about(err error) {
 	case errors.Is(err, chain.ErrForeign):
 		text = "THE ENDPOINT SERVES ANOTHER CHAIN: nothing is sent"
 	case errors.Is(err, fence.ErrStale):
-		text = "deposed: the database refused what was to be stored"
+		text = "deposed: the database refused a write"
 	case errors.Is(err, chain.ErrThread), errors.Is(err, chain.ErrNotFound):
-		text = "the thread of the chain's blocks was lost: everything is looked up"
+		text = "blocks or transactions seen before are gone: everything that is not final is looked up again"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,7 @@ func (c *complaints) about(err error) {
 	c.log.Error(text, slog.String("error", why))
 }
 
-// ofChain says that an error is of the chain, and so not to be told in the words for
-// databases: both have connections that break.
+// ofChain reports whether an error is of the chain, which has connections that break as well.
 func ofChain(err error) bool {
 	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrThread, chain.ErrNotFound} {
 		if errors.Is(err, one) {
@@ -64,8 +63,7 @@ func ofChain(err error) bool {
 	return false
 }
 
-// ofStore is the sentence about an error of the database of transactions. Where all of its
-// connections were waited for, the error is the end of the wait and bears no mark.
+// ofStore describes an error of the database, which is a bare deadline if no connection was free.
 func ofStore(err error) string {
 	if text := pgmint.Sentence(err); !errors.Is(err, context.DeadlineExceeded) || text != err.Error() {
 		return text

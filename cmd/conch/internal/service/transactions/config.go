@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
-// Section is [[chains]] and [[accounts]].
+// Section is the configuration of the service: [[chains]] and [[accounts]].
 type Section struct {
 	chains   []Chain
 	accounts []Account
@@ -26,45 +26,44 @@ type Chain struct {
 	Name     string
 	Kind     string // KindEVM
 	URL      string // may carry a secret
-	ChainID  int    // the endpoint must serve this one
-	Finality int    // how deep a block is final; 0: as the chain says itself
+	ChainID  int    // chain that the endpoint must serve
+	Finality int    // blocks below the head at which a block is final; 0: as the chain says
 }
 
 // KindEVM is Ethereum and everything that talks like it.
 const KindEVM = "evm"
 
-// ID tells chains apart, as chain.Description.ID does.
+// ID is that of chain.Description.
 func (c Chain) ID() string { return fmt.Sprintf("%s:%d", c.Kind, c.ChainID) }
 
-// String leaves out what may be secret.
+// String leaves out the URL, which may be secret.
 func (c Chain) String() string { return fmt.Sprintf("chain %q (%s)", c.Name, c.ID()) }
 
-// Account is one [[accounts]]: sending what it has is a role of the node.
+// Account is one [[accounts]], and a role of the node.
 type Account struct {
 	Name         string
 	Chain        Chain
-	Scope        string // by default made of the chain's ID and the address
+	Scope        string // default: made of the chain's ID and the address
 	Address      chain.Account
-	Keystore     string // a file of web3 secret storage
+	Keystore     string // file of web3 secret storage
 	PasswordFile string
-	Signer       string        // instead: the URL of a process that signs; may carry a secret
-	SignerMethod string        // of a signer; DefaultSignerMethod if it was not said
-	MaxInFlight  int           // 0: as the wing says
-	ArchiveAfter time.Duration // finished ones are moved to the archive after that; 0: never
-	MaxFee       *big.Int      // the highest price of a unit of gas, in the smallest unit; nil: any
-	MaxTip       *big.Int
-	GapFill      int           // blocks after which a gap that nothing of ours belongs into is filled; 0: as the wing says
-	Repair       time.Duration // between looks for what a lost notification would have said; 0: as the wing says
+	Signer       string        // URL of an external signer instead of a keystore; may carry a secret
+	SignerMethod string        // default DefaultSignerMethod
+	MaxInFlight  int           // 0: the default of package pending
+	ArchiveAfter time.Duration // age at which finished transactions are archived; 0: never
+	MaxFee       *big.Int      // highest price of a unit of gas, in wei; nil: any
+	MaxTip       *big.Int      // highest tip for a unit of gas, in wei; nil: any
+	GapFill      int           // blocks after which a nonce that no transaction needs is filled; 0: the default of package pending
+	Repair       time.Duration // interval of looks that make up for a lost notification; 0: the default of package pending
 }
 
-// DefaultSignerMethod is how web3signer and clef's relatives are asked.
+// DefaultSignerMethod is the method of web3signer.
 const DefaultSignerMethod = "eth_signTransaction"
 
-// mostFinality is less than the number of blocks that a driver remembers.
+// mostFinality is one less than the blocks that a driver remembers.
 const mostFinality = 4095
 
-// addressBytes is how long an address of an EVM chain is.
-const addressBytes = 20
+const addressBytes = 20 // length of an address of an EVM chain
 
 // Table implements config.Section.
 func (*Section) Table() string { return "accounts" }
@@ -77,8 +76,8 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	}
 }
 
-// Roles implements config.Section. What a leader that is stale sends is refused by the
-// chain and the database: the role needs no clock, and stands behind the fenced door.
+// Roles implements config.Section. The fenced door will do, since the chain and the database
+// refuse what a stale leader sends.
 func (s *Section) Roles() (roles []config.Role) {
 	for _, a := range s.accounts {
 		roles = append(roles, config.Role{Name: a.Name, Scope: a.Scope, Fenced: true, Does: a})
@@ -112,7 +111,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 		})
 		if address != "" {
 			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {
-				d.Fault(here+".address", "%q is no address: write 0x and 40 hexadecimal digits", address)
+				d.Fault(here+".address", "%q is not an address: write 0x and 40 hexadecimal digits", address)
 			} else {
 				one.Address = chain.Account(raw)
 			}
@@ -121,21 +120,21 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 	}
 }
 
-// wei takes a whole number, or a text of one with its unit.
+// wei reads a whole number, or a text of one with the unit wei or gwei.
 func wei(d *config.Decoder, to **big.Int) config.Setter {
 	return func(place string, value any) {
 		number, unit, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(value)), " ")
 		factor := map[string]int64{"": 1, "wei": 1, "gwei": 1e9}[strings.TrimSpace(unit)]
 		n, ok := new(big.Int).SetString(number, 10)
 		if !ok || n.Sign() <= 0 || factor == 0 {
-			d.Fault(place, `%v is no price above 0: write "30 gwei", or a whole number of wei`, value)
+			d.Fault(place, `%v is not a price above 0: write "30 gwei", or a whole number of wei`, value)
 			return
 		}
 		*to = n.Mul(n, big.NewInt(factor))
 	}
 }
 
-// Settle implements config.Section: it gives every account its chain, address and scope.
+// Settle implements config.Section. It gives every account its chain, address and scope.
 func (s *Section) Settle(d *config.Decoder) {
 	for i := range s.accounts {
 		a, place := &s.accounts[i], fmt.Sprintf("accounts[%d]", i)
@@ -158,7 +157,7 @@ func (s *Section) Settle(d *config.Decoder) {
 	}
 }
 
-// settleAddress reads the address from the keystore, which has it beside the key.
+// settleAddress reads the address from the keystore, where it is not encrypted.
 func settleAddress(d *config.Decoder, place string, a *Account) {
 	if a.Keystore == "" {
 		return
@@ -168,7 +167,7 @@ func settleAddress(d *config.Decoder, place string, a *Account) {
 	case err != nil:
 		d.Fault(place+".keystore", "%v", err)
 	case kept == "" && a.Address == "":
-		d.Fault(place+".address", "is missing, and the keystore does not say it either: write it down")
+		d.Fault(place+".address", "is missing, and the keystore does not have it either: write it down")
 	case kept != "" && a.Address != "" && kept != a.Address:
 		d.Fault(place+".address", "%v is not the keystore's, which is %v: correct one of them", a.Address, kept)
 	case a.Address == "":
@@ -176,8 +175,7 @@ func settleAddress(d *config.Decoder, place string, a *Account) {
 	}
 }
 
-// keystoreAddress looks into a file of web3 secret storage. Nothing that stands in
-// it is ever repeated but the address.
+// keystoreAddress reads the address in a keystore. Its errors quote nothing of the file.
 func keystoreAddress(file string) (chain.Account, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -189,11 +187,11 @@ func keystoreAddress(file string) (chain.Account, error) {
 		Crypto  map[string]any
 	}
 	if json.Unmarshal(text, &kept) != nil || kept.Version != 3 || len(kept.Crypto) == 0 {
-		return "", errors.New("is no keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it")
+		return "", errors.New("is not a keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it")
 	}
 	raw, err := chain.ParseHex(kept.Address)
 	if err != nil || len(raw) != addressBytes && len(raw) != 0 {
-		return "", errors.New("has an address that is none")
+		return "", errors.New("has an address that is not hexadecimal digits for 20 bytes")
 	}
 	return chain.Account(raw), nil
 }
@@ -209,7 +207,7 @@ func (s *Section) validateChains(d *config.Decoder) {
 	for i, one := range s.chains {
 		place := fmt.Sprintf("chains[%d]", i)
 		if one.Name == "" {
-			d.Fault(place, "has no name: accounts name their chain by it")
+			d.Fault(place, "has no name, by which accounts name their chain")
 		} else if first, taken := names[one.Name]; taken {
 			d.Fault(place+".name", "%q is the name of chains[%d] already", one.Name, first)
 		} else {
@@ -218,18 +216,18 @@ func (s *Section) validateChains(d *config.Decoder) {
 		switch one.Kind {
 		case KindEVM:
 		case "memory":
-			d.Fault(place+".kind", "a chain in memory is for the tests of conch and forgets everything: conch-devnode is a chain to try things on, of kind %q", KindEVM)
+			d.Fault(place+".kind", "a chain in memory is only for conch's own tests: to try things, run conch-devnode, of kind %q", KindEVM)
 		case "substrate":
-			d.Fault(place+".kind", "substrate is not in this version: there is %q", KindEVM)
+			d.Fault(place+".kind", "substrate is not in this version: write %q", KindEVM)
 		default:
-			d.Fault(place+".kind", "%q is no kind of chain: there is %q", one.Kind, KindEVM)
+			d.Fault(place+".kind", "%q is no kind of chain: write %q", one.Kind, KindEVM)
 		}
-		// A URL may hold a secret and is never repeated.
+		// The URL may have a secret, so no fault quotes it.
 		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
 			d.Fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
 		}
 		if one.Finality > mostFinality {
-			d.Fault(place+".finality", "%d blocks are more than are remembered: write %d at most", one.Finality, mostFinality)
+			d.Fault(place+".finality", "%d blocks are more than conch remembers: write %d at most", one.Finality, mostFinality)
 		}
 		if one.ChainID == 0 {
 			d.Fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")
@@ -242,18 +240,18 @@ func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {
 	for i, a := range s.accounts {
 		place := fmt.Sprintf("accounts[%d]", i)
 		if a.Chain.Name == "" {
-			continue // said already
+			continue // Settle has found this fault
 		}
 		at := a.id()
 		if first, taken := names[a.Name]; taken && a.Name != "" {
 			d.Fault(place+".name", "%q is the name of accounts[%d] already", a.Name, first)
 		} else if first, taken := ids[at]; taken && a.Address != "" {
-			d.Fault(place, "%v on %s is accounts[%d] already: two that send from one account would both give its nonces away", a.Address, at.chain, first)
+			d.Fault(place, "%v on %s is accounts[%d] already: two roles for one account would use its nonces twice", a.Address, at.chain, first)
 		} else {
 			names[a.Name], ids[at] = i, i
 		}
 		if c.Node.Standalone && a.ArchiveAfter > 0 {
-			d.Fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive to move them to: take it out")
+			d.Fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive: take this key out")
 		}
 		validateSigner(d, place, a)
 	}
@@ -266,15 +264,15 @@ func validateSigner(d *config.Decoder, place string, a Account) {
 	case a.Keystore != "" && a.Signer != "":
 		d.Fault(place+".signer", "there is a keystore too: take one of the two out")
 	case a.Keystore != "" && a.PasswordFile == "":
-		d.Fault(place+".password_file", "is missing: name a file whose first line opens the keystore")
+		d.Fault(place+".password_file", "is missing: name a file whose first line is the keystore's password")
 	case a.Signer != "" && a.Address == "":
-		d.Fault(place+".address", "is missing: a signer has to be told for whom to sign")
+		d.Fault(place+".address", "is missing: an external signer has to be told which account signs")
 	}
 	if a.Signer != "" && a.Keystore == "" && a.PasswordFile != "" {
-		d.Fault(place+".password_file", "opens a keystore, and a signer opens its keys itself: take it out")
+		d.Fault(place+".password_file", "opens a keystore, and there is a signer instead of one: take it out")
 	}
 	if a.Signer == "" && a.SignerMethod != "" {
-		d.Fault(place+".signer_method", "says how a signer is asked, and there is none: take it out, or name a signer instead of the keystore")
+		d.Fault(place+".signer_method", "is for an external signer, and there is none: take it out, or name a signer instead of the keystore")
 	}
 	if a.Signer != "" {
 		if u, err := url.Parse(a.Signer); err != nil || u.Host == "" {

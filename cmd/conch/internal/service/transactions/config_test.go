@@ -34,8 +34,7 @@ func loadAccounts(t *testing.T, text, kept string) (config.Config, error) {
 
 const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"SECRET"}}`
 
-// S2: the scope of an account is made of the chain's ID and the address, so it is the
-// same whatever the node calls them, and another on every other network.
+// S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\n"+hot+"scope = \"mine\"\n", kept)
@@ -46,22 +45,22 @@ func TestAccounts(t *testing.T) {
 	a := all[0]
 	switch {
 	case a.Address.String() != address || a.Chain.Finality != 12 || a.MaxInFlight != 7 || !filepath.IsAbs(a.Keystore):
-		t.Errorf("%+v", a)
+		t.Errorf("got address, finality, max_in_flight and keystore of %+v, want those of the file", a)
 	case a.GapFill != 20 || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
-		t.Errorf("%+v", a)
+		t.Errorf("got gap fill, repair and archive of %+v, want those of the file", a)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
-		t.Errorf("fees %v, %v", a.MaxFee, a.MaxTip)
+		t.Errorf("got fees %v, %v, want 30000000000 and 5 wei", a.MaxFee, a.MaxTip)
 	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Section != "accounts" || roles[1].Scope != "mine":
-		t.Errorf("%+v", roles)
+		t.Errorf("got roles %+v, want two, the first fenced, with the scopes of the accounts", roles)
 	case a.SignerMethod != "" || all[1].SignerMethod != DefaultSignerMethod:
-		t.Errorf("%+v", all[1])
+		t.Errorf("got signer methods %q, %q, want none and %q", a.SignerMethod, all[1].SignerMethod, DefaultSignerMethod)
 	}
 	if roles[0].Terms() != roles[1].Terms() {
-		t.Error("two accounts need two electors")
+		t.Error("got other terms for the second account, want the same, so that one elector leads both")
 	}
 	again, err := loadAccounts(t, db+strings.Replace(mainnet, "chain_id = 1", "chain_id = 5", 1)+payer, kept)
 	if err != nil || again.Scopes()[0] != "pending:evm:5:"+address {
-		t.Errorf("%v, %v", again.Scopes(), err)
+		t.Errorf("on chain 5: got scopes %v, %v, want the first with evm:5", again.Scopes(), err)
 	}
 }
 
@@ -93,7 +92,7 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"a bad address", db + mainnet + payer + "address = \"0x12\"\n", kept, []string{"accounts[0].address", "40 hexadecimal digits"}},
 		{"another's address", db + mainnet + payer + "address = \"0x00000000000000000000000000000000000000aa\"\n", kept, []string{"accounts[0].address", "is not the keystore's"}},
 		{"a keystore without an address", db + mainnet + payer, strings.Replace(kept, address, "", 1), []string{"accounts[0].address: is missing"}},
-		{"no keystore", db + mainnet + payer, "SECRET", []string{"accounts[0].keystore: is no keystore", "web3 secret storage"}},
+		{"no keystore", db + mainnet + payer, "SECRET", []string{"accounts[0].keystore: is not a keystore", "web3 secret storage"}},
 		{"a keystore that is not there", db + mainnet + strings.Replace(payer, "key.json", "none.json", 1), kept, []string{"accounts[0].keystore: cannot be read"}},
 		{"one account twice", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1), kept, []string{"accounts[1]: 0x6d2d", "is accounts[0] already"}},
 		{"one account twice under two scopes", db + mainnet + payer + strings.Replace(payer, `"payer"`, `"other"`, 1) + "scope = \"x\"\n", kept, []string{"is accounts[0] already"}},
@@ -109,15 +108,15 @@ func TestFaultsOfAccounts(t *testing.T) {
 			t.Parallel()
 			_, err := loadAccounts(t, c.text, c.kept)
 			if err == nil {
-				t.Fatal("it passed")
+				t.Fatal("got no fault")
 			}
 			for _, part := range c.says {
 				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%v\ndoes not say %q", err, part)
+					t.Errorf("got %v\nwant it to say %q", err, part)
 				}
 			}
 			if strings.Contains(err.Error(), "SECRET") {
-				t.Errorf("it repeats a secret: %v", err)
+				t.Errorf("got a secret in %v", err)
 			}
 		})
 	}

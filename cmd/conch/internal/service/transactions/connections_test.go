@@ -19,7 +19,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// countingDialer counts the lines to a chain.
+// countingDialer counts connections to a chain.
 type countingDialer struct {
 	testChain      *chaintest.Node
 	opened, closed atomic.Int32
@@ -48,9 +48,8 @@ func oneAccount(t *testing.T, testChain *chaintest.Node) config.Config {
 	}
 }
 
-// Whoever is told that an account is not its any more lets go of the line to the chain
-// that it kept, and not with the end of the process or of its elector.
-func TestARetiredAccountHangsUp(t *testing.T) {
+// A reload that removes an account closes its connection, although its elector goes on.
+func TestARemovedAccountIsDisconnected(t *testing.T) {
 	t.Parallel()
 	dialer := &countingDialer{testChain: chaintest.New(chaintest.Config{})}
 	cfg := oneAccount(t, dialer.testChain)
@@ -69,19 +68,19 @@ func TestARetiredAccountHangsUp(t *testing.T) {
 	}()
 	log.Says(t, "msg=sending", "account=one")
 	if opened, closed := dialer.opened.Load(), dialer.closed.Load(); opened != 1 || closed != 0 {
-		t.Errorf("%d lines opened and %d closed by who leads", opened, closed)
+		t.Errorf("while the node leads: got %d connections opened and %d closed, want 1 and 0", opened, closed)
 	}
 	nodetest.Rereads(t, reload)
-	pgtest.Eventually(t, nodetest.Patience, "the line is let go of", func() bool { return dialer.closed.Load() == 1 })
+	pgtest.Eventually(t, nodetest.Patience, "the connection is closed", func() bool { return dialer.closed.Load() == 1 })
 	cancel()
 	nodetest.Ends(t, ended)
 	if n := dialer.opened.Load(); n != 1 {
-		t.Errorf("%d lines were opened", n)
+		t.Errorf("got %d connections opened, want 1", n)
 	}
 }
 
-// Who never leads keeps no line to the chain.
-func TestAFollowerForEverHasNoLine(t *testing.T) {
+// A node that never leads opens no connection to the chain.
+func TestAFollowerForEverHasNoConnection(t *testing.T) {
 	t.Parallel()
 	dialer := &countingDialer{testChain: chaintest.New(chaintest.Config{})}
 	cfg := oneAccount(t, dialer.testChain)
@@ -96,6 +95,6 @@ func TestAFollowerForEverHasNoLine(t *testing.T) {
 	cancel()
 	nodetest.Ends(t, ended)
 	if n := dialer.opened.Load(); n != 0 {
-		t.Errorf("it opened %d lines", n)
+		t.Errorf("got %d connections opened, want none", n)
 	}
 }

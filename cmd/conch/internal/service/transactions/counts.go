@@ -20,7 +20,7 @@ func (reg *accounts) countAlarm(id accountID, alarm pending.Alarm) {
 	}
 }
 
-// alarms are those that hold, with 0 for every other that could.
+// alarms returns the number of raised alarms by account and cause, 0 included.
 func (reg *accounts) alarms() (all []raised) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -32,14 +32,14 @@ func (reg *accounts) alarms() (all []raised) {
 	return all
 }
 
-// underWay are the states that the metric counts.
+// underWay are the states in the metric.
 var underWay = []string{
 	pending.Queued, pending.Future.String(), pending.Ready.String(), pending.Broadcast.String(),
 	pending.InBlock.String(), pending.Retracted.String(), pending.FinalityTimeout.String(),
 }
 
-// backlogs counts what is under way. A database that cannot be asked leaves the
-// numbers as they were last: 0 would say that nothing is.
+// backlogs counts transactions by account and state. If the database does not answer, it
+// returns the last numbers, since 0 would be false.
 func (reg *accounts) backlogs(ctx context.Context) (all []backlog) {
 	for _, b := range reg.chainStores() {
 		counts, err := b.Counts(ctx)

@@ -7,23 +7,22 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 )
 
-// endpoint is a chain, and what was found out about it.
+// endpoint has the facts about a chain.
 type endpoint struct {
 	Chain
-	fault string // why nothing can be sent there, as one sentence
-	other bool   // it serves another chain
+	fault string // why nothing can be sent there; empty: it can
+	other bool   // the endpoint serves another chain
 }
 
-// paying is an account, and what was found out about it.
+// paying has the facts about an account.
 type paying struct {
 	Account
-	fault   string   // why nothing can be signed for it
-	balance *big.Int // nil: not known
-	claimed string   // the scope under which the database has it; empty: none yet, or not known
+	fault   string   // why nothing can be signed for it; empty: it can
+	balance *big.Int // nil if unknown
+	claimed string   // its scope in the database; empty if there is none yet, or unknown
 }
 
-// judge goes through all checks. A node alone takes no part in an election, and so claims
-// no account.
+// judge makes all checks. A standalone node claims no account, since it has no election.
 func judge(chains []endpoint, accounts []paying, standalone bool) (all []doctor.Finding) {
 	all = append(all, doctor.About("chains", judgeChains(chains)...)...)
 	all = append(all, doctor.About("keys", judgeKeys(accounts)...)...)
@@ -34,7 +33,7 @@ func judge(chains []endpoint, accounts []paying, standalone bool) (all []doctor.
 	return all
 }
 
-const unnamed = "none looked at: --config names a file that has some"
+const unnamed = "none checked: --config names a file that has some"
 
 // judgeChains finds endpoints that a node would not start with, or could send nothing to.
 func judgeChains(chains []endpoint) (found []doctor.Finding) {
@@ -43,7 +42,7 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 		case c.other:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), "correct chain_id or url: a transaction for one chain is worthless on another"))
 		case c.fault != "":
-			found = append(found, doctor.Failure(fmt.Sprintf("chain %q cannot be asked: %s", c.Name, c.fault), "look at its url, and whether its node runs; until then transactions are accepted and none is sent"))
+			found = append(found, doctor.Failure(fmt.Sprintf("chain %q does not answer: %s", c.Name, c.fault), "check its url, and that its node runs; until then transactions are accepted and none is sent"))
 		}
 	}
 	switch {
@@ -59,7 +58,7 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 func judgeKeys(accounts []paying) (found []doctor.Finding) {
 	for _, a := range accounts {
 		if a.fault != "" {
-			found = append(found, doctor.Failure(fmt.Sprintf("account %q: %s", a.Name, a.fault), "mend the keystore, its password_file or the signer: a node does not start without a key, and signs nothing while a signer is away"))
+			found = append(found, doctor.Failure(fmt.Sprintf("account %q: %s", a.Name, a.fault), "correct the keystore, its password_file or the signer: a node does not start without a key, and signs nothing while a signer does not answer"))
 		}
 	}
 	switch {
@@ -76,10 +75,10 @@ func judgeFunds(accounts []paying) (found []doctor.Finding) {
 	seen := 0
 	for _, a := range accounts {
 		if a.balance == nil {
-			continue // its chain was found out already
+			continue // judgeChains reports the chain
 		}
 		if seen++; a.balance.Sign() == 0 {
-			found = append(found, doctor.Warning(fmt.Sprintf("account %q, %s, has nothing", a.Name, a.Address), "fund it: what is accepted waits until it can pay"))
+			found = append(found, doctor.Warning(fmt.Sprintf("account %q, %s, has nothing", a.Name, a.Address), "fund it: accepted transactions wait until it can pay"))
 		}
 	}
 	switch {
@@ -91,13 +90,12 @@ func judgeFunds(accounts []paying) (found []doctor.Finding) {
 	return found
 }
 
-// judgeClaims finds accounts that the database refuses, since they are sent from under
-// another scope.
+// judgeClaims finds accounts that the database has under another scope, and so refuses.
 func judgeClaims(accounts []paying) (found []doctor.Finding) {
 	for _, a := range accounts {
 		if a.claimed != "" && a.claimed != a.Scope {
 			found = append(found, doctor.Failure(fmt.Sprintf("account %q is configured under the scope %q, and is sent from under %q: two scopes would both sign its nonces", a.Name, a.Scope, a.claimed),
-				"name the same scope everywhere; once nothing of the account is pending, its owner may delete its row of conch.pending_accounts"))
+				"configure the same scope everywhere; once nothing of the account is pending, the owner of the schema may delete its row of conch.pending_accounts"))
 		}
 	}
 	switch {

@@ -20,24 +20,24 @@ func TestFindings(t *testing.T) {
 		status   doctor.Status
 		says     string // of detail and remedy
 	}{
-		{"nothing named", nil, nil, "chains", doctor.OK, "none looked at"},
-		{"no account named", nil, nil, "keys", doctor.OK, "none looked at"},
-		{"a chain that is away", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no answer"}}, nil, "chains", doctor.Fail, "no answer"},
+		{"no chain", nil, nil, "chains", doctor.OK, "none checked"},
+		{"no account", nil, nil, "keys", doctor.OK, "none checked"},
+		{"a chain that does not answer", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no answer"}}, nil, "chains", doctor.Fail, "no answer"},
 		{"another chain", []endpoint{{Chain: Chain{Name: "dev"}, fault: "has chain ID 5", other: true}}, nil, "chains", doctor.Fail, "chain_id"},
 		{"chains that answer", []endpoint{{Chain: Chain{Name: "dev"}}}, nil, "chains", doctor.OK, "1 chain answers"},
 		{"a key that does not open", nil, account(paying{Account: Account{Name: "payer"}, fault: "wrong password"}), "keys", doctor.Fail, "wrong password"},
 		{"no funds", nil, account(paying{Account: Account{Name: "payer", Address: "\x6d"}, balance: new(big.Int)}), "funds", doctor.Warn, "0x6d, has nothing"},
-		{"a balance nobody knows", nil, account(paying{Account: Account{Name: "payer"}}), "funds", doctor.OK, ""},
+		{"an unknown balance", nil, account(paying{Account: Account{Name: "payer"}}), "funds", doctor.OK, ""},
 		{"another scope", nil, account(paying{Account: Account{Name: "payer", Scope: "mine"}, claimed: "theirs"}), "claims", doctor.Fail, "theirs"},
 		{"no scope yet", nil, account(paying{Account: Account{Name: "payer", Scope: "mine"}}), "claims", doctor.OK, ""},
 	} {
 		found := judge(c.chains, c.accounts, false)
 		at := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == c.check })
 		if at < 0 || found[at].Status != c.status || !strings.Contains(found[at].Detail+" "+found[at].Remedy, c.says) || (found[at].Remedy == "") != (c.status == doctor.OK) {
-			t.Errorf("%s: %+v", c.name, found)
+			t.Errorf("%s: got %+v, want %v for %q, saying %q", c.name, found, c.status, c.check, c.says)
 		}
 	}
 	if found := judge(nil, nil, true); slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == "claims" }) {
-		t.Errorf("a node alone claims something: %+v", found)
+		t.Errorf("in standalone mode: got %+v, want no finding about claims", found)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// cast are the roles of deploy/grants.sql in a database of their own.
+// cast has a database, and the names of its roles of deploy/grants.sql.
 type cast struct {
 	db                    *pgtest.DB
 	node, fence, observer string
@@ -45,7 +45,7 @@ func granted(t *testing.T) cast {
 	psql := filepath.Join(bin, "psql")
 	if _, err := os.Stat(psql); err != nil {
 		if psql, err = exec.LookPath("psql"); err != nil {
-			t.Skip("deploy/grants.sql is a script for psql, which is not beside the server's programs")
+			t.Skip("deploy/grants.sql needs psql, which is not installed")
 		}
 	}
 	cmd := exec.Command(psql, "-X", "-q", db.URL, "-v", "node="+c.node, "-v", "fence="+c.fence,
@@ -104,7 +104,7 @@ func (c cast) grants(t *testing.T, admin *pgx.Conn) []string {
 
 const grantedChain, grantedAccount = "evm:1", chain.Account("an account of 20 byt")
 
-// stage is what the operations need and do not test: a leader's token.
+// stage makes a leader, and returns its token.
 func (c cast) stage(t *testing.T, scope string) fence.Token {
 	t.Helper()
 	mint, err := pgmint.New(pgmint.Config{URL: c.db.URL})
@@ -124,7 +124,7 @@ func (c cast) stage(t *testing.T, scope string) fence.Token {
 	return won[0].Token
 }
 
-// operations does with the store what nodes do, as the role node, and says what failed.
+// operations uses the store as a node does, under the role node, and returns the errors by name.
 func (c cast) operations(t *testing.T, token fence.Token, account chain.Account) map[string]error {
 	t.Helper()
 	failed := map[string]error{}
@@ -174,8 +174,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	return failed
 }
 
-// needs names, for every grant on pending transactions, an operation that fails without it. The
-// columns that a change writes come on top.
+// needs names an operation that fails without each grant; the test adds the columns of a change.
 var needs = map[string]string{
 	"node: SELECT ON conch.pending_schema_version":                                               "check",
 	"node: SELECT ON conch.intents":                                                              "get",
@@ -210,15 +209,14 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.pending_schema_version":                                                                 "observe pending_schema_version",
 }
 
-// S29: what deploy/grants.sql grants on pending transactions is enough, and none of
-// it is too much.
+// S29: the grants of deploy/grants.sql on pending transactions are enough, and each is needed.
 func TestGrantsOnPendingTransactions(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
 	admin := c.db.Connect(t)
 	token := c.stage(t, "pending:test")
 	if failed := c.operations(t, token, grantedAccount); len(failed) > 0 {
-		t.Fatalf("with all grants: %v", failed)
+		t.Fatalf("with all grants: got errors %v, want none", failed)
 	}
 	roles := map[string]string{"node": c.node, "fence": c.fence, "observer": c.observer}
 	needs := maps.Clone(needs)
@@ -231,22 +229,22 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 		delete(open, name)
 		operation, known := needs[name]
 		if !known {
-			t.Errorf("%s: no operation is named that needs it", name)
+			t.Errorf("got the grant %s, which needs has no operation for", name)
 			continue
 		}
 		run(t, admin, fmt.Sprintf(`REVOKE %s FROM %q`, what, roles[who]))
 		failed := c.operations(t, token, chain.Account(fmt.Sprintf("%04d account 20 byt", i)))
 		run(t, admin, fmt.Sprintf(`GRANT %s TO %q`, what, roles[who]))
 		if pg.Code(failed[operation]) != "42501" {
-			t.Errorf("%s: without it %q gives %v; what fails is %v", name, operation, failed[operation], failed)
+			t.Errorf("without %s: got error %v of %q, want 42501; all errors: %v", name, failed[operation], operation, failed)
 		}
 	}
 	for name := range open {
-		t.Errorf("%s is not granted, and something needs it", name)
+		t.Errorf("%s is needed and not granted", name)
 	}
 }
 
-// What the roles must not, and nothing in the schema that grants.sql has not thought of.
+// The roles have no other rights, and grants.sql knows every table of pending transactions.
 func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	t.Parallel()
 	c := granted(t)
@@ -266,7 +264,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		conn := pgtest.Connect(t, pg.Config{URL: c.as(t, role)})
 		for _, sql := range statements {
 			if _, err := conn.Exec(t.Context(), sql); pg.Code(err) != "42501" {
-				t.Errorf("%s may %s: %v", role, sql, err)
+				t.Errorf("%s: %s: got error %v, want 42501", role, sql, err)
 			}
 		}
 	}
@@ -277,11 +275,11 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(left) > 0 {
-		t.Errorf("deploy/grants.sql says nothing about %v, %v", left, err)
+		t.Errorf("got tables %v that deploy/grants.sql says nothing about, %v", left, err)
 	}
 }
 
-// Which functions have their owner's rights is said where one looks for it.
+// The pages about grants name every function with its owner's rights.
 func TestDefinersAreNamed(t *testing.T) {
 	t.Parallel()
 	var definers string
@@ -297,7 +295,7 @@ func TestDefinersAreNamed(t *testing.T) {
 		}
 		words := strings.Join(strings.Fields(strings.NewReplacer("`", "", "--", "").Replace(string(text))), " ")
 		if !strings.Contains(words, "all but "+definers) {
-			t.Errorf("%s does not name %s", file, definers)
+			t.Errorf("%s does not say %q", file, "all but "+definers)
 		}
 	}
 }

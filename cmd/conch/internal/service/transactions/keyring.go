@@ -18,19 +18,18 @@ import (
 
 const (
 	checkPatience  = 3 * time.Second
-	signerPatience = time.Minute // somebody may have to confirm
+	signerPatience = time.Minute // a person may have to confirm
 )
 
-// keyring holds the keys that were opened. Opening one takes a second on purpose,
-// and a term must not begin with it.
+// keyring keeps opened keys, so that a term does not begin with the second that opening takes.
 type keyring struct {
 	mu   sync.Mutex
-	keys map[[sha256.Size]byte]*evm.Keystore // by what was in the files
+	keys map[[sha256.Size]byte]*evm.Keystore // by the hash of their files
 }
 
 func newKeyring() *keyring { return &keyring{keys: map[[sha256.Size]byte]*evm.Keystore{}} }
 
-// open makes an account's signer, or says why not; never what is in the files.
+// open makes an account's signer. Its error quotes nothing of the files.
 func (k *keyring) open(a Account) (evm.Signer, error) {
 	if a.Signer != "" {
 		return evm.NewExternal(a.Address, a.Signer, a.SignerMethod, signerPatience), nil
@@ -67,7 +66,7 @@ func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// openAll opens the keys of all accounts, before anything is led.
+// openAll opens the keys of all accounts.
 func (k *keyring) openAll(c config.Config, accounts []Account) error {
 	var faults []config.Fault
 	for i, a := range accounts {
@@ -81,7 +80,7 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 	return c.Faults(faults)
 }
 
-// driver is an account's chain. The caller closes it.
+// driver connects to an account's chain. The caller closes it by the returned function.
 func (s *service) driver(a Account) (chain.Chain, func(), error) {
 	if s.dial != nil {
 		c, err := s.dial(a)
@@ -102,16 +101,15 @@ func evmConfig(c Chain, signers ...evm.Signer) evm.Config {
 	return evm.Config{URL: c.URL, ChainID: uint64(c.ChainID), Depth: uint64(c.Finality), Signers: signers}
 }
 
-// disconnect drops the connections of whom has some.
+// disconnect calls Close if there is such a method.
 func disconnect(one any) {
-	if line, ok := one.(interface{ Close() }); ok {
-		line.Close()
+	if closer, ok := one.(interface{ Close() }); ok {
+		closer.Close()
 	}
 }
 
-// compareChains asks every endpoint which chain it serves. Another than the
-// configured one is a fault; one that does not answer is not: intents are accepted,
-// and sent once it does.
+// compareChains asks every endpoint which chain it serves, and returns an error if it is not the
+// configured one. An endpoint that does not answer is only logged.
 func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	if s.dial != nil {
 		return nil
@@ -146,7 +144,7 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	return errors.Join(faults...)
 }
 
-// checkPassword looks who else may read a password.
+// checkPassword returns an error if the file cannot be read, or every user may read it.
 func checkPassword(file string) error {
 	info, err := os.Stat(file)
 	switch {

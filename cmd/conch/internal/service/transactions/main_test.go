@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 		}
 		return pgstore.Up(ctx, conn, nil)
 	})
-	pgtest.Main(m) // and looks for what still runs
+	pgtest.Main(m) // also fails on leaked goroutines
 }

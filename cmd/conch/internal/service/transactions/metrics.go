@@ -15,15 +15,14 @@ type backlog struct {
 	N              int
 }
 
-// raised is how many alarms with a cause hold about an account.
+// raised is how many alarms with a cause an account has.
 type raised struct {
 	Account, Cause string
 	N              int
 }
 
-// collector counts transactions that are under way. It asks for them when the page is
-// asked for, so that what it says is as old as the page; the answer is the same on
-// every process, since it is the database's: take the largest, not the sum.
+// collector counts transactions and alarms when the metrics are read. Every process counts the
+// same transactions, those in the database: take the largest number, not the sum.
 type collector struct {
 	ask    func(ctx context.Context) []backlog
 	raised func() []raised
@@ -31,14 +30,14 @@ type collector struct {
 
 var _ prometheus.Collector = (*collector)(nil)
 
-// askFor is how long a page may wait for the database.
+// askFor bounds the wait for the database.
 const askFor = time.Second
 
 var (
 	backlogOf = prometheus.NewDesc(metric.Prefix+"pending_transactions",
 		"Transactions of the account that are not final, by state; queued ones have no nonce yet.", []string{"account", "state"}, nil)
 	alarmsOf = prometheus.NewDesc(metric.Prefix+"account_alarms",
-		"Alarms about the account that hold, by cause, as its leader says; 0 on all others.", []string{"account", "cause"}, nil)
+		"Raised alarms of the account, by cause, on the node that leads it; 0 on all others.", []string{"account", "cause"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -15,9 +15,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// A reload gives an account's name to the same address on another chain, and a bid for
-// the old one, which was on its way, wins: what is for the new chain is not signed for
-// the old one.
+// A reload moves an account's name to another chain while a bid for the old account is under way,
+// and wins. No transaction for the new chain is signed for the old one.
 func TestANameThatMovesToAnotherChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +49,7 @@ func TestANameThatMovesToAnotherChain(t *testing.T) {
 		running.Go(func() { _ = m.Lead(ctx, fence.Standalone(was.Scope, "n1"), fence.Token{Scope: was.Scope}) })
 		time.Sleep(time.Minute)
 		if r, err := store.Get(ctx, in.ID); err != nil || r.Index != nil {
-			t.Errorf("it has a slot on the old chain: %+v, %v", r, err)
+			t.Errorf("got %+v, %v, want a transaction without a nonce: nothing leads its account", r, err)
 		}
 		end()
 		running.Wait()

@@ -20,7 +20,7 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// S17: a send that the gate refused is warned of and counted.
+// S17: a send that the gate refuses is logged as a warning and counted.
 func TestRefusedSendsAreCounted(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -32,15 +32,14 @@ func TestRefusedSendsAreCounted(t *testing.T) {
 	}}
 	s.reports(a).Refused(&fence.ShutError{Scope: a.Scope, Holder: "somebody"})
 	if !slices.Equal(blocked, []string{a.Scope}) {
-		t.Errorf("counted for %q", blocked)
+		t.Errorf("got refusals counted for %q, want %q", blocked, a.Scope)
 	}
 	if !strings.Contains(text.String(), "level=WARN") || !strings.Contains(text.String(), "holder=somebody") {
-		t.Error(text.String())
+		t.Errorf("got the log %s, want a warning with the holder", text.String())
 	}
 }
 
-// Whose trouble it is, in the words for it: a line to the chain that breaks is not the
-// database's.
+// A complaint is about the chain or the database, whichever connection broke.
 func TestComplaintsNameTheCulprit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -50,19 +49,19 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 		{fmt.Errorf("%w: %w", chain.ErrUnreachable, io.EOF), "CHAIN UNREACHABLE", "EOF"},
 		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
 		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
-		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "everything is looked up", "block 7"},
+		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "is looked up again", "block 7"},
 		{&pg.LineError{Err: io.EOF}, "CANNOT BE KEPT", "database"},
 		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CANNOT BE KEPT", "database"},
 	} {
 		var text bytes.Buffer
 		(&complaints{log: slog.New(slog.NewTextHandler(&text, nil)), now: time.Now, said: map[string]time.Time{}}).about(c.err)
 		if got := text.String(); !strings.Contains(got, c.says) || !strings.Contains(got, c.also) || c.also != "database" && strings.Contains(got, "database") {
-			t.Errorf("%v: %s", c.err, got)
+			t.Errorf("%v: got %s, want %q and %q", c.err, got, c.says, c.also)
 		}
 	}
 }
 
-// S21: what fails at every try is said loudly, and each thing once in a while.
+// S21: an error that recurs at every try is logged as an error, and only once in outage.Every.
 func TestComplaintsAreLoudAndRare(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -78,19 +77,19 @@ func TestComplaintsAreLoudAndRare(t *testing.T) {
 	}
 	got := text.String()
 	if strings.Count(got, "CHAIN UNREACHABLE") != 3 || strings.Count(got, "CANNOT BE KEPT") != 3 || strings.Count(got, "\n") != 6 {
-		t.Error(got)
+		t.Errorf("got the log %s, want each complaint 3 times", got)
 	}
-	if strings.Count(got, "level=ERROR") != 6 {
-		t.Error("not loud")
+	if n := strings.Count(got, "level=ERROR"); n != 6 {
+		t.Errorf("got %d errors in the log, want 6", n)
 	}
 }
 
-// A password that everybody may read is refused, and never repeated.
+// A password that every user may read is refused, and the error does not quote it.
 func TestPasswordFiles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "password")
 	if err := checkPassword(file); err == nil {
-		t.Error("there is none")
+		t.Error("got no error for a file that does not exist")
 	}
 	if err := os.WriteFile(file, []byte("SECRET"), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,7 +100,7 @@ func TestPasswordFiles(t *testing.T) {
 		}
 		err := checkPassword(file)
 		if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
-			t.Errorf("%o: %v", mode, err)
+			t.Errorf("mode %o: got error %v, want none: %v", mode, err, fine)
 		}
 	}
 }

@@ -22,8 +22,7 @@ import (
 
 var kinds = []node.Kind{Kind()}
 
-// The tables go only when nobody leads, no intent waits and nothing is on its way;
-// a refusal leaves all of them.
+// The tables are removed only if nothing leads and no intent is queued or open. A refusal keeps all.
 func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after the other
 	t.Parallel()
 	ctx := t.Context()
@@ -38,11 +37,11 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	refused := func(what string, want any) {
 		t.Helper()
 		if err := node.SchemaDown(ctx, cfg, kinds, nil); !errors.As(err, want) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got error %v, want a refusal", what, err)
 		}
 		s, err := node.SchemaStatus(ctx, cfg, kinds)
 		if err != nil || s.Current != s.Latest || len(s.Wings) != 2 || s.Wings[1].Current != s.Wings[1].Latest {
-			t.Errorf("%s: a refusal has taken something away: %+v, %v", what, s, err)
+			t.Errorf("%s: after the refusal got schema %+v, %v, want the latest", what, s, err)
 		}
 	}
 	in, err := store.Accept(ctx, pending.Intent{Account: grantedAccount})
@@ -60,9 +59,9 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 			t.Fatal(err)
 		}
 	})
-	refused("one is not final", &open)
+	refused("a transaction is not final", &open)
 	if open.Open != 1 || open.Waiting != 0 {
-		t.Errorf("%+v", open)
+		t.Errorf("got %+v, want 1 open and none waiting", open)
 	}
 	if _, err := c.db.Connect(t).Exec(ctx, `UPDATE conch.pending_transactions SET final = true; UPDATE conch.intents SET fate = 'done'`); err != nil {
 		t.Fatal(err)
@@ -71,7 +70,7 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	say := func(line string) { said = append(said, line) }
 	pgtest.Eventually(t, nodetest.Patience, "the schema goes", func() bool { return node.SchemaDown(ctx, cfg, kinds, say) == nil })
 	if err := db.Check(ctx); err == nil || !strings.Contains(err.Error(), "conch migrate up") {
-		t.Errorf("without tables: %v", err)
+		t.Errorf("without tables: got error %v, want one that says conch migrate up", err)
 	}
 	if err := node.SchemaUp(ctx, cfg, kinds, say); err != nil {
 		t.Fatal(err)
@@ -80,12 +79,12 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 		t.Error(err)
 	}
 	if text := strings.Join(said, "; "); !strings.Contains(text, "pending: took back 0001") || !strings.Contains(text, "election: applied 0001") {
-		t.Error(text)
+		t.Errorf("got %q, want pending taken back and election applied", text)
 	}
 }
 
-// A way down that breaks off in the election's tables, or that nothing breaks, leaves no
-// half: with the tables of finished intents their keys would be gone.
+// If the removal fails at the election's tables, those of pending stay too: with finished intents
+// their idempotency keys would be gone.
 func TestSchemaDownIsWhole(t *testing.T) {
 	t.Parallel()
 	ctx, db := t.Context(), pgtest.New(t)
@@ -94,7 +93,7 @@ func TestSchemaDownIsWhole(t *testing.T) {
 	run(t, admin, `DROP TRIGGER announce ON conch.leadership`)
 	run(t, admin, `ALTER FUNCTION conch.settle(text[], uuid[]) RENAME TO other`)
 	if err := node.SchemaDown(ctx, cfg, kinds, nil); err == nil || !strings.Contains(err.Error(), "settle") {
-		t.Fatalf("error %v", err)
+		t.Fatalf("got error %v, want one about settle", err)
 	}
 	run(t, admin, `SELECT FROM conch.intents`)
 	run(t, admin, `ALTER FUNCTION conch.other(text[], uuid[]) RENAME TO settle`)
@@ -103,8 +102,8 @@ func TestSchemaDownIsWhole(t *testing.T) {
 	}
 }
 
-// An index that is sorted by a locale misses rows once an upgrade of the system has
-// changed how that sorts: an epoch would begin again, or a key be paid twice.
+// An index sorted by a locale misses rows after a system upgrade that changes the locale: an epoch
+// would begin again, or a key be paid twice.
 func TestNoIndexIsSortedByALocale(t *testing.T) {
 	t.Parallel()
 	var sorted []string
@@ -112,12 +111,11 @@ func TestNoIndexIsSortedByALocale(t *testing.T) {
 		JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'conch'::regnamespace
 		AND EXISTS (SELECT FROM unnest(indcollation::oid[]) AS by WHERE by <> 0 AND by <> '"C"'::regcollation)`).Scan(&sorted)
 	if err != nil || len(sorted) > 0 {
-		t.Errorf("sorted by a locale: %v, %v", sorted, err)
+		t.Errorf("got indexes %v sorted by a locale, %v, want none", sorted, err)
 	}
 }
 
-// What is printed for a database is what it lacks: run by hand it is the same as migrate up,
-// which then finds nothing to do.
+// The printed script is what a database lacks: after it, migrate up has nothing to do.
 func TestThePrintedSchemaIsTheSchema(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Empty(t, "UTF8")
@@ -132,24 +130,24 @@ func TestThePrintedSchemaIsTheSchema(t *testing.T) {
 	}
 	done, err := node.SchemaStatus(t.Context(), cfg, kinds)
 	if err != nil || done.Current != done.Latest || done.Wings[1].Current != done.Wings[1].Latest {
-		t.Fatalf("by hand: %+v, %v", done, err)
+		t.Fatalf("after the script: got schema %+v, %v, want the latest", done, err)
 	}
 	said := ""
 	if err := node.SchemaUp(t.Context(), cfg, kinds, func(line string) { said += line + "\n" }); err != nil || said != "" {
-		t.Errorf("migrate up after it: %q, %v", said, err)
+		t.Errorf("migrate up after the script: got %q, %v, want nothing done", said, err)
 	}
 	script.Reset()
 	if err := node.SchemaScript(&script, done, kinds); err != nil || script.Len() > 0 {
-		t.Errorf("for a database that lacks nothing: %q, %v", script.String(), err)
+		t.Errorf("for a database that lacks nothing: got script %q, %v, want none", script.String(), err)
 	}
 }
 
-// S29: the grants that the binary prints are those of the file, for the roles that are named.
+// S29: the binary prints the grants of the file, for the given roles.
 func TestThePrintedGrantsAreTheGrants(t *testing.T) {
 	t.Parallel()
 	text, err := deploy.Roles{Node: "n", Fence: "f", Observer: "o o"}.Grants()
 	file, fault := os.ReadFile(filepath.FromSlash("../../../../../deploy/grants.sql"))
 	if err != nil || fault != nil || text != "\\set node 'n'\n\\set fence 'f'\n\\set observer 'o o'\n"+string(file) {
-		t.Errorf("%v, %v, %.200q", err, fault, text)
+		t.Errorf("got %.200q, %v, want the file (%v) after the roles", text, err, fault)
 	}
 }

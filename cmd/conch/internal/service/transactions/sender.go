@@ -14,17 +14,16 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// sender is the work of an account: what waits is given a nonce, signed, stored and sent,
-// for as long as this node leads (S15, S19, S20). It keeps its line to the chain over all
-// terms and between them.
+// sender gives an account's transactions their nonces, signs, stores and sends them while
+// this node leads (S15, S19, S20). It keeps its connection to the chain between terms.
 type sender struct {
 	service *service
 	account Account
 
 	mu         sync.Mutex
-	users      int // of what follows, which is there while somebody uses it
-	manager    *pending.Manager
-	disconnect func()
+	users      int              // callers of acquire that have not released
+	manager    *pending.Manager // set while there are users
+	disconnect func()           // closes the manager's connections
 }
 
 // acquire returns the manager, which exists until its last user calls release.
@@ -52,7 +51,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	store := service.accounts.store(a.Chain) // and not by its name, which a reload may have given to another
+	store := service.accounts.store(a.Chain) // not by name: a reload may have moved the name to another account
 	if store == nil {
 		disconnect()
 		return nil, nil, node.ErrGone
@@ -72,7 +71,7 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 	a, log := s.account, s.service.frame.Log
 	m, release, err := s.acquire()
 	if err != nil {
-		log.Error("an account cannot be sent from", slog.String("account", a.Name), slog.Any("error", err))
+		log.Error("cannot send from the account", slog.String("account", a.Name), slog.Any("error", err))
 		return err
 	}
 	defer release()
@@ -82,23 +81,23 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 		slog.Int64("epoch", l.Token.Epoch))
 	err = m.Lead(ctx, l.Gate, l.Token)
 	if ctx.Err() != nil {
-		return nil // it was asked to end, and the elector has the reason
+		return nil // the term is over, and the elector logs why
 	}
 	return err
 }
 
-// attend holds the line to the chain while the role waits to lead.
+// attend keeps the connection to the chain while the role waits to lead.
 func (s *sender) attend(ctx context.Context) {
 	m, release, err := s.acquire()
 	if err != nil {
-		return // a term tries again, and says why
+		return // lead tries again, and logs the error
 	}
 	defer release()
 	m.Attend(ctx)
 }
 
-// longest bounds one exchange: where somebody may have to confirm, what is signed for
-// would else be given up before they have.
+// longest bounds one exchange; 0 is the default. A person may have to confirm at a signer, so
+// that the default would give up too early.
 func longest(a Account) time.Duration {
 	if a.Signer == "" {
 		return 0
@@ -106,7 +105,7 @@ func longest(a Account) time.Duration {
 	return signerPatience + checkPatience
 }
 
-// reports says what happens to an account's transactions.
+// reports logs and counts the events of an account's manager.
 func (s *service) reports(a Account) pending.Events {
 	complaints := &complaints{log: s.frame.Log.With(slog.String("account", a.Name)), now: time.Now, said: map[string]time.Time{}}
 	return pending.Events{
@@ -123,7 +122,7 @@ func (s *service) reports(a Account) pending.Events {
 	}
 }
 
-// alarm is loud when it begins, and says when it has ended.
+// alarm counts an alarm, and logs its beginning as an error and its end as a warning.
 func (s *service) alarm(a Account, alarm pending.Alarm) {
 	s.accounts.countAlarm(a.id(), alarm)
 	attrs := []any{
@@ -146,15 +145,15 @@ func (s *service) alarm(a Account, alarm pending.Alarm) {
 	s.frame.Log.Warn("alarm ended", attrs...)
 }
 
-// meaning tells a person what holds, in the words of docs/operations.md.
+// meaning says what an alarm means, in the words of docs/operations.md.
 var meaning = map[pending.Cause]string{
 	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
 	pending.Rewound:    "the chain has taken back what was final",
 	pending.Funds:      "the account cannot pay: nothing more is sent until it can",
 	pending.Fees:       "what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed",
 	pending.Keys:       "there is no key for the account, or its signer refuses: nothing more is signed",
-	pending.Refused:    "the chain will never take a transaction's bytes: its nonce is to be filled by one that does nothing",
-	pending.Unsignable: "the chain would not take what has to be signed anew for a nonce: it waits with the bytes that it has",
-	pending.Unfilled:   "the chain does not take what should fill a nonce: it is signed anew with each block, and all that comes after it waits",
-	pending.Unclear:    "the node refuses a transaction in words that are not known: it is asked again, and the transaction rejected in the end; all that was accepted since waits",
+	pending.Refused:    "the chain will never take the bytes of a transaction: its nonce is filled by a transaction that does nothing",
+	pending.Unsignable: "the chain would refuse the next attempt for a nonce: the nonce waits with the attempts that it has",
+	pending.Unfilled:   "the chain does not take the filler of a nonce: it is signed again with each block, and all later nonces wait",
+	pending.Unclear:    "the node refuses a transaction with an unrecognised error: it is asked again, and the transaction is rejected in the end; all that was accepted later waits",
 }

@@ -24,9 +24,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A life of a node with an account in this very process: an account that cannot pay
-// is alarmed about, loudly, until it can; then what waited is done. A second term finds
-// the line to the chain that the first one had. Nothing is left running behind it.
+// A node with one account: an alarm is raised while the account cannot pay, then its transaction is
+// done. A second term uses the connection of the first. No goroutine is left behind.
 func TestALifeOfAnAccount(t *testing.T) {
 	t.Parallel()
 	testChain := chaintest.New(chaintest.Config{Depth: 2})
@@ -55,7 +54,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 	answer := talk(t, http.MethodPost, api, body)
 	log.Says(t, "level=ERROR", "ALARM: the account cannot pay", "account=poor", "cause=funds")
 	if text := talk(t, http.MethodGet, strings.Replace(api, "/v1/transactions", "/metrics", 1), ""); !strings.Contains(text, `{account="poor",state="queued"} 1`) {
-		t.Errorf("what waits is not counted: %s", text)
+		t.Errorf("got metrics %s, want one queued transaction", text)
 	}
 	testChain.Fund(poor, 1e18)
 	log.Says(t, `msg="alarm ended"`, "account=poor", "cause=funds")
@@ -69,7 +68,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 	talk(t, http.MethodPost, strings.Replace(api, "/v1/transactions", "/v1/scopes/pending:test/drain", 1), "")
 	log.Says(t, "msg=sending", "account=poor", "epoch=2")
 	if n := connections.Load(); n != 1 {
-		t.Errorf("%d connections to the chain were opened for two terms", n)
+		t.Errorf("got %d connections to the chain for two terms, want 1", n)
 	}
 	cancel()
 	pgtest.Within(t, nodetest.Patience, "the chain ends", func() { <-mined })

@@ -20,7 +20,7 @@ var openAPI string
 // Kind is the service of [[chains]] and [[accounts]].
 func Kind() node.Kind { return kindOf(nil) }
 
-// kindOf has the chains of accounts reached by dial; nil: as the configuration says.
+// kindOf reaches the chains of accounts by dial, or as configured if dial is nil.
 func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
@@ -34,7 +34,7 @@ func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
 	}
 }
 
-// check looks whether others can read the passwords of keys.
+// check reports password files that every user may read.
 func check(c config.Config, fault func(key string, err error)) {
 	for i, a := range config.Of[*Section](c).accounts {
 		if a.PasswordFile != "" {

@@ -22,8 +22,8 @@ func (c *client) transaction(ctx context.Context, method, path string) (raw json
 	return raw, t, nil
 }
 
-// await follows a transaction until its end, with a line for each step on stderr. It
-// is on its way whether or not a node can say so: who knows nothing is asked again.
+// await follows a transaction until its end, with a line for each step on stderr. While no node
+// answers it keeps asking, since the transaction is on its way all the same.
 func (a *shell) await(ctx context.Context, c *client, id string) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -46,11 +46,11 @@ func (a *shell) await(ctx context.Context, c *client, id string) error {
 			return fmt.Errorf("%w; the transaction is %s", err, id)
 		case !away && ctx.Err() == nil:
 			away = true
-			_, _ = fmt.Fprintf(a.Stderr, "%s: no word of it now, asked again until there is: %s\n", id, cli.Sentence(err.Error()))
+			_, _ = fmt.Fprintf(a.Stderr, "%s: its state is unknown now and is asked again: %s\n", id, cli.Sentence(err.Error()))
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("interrupted; the transaction is %s, and \"conch tx show\" tells what becomes of it", id)
+			return fmt.Errorf("interrupted; \"conch tx show %s\" says what becomes of the transaction", id)
 		case <-look.C:
 		}
 	}
@@ -60,7 +60,7 @@ func (t shown) over() bool {
 	return t.Fate == "done" || t.Fate == "cancelled" || t.Fate == "rejected"
 }
 
-// verdict is an error unless the transaction did what it was sent for.
+// verdict returns an error unless the transaction is done and had its effect.
 func (t shown) verdict() error {
 	switch {
 	case t.Fate == "rejected":
@@ -73,7 +73,7 @@ func (t shown) verdict() error {
 	return nil
 }
 
-// line is where a transaction stands, in a few words.
+// line describes the state of a transaction.
 func (t shown) line() string {
 	text := t.Fate
 	if t.State != nil {
@@ -114,7 +114,7 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 	return nil
 }
 
-// list prints one object a line, or a table.
+// list prints a table, or with --json one object a line.
 func (a *shell) list(all []json.RawMessage) error {
 	var rows []string
 	for _, raw := range all {

@@ -17,15 +17,14 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// surveyPatience is how long an endpoint or a signer has to say something.
+// surveyPatience bounds the answer of an endpoint, a signer or the database.
 const surveyPatience = 5 * time.Second
 
-// examine finds out what a node would meet at the chains and accounts of a configuration.
-// It signs nothing and sends nothing; it opens keys.
+// examine checks chains and accounts. It opens keys, but signs and sends nothing.
 func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	section := config.Of[*Section](c)
 	if section == nil {
-		section = &Section{} // no configuration is named
+		section = &Section{} // there is no configuration
 	}
 	chains, accounts := make([]endpoint, len(section.chains)), make([]paying, len(section.accounts))
 	ctx, cancel := context.WithTimeout(ctx, 2*surveyPatience)
@@ -49,7 +48,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			if err := signs(ctx, keys, a); err != nil {
 				accounts[i].fault = err.Error()
 			}
-			accounts[i].balance, _ = balance(ctx, a) // its silence is the chain's, which is told there
+			accounts[i].balance, _ = balance(ctx, a) // an error is reported for the chain
 		})
 	}
 	asking.Wait()
@@ -78,8 +77,7 @@ func balance(ctx context.Context, a Account) (*big.Int, error) {
 	return driver.Balance(ctx, a.Address)
 }
 
-// signs opens an account's key. A signer is only looked for: to ask it could be to ask
-// a person.
+// signs opens an account's key, or connects to its signer, where a person may have to confirm.
 func signs(ctx context.Context, keys *keyring, a Account) error {
 	signer, err := keys.open(a)
 	if err != nil {
@@ -97,15 +95,14 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	if port == "" {
 		port = map[bool]string{true: "443", false: "80"}[at.Scheme == "https"]
 	}
-	line, err := (&net.Dialer{Timeout: surveyPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	connection, err := (&net.Dialer{Timeout: surveyPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
 	if err != nil {
 		return fmt.Errorf("its external signer does not answer: %w", err)
 	}
-	return line.Close()
+	return connection.Close()
 }
 
-// claims are the scopes under which the database has accounts, as far as it can be
-// asked: what is wrong with it is told elsewhere.
+// claims returns the scope of each account in the database. Other checks report its errors.
 func claims(ctx context.Context, cfg config.Config) map[accountID]string {
 	found := map[accountID]string{}
 	if cfg.Node.Standalone {

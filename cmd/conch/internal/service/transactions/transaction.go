@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// intents is where intents are accepted and looked up. All methods are safe for
-// concurrent use; errors that are none of those below are the database's.
-type intents interface { //nolint:interfacebloat // one for each thing that a caller can ask for
-	// Accept stores a request and returns its ID, that of the first if its key was used
-	// before for the same. Any node accepts; whoever leads the account sends.
+// intents accepts transactions and looks them up. Its methods are safe for concurrent use;
+// errors other than those below come from the database.
+type intents interface { //nolint:interfacebloat // one method for each route
+	// Accept stores a request and returns its ID. The same request with the same key again
+	// returns the ID of the first. Any node accepts; the leader of the account sends.
 	Accept(ctx context.Context, r Request) (id string, err error)
 	Transaction(ctx context.Context, id string) (Transaction, error)
 	Transactions(ctx context.Context, s Selection) ([]Transaction, error)
-	// Cancel asks that a transaction not be made any more, which may be too late.
+	// Cancel asks to cancel a transaction, which may be too late.
 	Cancel(ctx context.Context, id string) error
 }
 
-// What a caller can be told beside what the database says.
+// Errors of intents.
 var (
-	errUnknownAccount = errors.New("no account is called that here")
-	errUnknown        = errors.New("no transaction has this id here")
-	errKeyTaken       = errors.New("this idempotency key names another transaction already: use a new one, or send the same as before")
-	errBusy           = errors.New("too many ask at once: ask again in a moment")
+	errUnknownAccount = errors.New("this node has no account with that name or address")
+	errUnknown        = errors.New("this node knows no transaction with this id")
+	errKeyTaken       = errors.New("another transaction has this idempotency key already: use a new key, or repeat the first request unchanged")
+	errBusy           = errors.New("the node has too many requests now: ask again in a moment")
 )
 
 // Request asks for one transaction.
 type Request struct {
-	Account string // its name, or its address
+	Account string // name or address
 	To      []byte
 	Value   *big.Int
 	Data    []byte
@@ -37,13 +37,13 @@ type Request struct {
 	Key     string
 }
 
-// Selection says which transactions to list. What is empty does not matter.
+// Selection says which transactions to list. An empty field selects all.
 type Selection struct {
 	Account, State, Fate string
 	Most                 int
 }
 
-// Transaction is an intent and what has become of it.
+// Transaction is an intent and its state.
 type Transaction struct {
 	ID         string     `json:"id"`
 	Account    string     `json:"account"`

@@ -22,13 +22,13 @@ func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
 	}
 	switch {
 	case len(r.To) == 0 && len(r.Data) == 0:
-		return "", &web.FieldError{Field: "to", Text: "is missing, which is for creating a contract, and there is no data to create one of"}
+		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
 	case len(r.To) != 0 && len(r.To) != len(a.Address):
-		return "", &web.FieldError{Field: "to", Text: "is no address: 0x and 40 hexadecimal digits"}
+		return "", &web.FieldError{Field: "to", Text: "is not an address: write 0x and 40 hexadecimal digits"}
 	}
 	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
 	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
-		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call takes: allow it that or more, or leave it out to have it estimated", least)}
+		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
 	in, err := store.Accept(ctx, pending.Intent{Account: a.Address, Key: r.Key, Creator: reg.id, Call: call})
 	switch {
@@ -59,8 +59,7 @@ func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction,
 	return Transaction{}, errUnknown
 }
 
-// listed is how many bytes the calls of one list may have: what answers with them holds
-// several times as much.
+// listed bounds the bytes of all calls in one list; the answer takes several times as many.
 const listed = 4 << 20
 
 // Transactions implements intents.
@@ -133,7 +132,7 @@ func idText(id pending.ID) string {
 	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 }
 
-// parseID reads a UUID; whatever is none is no transaction's.
+// parseID reads a UUID. Any other text is the ID of no transaction.
 func parseID(text string) (id pending.ID, err error) {
 	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	if err != nil || len(raw) != len(id) || idText(pending.ID(raw)) != strings.ToLower(text) {
