@@ -13,7 +13,7 @@ type Trail struct {
 	keep   int
 	blocks []Block // contiguous, oldest first; the last is the head
 	final  Block   // last final block reported
-	told   Block   // last final block named by the chain; it may be above the head
+	named  Block   // last final block named by the chain; it may be above the head
 }
 
 // Lookup finds a block by its hash, on any branch.
@@ -47,7 +47,7 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	t.blocks = slices.Concat(old.kept, branch)
 	if len(old.undone) > 0 && old.undone[0].Number <= t.final.Number {
 		// A final block was reverted, so a block of its height may become final again.
-		t.final, t.told = Block{}, Block{}
+		t.final, t.named = Block{}, Block{}
 		if len(old.kept) > 0 {
 			t.final = old.kept[len(old.kept)-1]
 		}
@@ -60,7 +60,7 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 // Final takes the block that the chain calls final. It is reported once the heads have
 // reached it, unless it is older than the last one reported.
 func (t *Trail) Final(b Block) []Turn {
-	t.told = b
+	t.named = b
 	return t.settle()
 }
 
@@ -142,15 +142,15 @@ func lookUp(child Block, look Lookup) (Block, error) {
 
 // settle reports the final block that the chain named, if it is on the trail or below it.
 func (t *Trail) settle() []Turn {
-	if len(t.blocks) == 0 || t.told.Hash == "" || t.told.Hash == t.final.Hash {
+	if len(t.blocks) == 0 || t.named.Hash == "" || t.named.Hash == t.final.Hash {
 		return nil
 	}
-	news := t.final.Hash == "" || t.told.Number > t.final.Number
-	if !news || t.told.Number >= t.blocks[0].Number && find(t.blocks, t.told.Number, t.told.Hash) < 0 {
+	news := t.final.Hash == "" || t.named.Number > t.final.Number
+	if !news || t.named.Number >= t.blocks[0].Number && find(t.blocks, t.named.Number, t.named.Hash) < 0 {
 		return nil
 	}
-	t.final = t.told
-	return []Turn{{Finalized, t.told}}
+	t.final = t.named
+	return []Turn{{Finalized, t.named}}
 }
 
 // forget drops the oldest blocks beyond keep, and clones so that their array is freed.

@@ -72,7 +72,7 @@ func follow(t *trial) {
 }
 
 func reorg(t *trial) {
-	t.need(t.Reorg != nil, "reorganize")
+	t.need(t.Reorg != nil, "reorganise")
 	turn, stop := t.heads(chain.Block{})
 	defer stop()
 	t.expect(turn, "+")
@@ -91,7 +91,7 @@ func reorg(t *trial) {
 }
 
 func rewind(t *trial) {
-	t.need(t.Reorg != nil, "reorganize")
+	t.need(t.Reorg != nil, "reorganise")
 	t.Mine()
 	t.Mine()
 	turn, stop := t.heads(chain.Block{})
@@ -118,7 +118,7 @@ func resume(t *trial) {
 	seen := t.expect(turn, "++")
 	stop()
 	t.chained(head, seen[0], seen[1])
-	t.need(t.Reorg != nil, "reorganize")
+	t.need(t.Reorg != nil, "reorganise")
 	t.Reorg(2, nil)
 	turn, stop = t.heads(seen[1])
 	defer stop()

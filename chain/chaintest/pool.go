@@ -61,7 +61,7 @@ func (p *pool) add(raw []byte) chain.Outcome {
 	case tx.Tip.Cmp(big.NewInt(p.node.cfg.MinTip)) < 0:
 		return chain.Outcome{Verdict: chain.FeeTooLow, Text: "tip below minimum"}
 	case tx.Index < next:
-		return chain.Outcome{Verdict: chain.IndexTooLow, Text: "index too low"}
+		return chain.Outcome{Verdict: chain.IndexTooLow, Text: "nonce too low"}
 	case p.committed(at).Cmp(new(big.Int).Sub(p.node.balance(tx.account(), p.node.head()), tx.cost())) > 0:
 		return chain.Outcome{Verdict: chain.NoFunds, Text: "insufficient funds"}
 	case old != nil && !replaces(tx, old.transaction):

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// nobody returns an address of the same scheme without a listener. It uses port 1, since a port
-// that was just closed may be another program's by now.
-func nobody(t testing.TB, like string) string {
+// unusedAddress returns an address of the same scheme without a listener. It uses port 1, since
+// another program may have taken a port that was just closed.
+func unusedAddress(t testing.TB, like string) string {
 	t.Helper()
 	u, err := url.Parse(like)
 	if err != nil {

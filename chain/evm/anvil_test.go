@@ -81,7 +81,7 @@ func TestExerciseAnvil(t *testing.T) {
 		signers := []evm.Signer{rich, broke}
 		return chaintest.Fixture{
 			Chain:    open(t, evm.Config{URL: url, ChainID: id, Signers: signers, Depth: 2}),
-			Down:     open(t, evm.Config{URL: nobody(t, url), ChainID: id, Signers: signers}),
+			Down:     open(t, evm.Config{URL: unusedAddress(t, url), ChainID: id, Signers: signers}),
 			Funded:   rich.Account(),
 			Poor:     broke.Account(),
 			Stranger: chain.Account(common.HexToAddress("0x5747").Bytes()),

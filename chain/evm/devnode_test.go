@@ -183,7 +183,7 @@ func fixtureOf(t testing.TB, n *devnode, url string) chaintest.Fixture {
 	rich, broke := evm.Hold(n.key), evm.Hold(poor)
 	return chaintest.Fixture{
 		Chain:    open(t, evm.Config{URL: url, ChainID: n.ChainID, Signers: []evm.Signer{rich, broke}}),
-		Down:     open(t, evm.Config{URL: nobody(t, url), ChainID: n.ChainID, Signers: []evm.Signer{rich, broke}}),
+		Down:     open(t, evm.Config{URL: unusedAddress(t, url), ChainID: n.ChainID, Signers: []evm.Signer{rich, broke}}),
 		Funded:   rich.Account(),
 		Poor:     broke.Account(),
 		Stranger: chain.Account(common.HexToAddress("0x5747").Bytes()),

@@ -28,8 +28,8 @@ func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Tur
 	}
 }
 
-// follow looks at the head until ctx ends, a request fails, or told, which takes turns, returns false.
-func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Turn) bool) error {
+// follow looks at the head until ctx ends, a request fails, or yield returns false.
+func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.Turn) bool) error {
 	f, err := c.known(ctx)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, told func(chain.Tu
 			if turn.Kind != chain.Finalized {
 				c.memory.Add(turn.Block)
 			}
-			if !told(turn) {
+			if !yield(turn) {
 				return nil
 			}
 		}

@@ -39,7 +39,7 @@ func TestReadsInsist(t *testing.T) {
 }
 
 // After a silence another node may answer. Its answers count only if it serves the same chain.
-func TestWhoeverIsAskedAgainSaysItsChain(t *testing.T) {
+func TestARepeatedReadChecksTheChain(t *testing.T) {
 	t.Parallel()
 	silenced := false
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {

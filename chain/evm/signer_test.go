@@ -85,7 +85,7 @@ func TestNothingTellsASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := nobody(t, "http://user:hunter2@127.0.0.1/"+secretPath+"?token="+secretPath)
+	url := unusedAddress(t, "http://user:hunter2@127.0.0.1/"+secretPath+"?token="+secretPath)
 	x := evm.NewExternal(k.Account(), url, "account_signTransaction", time.Second)
 	defer x.Close()
 	cfg := evm.Config{URL: url, ChainID: 1, Signers: []evm.Signer{k, x}[:1], Header: map[string][]string{"Authorization": {"Bearer " + secretPath}}}

@@ -50,10 +50,10 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	}
 	var open *pgstore.OpenError
 	refused("an intent waits", &open)
-	t.Run("somebody leads", func(t *testing.T) {
+	t.Run("a scope is led", func(t *testing.T) {
 		token := c.stage(t, "pending:test")
 		var held *pgmint.HeldError
-		refused("somebody leads", &held)
+		refused("a scope is led", &held)
 		attempt := pending.Attempt{Signed: chain.Signed{Account: grantedAccount, Hash: "hash", Bytes: []byte{1}}}
 		if err := store.Write(ctx, token, pending.Batch{Account: grantedAccount, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt}}}}); err != nil {
 			t.Fatal(err)
