@@ -76,7 +76,9 @@ var faults = []struct {
 	{"retire", 6, (*run).retire},
 	{"rest", 3, func(r *run, n *node) {
 		scope := r.scopes[r.w.Pick(len(r.scopes))]
-		r.each(n, func(p *process) { p.run(func() { p.post(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) }) })
+		r.each(n, func(p *process) {
+			p.run(func() { p.post(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) })
+		})
 	}},
 	{"stop", 5, func(r *run, n *node) {
 		r.each(n, func(p *process) {

@@ -42,7 +42,7 @@ type process struct {
 	sessions int              // begun and lost, as far as the machine knows
 	pulses   []election.Pulse // of the latest heartbeat
 	saying   []election.Farewell
-	leases   map[string]time.Duration // of the latest bids
+	leases   map[string]time.Duration     // of the latest bids
 	unsaid   map[string]election.Farewell // for the rules about farewells
 }
 

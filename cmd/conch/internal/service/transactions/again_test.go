@@ -37,7 +37,7 @@ func TestANewManagerInTheSameTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		lead := func(d time.Duration) {
-			m, release, err := (&sender{service: s, account: a}).hold()
+			m, release, err := (&sender{service: s, account: a}).acquire()
 			if err != nil {
 				t.Fatal(err)
 			}
