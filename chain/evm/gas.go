@@ -18,9 +18,9 @@ const (
 	byteGas     = 16     // for any other byte
 )
 
-// LeastGas returns the intrinsic gas of a call by the rules of Istanbul. Prepare refuses a call
-// with less. Later rules need more for some calls, which the node says. EIP-2780 needs less for
-// some, and to allow more does no harm, since unspent gas is not paid.
+// LeastGas returns the intrinsic gas of a call by the rules of Istanbul. Prepare refuses a first
+// attempt with less. Later rules need more for some calls, which the node says. EIP-2780 needs
+// less for some, and to allow more does no harm, since unspent gas is not paid.
 func LeastGas(call chain.Call) uint64 {
 	least := uint64(transferGas)
 	if len(call.To) == 0 {
