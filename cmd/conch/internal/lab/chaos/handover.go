@@ -79,13 +79,15 @@ func (s *site) idle(d *daemon) role { return role{scope: s.scope("idle-" + d.id)
 
 // step does something to leaders and waits until a new leader overcomes it, for somewhat longer
 // than the bound. It reports whether one did. An order that is refused because the leader has
-// changed meanwhile does no harm.
+// changed meanwhile does no harm. On a busy machine the command that gives the order takes its
+// time, so the wait counts from the command's end; how long nobody led is judged by the records.
 func (n *nemesis) step(ctx context.Context, in *Injection, b Step, do func() error, overcome func() bool) (bool, error) {
 	b.At = fence.Boottime()
 	n.view.status("%s: %s", in.Fault, b.What)
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	patience := 2*spare + time.Duration(max(b.Bound.fenced, b.Bound.act)*float64(n.cfg.Lease))
+	n.wait(ctx, time.Now().Add(orderPatience), func() bool { return overcome() || len(done) > 0 })
 	on := n.wait(ctx, time.Now().Add(patience), overcome)
 	err := <-done
 	b.Until = fence.Boottime()

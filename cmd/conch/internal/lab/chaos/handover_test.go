@@ -62,6 +62,23 @@ func TestAStepThatNobodyOvercomes(t *testing.T) {
 	}
 }
 
+// An order whose command is slow to begin is waited for.
+func TestASlowOrder(t *testing.T) {
+	t.Parallel()
+	n := unarmed(t)
+	n.cfg.Lease = time.Millisecond
+	var done atomic.Bool
+	do := func() error {
+		<-time.NewTimer(2*spare + spare/2).C
+		done.Store(true)
+		return nil
+	}
+	on, err := n.step(t.Context(), &Injection{}, Step{What: "drain"}, do, done.Load)
+	if !on || err != nil || len(n.violations) > 0 {
+		t.Errorf("got %v, %v, %+v; want it overcome and no violation", on, err, n.violations)
+	}
+}
+
 // A step that Ctrl-C has cut short is no violation.
 func TestAStepThatIsCutShort(t *testing.T) {
 	t.Parallel()
