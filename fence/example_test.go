@@ -29,8 +29,9 @@ func ExampleGate_Do() {
 	latch.Heard("b")
 	fmt.Println(gate.Do(context.Background(), fence.Act, 200*time.Millisecond, send))
 	// Output:
-	// sent under epoch 7 <nil> the act door of scope "payments" is shut: this process is
-	// not its leader (b is, as last heard): the database is gone
+	// sent under epoch 7
+	// <nil>
+	// the act door of scope "payments" is shut: this process is not its leader (b is, as last heard): the database is gone
 }
 
 // Ask the gate right before the effect, and pass the token to the resource that checks it.
