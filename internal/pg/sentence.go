@@ -104,7 +104,7 @@ func fromTLS(at string, err error) string {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &authority):
-		return fmt.Sprintf("the certificate of %s is signed by nobody we trust: name its authority's file in %s", at, EnvCAFile)
+		return fmt.Sprintf("the certificate of %s is signed by an authority that is not trusted: name its CA file in %s", at, EnvCAFile)
 	case errors.As(err, &host):
 		return fmt.Sprintf("the certificate of %s is for another host (%v): name the host in %s as the certificate does", at, host, EnvURL)
 	case errors.As(err, &invalid):
