@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/election"
 )
 
@@ -40,16 +39,10 @@ func (a *announcer) fact(f election.Fact) {
 	}
 }
 
-// watched has a campaign say on stderr what a person or a log should know of it.
-func (a *app) watched(ctx context.Context, cfg election.Config, scope string) election.Config {
-	base := &outage.Teller{Log: a.Log, Scopes: func() []string { return []string{scope} }}
-	cfg.Events, cfg.Logger = base.Events(), outage.Hushed(a.Log)
-	if here, _ := Terminal(a.Stderr); here && !a.Log.Enabled(ctx, slog.LevelInfo) {
-		told, who := cfg.Events.Fact, &announcer{out: a.Stderr, id: cfg.ID}
-		cfg.Events.Fact = func(f election.Fact) { told(f); who.fact(f) }
+// announce has a person at a terminal told; nil where there is none, or the log says it all.
+func (a *app) announce(ctx context.Context, id string) func(election.Fact) {
+	if here, _ := Terminal(a.Stderr); !here || a.Log.Enabled(ctx, slog.LevelInfo) {
+		return nil
 	}
-	if cfg.Follower {
-		a.Log.Warn("CONCH_LEADER_ENABLED=false: this process never leads, and its command is never run", slog.String("id", cfg.ID), slog.String("scope", scope))
-	}
-	return cfg
+	return (&announcer{out: a.Stderr, id: id}).fact
 }

@@ -4,52 +4,44 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
 )
 
-// Pauses before a command is started again, doubled each time until it has run
-// for a while.
-const (
-	firstPause   = 200 * time.Millisecond
-	longestPause = 30 * time.Second
-	settled      = 10 * time.Second
-)
-
-// conductor runs one command under a keeper, over and over, while it leads.
+// conductor is the service of the one role of a run. It has what no other node has: a
+// terminal, signals for the command, and an exit code that is the command's.
 type conductor struct {
-	app      *app
-	flags    runFlags
-	id       string
-	database pgmint.Config
-	command  []string
-	door     fence.Door
-	tty      *terminalOf
+	node.Plain
+	app     *app
+	flags   runFlags
+	command []string
+	frame   node.Frame
+	tty     *terminalOf
 
 	campaign context.Context
 	stop     context.CancelCauseFunc // ends the campaign; the history shows the cause
+	ending   context.Context
+	end      context.CancelFunc // ends ending: conch was asked to end
 
-	mu       sync.Mutex
-	keeper   *keeper.Keeper // nil while no command runs
-	begun    atomic.Bool    // its keeper has said that it runs
-	stopping bool           // conch was asked to end
-	outcome  error          // what run returns
+	mu      sync.Mutex
+	keeper  *keeper.Keeper // nil while no command runs
+	begun   atomic.Bool    // its keeper has said that it runs
+	outcome error          // what run returns
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
-func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
+func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	// Signals are the command's first: conch ends when the command has.
 	c.campaign, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.stop(nil)
+	c.ending, c.end = context.WithCancel(c.campaign)
 	if !c.flags.isolate { // inside, our process group has no number
 		c.tty = openTerminal()
 	}
@@ -59,11 +51,13 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	if ctx.Err() != nil {
 		return nil // asked to end before anything began
 	}
-	var obeying sync.WaitGroup
-	obeying.Go(func() { pgops.Obey(c.campaign, c.database, c.id, elector) })
-	err := elector.Run(c.campaign)
-	c.stop(nil)
-	obeying.Wait()
+	err := node.Run(c.campaign, node.Options{
+		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, Fact: c.app.announce(ctx, cfg.Election.ID),
+		Kinds: []node.Kind{{
+			Section: func() config.Section { return oneRole{} },
+			Open:    func(f node.Frame) node.Service { c.frame = f; return c },
+		}},
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.outcome != nil {
@@ -72,87 +66,72 @@ func (c *conductor) run(ctx context.Context, elector *election.Elector) error {
 	return err
 }
 
-// finish ends the campaign: conch is to end like this, and why is for the history.
+// finish ends the campaign: conch is to end like this, and why is for the history. The first
+// outcome counts: until the campaign has ended there may be another term.
 func (c *conductor) finish(outcome, why error) {
 	c.mu.Lock()
-	c.outcome = outcome
+	if c.outcome == nil {
+		c.outcome = outcome
+	}
 	c.mu.Unlock()
 	c.stop(why)
 }
 
-// role runs the command until leadership ends or the command does. It returns only
-// when nothing of the command is left: then, and only then, may it be released.
-func (c *conductor) role(ctx context.Context, l election.Leadership) error {
-	pause := firstPause
-	for {
-		began := time.Now()
-		again, err := c.once(ctx, l)
+// Work implements node.Service: the command, until it has ended for good.
+func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	door := fence.Act
+	if r.Fenced {
+		door = fence.Fenced
+	}
+	s := keeper.Supervision{
+		Config: keeper.Config{
+			Options: keeper.Options{Command: c.command, Grace: c.flags.killGrace, Group: c.tty.group(), Isolate: c.flags.isolate},
+			Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: c.note,
+		},
+		Log: c.frame.Log, ID: c.frame.ID, Database: c.frame.Database.URL, Door: door, Within: c.flags.stopGrace,
+		Restart: c.flags.restart, Ending: c.ending.Done(), Attend: c.attend,
+	}
+	return func(ctx context.Context, l election.Leadership) error {
+		v := keeper.Supervise(ctx, l, s)
+		switch {
+		case v.Unstarted != nil:
+			c.finish(usage{v.Unstarted}, v.Why)
+		case v.Final:
+			c.finish(exitError(v.Code), v.Why)
+		}
 		if c.campaign.Err() != nil {
 			<-ctx.Done() // the end of the campaign gives a better reason than our return
 		}
-		if !again || ctx.Err() != nil {
-			return err
-		}
-		if time.Since(began) > settled {
-			pause = firstPause
-		}
-		c.app.Log.Warn("the command ended and is started again", "in", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-c.campaign.Done():
-			timer.Stop()
-			return nil
-		}
-		pause = min(2*pause, longestPause)
+		return v.Err
+	}, nil
+}
+
+// attend makes a keeper the one that signals go to.
+func (c *conductor) attend(k *keeper.Keeper) (leave func()) {
+	set := func(k *keeper.Keeper) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.keeper = k
+	}
+	set(k)
+	return func() {
+		set(nil)
+		c.tty.restore()
 	}
 }
 
-// once runs the command one time.
-func (c *conductor) once(ctx context.Context, l election.Leadership) (again bool, err error) {
-	out := keeper.Outcome{Log: c.app.Log}
-	k, err := c.start(l, &out)
-	if err != nil || k == nil {
-		return false, err
+// note keeps in mind whether the command can have heard a signal.
+func (c *conductor) note(r keeper.Report) {
+	if r.Kind == keeper.Running || r.Kind == keeper.Empty {
+		c.begun.Store(r.Kind == keeper.Running)
 	}
-	k.Follow(ctx, l, c.door, c.flags.stopGrace)
-	c.mu.Lock()
-	c.keeper = nil
-	stopping := c.stopping
-	c.mu.Unlock()
-	c.tty.restore()
-	v := judge(&out, stopping, c.flags.restart)
-	if v.over {
-		c.finish(v.outcome, v.why)
-	}
-	return v.again, v.err
 }
 
-// start starts the keeper, unless conch was asked to end meanwhile.
-func (c *conductor) start(l election.Leadership, out *keeper.Outcome) (*keeper.Keeper, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopping {
-		return nil, nil
-	}
-	c.begun.Store(false)
-	k, err := keeper.Keep(keeper.Config{
-		Options: keeper.Options{Command: c.command, Grace: c.flags.killGrace, Group: c.tty.group(), Isolate: c.flags.isolate},
-		Env:     append(os.Environ(), keeper.Environ(l.Token, c.id, c.database.URL)...),
-		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Report: func(r keeper.Report) {
-			if r.Kind == keeper.Running {
-				c.begun.Store(true)
-			}
-			out.Note(r)
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("starting the keeper: %w", err)
-	}
-	c.keeper = k
-	return k, nil
-}
+// oneRole is the section of a run: its role is not read from a file.
+type oneRole struct{ role config.Role }
+
+func (oneRole) Table() string                                 { return "run" }
+func (o oneRole) Roles() []config.Role                        { return []config.Role{o.role} }
+func (oneRole) Keys(*config.Decoder) map[string]config.Setter { return nil }
+func (oneRole) Settle(*config.Decoder)                        {}
+func (oneRole) Validate(*config.Decoder, config.Config)       {}

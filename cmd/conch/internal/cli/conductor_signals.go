@@ -74,14 +74,14 @@ func (c *conductor) typed(sig syscall.Signal) bool {
 // asked: conch is to end. The first time the command may end in its own way and
 // time, the second time it is killed.
 func (c *conductor) asked(sig syscall.Signal) {
+	again := c.ending.Err() != nil
+	c.end()
 	switch {
 	case c.keeper == nil:
-		c.stopping = true
 		c.stop(nil)
-	case c.stopping:
+	case again:
 		c.keeper.Kill()
 	default:
-		c.stopping = true
 		k, grace := c.keeper, c.flags.stopGrace
 		timers := []*time.Timer{time.AfterFunc(grace, k.Kill)}
 		if c.typed(sig) {

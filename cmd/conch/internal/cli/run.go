@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
-	"github.com/conchhq/conch/fence"
 )
 
 // runFlags are what the command line says about a run.
@@ -98,15 +98,19 @@ sleep (state D). Only a fence refuses those.`,
 	return cmd
 }
 
-// lead checks everything that can be checked before anybody is led, then runs.
+// lead checks everything that can be checked before anybody is led, then runs: as a node of
+// one role that nobody asks over HTTP.
 func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
-	cfg, err := a.candidate(cmd, f)
-	if err == nil {
-		cfg.Roles = []election.Role{{Scope: f.scope, Lease: cfg.Lease}}
-		err = a.timely(cmd, cfg)
+	campaign, err := a.candidate(cmd, f)
+	cfg := config.Config{
+		Node: config.Node{Listen: config.Off}, Election: campaign,
+		Sections: []config.Section{oneRole{config.Role{Name: f.scope, Scope: f.scope, Fenced: f.fenced, Kept: true, DrainTimeout: keeper.Whole(f.stopGrace)}}},
 	}
 	if err == nil {
-		f.killGrace, err = keeper.Grace(f.killGrace, cfg.Lease, cfg.Spare(election.Role{}))
+		err = a.timely(cmd, cfg.Elector(cfg.Settled()...))
+	}
+	if err == nil {
+		f.killGrace, err = keeper.Grace(f.killGrace, campaign.Lease, campaign.Spare(election.Role{}))
 	}
 	if err != nil {
 		return usage{err}
@@ -114,36 +118,23 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	if err := runnable(command[0]); err != nil {
 		return usage{err}
 	}
-	database, err := a.ready(ctx, f.scope)
-	if err != nil {
+	if cfg.Database, err = a.ready(ctx, f.scope); err != nil {
 		return err
 	}
+	cfg.Named = true // or it is where Postgres usually is, and answers
 	if cmd.Flags().Changed("locks") {
-		database.Locks = pgmint.Locks(f.locks)
+		cfg.Database.Locks = pgmint.Locks(f.locks)
 	}
 	if f.isolate {
 		if err := keeper.CanIsolate(ctx); err != nil {
 			return usage{err}
 		}
 	}
-	mint, err := pgmint.New(database)
-	if err != nil {
-		return usage{err}
+	if campaign.Follower {
+		a.Log.Warn("CONCH_LEADER_ENABLED=false: this process never leads, and its command is never run", slog.String("id", campaign.ID), slog.String("scope", f.scope))
 	}
-	defer mint.Close()
-	cfg.Mint = mint
-	c := &conductor{app: a, flags: f, id: cfg.ID, database: database, command: command}
-	if c.door = fence.Act; f.fenced {
-		c.door = fence.Fenced
-		cfg.Roles[0].Fenced = c.role
-	} else {
-		cfg.Roles[0].Lead = c.role
-	}
-	elector, err := election.New(a.watched(ctx, cfg, f.scope))
-	if err != nil {
-		return usage{err}
-	}
-	return c.run(ctx, elector)
+	c := &conductor{app: a, flags: f, command: command}
+	return c.run(ctx, cfg)
 }
 
 // runnable says what keeps a program from being run.
@@ -182,7 +173,7 @@ func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
 
 // candidate joins flags and environment: flags win.
 func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error) {
-	cfg, err := election.Config{Logger: a.Log, Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
+	cfg, err := election.Config{Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
 	if err != nil {
 		return cfg, err
 	}
@@ -213,6 +204,5 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 	case f.stopGrace <= 0:
 		return cfg, Usagef("--stop-grace must be positive")
 	}
-	cfg.DrainTimeout = keeper.Whole(f.stopGrace) // where a drain does not say
 	return cfg, election.ValidScope(f.scope)
 }

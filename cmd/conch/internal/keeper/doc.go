@@ -64,5 +64,7 @@
 // Only a fence refuses those. On other systems than Linux conch itself keeps a
 // process group, which is weaker: nobody ends it when conch is killed or stopped.
 //
-// [Machine] decides; it is pure. The loop in loop.go feeds it.
+// [Supervise] is conch's side of one term: it starts a keeper, follows the leadership, judges
+// the end of the command and starts another keeper if it is to. In the keeper's process [Machine]
+// decides; it is pure. The loop in loop.go feeds it.
 package keeper

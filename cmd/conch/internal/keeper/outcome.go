@@ -13,7 +13,7 @@ import (
 
 // Why a command ended that nobody asked to.
 var (
-	ErrLate      = errors.New("the command was ended: no heartbeat came in time")
+	ErrLate      = fmt.Errorf("the command was ended: %w", fence.ErrLate)
 	ErrAbandoned = errors.New("the keeper of the command was killed, and the command with it")
 )
 

@@ -109,6 +109,7 @@ func TestTerminal(t *testing.T) {
 	db := pgtest.New(t)
 	s := newScreen(t)
 	p := s.on(db, `trap 'echo caught; exit 6' INT; echo "pid $$ ready"; read line; echo "heard $line"; `+idle)
+	s.shows(`conch: me leads "s" (epoch 1)`)
 	s.shows("ready")
 	s.types("hello\n")
 	s.shows("heard hello")

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -99,7 +100,7 @@ func (a *alone) left(p *post) {
 // keep runs a role again and again: with nobody to take over there is no other way
 // to go on.
 func (a *alone) keep(ctx context.Context, p *post, w Work) {
-	pause := restFirst
+	rests := backoff.Pauses{First: restFirst, Most: restMost}
 	for ctx.Err() == nil {
 		token, err := p.gate.Require(fence.Act)
 		if err != nil {
@@ -110,12 +111,10 @@ func (a *alone) keep(ctx context.Context, p *post, w Work) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > settled {
-			pause = restFirst
-		}
 		if err != nil {
 			a.node.meters.Failed(p.role.Scope, err)
 		}
+		pause := rests.After(time.Since(began))
 		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
 		timer := time.NewTimer(pause)
 		select {
@@ -123,7 +122,6 @@ func (a *alone) keep(ctx context.Context, p *post, w Work) {
 		case <-ctx.Done():
 			timer.Stop()
 		}
-		pause = min(2*pause, restMost)
 	}
 }
 

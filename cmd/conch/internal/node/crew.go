@@ -29,11 +29,11 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 		endBeside()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(n.gone)
-	c.elector, c.stop = e, cancel
+	ctx, cancel := context.WithCancelCause(n.gone)
+	c.elector, c.stop = e, func() { cancel(n.why()) }
 	c.run = func() error {
 		defer endBeside()
-		defer cancel()
+		defer cancel(nil)
 		return e.Run(ctx)
 	}
 	c.employ = func(base config.Config, r config.Role) (election.Role, func()) {
@@ -86,6 +86,9 @@ func (n *Node) events() election.Events {
 		Fact: func(f election.Fact) {
 			meters.Fact(f)
 			base.Fact(f)
+			if n.opts.Fact != nil {
+				n.opts.Fact(f)
+			}
 			n.moved(f)
 		},
 		Beat: func(h election.Heartbeat) {

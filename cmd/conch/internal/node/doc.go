@@ -14,7 +14,8 @@
 //	datadir   where a reload finds the process
 //
 // Instructions go down, facts come up as values. The frame knows no service, and no
-// service another: each is a [Kind] in the list of the program.
+// service another: each is a [Kind] in the list of the program. conch run is a node as well,
+// of one role and no listener; its only kind is the command that it was given.
 //
 // # The way down
 //

@@ -27,6 +27,8 @@ type Options struct {
 	Reload  <-chan struct{} // asks for a reload
 	Hurry   <-chan struct{} // closed when an end that is under way is to be quick
 	Kinds   []Kind          // of the services, in the order of the configuration's sections
+
+	Fact func(election.Fact) // told what happens to scopes, as by election.Events; nil: nobody is
 }
 
 // Node is a running node.
@@ -45,6 +47,7 @@ type Node struct {
 	mint     *pgmint.Mint
 	services *services
 
+	asked   context.Context // ends when the node is to end
 	over    context.Context // ends with the node
 	gone    context.Context // ends when all electors have: no role's end is promised to anybody any more
 	allGone context.CancelFunc
@@ -69,12 +72,13 @@ var ErrNoDatabase = errors.New("no database: give --db URL, set CONCH_DB_URL or 
 const hurried = 2 * time.Second
 
 // Run is the life of a node. It returns when ctx has ended and everything that was
-// led is given up, with an error if not all of it could be.
+// led is given up, with an error if not all of it could be. The history shows the cause of
+// ctx, if it says more than that ctx was cancelled.
 func Run(ctx context.Context, o Options) error {
 	if err := Check(o.Config, o.Kinds); err != nil {
 		return err
 	}
-	n := &Node{opts: o, cfg: o.Config, id: o.Config.Election.ID, log: o.Log}
+	n := &Node{opts: o, cfg: o.Config, id: o.Config.Election.ID, log: o.Log, asked: ctx}
 	if n.id == "" {
 		n.id = election.Identity()
 	}
@@ -160,6 +164,14 @@ func (n *Node) live(ctx context.Context, failed <-chan error) error {
 			n.reload()
 		}
 	}
+}
+
+// why is what the history is to show of the end of the node; nil: nothing.
+func (n *Node) why() error {
+	if cause := context.Cause(n.asked); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil // a signal is no reason either
 }
 
 // goDown gives up everything that is led.

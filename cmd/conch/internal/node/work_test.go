@@ -18,10 +18,10 @@ func TestARoleThatFailsRestsLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var rests []time.Duration
-		works := time.Duration(0)
+		works, fails := time.Duration(0), errors.New("broken")
 		w := resigning(func(context.Context, election.Leadership) error {
 			<-time.NewTimer(works).C
-			return errors.New("broken")
+			return fails
 		}, func(d time.Duration) { rests = append(rests, d) })
 		for range 8 {
 			if w(t.Context(), election.Leadership{}) == nil {
@@ -47,6 +47,10 @@ func TestARoleThatFailsRestsLongerEachTime(t *testing.T) {
 		_ = w(t.Context(), election.Leadership{})
 		if rests[8] != restFirst {
 			t.Errorf("after a minute of work it rests %s", rests[8])
+		}
+		fails = fmt.Errorf("the role was stopped: %w", fence.ErrLate)
+		if _ = w(t.Context(), election.Leadership{}); len(rests) > 9 {
+			t.Errorf("a role that was late rests %s", rests[9])
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -98,7 +99,7 @@ func (c *callback) start(ctx context.Context, l election.Leadership) error {
 // errLate ends a role whose gate shut because no heartbeat came in time. Nobody
 // stops what the other program does but us, so it is not left to go on in the hope
 // that the gate opens again.
-var errLate = errors.New("no heartbeat came in time, so the role was stopped")
+var errLate = fmt.Errorf("the role was stopped: %w", fence.ErrLate)
 
 // untilOver waits for the end of the leadership or of the last deadline that the
 // gate had, whichever is first. A heartbeat that fails and is followed by a good
@@ -132,7 +133,7 @@ func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 // A role that has failed, as why says, gives the scope up as soon as a stop fails too,
 // or this node would lead and do nothing for as long as the program is broken.
 func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
-	pause := stopPause
+	pauses := backoff.Pauses{First: stopPause, Most: stopPauseMost}
 	for {
 		call, cancel := context.WithTimeout(c.gone, c.stop)
 		err := c.post(call, "stop", t)
@@ -140,6 +141,7 @@ func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 		if err == nil {
 			return
 		}
+		pause := pauses.After(0)
 		c.log.Warn("the stop callback is not acknowledged", slog.String("scope", t.Scope), slog.Int64("epoch", t.Epoch),
 			slog.Any("error", err), slog.Duration("again_in", pause))
 		if why != nil && c.resign != nil && ctx.Err() == nil {
@@ -153,7 +155,6 @@ func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 			timer.Stop()
 			return // the elector has ended, without the promise
 		}
-		pause = min(2*pause, stopPauseMost)
 	}
 }
 
