@@ -6,14 +6,14 @@ import (
 )
 
 var (
-	// ErrConflict: the idempotency key belongs to an intent with another call.
+	// ErrConflict means that the idempotency key belongs to an intent with another call.
 	ErrConflict = errors.New("this idempotency key was already used for another call")
-	// ErrOvertaken: between the read of the queue and the write, an intent was cancelled, perhaps
-	// even archived, or got a slot. Nothing was written.
+	// ErrOvertaken means that an intent was cancelled, perhaps even archived, or got a slot
+	// between the read of the queue and the write. Nothing was written.
 	ErrOvertaken = errors.New("an intent no longer waits for a slot")
-	// ErrNotFound: there is no such intent.
+	// ErrNotFound means that there is no such intent.
 	ErrNotFound = errors.New("no such transaction")
-	// ErrBusy: too many callers wait for the store already. Nothing was stored.
+	// ErrBusy means that too many callers wait for the store already. Nothing was stored.
 	ErrBusy = errors.New("too many requests are already waiting for the database")
 )
 

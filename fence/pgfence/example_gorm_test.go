@@ -2,6 +2,7 @@ package pgfence_test
 
 import (
 	"database/sql"
+	"fmt"
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
@@ -27,5 +28,6 @@ func Example_gorm() {
 		})
 		return pgfence.Stale(err)
 	}
-	_ = pay
+	fmt.Println(pay(&DB{}, fence.Token{Scope: "payments", Epoch: 7}, &Payment{Amount: 5}))
+	// Output: <nil>
 }

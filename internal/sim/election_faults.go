@@ -234,8 +234,8 @@ func (n *node) change(k int) {
 	n.r.longest, n.r.shortest = max(n.r.longest, lease), min(n.r.shortest, lease)
 	seats := slices.Clone(n.seats)
 	seat := &seats[k]
-	seat.Late = seat.Late * lease / seat.Lease
-	seat.Lease, seat.Margin = lease, seat.Margin*lease/seat.Lease
+	scaled := func(d time.Duration) time.Duration { return time.Duration(int64(d) * int64(lease) / int64(seat.Lease)) }
+	seat.Late, seat.Margin, seat.Lease = scaled(seat.Late), scaled(seat.Margin), lease
 	n.seats = seats
 }
 

@@ -26,7 +26,7 @@ type Store struct {
 
 var _ pending.Store = (*Store)(nil)
 
-// ErrTaken: the account belongs to another scope, which alone may send from it.
+// ErrTaken means that the account belongs to another scope, which alone may send from it.
 var ErrTaken = errors.New("the account belongs to another scope")
 
 // SQLSTATEs of the tables of pending transactions; docs/operations.md has all of conch's.
