@@ -73,8 +73,8 @@ var faults = []struct {
 	{"chain", 6, (*run).chain},
 	{"step_down", 14, func(r *run, n *node) { r.stepDown(n, "") }},
 	{"transfer", 8, func(r *run, n *node) { r.stepDown(n, r.nodes[r.w.Pick(len(r.nodes))].name) }},
-	{"retire", 6, (*run).retire},
-	{"rest", 3, func(r *run, n *node) {
+	{"retire", 3, (*run).retire},
+	{"rest", 1, func(r *run, n *node) {
 		scope := r.scopes[r.w.Pick(len(r.scopes))]
 		r.each(n, func(p *process) {
 			p.run(func() { p.post(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) })
