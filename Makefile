@@ -52,7 +52,7 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 15m $(PACKAGES)
+	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
 	@scripts/modules.sh
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh
