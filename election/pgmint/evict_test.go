@@ -121,8 +121,9 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 func TestSettingsOfALockSession(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
+	owner := db.Connect(t) // one connection: those that come later have the settings themselves
 	for _, set := range []string{"statement_timeout = '5ms'", "lock_timeout = '1h'", "idle_session_timeout = '1h'", "default_transaction_isolation = 'serializable'"} {
-		run(t, db.Connect(t), `ALTER DATABASE `+db.Name+` SET `+set)
+		run(t, owner, `ALTER DATABASE `+db.Name+` SET `+set)
 	}
 	s := candidate(t, newMint(t, db.URL), "a", 20*time.Second, election.Strict)
 	conn := pgmint.Conn(s)
