@@ -121,8 +121,8 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 func TestSettingsOfALockSession(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	owner := db.Connect(t) // one connection: those that come later have the settings themselves
-	for _, set := range []string{"statement_timeout = '5ms'", "lock_timeout = '1h'", "idle_session_timeout = '1h'", "default_transaction_isolation = 'serializable'"} {
+	owner := db.Connect(t)
+	for _, set := range []string{"statement_timeout = '3s'", "lock_timeout = '1h'", "idle_session_timeout = '1h'", "default_transaction_isolation = 'serializable'"} {
 		run(t, owner, `ALTER DATABASE `+db.Name+` SET `+set)
 	}
 	s := candidate(t, newMint(t, db.URL), "a", 20*time.Second, election.Strict)
