@@ -5,33 +5,32 @@ import (
 	"fmt"
 )
 
-// Causes with which a leadership ends; find them with errors.Is in the cause of
-// a role's context.
+// The causes with which a leadership ends, and the errors of a drain. A role tests the cause of its
+// context with errors.Is.
 var (
-	// ErrBarred: the mint refuses this candidate, and will as long as it is as it is.
+	// ErrBarred means that the mint refuses this candidate until its configuration changes.
 	ErrBarred = errors.New("the mint refuses this candidate")
-	// ErrDeposed: the mint has a newer term for the scope.
+	// ErrDeposed means that the mint has a newer term for the scope.
 	ErrDeposed = errors.New("deposed: the mint has a newer term")
-	// ErrStepDown: this process was asked to give the scope up.
+	// ErrStepDown means that this process was asked to give the scope up.
 	ErrStepDown = errors.New("stepping down")
-	// ErrStalled: the role reported no progress for longer than StallAfter.
+	// errRetired means that a bid won after its scope was retired.
+	errRetired = fmt.Errorf("%w: no longer campaigned for", ErrStepDown)
+	// ErrStalled means that the role reported no progress for longer than StallAfter.
 	ErrStalled = errors.New("the role made no progress")
-	// ErrResigned: the role's function returned.
+	// ErrResigned means that the role's function returned.
 	ErrResigned = errors.New("the role ended")
-	// ErrOverdue: for two leases no heartbeat was in time, so the scope was given up for
-	// others to try.
+	// ErrOverdue means that no heartbeat was in time for two leases, so the scope is given up.
 	ErrOverdue = errors.New("no heartbeat was in time for two leases")
-	// ErrNotLeading: a drain or transfer of a scope that this process does not lead, or
-	// not with the epoch that was meant.
+	// ErrNotLeading means that this process does not lead the scope with the epoch asked for.
 	ErrNotLeading = errors.New("this process does not lead the scope")
-	// ErrDrainTimeout: acts were still under way when the time to drain was up. The
+	// ErrDrainTimeout means that acts were still under way when the time to drain was up. The
 	// scope was given up without the promise that they have ended.
 	ErrDrainTimeout = errors.New("acts were still under way when the time to drain was up")
-	// ErrUntold: the scope was given up, and the mint could not be told, or nobody knows
-	// whether it was. It is tried again for as long as the elector runs; until it is heard, a
-	// successor waits as after a crash.
+	// ErrUntold means that the scope was given up and the mint may not know it. The elector tries
+	// again while it runs; until the mint knows, a successor waits as after a crash.
 	ErrUntold = errors.New("the mint could not be told that the scope is given up")
-	// ErrUnknownScope: no role of this elector has that scope.
+	// ErrUnknownScope means that no role of this elector has the scope.
 	ErrUnknownScope = errors.New("no role has that scope")
 )
 
@@ -46,5 +45,5 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("leadership of %q (epoch %d) ended: %v", e.Scope, e.Epoch, e.Why)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns Why.
 func (e *LostError) Unwrap() error { return e.Why }
