@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,84 +15,87 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Config describes an elector. Mint is required; every other zero value means its
-// default. Roles may come and go later: see [Elector.Add].
+// Config describes an elector. Mint is required; every other zero value means its default.
+// [Elector.Add] and [Elector.Retire] change the roles later.
 type Config struct {
 	Mint Mint
-	// ID names this process among the candidates; see [Identity]. It must not
-	// contain ':' and must not be shared. Default: Identity of the host.
+	// ID names this process among the candidates. It must be unique, 1 to 200 bytes of
+	// UTF-8, without ':' and control characters.
+	// The default is made by [Identity].
 	ID    string
 	Roles []Role
 
-	Lease         time.Duration // how long leadership outlives its last heartbeat; default 3 s
-	Heartbeat     time.Duration // default Lease/5, jittered by ±20 % (S10)
-	LateThreshold time.Duration // shuts the gate this long after the last heartbeat sent; default Lease−Margin (S11)
-	Margin        time.Duration // for clocks that run at unequal speed; default Lease/10, at least 50 ms
-	CheckInterval time.Duration // the poll that repairs missed wakes; default Lease/3 (F3, F10)
-	LockTimeout   time.Duration // how long a bid waits for a fence that somebody holds; default DefaultLockTimeout of the shortest lease (F10)
-	BackoffMin    time.Duration // pause after a lost bid; default 200 ms (S5)
-	BackoffMax    time.Duration // default 800 ms
-	RetryMax      time.Duration // cap of the pause after errors; default 3 s (S5)
-	DrainTimeout  time.Duration // how long acts may take to end when stepping down; default 10 s (F6)
+	Lease         time.Duration // how long a leadership outlives its last heartbeat; default 3 s
+	Heartbeat     time.Duration // interval of the heartbeats, jittered by ±20 % (S10); default a fifth of the shortest lease
+	LateThreshold time.Duration // the gate shuts this long after the sending of the last heartbeat that succeeded; default, and at most, the lease less the margin (S11)
+	Margin        time.Duration // how long before the lease's end the gate shuts, since clocks differ in speed; default a tenth of the lease, at least 50 ms
+	CheckInterval time.Duration // interval of the polls, in case a wake was missed; default a third of the shortest lease (F3, F10)
+	LockTimeout   time.Duration // how long a bid waits for a transaction that holds the fence; default DefaultLockTimeout of the shortest lease, or 3/4 of a role's Spare if that is less (F10)
+	BackoffMin    time.Duration // shortest pause after a lost bid; default 200 ms (S5)
+	BackoffMax    time.Duration // longest pause after a lost bid; default 800 ms, or BackoffMin if that is longer
+	RetryMax      time.Duration // longest pause after errors; default 3 s (S5)
+	DrainTimeout  time.Duration // how long acts may take to end when a scope is given up; default 10 s (F6)
 	Takeover      Takeover      // default Strict
-	StaleAfter    time.Duration // report a holder whose last heartbeat is older; 0: never. Observability only (S12)
-	Follower      bool          // never lead anything (S27)
+	StaleAfter    time.Duration // report a holder whose last heartbeat is older, and do nothing else (S12); 0: never
+	Follower      bool          // never lead any scope (S27)
 
 	Events Events
-	Logger *slog.Logger // transitions and trouble; default slog.Default()
-	Clock  fence.Clock  // default fence.Boottime; tests bring their own
+	Logger *slog.Logger // gets transitions and errors; default slog.Default()
+	Clock  fence.Clock  // default fence.Boottime; for tests
 	Seed   uint64       // of the jitter; default: derived from ID
 }
 
-// Role is something exactly one process may do at a time. At least one of Lead
-// and Fenced may be set; with neither, only the gate is kept.
+// Role is work that only one process may do at a time. Set Lead, Fenced or both; with neither,
+// the elector only opens and shuts the gate for other code to ask.
 type Role struct {
-	// Scope names it among all processes: 1 to 200 bytes of UTF-8.
+	// Scope names the role for all processes: 1 to 200 bytes of UTF-8 without control
+	// characters.
 	Scope string
-	// Lead runs while this process leads and the act door is open. Its context
-	// ends with the leadership, with a *LostError as its cause. Returning, with or
-	// without an error, gives the leadership up.
+	// Lead starts when the act door first opens. Its context ends with the leadership; the
+	// cause is a *LostError. When Lead returns, with or without an error, the scope is given up.
 	Lead func(ctx context.Context, l Leadership) error
-	// Fenced runs from the moment the token is minted: all its effects must be
-	// refused by the resource when the token is stale. Same contract as Lead.
+	// Fenced starts when the token is minted. The resource must refuse all its effects when the
+	// token is stale. Otherwise Fenced is like Lead: if both are set, the first that returns gives the
+	// scope up.
 	Fenced func(ctx context.Context, l Leadership) error
 
-	// Warm gets this process ready to lead: it is called when a transfer to it is
-	// about to happen, and the transfer waits for it a little. Its context ends some
-	// seconds later. Optional.
+	// Warm, if set, gets this process ready to lead. pgops.Obey calls it in the target of a
+	// transfer, before the leader steps down; Elector.Transfer does not.
 	Warm func(ctx context.Context) error
 
-	Lease         time.Duration // overrides Config's
-	LateThreshold time.Duration
-	Preferred     []string      // who bids first, in order, when the scope is free
-	Never         []string      // who never leads
-	StallAfter    time.Duration // step down when no Leadership.Progress came for this long; 0: never
+	Lease         time.Duration // overrides Config.Lease
+	LateThreshold time.Duration // overrides Config.LateThreshold
+	Preferred     []string      // IDs of the candidates that bid first, in this order
+	Never         []string      // IDs of the candidates that never lead
+	StallAfter    time.Duration // give the scope up after this long without Leadership.Progress; 0: never
 }
 
-// Bounds of a lease. A shorter one would be lost to ordinary scheduling delays.
+// MinLease and MaxLease limit a lease. Ordinary scheduling delays would end a shorter one; after a
+// failover a successor may have to wait for a longer one.
 const (
 	MinLease = 200 * time.Millisecond
 	MaxLease = 10 * time.Minute
 )
 
-// withDefaults fills what was left zero.
+// withDefaults replaces zero values by their defaults, except those that differ by role: margin
+// and window have them.
 func (c Config) withDefaults() Config {
-	c.Lease = or(c.Lease, 3*time.Second)
+	c.Lease = cmp.Or(c.Lease, 3*time.Second)
 	c.Roles = slices.Clone(c.Roles)
 	shortest := c.Lease
 	for i := range c.Roles {
-		c.Roles[i].Lease = or(c.Roles[i].Lease, c.Lease)
+		c.Roles[i].Lease = cmp.Or(c.Roles[i].Lease, c.Lease)
 		shortest = min(shortest, c.Roles[i].Lease)
 	}
-	c.Heartbeat = or(c.Heartbeat, shortest/5)
-	c.CheckInterval = or(c.CheckInterval, shortest/3)
-	c.LockTimeout = or(c.LockTimeout, c.lockTimeout(shortest))
-	c.BackoffMin = or(c.BackoffMin, 200*time.Millisecond)
-	c.BackoffMax = or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
-	c.RetryMax = or(c.RetryMax, 3*time.Second)
-	c.DrainTimeout = or(c.DrainTimeout, 10*time.Second)
-	c.Takeover = or(c.Takeover, Strict)
-	c.ID = or(c.ID, Identity())
+	c.Heartbeat = cmp.Or(c.Heartbeat, shortest/5)
+	c.CheckInterval = cmp.Or(c.CheckInterval, shortest/3)
+	c.LockTimeout = cmp.Or(c.LockTimeout, c.lockTimeout(shortest))
+	c.BackoffMin = cmp.Or(c.BackoffMin, 200*time.Millisecond)
+	c.BackoffMax = cmp.Or(c.BackoffMax, max(800*time.Millisecond, c.BackoffMin))
+	c.RetryMax = cmp.Or(c.RetryMax, 3*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	c.Takeover = cmp.Or(c.Takeover, Strict)
+	c.ID = cmp.Or(c.ID, Identity())
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -101,21 +105,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 func (c Config) margin(lease time.Duration) time.Duration {
-	return or(c.Margin, max(lease/10, 50*time.Millisecond))
+	return cmp.Or(c.Margin, max(lease/10, 50*time.Millisecond))
 }
 
-// Validate lists every fault of the configuration, joined.
+// Validate returns the faults of the configuration, joined; of the times of each role only the
+// first.
 func (c Config) Validate() error {
-	asked := c.LockTimeout
+	explicit := c.LockTimeout != 0 // the default fits by itself
 	c = c.withDefaults()
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("election: "+format, args...)) }
@@ -130,6 +127,17 @@ func (c Config) Validate() error {
 	default:
 		fault("takeover %q is none of strict, fast, keep", c.Takeover)
 	}
+	for _, d := range []struct {
+		name string
+		is   time.Duration
+	}{
+		{"Heartbeat", c.Heartbeat}, {"CheckInterval", c.CheckInterval}, {"BackoffMin", c.BackoffMin},
+		{"RetryMax", c.RetryMax}, {"DrainTimeout", c.DrainTimeout},
+	} {
+		if d.is < 0 {
+			fault("a %s of %s is negative", d.name, d.is)
+		}
+	}
 	if c.BackoffMax < c.BackoffMin {
 		fault("BackoffMax %s is below BackoffMin %s", c.BackoffMax, c.BackoffMin)
 	}
@@ -143,7 +151,7 @@ func (c Config) Validate() error {
 		}
 		seen[r.Scope] = true
 		c.validateTimes(r, fault)
-		if asked != 0 {
+		if explicit {
 			c.validateLockTimeout(r, fault)
 		}
 	}
@@ -156,15 +164,16 @@ func (c Config) validateTimes(r Role, fault func(string, ...any)) {
 	case r.Lease < MinLease || r.Lease > MaxLease:
 		fault("scope %q: a lease of %s is not between %s and %s", r.Scope, r.Lease, MinLease, MaxLease)
 	case c.Heartbeat*2 > r.Lease-margin:
-		fault("scope %q: a heartbeat every %s is too slow for a lease of %s: two must fit before its margin of %s", r.Scope, c.Heartbeat, r.Lease, margin)
-	case or(r.LateThreshold, c.LateThreshold) != 0 && or(r.LateThreshold, c.LateThreshold) <= c.Heartbeat+c.Heartbeat/5:
+		fault("scope %q: a heartbeat every %s is too slow for a lease of %s: two heartbeats must fit into the lease less its margin of %s", r.Scope, c.Heartbeat, r.Lease, margin)
+	case cmp.Or(r.LateThreshold, c.LateThreshold) != 0 && cmp.Or(r.LateThreshold, c.LateThreshold) <= c.Heartbeat+c.Heartbeat/5:
 		fault("scope %q: the late threshold must exceed the heartbeat interval of %s and its jitter", r.Scope, c.Heartbeat)
 	case margin < 0 || margin >= r.Lease/2:
 		fault("scope %q: a margin of %s does not fit a lease of %s", r.Scope, margin, r.Lease)
 	}
 }
 
-// lockTimeout is the default one: so short that no late threshold passes during it.
+// lockTimeout returns the default lock timeout. A bid that waits holds up the heartbeats of its
+// session, so it may take 3/4 of the time by which a heartbeat can be late with the gate open.
 func (c Config) lockTimeout(shortest time.Duration) time.Duration {
 	most := DefaultLockTimeout(shortest)
 	for _, r := range c.Roles {
@@ -173,45 +182,46 @@ func (c Config) lockTimeout(shortest time.Duration) time.Duration {
 	return most
 }
 
-// validateLockTimeout: calls run one after the other, so one that waits for a lock
-// is a heartbeat that waits.
+// validateLockTimeout limits the lock timeout, since a bid that waits for a lock delays the
+// heartbeats of its session.
 func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
-	most := min(c.spare(r), r.Lease*2/5) // no statement of the session outlasts half a lease
+	most := min(c.spare(r), r.Lease*2/5) // pgmint ends a statement after half a lease; the rest is for the other work of the bid
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
-		fault("scope %q: a lock timeout of %s is not between 1ms and %s: heartbeats wait behind a bid that waits for a fence", r.Scope, c.LockTimeout, most)
+		fault("scope %q: a lock timeout of %s must be at least 1ms and less than %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
 	}
 }
 
-// Spare is how long after it was sent a heartbeat for a role may be answered and the gate
-// is still open, if it was sent as late as jitter allows. Whoever is to end before the gate
-// shuts can take part of it, and is told to end by a heartbeat that takes the rest.
+// Spare returns how long the answer to a heartbeat may take before the role's gate shuts, if the
+// heartbeat is sent as late as jitter allows. A role that needs some time to end before the gate
+// shuts must be asked to end once an answer takes longer than Spare less that time. The role should
+// be one of c.Roles, since the default Heartbeat depends on them.
 func (c Config) Spare(r Role) time.Duration {
 	c = c.withDefaults()
-	r.Lease = or(r.Lease, c.Lease)
+	r.Lease = cmp.Or(r.Lease, c.Lease)
 	return c.spare(r)
 }
 
 func (c Config) spare(r Role) time.Duration { return c.window(r) - c.Heartbeat - c.Heartbeat/5 }
 
-// window is how long after its sending a heartbeat keeps the gate open.
+// window returns how long a heartbeat keeps the gate open, counted from its sending.
 func (c Config) window(r Role) time.Duration {
-	return min(r.Lease-c.margin(r.Lease), or(or(r.LateThreshold, c.LateThreshold), r.Lease))
+	return min(r.Lease-c.margin(r.Lease), cmp.Or(cmp.Or(r.LateThreshold, c.LateThreshold), r.Lease))
 }
 
-// ValidScope says what is wrong with a scope, if anything.
+// ValidScope returns an error unless scope is 1 to 200 bytes of UTF-8 without control characters.
 func ValidScope(scope string) error {
 	switch {
 	case scope == "":
-		return errors.New("election: the scope is empty: name what is to be led, for example \"payments\"")
+		return errors.New("election: the scope is empty: give it a name, for example \"payments\"")
 	case len(scope) > 200:
 		return fmt.Errorf("election: the scope is %d bytes long; 200 are allowed", len(scope))
-	case !utf8.ValidString(scope) || strings.ContainsFunc(scope, unicode.IsControl): // it is printed on terminals
+	case !utf8.ValidString(scope) || strings.ContainsFunc(scope, unicode.IsControl): // terminals print scopes
 		return fmt.Errorf("election: the scope %q is not valid text", scope)
 	}
 	return nil
 }
 
-// ValidID says what is wrong with a candidate's name, if anything.
+// ValidID returns an error unless id is 1 to 200 bytes of UTF-8 without ':' or control characters.
 func ValidID(id string) error {
 	switch {
 	case id == "":
