@@ -19,14 +19,14 @@ import (
 // pass lets the virtual time of a bubble pass.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
-// bench is a bubble with one mint in it and electors around.
+// bench is a bubble with one mint and its electors.
 type bench struct {
 	*testing.T
 	mint  *electiontest.Memory
 	clock fence.Clock
 	log   *logbook
 	mu    sync.Mutex
-	facts map[string][]election.Fact // by elector
+	facts map[string][]election.Fact // by elector ID
 }
 
 func bubble(t *testing.T, f func(t *testing.T, b *bench)) {
@@ -36,7 +36,7 @@ func bubble(t *testing.T, f func(t *testing.T, b *bench)) {
 	})
 }
 
-// run starts an elector with one role in the scope "s", changed as f likes.
+// run starts an elector with one role, in the scope "s" unless the role names another.
 func (b *bench) run(id string, role election.Role, change ...func(*election.Config)) (*election.Elector, func() error) {
 	b.Helper()
 	if role.Scope == "" {
@@ -57,8 +57,7 @@ func (b *bench) run(id string, role election.Role, change ...func(*election.Conf
 	return start(b.T, cfg)
 }
 
-// kinds are the facts that an elector told of a scope, without those of
-// following.
+// kinds returns the kinds of the facts that an elector reported, without Following.
 func (b *bench) kinds(id string) (all []election.Kind) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +69,7 @@ func (b *bench) kinds(id string) (all []election.Kind) {
 	return all
 }
 
-// told finds the first fact of a kind.
+// told returns the first fact of a kind that an elector reported.
 func (b *bench) told(id string, k election.Kind) (election.Fact, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,10 +88,10 @@ func (b *bench) leads(e *election.Elector, limit time.Duration) (fence.Token, ti
 	before := time.Now()
 	t, err := e.Gate("s").Wait(ctx, fence.Act)
 	if err != nil {
-		b.Fatalf("%s does not lead within %s: %v", e.ID(), limit, err)
+		b.Fatalf("%s does not lead after %s: %v", e.ID(), limit, err)
 	}
 	took := time.Since(before)
-	synctest.Wait() // the role has begun, the facts are told
+	synctest.Wait() // the role has begun and the facts are reported
 	return t, took
 }
 
@@ -103,7 +102,7 @@ func (b *bench) ends(stop func() error) {
 	}
 }
 
-// untilTold is a role that does its duty: it ends when it is told to.
+// untilTold is a role that returns when its context ends.
 func untilTold(ctx context.Context, _ election.Leadership) error {
 	<-ctx.Done()
 	return nil

@@ -17,12 +17,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Three electors, two scopes, one mint in strict mode, and whatever can go wrong:
-// calls that are slow, lost on the way there or back, sessions cut, the database
-// restarted, processes stopped and resumed, drained, restarted, clocks
-// that run fast and slow, transactions that stay past the fence. At no instant
-// are two act doors of one scope used or open, fenced commits come in the order
-// of their epochs, and when the faults end somebody leads (S4, S9, S11, S12, F4).
+// TestChaos runs three electors with two scopes and one mint under Strict through faults: slow and
+// lost calls, cut sessions, a restarted database, processes that stop, drain and restart, clocks of
+// different speed, transactions that stay behind the fence. Never are two act doors of one scope
+// used or open, fenced commits come in the order of their epochs, and in the end each scope is led
+// (S4, S9, S11, S12, F4).
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	all := seeds(400)
@@ -44,12 +43,12 @@ type chaos struct {
 	*testing.T
 	mint  *electiontest.Memory
 	epoch time.Time // when the bubble began
-	calm  time.Time // when faults end
+	calm  time.Time // when the faults end
 	nodes []*node
 
 	mu    sync.Mutex
 	dice  *rand.Rand
-	acts  map[string]string // who is in an act of the scope
+	acts  map[string]string // by scope, the ID of the elector that acts
 	count map[string]int
 }
 
@@ -63,7 +62,7 @@ type node struct {
 
 	lease time.Duration
 	rate  float64       // how fast its clock runs
-	thaw  chan struct{} // not nil: it is stopped, or suspended, and reads no clock until then
+	thaw  chan struct{} // not nil: the process is stopped or suspended until it is closed
 }
 
 var chaosScopes = []string{"s", "t"}
@@ -90,7 +89,7 @@ func (c *chaos) roll(n int) int {
 	return c.dice.IntN(n)
 }
 
-// upTo is a random time; its odd nanoseconds keep events from sharing an instant.
+// upTo returns a random duration; its odd nanoseconds keep events from sharing an instant.
 func (c *chaos) upTo(d time.Duration) time.Duration { return time.Duration(c.roll(int(d))) + 1 }
 
 func (c *chaos) fault(string) (f electiontest.Fault) {
@@ -127,7 +126,7 @@ func (c *chaos) run() {
 	c.look()
 	for _, scope := range chaosScopes {
 		if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.elector.Gate(scope).IsOpen(fence.Act) }) {
-			c.Errorf("6s after the last fault nobody leads %s: %s", scope, c.mint.Token(scope))
+			c.Errorf("6s after the last fault nobody leads %s, the mint has %s", scope, c.mint.Token(scope))
 		}
 	}
 	for _, n := range c.nodes {
@@ -161,8 +160,8 @@ func (c *chaos) mischief(n *node) {
 	}
 }
 
-// kill ends a session, or, in quick succession, several: a successor that dies
-// before its hold is over is the hardest case.
+// kill ends up to three sessions in quick succession, since a successor that dies before its hold
+// is over is the hardest case.
 func (c *chaos) kill() {
 	for range 1 + c.roll(3) {
 		nth := c.roll(3)
@@ -233,13 +232,12 @@ func (n *node) resume() {
 	}
 }
 
-// lead acts, again and again, until it is told to end, and now and then lingers,
-// stalls or resigns.
+// lead acts repeatedly until its context ends. Now and then it ends late, stalls or resigns.
 func (n *node) lead(ctx context.Context, l election.Leadership) error {
 	scope := l.Token.Scope
 	for ctx.Err() == nil {
 		most := n.upTo(100 * time.Millisecond)
-		length := n.upTo(120 * time.Millisecond) // some want more than they said
+		length := n.upTo(120 * time.Millisecond) // some acts want more than their maximum
 		_ = l.Gate.Do(ctx, fence.Act, most, func(ctx context.Context, t fence.Token) error {
 			n.enter(scope, n.elector.ID())
 			defer n.leave(scope)
@@ -256,12 +254,12 @@ func (n *node) lead(ctx context.Context, l election.Leadership) error {
 		wait(ctx, n.between(60*time.Millisecond))
 	}
 	if n.roll(8) == 0 && time.Now().Before(n.calm) {
-		pass(n.upTo(time.Second)) // longer than a drain waits for, perhaps
+		pass(n.upTo(time.Second)) // perhaps longer than a drain waits
 	}
 	return nil
 }
 
-// fenced commits through the fence, whatever the clock says.
+// fenced commits through the fence, whatever its clock says.
 func (n *node) fenced(ctx context.Context, l election.Leadership) error {
 	for ctx.Err() == nil {
 		l.Progress()
@@ -274,7 +272,7 @@ func (n *node) fenced(ctx context.Context, l election.Leadership) error {
 		if err == nil {
 			limit := 20 * time.Millisecond
 			if n.roll(40) == 0 && time.Now().Before(n.calm) {
-				limit = 2 * time.Second // stuck past the fence
+				limit = 2 * time.Second // stuck behind the fence
 			}
 			pass(n.upTo(limit))
 			n.mint.With(func(now time.Duration, s *electiontest.Store) {
@@ -290,7 +288,7 @@ func (n *node) fenced(ctx context.Context, l election.Leadership) error {
 	return nil
 }
 
-// between is the pause between two acts: once there are no faults few are enough.
+// between returns the pause between two acts, longer once there are no faults.
 func (n *node) between(most time.Duration) time.Duration {
 	if time.Now().After(n.calm) {
 		most = 500 * time.Millisecond
@@ -311,7 +309,7 @@ func (c *chaos) enter(scope, who string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if other := c.acts[scope]; other != "" {
-		c.Errorf("%s: %s acts in %s while %s does", time.Since(c.epoch), who, scope, other)
+		c.Errorf("%s: %s acts in %s while %s acts", time.Since(c.epoch), who, scope, other)
 	}
 	c.acts[scope] = who
 	c.count["acts"]++
@@ -323,8 +321,8 @@ func (c *chaos) leave(scope string) {
 	c.acts[scope] = ""
 }
 
-// look sees whether two act doors are open. A stopped process cannot be asked;
-// it finds its door shut when it reads its clock.
+// look reports two act doors that are open at once. It skips stopped processes, which find their
+// doors shut when they read the clock.
 func (c *chaos) look() {
 	for _, scope := range chaosScopes {
 		var open []string
@@ -342,7 +340,7 @@ func (c *chaos) look() {
 	}
 }
 
-// verdict reads the mint's books.
+// verdict checks the mint's records.
 func (c *chaos) verdict() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,7 +348,7 @@ func (c *chaos) verdict() {
 		last := map[string]int64{}
 		for _, l := range s.Ledger {
 			if l.Epoch < last[l.Scope] {
-				c.Errorf("%s: epoch %d committed after epoch %d", l.Scope, l.Epoch, last[l.Scope])
+				c.Errorf("%s: a commit with epoch %d came after one with epoch %d", l.Scope, l.Epoch, last[l.Scope])
 			}
 			last[l.Scope] = l.Epoch
 		}
@@ -360,13 +358,13 @@ func (c *chaos) verdict() {
 				continue
 			}
 			if e.Epoch != minted[e.Scope]+1 {
-				c.Errorf("%s: epoch %d minted after %d", e.Scope, e.Epoch, minted[e.Scope])
+				c.Errorf("%s: epoch %d was minted after epoch %d", e.Scope, e.Epoch, minted[e.Scope])
 			}
 			minted[e.Scope] = e.Epoch
 			c.count["terms"]++
 		}
 	})
 	if c.count["acts"] == 0 || c.count["fenced"] == 0 || c.count["terms"] < 2 {
-		c.Errorf("nothing was tested: %v", c.count)
+		c.Errorf("want acts, fenced commits and two terms, got %v", c.count)
 	}
 }

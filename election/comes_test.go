@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// An elector that begins with no role leads what it is told to, and gives it back.
+// An elector without roles leads a scope that is added, and gives it up when it is retired.
 func TestRolesComeAndGo(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(_ *testing.T, b *bench) {
@@ -34,7 +34,7 @@ func TestRolesComeAndGo(t *testing.T) {
 		<-told
 		pass(10 * time.Second)
 		if !one.Gate("s").IsOpen(fence.Act) {
-			b.Error("the term of a scope that was retired ended by itself")
+			b.Error("the running term of a retired scope has ended by itself")
 		}
 		if err := one.Drain(b.Context(), "s"); err != nil {
 			b.Error(err)
@@ -42,10 +42,10 @@ func TestRolesComeAndGo(t *testing.T) {
 		b.leads(two, 10*time.Second)
 		pass(time.Minute)
 		if _, known := one.Status("s"); known || one.Gate("s") != nil {
-			b.Error("a scope that was retired is still known")
+			b.Error("the elector still knows a retired scope")
 		}
 		if _, err := one.Retire("s"); !errors.Is(err, election.ErrUnknownScope) {
-			b.Errorf("retired twice: %v", err)
+			b.Errorf("the second Retire returned %v, want ErrUnknownScope", err)
 		}
 		if err := one.Add(election.Role{Scope: "s", Lead: untilTold}); err != nil {
 			b.Fatal(err)
@@ -59,7 +59,7 @@ func TestRolesComeAndGo(t *testing.T) {
 	})
 }
 
-// What waits for the mint to know of a retirement is told so when the elector ends.
+// The channel of Retire is closed when the elector ends, even if the mint was never told.
 func TestRetiredAtTheEnd(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(_ *testing.T, b *bench) {
@@ -78,13 +78,13 @@ func TestRetiredAtTheEnd(t *testing.T) {
 		pass(time.Minute)
 		select {
 		case <-told:
-			b.Error("told, and the mint has never answered")
+			b.Error("the channel of Retire is closed, though the mint was never told")
 		default:
 		}
 		b.ends(stop)
 		<-told
 		if err := e.Add(election.Role{Scope: "s"}); err == nil {
-			b.Error("an elector that has ended took a role")
+			b.Error("Add succeeded after the elector has ended, want an error")
 		}
 		if told, err = e.Retire("s"); err == nil {
 			<-told
@@ -92,7 +92,7 @@ func TestRetiredAtTheEnd(t *testing.T) {
 	})
 }
 
-// A role that is added for a scope under way counts from the next term on.
+// A role that is added for a known scope takes effect in the next term.
 func TestARoleChangesWithItsTerm(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(_ *testing.T, b *bench) {
@@ -111,27 +111,27 @@ func TestARoleChangesWithItsTerm(t *testing.T) {
 		}
 		pass(time.Minute)
 		if len(ran) != 1 {
-			b.Errorf("ran %v in one term", ran)
+			b.Errorf("one term ran the roles %v, want the old one", ran)
 		}
 		if err := e.Drain(b.Context(), "s"); err != nil {
 			b.Error(err)
 		}
 		b.leads(e, time.Minute)
 		if len(ran) != 2 || ran[1] != "new" {
-			b.Errorf("ran %v", ran)
+			b.Errorf("two terms ran the roles %v, want old and new", ran)
 		}
 		err := e.Add(election.Role{Scope: "t", Lease: time.Second})
 		if err == nil || !strings.Contains(err.Error(), "shorter than 5s") {
-			b.Errorf("a lease shorter than the session's: %v", err)
+			b.Errorf("Add with a lease shorter than the session's returned %v", err)
 		}
 		if err := e.Add(election.Role{Scope: "t", Lease: time.Hour}); err == nil {
-			b.Error("a lease of an hour was taken")
+			b.Error("Add with a lease of an hour succeeded, want an error")
 		}
 		b.ends(stop)
 	})
 }
 
-// While a scope rests others lead it, and it campaigns again after.
+// A resting scope is not led; after the rest the elector campaigns again.
 func TestRestLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(_ *testing.T, b *bench) {
@@ -143,12 +143,12 @@ func TestRestLetsOthersGoFirst(t *testing.T) {
 		}
 		pass(15 * time.Second)
 		if e.Gate("s").IsOpen(fence.Fenced) {
-			b.Error("it leads while it rests")
+			b.Error("the elector leads a resting scope")
 		}
 		pass(10 * time.Second)
 		synctest.Wait()
 		if !e.Gate("s").IsOpen(fence.Act) {
-			b.Error("it does not lead after its rest")
+			b.Error("the elector does not lead after the rest")
 		}
 		b.ends(stop)
 	})

@@ -11,22 +11,22 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// crowd is a machine with many seats, and a mint that answers each call after a while.
+// crowd is a machine with many seats, and a mint that takes a while for each call.
 type crowd struct {
 	*testing.T
 	m    *election.Machine
 	now  fence.Instant
-	took time.Duration // each call
-	room int           // bids that the mint tries in one call; 0: none
-	held bool          // somebody else holds everything
-	// What was asked, in order.
+	took time.Duration // by each call
+	room int           // bids that the mint tries in one call; 0: it answers Full
+	held bool          // another process holds every scope
+	// The requests so far, in order.
 	tries []election.Try
 	beats []fence.Instant
 	asked map[string]int
 	facts map[election.Kind]int
 }
 
-// newCrowd is one whose mint is of the kind that change makes it.
+// newCrowd connects and bids once, after change has set up the mint.
 func newCrowd(t *testing.T, seats int, change func(*crowd)) *crowd {
 	t.Helper()
 	const lease = 3 * time.Second
@@ -48,7 +48,7 @@ func newCrowd(t *testing.T, seats int, change func(*crowd)) *crowd {
 	return c
 }
 
-// step takes an input and returns what is asked of the mint, if anything.
+// step feeds the machine and returns its request to the mint, if any.
 func (c *crowd) step(in election.Input) (ask election.Action) {
 	for _, a := range c.m.Step(c.now, in) {
 		switch a := a.(type) {
@@ -58,14 +58,14 @@ func (c *crowd) step(in election.Input) (ask election.Action) {
 			c.facts[a.Fact.Kind]++
 		case election.Open:
 			if a.Deadline <= c.now {
-				c.Errorf("at %s a gate opens whose deadline is over", time.Duration(c.now))
+				c.Errorf("at %s a gate opens after its deadline", time.Duration(c.now))
 			}
 		}
 	}
 	return ask
 }
 
-// answer answers what is asked, and all that is asked then at once, until nothing is.
+// answer answers a request and those that follow at once, until there is none.
 func (c *crowd) answer(ask election.Action) {
 	for ask != nil && c.now < fence.Instant(time.Minute) {
 		sent := c.now
@@ -82,7 +82,7 @@ func (c *crowd) answer(ask election.Action) {
 			c.tries = append(c.tries, a)
 			ask = c.step(election.Tried{Sent: sent, Results: c.results(a)})
 		default:
-			c.Fatalf("asked %T", ask)
+			c.Fatalf("unexpected request %T", ask)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (c *crowd) results(a election.Try) (results []election.Result) {
 	return results
 }
 
-// run lets time pass.
+// run lets the time d pass.
 func (c *crowd) run(d time.Duration) {
 	for end := c.now.Add(d); ; {
 		next := c.m.Next()
@@ -116,31 +116,31 @@ func (c *crowd) run(d time.Duration) {
 	}
 }
 
-// Bids for many scopes leave room for the heartbeats of those already won: no call
-// has more than a batch of them, and a heartbeat that is due comes before the next.
+// Bids for many scopes leave room for the heartbeats of those that are led: a call has at most one
+// batch of bids, and a heartbeat that is due comes before the next batch.
 func TestBatchesLeaveRoomForHeartbeats(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 10_000, func(c *crowd) { c.took = 200 * time.Millisecond })
 	if len(c.asked) != 10_000 || len(c.tries) != 20 {
-		t.Fatalf("%d scopes in %d calls", len(c.asked), len(c.tries))
+		t.Fatalf("%d scopes were bid for in %d calls, want 10000 in 20", len(c.asked), len(c.tries))
 	}
 	for _, try := range c.tries {
 		if len(try.Bids) != 500 {
-			t.Errorf("a call with %d bids", len(try.Bids))
+			t.Errorf("a call has %d bids, want 500", len(try.Bids))
 		}
 	}
 	if c.facts[election.Late] > 0 || len(c.beats) == 0 {
-		t.Errorf("%d gates were late, %d heartbeats while bids were made", c.facts[election.Late], len(c.beats))
+		t.Errorf("%d gates were late and %d heartbeats sent during the bids, want none and some", c.facts[election.Late], len(c.beats))
 	}
 	for i := 1; i < len(c.beats); i++ {
 		if gap := c.beats[i].Sub(c.beats[i-1]); gap > 720*time.Millisecond+2*c.took {
-			t.Errorf("%s between heartbeats", gap)
+			t.Errorf("%s passed between two heartbeats", gap)
 		}
 	}
 }
 
-// At rest a follower of ten thousand scopes polls once every check interval, for as
-// many as fit in a call, and comes to all of them.
+// At rest a follower of ten thousand scopes sends one poll per check interval, with as many bids as
+// fit into a call, and reaches every scope.
 func TestPollsAreJoinedAndReachAll(t *testing.T) {
 	t.Parallel()
 	c := follower(t, 10_000)
@@ -151,11 +151,11 @@ func TestPollsAreJoinedAndReachAll(t *testing.T) {
 	const span = 24 * time.Second
 	c.run(span)
 	if n := len(c.tries); n < 20 || n > 30 {
-		t.Errorf("%d polls in %s, the check interval is 1s", n, span)
+		t.Errorf("%d polls in %s, want one per check interval of 1s", n, span)
 	}
 	for scope, n := range c.asked {
 		if n == 0 {
-			t.Fatalf("%s was never looked at, %d calls", scope, len(c.tries))
+			t.Fatalf("%s was never polled in %d calls", scope, len(c.tries))
 		}
 	}
 }
@@ -164,12 +164,12 @@ func follower(t *testing.T, seats int) *crowd {
 	t.Helper()
 	c := newCrowd(t, seats, func(c *crowd) { c.held = true })
 	if c.facts[election.Following] != seats {
-		t.Fatalf("%d scopes are followed", c.facts[election.Following])
+		t.Fatalf("%d scopes are followed, want all", c.facts[election.Following])
 	}
 	return c
 }
 
-// The end of the holder's process wakes all, and none of them waits for a poll.
+// The end of the holder's process wakes all seats; none of them waits for a poll.
 func TestWakeOfACrowd(t *testing.T) {
 	t.Parallel()
 	c := follower(t, 3000)
@@ -177,12 +177,12 @@ func TestWakeOfACrowd(t *testing.T) {
 	before := c.now
 	c.answer(c.step(election.Woken{Process: 7}))
 	if c.facts[election.Acquired] != 3000 || len(c.tries) != 6 {
-		t.Errorf("%d scopes won in %d calls", c.facts[election.Acquired], len(c.tries))
+		t.Errorf("%d scopes were won in %d calls, want 3000 in 6", c.facts[election.Acquired], len(c.tries))
 	}
 	if took := c.now.Sub(before); took > 9*c.took {
-		t.Errorf("it took %s", took)
+		t.Errorf("winning took %s, want at most 9 calls", took)
 	}
-	// Ten thousand notifications that came at once are one step, and one call at most.
+	// Many notifications that came at once are one step, and at most one call.
 	d := follower(t, 3000)
 	d.tries = nil
 	var hints election.Several
@@ -196,36 +196,36 @@ func TestWakeOfACrowd(t *testing.T) {
 	}
 }
 
-// A mint that tries fewer is asked for the rest; one without room is left alone for a
-// while, and says so in one line.
+// A mint that tries only some bids is asked for the rest. A mint without room is left alone for a
+// while, which is reported once for all scopes.
 func TestMintWithLittleRoom(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, 1000, func(c *crowd) { c.room = 30 })
 	if len(c.asked) != 1000 || c.facts[election.Acquired] != 1000 {
-		t.Errorf("%d scopes asked for, %d won", len(c.asked), c.facts[election.Acquired])
+		t.Errorf("%d scopes were bid for and %d won, want 1000 of each", len(c.asked), c.facts[election.Acquired])
 	}
 	for scope, n := range c.asked {
 		if n != 1 {
-			t.Errorf("%s was asked for %d times", scope, n)
+			t.Errorf("%s was bid for %d times, want once", scope, n)
 		}
 	}
 	d := newCrowd(t, 1000, func(d *crowd) { d.room, d.held = 30, true })
 	clear(d.asked)
 	d.run(50 * time.Second)
 	if len(d.asked) < 900 {
-		t.Errorf("polls came to %d of 1000 scopes", len(d.asked))
+		t.Errorf("polls reached %d of 1000 scopes, want at least 900", len(d.asked))
 	}
 	f := newCrowd(t, 1000, func(f *crowd) { f.room = 0 })
 	f.run(10 * time.Second)
 	if n := len(f.tries); n < 3 || n > 20 {
-		t.Errorf("a mint without room was asked %d times in 10s", n)
+		t.Errorf("a mint without room was asked %d times in 10s, want 3 to 20", n)
 	}
 	if n := f.facts[election.Retrying]; n != len(f.tries) {
-		t.Errorf("%d lines for %d refusals", n, len(f.tries))
+		t.Errorf("%d facts were reported for %d Full answers", n, len(f.tries))
 	}
 	f.room = 1000
 	f.run(4 * time.Second)
 	if f.facts[election.Acquired] != 1000 {
-		t.Errorf("%d won once there was room", f.facts[election.Acquired])
+		t.Errorf("%d scopes were won once there was room, want 1000", f.facts[election.Acquired])
 	}
 }

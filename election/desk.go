@@ -10,12 +10,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Leadership is what a role is given: proof, gate, and a place to report
-// progress. It is valid until the role's context ends.
+// Leadership is what a role gets from its elector. It is valid until the role's context ends.
 type Leadership struct {
 	Token fence.Token
-	// Gate is to be asked right before each effect. What it answers may be acted on until
-	// the role's function returns; do not hand it to code that outlives that.
+	// Gate answers whether the role may act. Ask it right before each effect. Its answers are
+	// valid until the role's function returns, so give it to no code that outlives that.
 	Gate *fence.Gate
 	last *atomic.Int64
 	now  fence.Clock
@@ -23,28 +22,26 @@ type Leadership struct {
 	notice *notice
 }
 
-// Progress tells the watchdog that the work is moving (Role.StallAfter).
+// Progress reports that the role makes progress: see [Role].StallAfter.
 func (l Leadership) Progress() {
 	if l.last != nil {
 		l.last.Store(int64(l.now()))
 	}
 }
 
-// Notice is what a role is still given once its context has ended: not to begin
-// anything, its gate is shut, but to end what it has begun.
+// Notice says how long a role may take to end the acts that it has begun, once its context has
+// ended and its gate is shut.
 type Notice struct {
-	// Deadline is the instant before which all must have ended: a successor may act
-	// from then on. 0: as the gate said last.
+	// Deadline is the instant before which all acts must have ended, since a successor may act
+	// from then on. 0: the gate's last deadline.
 	Deadline fence.Instant
-	// By is when whoever asked for the scope gives up waiting for the promise that all
-	// has ended; earlier once the process itself is asked to end. 0: nobody asked, the
-	// leadership was lost.
+	// By is when the drain times out, earlier once the process itself is asked to stop. 0: the
+	// leadership was lost, so no caller waits.
 	By fence.Instant
 }
 
-// Notice returns the present notice, and a channel that is closed when it is changed
-// next. A role that was asked to end, not lost, goes on renewing its term meanwhile,
-// and each heartbeat moves the deadline, so that it may take longer than a lease.
+// Notice returns the current notice and a channel that is closed when it changes. During a drain
+// heartbeats go on, and each moves the deadline, so that acts may take longer than a lease.
 func (l Leadership) Notice() (Notice, <-chan struct{}) {
 	if l.notice == nil {
 		return Notice{}, nil
@@ -52,7 +49,7 @@ func (l Leadership) Notice() (Notice, <-chan struct{}) {
 	return l.notice.read()
 }
 
-// notice of one term.
+// notice is the Notice of one term.
 type notice struct {
 	mu    sync.Mutex
 	is    Notice
@@ -73,19 +70,19 @@ func (n *notice) change(to func(*Notice)) {
 	n.moved = make(chan struct{})
 }
 
-// desk is where one scope's role sits: its gate and whatever runs behind it.
+// desk has one scope's gate, and the role that runs behind it.
 type desk struct {
-	role    Role            // of the next term; under the elector's lock
-	retired bool            // likewise
-	told    []chan struct{} // likewise: closed once the mint knows that it is retired
+	role    Role            // of the next term; guarded by Elector.mu
+	retired bool            // guarded by Elector.mu
+	told    []chan struct{} // channels of Retire calls; guarded by Elector.mu
 	elector *Elector
-	gate    *fence.Gate // the role's own
-	outside *fence.Gate // everybody else's
+	gate    *fence.Gate // the view of the role
+	outside *fence.Gate // the view of all other callers
 	latch   *fence.Latch
 	term    *term
 }
 
-// term is one tenure's running role.
+// term is a role that runs in one term.
 type term struct {
 	role    Role
 	ctx     context.Context
@@ -102,7 +99,7 @@ func newDesk(e *Elector, r Role) *desk {
 	return d
 }
 
-// latest is the role as it was last configured.
+// latest returns the role as it was last configured.
 func (d *desk) latest() Role {
 	d.elector.mu.RLock()
 	defer d.elector.mu.RUnlock()
@@ -129,7 +126,7 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 	t.running.Go(func() {
 		err := role(t.ctx, t.lead)
 		if t.ctx.Err() != nil {
-			return // it was told to end and did
+			return // it was asked to end
 		}
 		if err != nil {
 			d.stepDown(fmt.Errorf("%w: %w", ErrResigned, err), EndedByFailure)
@@ -142,12 +139,12 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 	}
 }
 
-// stepDown asks the loop, from one of the role's goroutines.
+// stepDown asks the loop to give the scope up; the role's goroutines call it.
 func (d *desk) stepDown(why error, how Ending) {
 	d.elector.post(StepDown{Scope: d.gate.Scope(), Why: why, How: how, Timeout: d.elector.cfg.DrainTimeout})
 }
 
-// guard steps down when the role reports no progress for too long.
+// guard gives the scope up when the role reports no progress for too long.
 func (d *desk) guard(t *term) {
 	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
@@ -165,9 +162,8 @@ func (d *desk) guard(t *term) {
 	}
 }
 
-// shut is the top of the staircase: gate, then role, then the acts under way and the
-// answers that others were given. Ended is posted when the last of them is over, however
-// long that takes.
+// shut shuts the gate and cancels the role. However long that takes, it posts Ended when the role
+// has returned, its acts have ended and the answers to other callers have expired.
 func (d *desk) shut(why error, by fence.Instant) {
 	d.latch.Shut(why)
 	t := d.term

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -13,47 +14,47 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Elector campaigns for a set of scopes over one mint and runs a role for each
-// while it leads. Make one with [New], run it with [Elector.Run]; every other
-// method may be called at any time from any goroutine.
+// Elector campaigns for scopes over one mint, and runs each scope's role while this process
+// leads. [New] makes one, [Elector.Run] runs it. All other methods may be called at any time
+// from any goroutine.
 type Elector struct {
 	cfg      Config
 	machine  *Machine
 	inputs   chan Input
-	ordered  chan struct{} // there are orders
+	ordered  chan struct{} // signals that there are orders
 	over     chan struct{} // closed when Run returns
 	started  atomic.Bool
 	snapshot atomic.Pointer[[]Status]
 
 	mu       sync.RWMutex
 	desks    map[string]*desk
-	retiring int     // calls of Retire that wait to be told
-	orders   []Input // roles that come, go or rest, for the loop to take
+	retiring int     // open channels of Retire calls
+	orders   []Input // Add, Retire and Rest inputs for the loop
 
 	// Owned by the loop's goroutine.
 	session   Session
-	cautioned string // the caution of the last session
+	cautioned string // the last session's caution
 	watches   map[int64]*watch
-	waiting   map[string][]chan error // drains to be answered
+	waiting   map[string][]chan error // the callers of drains, by scope
 	calls     sync.WaitGroup          // goroutines that end with the loop
 	ctx       context.Context         // ends with the loop
-	campaign  context.Context         // ends when asked to stop: no new session after that
+	campaign  context.Context         // the context of Run: no session opens after it ends
 }
 
-// Status is one scope as this process sees it.
+// Status is the state of one scope as this process sees it.
 type Status struct {
 	Scope   string
-	Leading bool // a token is held and its gate was not shut; ask the gate before acting
+	Leading bool // this process leads; its gate may be late, so ask the gate before acting
 	Token   fence.Token
-	Entered bool   // the act door had opened in this term
-	Holder  string // who leads, as last heard, when not leading
+	Entered bool   // the act door has opened in this term
+	Holder  string // the leader, as last heard if it is another process
 
-	Unled  fence.Instant // since when nobody leads, once that was told; 0: somebody does, or nobody can know
-	Why    string        // what stands in the way then
-	Unsaid bool          // this process gave the scope up, and the mint cannot be told yet
+	Unled  fence.Instant // since when nobody leads; 0 until that is reported
+	Why    string        // why nobody leads
+	Unsaid bool          // this process gave the scope up and cannot tell the mint yet
 }
 
-// New checks the configuration and returns an elector at rest.
+// New validates the configuration and returns an elector that does nothing before Run.
 func New(cfg Config) (*Elector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -76,12 +77,11 @@ func New(cfg Config) (*Elector, error) {
 	return e, nil
 }
 
-// linger is how long a process that gave something up keeps its connections: to end
-// them costs the server several times what the successor's mint does, at the very
-// moment at which everybody waits for that.
+// linger is how long a process keeps its connections after a farewell. Ending them costs the
+// server several times as much as the successor's mint, just when everyone waits for that.
 const linger = 50 * time.Millisecond
 
-// settings is the machine's part of the configuration.
+// settings returns the machine's part of the configuration.
 func (c Config) settings() Settings {
 	s := Settings{
 		Takeover: c.Takeover, Lease: MaxLease, Heartbeat: c.Heartbeat, CheckInterval: c.CheckInterval,
@@ -104,12 +104,12 @@ func (c Config) settings() Settings {
 	return s
 }
 
-// seat is the machine's part of a role.
+// seat returns the machine's part of a role.
 func (c Config) seat(r Role) SeatSettings {
 	margin := c.margin(r.Lease)
 	seat := SeatSettings{
 		Scope: r.Scope, Lease: r.Lease, Margin: margin, Rank: len(r.Preferred),
-		Late:  or(or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
+		Late:  cmp.Or(cmp.Or(r.LateThreshold, c.LateThreshold), r.Lease-margin),
 		Never: c.Follower || slices.Contains(r.Never, c.ID),
 	}
 	if i := slices.Index(r.Preferred, c.ID); i >= 0 {
@@ -118,12 +118,12 @@ func (c Config) seat(r Role) SeatSettings {
 	return seat
 }
 
-// ID is the name under which this process campaigns.
+// ID returns the name under which this process campaigns.
 func (e *Elector) ID() string { return e.cfg.ID }
 
-// Gate returns the gate of a scope as code outside of the role sees it, nil if no role
-// has it. An answer of its act door may be acted on for [fence.AnswerLife], and a handover
-// waits until it has ended: see [fence.Gate.Outside]. A role asks its [Leadership]'s.
+// Gate returns the gate of a scope for code outside the role; nil if no role has the scope. An
+// answer of its act door is valid for [fence.AnswerLife], and a handover waits until it has
+// expired: see [fence.Gate.Outside]. Inside a role, use the gate of its [Leadership].
 func (e *Elector) Gate(scope string) *fence.Gate {
 	if d := e.desk(scope); d != nil {
 		return d.outside
@@ -131,11 +131,10 @@ func (e *Elector) Gate(scope string) *fence.Gate {
 	return nil
 }
 
-// Snapshot returns the state of every scope, in scope order.
+// Snapshot returns the state of every scope, sorted by scope. The caller must not modify it.
 func (e *Elector) Snapshot() []Status { return *e.snapshot.Load() }
 
-// Status is the line of one scope in a [Elector.Snapshot], found without a walk
-// through the others; false if no role has the scope.
+// Status returns the state of one scope; false if no role has the scope.
 func (e *Elector) Status(scope string) (Status, bool) {
 	all := e.Snapshot()
 	at, found := slices.BinarySearchFunc(all, scope, func(s Status, scope string) int { return strings.Compare(s.Scope, scope) })
@@ -145,16 +144,16 @@ func (e *Elector) Status(scope string) (Status, bool) {
 	return all[at], true
 }
 
-// Drain gives a scope up: shut the gate, cancel the role, wait for its acts,
-// release. It returns once another process may take over: nil if all acts had
-// ended, ErrDrainTimeout if the time allowed was up first, ErrDeposed if a newer
-// term was minted meanwhile, ErrUntold if the elector ended before the mint had
-// heard of it. This process lets others bid first for one lease.
+// Drain gives a scope up: it shuts the gate, cancels the role, waits for its acts and tells
+// the mint. It returns when another process may take over: nil if all acts have ended,
+// ErrDrainTimeout if they took too long, ErrDeposed if a newer term was minted meanwhile,
+// ErrUntold if the mint could not be told. This process lets others bid first for one lease.
+// If ctx ends first, Drain returns its cause, and the drain goes on.
 func (e *Elector) Drain(ctx context.Context, scope string) error {
 	return e.giveUp(ctx, StepDown{Scope: scope, Why: ErrStepDown})
 }
 
-// Transfer is Drain in favour of one candidate: others hold back for a moment.
+// Transfer is [Elector.Drain] in favour of one candidate: the others hold back for a moment.
 func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
 	if err := ValidID(to); err != nil {
 		return err
@@ -162,8 +161,7 @@ func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
 	return e.giveUp(ctx, StepDown{Scope: scope, Why: fmt.Errorf("%w in favour of %s", ErrStepDown, to), To: to})
 }
 
-// Warm runs the role's Warm, if it has one, on behalf of whoever is about to
-// transfer the scope to this process.
+// Warm calls the role's Warm function, if it has one. Call it before a transfer to this process.
 func (e *Elector) Warm(ctx context.Context, scope string) error {
 	d := e.desk(scope)
 	if d == nil {
@@ -175,16 +173,14 @@ func (e *Elector) Warm(ctx context.Context, scope string) error {
 	return nil
 }
 
-// StepDown is Drain with everything said: the epoch that is meant (0: whichever is
-// led), the cause that the role's context gets, the actor that the history shows,
-// the successor, the time for acts to end (0: the configured one).
+// StepDown is [Elector.Drain] with all its options; see the type [StepDown].
 func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
 
 func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	if e.desk(s.Scope) == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, s.Scope)
 	}
-	s.Timeout = or(s.Timeout, e.cfg.DrainTimeout)
+	s.Timeout = cmp.Or(s.Timeout, e.cfg.DrainTimeout)
 	answer := make(chan error, 1)
 	if !e.post(stepDownCall{StepDown: s, answer: answer}) {
 		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
@@ -197,23 +193,23 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 		return context.Cause(ctx)
 	}
 	select {
-	case err := <-answer: // the last thing that was done
+	case err := <-answer: // the loop's last answer
 		return err
 	default:
 		return fmt.Errorf("election: %w: %q", ErrUntold, s.Scope)
 	}
 }
 
-// stepDownCall carries the caller's channel past the machine, which needs none.
+// stepDownCall carries the caller's channel to the loop; the machine does not get it.
 type stepDownCall struct {
 	StepDown
 	answer chan error
 }
 
-// post hands an input to the loop; false if it has ended.
+// post hands an input to the loop; it returns false if the loop has ended.
 func (e *Elector) post(in Input) bool {
 	select {
-	case <-e.over: // or there would still be room in the queue that nobody reads
+	case <-e.over: // checked first: a queue that nobody reads may have room
 		return false
 	default:
 	}
@@ -225,7 +221,7 @@ func (e *Elector) post(in Input) bool {
 	}
 }
 
-// publish makes the machine's state visible to Snapshot.
+// publish stores the machine's state for Snapshot.
 func (e *Elector) publish() {
 	all := make([]Status, len(e.machine.seats))
 	for i, s := range e.machine.seats {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bubbleClock is BOOTTIME inside a synctest bubble.
+// bubbleClock returns a clock of the bubble's virtual time.
 func bubbleClock() fence.Clock {
 	start := time.Now()
 	return func() fence.Instant { return fence.Instant(time.Since(start)) + 1 }
@@ -34,7 +34,7 @@ func start(t *testing.T, cfg election.Config) (*election.Elector, func() error) 
 	return e, func() error { cancel(); return <-done }
 }
 
-// S4, S6, S9, F4: one leads, a clean stop hands over at once, the epoch grows.
+// S4, S6, S9, F4: one elector leads, a clean stop hands over at once, and the epoch grows.
 func TestHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mint := electiontest.NewMemory()
@@ -43,7 +43,7 @@ func TestHandover(t *testing.T) {
 			<-ctx.Done()
 			var lost *election.LostError
 			if !errors.As(context.Cause(ctx), &lost) || lost.Scope != "s" {
-				t.Errorf("cause of the role's context: %v", context.Cause(ctx))
+				t.Errorf("the role's context has the cause %v, want a LostError of s", context.Cause(ctx))
 			}
 			return nil
 		}
@@ -57,7 +57,7 @@ func TestHandover(t *testing.T) {
 		b, stopB := start(t, cfg)
 		pass(10 * time.Second)
 		if b.Gate("s").IsOpen(fence.Fenced) || !a.Gate("s").IsOpen(fence.Act) {
-			t.Fatal("b must follow, a must lead")
+			t.Fatal("want a to lead and b to follow")
 		}
 		before := time.Now()
 		stopped := make(chan error, 1)
@@ -67,7 +67,7 @@ func TestHandover(t *testing.T) {
 			t.Fatal(tok, err)
 		}
 		if took := time.Since(before); took > 20*time.Millisecond {
-			t.Errorf("a clean handover took %s of virtual time", took)
+			t.Errorf("a clean handover took %s of virtual time, want at most 20ms", took)
 		}
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestHandover(t *testing.T) {
 	})
 }
 
-// A crash opens the fenced door at once and the act door a lease later.
+// After a crash the fenced door opens at once and the act door a lease later.
 func TestCrashHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mint := electiontest.NewMemory()
@@ -98,7 +98,7 @@ func TestCrashHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(before); took > 30*time.Millisecond {
-			t.Errorf("the fenced door took %s", took)
+			t.Errorf("the fenced door took %s, want at most 30ms", took)
 		}
 		if _, err := b.Gate("s").Wait(t.Context(), fence.Act); err != nil {
 			t.Fatal(err)

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// WithEnv returns the configuration with what the environment says about it
-// (requirement S27): CONCH_INSTANCE_ID, CONCH_LEADER_ENABLED, and in
-// milliseconds CONCH_LEASE_MS, CONCH_HEARTBEAT_INTERVAL_MS,
-// CONCH_HEARTBEAT_LATE_THRESHOLD_MS, CONCH_ACQUIRE_BACKOFF_MS_MIN and _MAX,
-// CONCH_EPOCH_STALE_THRESHOLD_MS. Every fault is listed.
+// WithEnv returns the configuration with the values that the environment sets (requirement
+// S27): CONCH_INSTANCE_ID, CONCH_LEADER_ENABLED, and in milliseconds CONCH_LEASE_MS,
+// CONCH_HEARTBEAT_INTERVAL_MS, CONCH_HEARTBEAT_LATE_THRESHOLD_MS, CONCH_ACQUIRE_BACKOFF_MS_MIN
+// and _MAX, CONCH_EPOCH_STALE_THRESHOLD_MS. The error joins every fault.
 func (c Config) WithEnv(getenv func(string) string) (Config, error) {
 	var faults []error
 	for name, to := range map[string]*time.Duration{
@@ -41,7 +40,7 @@ func (c Config) WithEnv(getenv func(string) string) (Config, error) {
 	case "0", "false":
 		c.Follower = true
 	default:
-		// A typo must not decide who may lead.
+		// A typo must not decide whether this process may lead.
 		faults = append(faults, fmt.Errorf("CONCH_LEADER_ENABLED=%q is none of true, false", text))
 	}
 	return c, errors.Join(faults...)

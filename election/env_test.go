@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// S27: every knob is read, its default explicit, and a typo is an error.
+// S27: every variable is read, an empty one changes nothing, and a typo is an error.
 func TestWithEnv(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{
@@ -24,16 +24,16 @@ func TestWithEnv(t *testing.T) {
 	ms := time.Millisecond
 	if c.ID != "n1" || !c.Follower || c.Lease != 4000*ms || c.Heartbeat != 500*ms || c.LateThreshold != 1200*ms ||
 		c.BackoffMin != 100*ms || c.BackoffMax != 300*ms || c.StaleAfter != 9000*ms {
-		t.Errorf("%+v", c)
+		t.Errorf("the environment gives %+v", c)
 	}
 	if c, err = (election.Config{Lease: time.Second}).WithEnv(func(string) string { return "" }); err != nil || c.Follower || c.Lease != time.Second {
-		t.Errorf("an empty environment changes the configuration: %+v, %v", c, err)
+		t.Errorf("an empty environment gives %+v, %v", c, err)
 	}
 	env = map[string]string{"CONCH_LEASE_MS": "3s", "CONCH_LEADER_ENABLED": "yes", "CONCH_ACQUIRE_BACKOFF_MS_MIN": "-1"}
 	_, err = election.Config{}.WithEnv(get)
 	for _, name := range []string{"CONCH_LEASE_MS", "CONCH_LEADER_ENABLED", "CONCH_ACQUIRE_BACKOFF_MS_MIN"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s is not named: %v", name, err)
+			t.Errorf("the error does not name %s: %v", name, err)
 		}
 	}
 }

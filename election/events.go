@@ -6,41 +6,41 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Kind says which fact a [Fact] states.
+// Kind says what a [Fact] reports.
 type Kind string
 
-// The facts, in the order of a life.
+// The facts, in the order in which a scope goes through them.
 const (
 	Following Kind = "following" // another process leads; Holder says who
-	Stale     Kind = "stale"     // the holder's heartbeats stopped coming; Took says how long ago
-	Blocked   Kind = "blocked"   // won, but acts of the previous term still hold the fence; Blockers says which of them cannot be ended
-	Evicted   Kind = "evicted"   // such acts were ended; Blockers says whose
-	Unled     Kind = "unled"     // nobody has led for Took, three leases at least; Err says what stands in the way
-	Acquired  Kind = "acquired"  // the token is minted, the fenced door open
+	Stale     Kind = "stale"     // the holder's last heartbeat is older than Config.StaleAfter; Took is its age
+	Blocked   Kind = "blocked"   // nobody leads, but acts of the previous term hold the fence; Blockers lists those that cannot be ended
+	Evicted   Kind = "evicted"   // the mint ended acts that held the fence for too long; Blockers lists them
+	Unled     Kind = "unled"     // nobody has led for Took, at least three leases; Err says why
+	Acquired  Kind = "acquired"  // the token is minted and the fenced door is open
 	Entered   Kind = "entered"   // the act door is open
-	Late      Kind = "late"      // no heartbeat in time, the gate is shut for now
-	Resumed   Kind = "resumed"   // heartbeats are back, the gate is open again
-	Failing   Kind = "failed"    // the role failed, and its scope is given up; After is how long others go first
-	Draining  Kind = "draining"  // the gate is shut, acts are ending
-	Lost      Kind = "lost"      // the leadership ended unasked
-	Released  Kind = "released"  // the leadership was given up and all acts had ended
-	Abandoned Kind = "abandoned" // it was given up, without that promise
-	Unsaid    Kind = "unsaid"    // it was given up, and the mint cannot be told; Err says why. It is tried again
-	Barred    Kind = "barred"    // the mint refuses this candidate
-	Retrying  Kind = "retrying"  // the mint did not answer; Err and After
-	Cautioned Kind = "cautioned" // the mint is reached in a way that costs something; Err says what
+	Late      Kind = "late"      // no heartbeat succeeded in time, so the gate is shut for now
+	Resumed   Kind = "resumed"   // a heartbeat succeeded, so the gate is open again
+	Failing   Kind = "failed"    // the role failed and its scope is given up; other candidates go first for After
+	Draining  Kind = "draining"  // the scope is being given up: the gate is shut and acts are ending
+	Lost      Kind = "lost"      // the leadership was lost; Err says why
+	Released  Kind = "released"  // the scope was given up after all acts had ended
+	Abandoned Kind = "abandoned" // the scope was given up before all acts had ended
+	Unsaid    Kind = "unsaid"    // the scope was given up and the mint cannot be told yet; Err says why
+	Barred    Kind = "barred"    // the mint refuses this candidate; Err says why
+	Retrying  Kind = "retrying"  // a call to the mint failed with Err; it is tried again in After
+	Cautioned Kind = "cautioned" // the connection to the mint works but has a drawback; Err says which
 )
 
-// Fact is something that happened in an election, as a value.
+// Fact is one event of an election.
 type Fact struct {
 	Kind     Kind
-	Scope    string // empty if it concerns all
+	Scope    string // empty if the fact concerns every scope
 	Token    fence.Token
-	Holder   string        // Following
-	Hold     time.Duration // Acquired: until the act door opens
-	Handoff  bool          // Acquired: the predecessor had released; Released: a successor need not wait
-	Took     time.Duration // Acquired: from the first bid of this campaign; Stale: since the last heartbeat; Unled: since somebody led
-	After    time.Duration // Retrying, Failing: the pause; Draining: the time allowed
+	Holder   string        // Following, Stale: the leader
+	Hold     time.Duration // Acquired: how long a predecessor's gate may still be open
+	Handoff  bool          // Acquired: the predecessor released the scope; Released: a successor need not wait
+	Took     time.Duration // Acquired: since the first bid for this term; Stale: since the last heartbeat; Unled: since somebody led
+	After    time.Duration // Retrying, Failing: the pause; Draining: how long acts may take to end
 	Err      error
 	Blockers []Blocker
 }
@@ -55,44 +55,38 @@ func (f Fact) IsTransition() bool {
 	}
 }
 
-// StateChanged is the role of this process in one scope, broadcast whenever it
-// changes (requirement S16). It is a fact about the past by the time it is read:
-// ask the gate before acting.
+// StateChanged says whether this process leads a scope, at each change (requirement S16). It
+// may be outdated when it is read: ask the gate before acting.
 type StateChanged struct {
 	Scope    string
 	IsLeader bool
 	Epoch    int64
 }
 
-// Bidding is one batch of bids, as it went.
+// Bidding reports one batch of bids.
 type Bidding struct {
-	Scopes  []string // those that the mint tried
+	Scopes  []string // the scopes that the mint tried
 	Sent    fence.Instant
 	Took    time.Duration
-	Results []Result // in the order of Scopes; none after an error
+	Results []Result // in the order of Scopes; empty after an error
 	Err     error
 }
 
-// Heartbeat is one renewal of every term that was led, as it went.
+// Heartbeat reports one renewal of every term of this process.
 type Heartbeat struct {
 	Scopes  []string
-	Sent    fence.Instant // what the gates' deadlines are anchored on
+	Sent    fence.Instant // the gates' deadlines count from this instant
 	Took    time.Duration
-	Renewed []bool // in the order of Scopes: the term was renewed; none after an error
+	Renewed []bool // whether each term was renewed, in the order of Scopes; empty after an error
 	Err     error
 }
 
-// Events are called as facts occur: Fact and StateChanged by the elector's own
-// goroutine, in order; Beat and Attempt beside it, one at a time, each before the
-// facts that follow from it. They must return quickly and must not call back into
-// the elector. Nil functions are skipped.
+// Events are functions that the elector calls; nil functions are skipped. Its loop calls Fact and
+// StateChanged, in order. Other goroutines call Beat and Attempt, one at a time, each before the
+// facts that follow from it. The functions must return quickly and must not call the elector.
 type Events struct {
-	// Fact gets every fact.
-	Fact func(Fact)
-	// StateChanged gets acquired and ended leaderships (S16).
-	StateChanged func(StateChanged)
-	// Beat gets each heartbeat.
-	Beat func(Heartbeat)
-	// Attempt gets each batch of bids.
-	Attempt func(Bidding)
+	Fact         func(Fact)         // gets every fact
+	StateChanged func(StateChanged) // gets each start and end of a leadership (S16)
+	Beat         func(Heartbeat)    // gets each heartbeat
+	Attempt      func(Bidding)      // gets each batch of bids
 }

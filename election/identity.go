@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Identity names this process: the parts given (such as network and account),
-// the host, the process number and a random UUID, joined by '-' (requirement
-// S3). Two calls never give the same.
+// Identity returns a new, unique name for this process: the parts (such as network and account),
+// the host, the process number and a random UUID, joined by '-' (requirement S3).
 func Identity(parts ...string) string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -6,17 +6,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Input is an event that the machine takes: what happened outside.
+// Input is an event that the machine takes.
 type Input interface{ input() }
 
-// The inputs. Sent is when the request left and is what a deadline is anchored
-// on; the machine's now is when the reply was seen.
+// The inputs of a [Machine]. Deadlines count from Sent, the instant when the request left.
 type (
 	// Tick says only that time has passed.
 	Tick struct{}
 	// Opened answers Connect.
 	Opened struct{}
-	// Tried answers Try. There may be fewer results than bids: the rest was not tried.
+	// Tried answers Try. Bids without a result were not tried.
 	Tried struct {
 		Sent    fence.Instant
 		Results []Result
@@ -26,50 +25,48 @@ type (
 		Sent    fence.Instant
 		Answers []Outcome
 	}
-	// Parted answers Release, in the order of its farewells; those that are missing were said.
+	// Parted answers Release, in the order of its farewells. A missing answer means Said.
 	Parted struct{ Answers []Parting }
-	// Enlisted answers Enlist: the mint has done all of it.
+	// Enlisted answers Enlist.
 	Enlisted struct{}
-	// Failed answers any of the five. Lost: the session is gone.
+	// Failed answers any of these requests instead. Lost means that the session has ended.
 	Failed struct {
 		Lost bool
 		Err  error
 	}
-	// Woken is a hint: a process has ended; or a scope was taken by Holder, or is
-	// free if there is none; or, with all empty, changes may have been missed.
+	// Woken is a hint: Process has ended, or Holder has taken Scope, or Scope is free (no Holder),
+	// or changes may have been missed (all empty).
 	Woken struct {
 		Process int64
 		Scope   string
 		Holder  string
 	}
-	// StepDown asks to give a scope up: the term of that epoch and no later one, or,
-	// with an Epoch of 0, whichever is led.
+	// StepDown asks to give a scope up.
 	StepDown struct {
 		Scope   string
-		Epoch   int64
-		Why     error
-		How     Ending // EndedByFailure if the role failed
-		Actor   string
-		To      string
-		Timeout time.Duration
+		Epoch   int64         // the only term to give up; 0: the present one
+		Why     error         // the cause that the role's context gets
+		How     Ending        // EndedByFailure if the role failed
+		Actor   string        // the operator, for the history
+		To      string        // the candidate that should lead next
+		Timeout time.Duration // how long acts may take to end; 0 in Elector.StepDown: DrainTimeout
 	}
-	// Several are inputs that came at once, in their order: what they lead to is
-	// worked out once. Ten thousand scopes that change hands wake ten thousand times.
+	// Several are inputs that came at once, in order. The machine works out what they lead to
+	// once, since ten thousand scopes that change hands wake it ten thousand times.
 	Several struct{ Inputs []Input }
-	// Ended says that the role of a shut gate has returned and that no act of it
-	// is under way.
+	// Ended says that the role of a shut gate has returned, with no act and no answer left.
 	Ended struct{ Scope string }
-	// Add begins to campaign for a scope. Where the scope is known, the settings are those of
-	// its next term, and a scope that was retired is campaigned for again.
+	// Add campaigns for a scope. For a known scope, the settings are those of its next term; a
+	// retired scope is campaigned for again.
 	Add struct{ Seat SeatSettings }
-	// Retire ends the campaign for a scope. A term that is under way goes on.
+	// Retire ends the campaign for a scope. A running term goes on.
 	Retire struct{ Scope string }
 	// Rest pauses the campaign for a scope, so that other candidates go first.
 	Rest struct {
 		Scope string
 		For   time.Duration
 	}
-	// Stop asks to give everything up and end. Why is nil or wraps ErrStepDown.
+	// Stop asks to give every scope up and end. Why is nil or wraps ErrStepDown.
 	Stop struct {
 		Why     error
 		Timeout time.Duration
@@ -92,36 +89,36 @@ func (Retire) input()   {}
 func (Rest) input()     {}
 func (Stop) input()     {}
 
-// Action is what the machine wants done.
+// Action is something that the machine asks its loop to do.
 type Action interface{ action() }
 
-// The actions. Of Connect, Try, Beat, Release and Enlist at most one is under way at
-// a time; each is answered by one input.
+// The actions of a [Machine]. At most one of Connect, Try, Beat, Release and Enlist is under way
+// at a time; one input answers it.
 type (
-	// Connect opens a session with the mint, for a candidate of these scopes.
+	// Connect opens a session with the mint for a candidate of these scopes.
 	Connect struct {
 		Scopes  []string
-		Longest time.Duration // of their leases
+		Longest time.Duration // the longest of their leases
 	}
-	// Disconnect closes it.
+	// Disconnect closes the session.
 	Disconnect struct{}
-	// Try bids.
+	// Try sends bids.
 	Try struct{ Bids []Bid }
-	// Beat renews.
+	// Beat renews terms.
 	Beat struct{ Pulses []Pulse }
-	// Release says farewells.
+	// Release gives terms up.
 	Release struct{ Farewells []Farewell }
-	// Enlist tells the mint what else this candidate campaigns for, and what no longer.
+	// Enlist changes the scopes for which the mint has registered this candidate.
 	Enlist struct{ Roll Roll }
-	// Forget drops a scope that was retired and that nothing is left of.
+	// Forget drops a retired scope.
 	Forget struct{ Scope string }
-	// Open opens a gate and starts the role behind its fenced door.
+	// Open opens a gate and starts the role's Fenced function.
 	Open struct {
 		Token    fence.Token
 		ActFrom  fence.Instant
 		Deadline fence.Instant
 	}
-	// Enter starts the role behind the act door, which is open now.
+	// Enter starts the role's Lead function, since the act door is open now.
 	Enter struct{ Token fence.Token }
 	// Extend moves a gate's deadline.
 	Extend struct {
@@ -130,27 +127,26 @@ type (
 	}
 	// Suspend shuts a gate until the next Extend.
 	Suspend struct{ Scope string }
-	// Shut shuts a gate for good and cancels its role; Ended answers it. By is when
-	// the role's time to end is up, 0 if it was not asked for.
+	// Shut shuts a gate for the rest of its term and cancels the role; Ended answers it. By is
+	// when the role's time to end is up; 0 if the leadership was lost.
 	Shut struct {
 		Token fence.Token
 		Why   error
 		By    fence.Instant
 	}
-	// Prolong moves the instant by which what was begun behind a shut gate must have
-	// ended.
+	// Prolong moves the instant by which the acts behind a shut gate must have ended.
 	Prolong struct {
 		Scope    string
 		Deadline fence.Instant
 	}
-	// Hurry brings the end of that time forward.
+	// Hurry replaces the By of a Shut by an earlier instant.
 	Hurry struct {
 		Scope string
 		By    fence.Instant
 	}
-	// Watch replaces the set of processes whose end is waited for.
+	// Watch replaces the set of processes whose end the loop waits for.
 	Watch struct{ Processes []int64 }
-	// Report is a fact for whoever observes.
+	// Report passes a fact to the log, to Events and to drains that wait for it.
 	Report struct{ Fact Fact }
 	// Done ends the loop.
 	Done struct{}

@@ -10,11 +10,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Run campaigns until ctx ends; then it gives up what it leads, in order, and
-// returns. The cause of ctx, if it has one of its own, is part of the reason that roles
-// and the history are given. Trouble with the mint never ends it: it retries, leading nothing
-// meanwhile. It returns nil, or ErrDrainTimeout if a role was still running when
-// its time was up. It may be called once.
+// Run campaigns until ctx ends, then gives every scope up in order and returns. If ctx has a
+// cause of its own, roles and the history get it as part of the reason. Errors of the mint never
+// end Run: it retries, and leads nothing meanwhile. It returns nil, or ErrDrainTimeout if a role
+// was still running when its time was up. It may be called once.
 func (e *Elector) Run(ctx context.Context) error {
 	if e.started.Swap(true) {
 		return errors.New("election: Run was called before")
@@ -33,7 +32,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		var in Input
-		changed := false // in which roles there are
+		changed := false // the set of roles may have changed
 		select {
 		case in = <-e.inputs:
 		case <-e.ordered:
@@ -58,11 +57,10 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 }
 
-// mostAtOnce bounds what is gathered, so that an answer does not wait long behind it.
+// mostAtOnce limits what gather joins, so that an answer does not wait long behind it.
 const mostAtOnce = 1000
 
-// gather joins hints and ends that have come already into one input. What comes
-// after them follows by itself.
+// gather joins the inputs that have arrived. The first that cannot be joined comes after them.
 func (e *Elector) gather(first Input) []Input {
 	joined := Several{Inputs: []Input{first}}
 	for joins(first) && len(joined.Inputs) < mostAtOnce {
@@ -83,7 +81,7 @@ func (e *Elector) gather(first Input) []Input {
 	return []Input{joined}
 }
 
-// joins: these ask for nothing that the loop itself has to do first.
+// joins reports whether gather may join an input, for which the loop itself has nothing to do.
 func joins(in Input) bool {
 	switch in.(type) {
 	case Woken, Ended:
@@ -92,8 +90,7 @@ func joins(in Input) bool {
 	return false
 }
 
-// whyStopped is ErrStepDown, with the cause of an ended context where that says more
-// than that it was cancelled.
+// whyStopped returns ErrStepDown, with the cause of ctx if it has one of its own.
 func whyStopped(ctx context.Context) error {
 	if why := context.Cause(ctx); why != ctx.Err() { //nolint:errorlint // the very one: it has no cause of its own
 		return fmt.Errorf("%w: %w", ErrStepDown, why)
@@ -101,7 +98,7 @@ func whyStopped(ctx context.Context) error {
 	return ErrStepDown
 }
 
-// step feeds the machine and carries out what it wants; true when all is over.
+// step feeds the machine and performs its actions; it returns true when the loop is done.
 func (e *Elector) step(in Input) (done bool) {
 	switch v := in.(type) {
 	case stepDownCall:
@@ -129,8 +126,8 @@ func (e *Elector) step(in Input) (done bool) {
 	return done
 }
 
-// visible tells whether a snapshot would show what an action is about. A heartbeat of
-// ten thousand terms moves as many deadlines and shows nothing.
+// visible reports whether an action may change the snapshot. A heartbeat of ten thousand terms
+// moves as many deadlines and changes nothing in it.
 func visible(a Action) bool {
 	switch a.(type) {
 	case Extend, Suspend, Beat, Try, Watch, Enlist:
@@ -171,8 +168,8 @@ func (e *Elector) perform(a Action) (done bool) {
 	return false
 }
 
-// call carries out a request to the mint beside the loop; its answer comes back
-// as an input. The machine has one under way at most.
+// call sends a request to the mint in another goroutine; the answer comes back as an input. The
+// machine has at most one under way.
 func (e *Elector) call(a Action) {
 	session := e.session
 	e.calls.Go(func() {
@@ -228,8 +225,8 @@ func scopesOf[T any](asked []T, scope func(T) string) []string {
 	return all
 }
 
-// timed runs one call with its deadline. The send time is read before anything
-// leaves: every deadline is anchored on it.
+// timed runs one call with a time limit. It reads the clock before anything is sent, since every
+// deadline counts from then.
 func (e *Elector) timed(f func(context.Context) error) (sent fence.Instant, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(e.ctx, e.patience())
 	defer cancel()
@@ -238,8 +235,8 @@ func (e *Elector) timed(f func(context.Context) error) (sent fence.Instant, took
 	return sent, e.cfg.Clock().Sub(sent), err
 }
 
-// patience is how long to wait for an answer before the session counts as dead.
-// After a lease the mint has given its part up anyway; in keep it never does.
+// patience returns how long to wait for an answer before the session counts as lost. After a
+// lease the mint has ended its side anyway; under Keep it never does.
 func (e *Elector) patience() time.Duration {
 	if e.cfg.Takeover == Keep {
 		return max(time.Minute, 10*e.machine.set.Lease)
@@ -254,7 +251,7 @@ func (e *Elector) answer(err error, in Input) {
 	e.post(in)
 }
 
-// connected carries the new session to the loop's goroutine.
+// connected carries a new session to the loop's goroutine.
 type connected struct {
 	Opened
 	session Session
@@ -276,8 +273,7 @@ func (e *Elector) connect(a Connect) {
 	}
 }
 
-// caution passes on what a session has to say about the way that it was reached,
-// once for as long as it stays the same.
+// caution reports a session's caution, unless the last session had the same.
 func (e *Elector) caution(s Session) {
 	text := ""
 	if cautious, ok := s.(interface{ Caution() error }); ok {
@@ -290,7 +286,7 @@ func (e *Elector) caution(s Session) {
 	e.cautioned = text
 }
 
-// forget lets a session go without waiting for its goodbye; the end of the loop does.
+// forget closes the session without waiting for that; the end of the loop waits.
 func (e *Elector) forget() {
 	if s := e.session; s != nil {
 		e.session = nil

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -8,66 +9,63 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Machine decides everything an elector does: which scopes to bid for and when,
-// when to renew, when a gate opens and until when, in which order a leadership
-// is given up. It is pure: an input and the time go in, actions come out. It
-// starts nothing, waits for nothing, reads no clock, and given the same inputs
-// it does the same. It is not safe for concurrent use.
+// Machine makes the decisions of an elector: for which scopes to bid and when, when to renew,
+// when a gate opens and until when, in which order a leadership is given up. It is pure: an
+// input and the time go in, actions come out, and the same inputs give the same actions. It is
+// not safe for concurrent use. It keeps these rules (requirements S4–S11):
 //
-// The rules it keeps (requirements S4–S11):
-//
-//   - a deadline is anchored on the instant a heartbeat was sent;
-//   - the act door opens Hold after the mint's reply, not earlier;
-//   - Released is said only after the act door had opened, Hold had passed (which Fast
-//     does not wait for to act), the gate was shut and the last act had ended;
-//   - nothing is begun while the session is lost or a previous role still runs.
+//   - a deadline counts from the instant when the heartbeat was sent;
+//   - the act door opens Hold after the mint's reply, except under Fast;
+//   - Released is said only when the act door has opened, Hold has passed (under Fast too), the
+//     gate is shut and the last act has ended;
+//   - nothing begins while the session is lost or a previous role still runs.
 type Machine struct {
-	set     Settings
-	seats   []*seat // in scope order
-	link    link
-	asked   []*seat // whom the request under way concerns, in its order
-	asking  request
-	last    request       // the latest, answered or not
-	beatAt  fence.Instant // when the next heartbeat is due
-	heardAt fence.Instant // when the session was last used
-	muted   fence.Instant // since when each farewell has failed
-	deaf    int           // farewells in a row that ended in an error
-	deafAt  fence.Instant // when the last of them ended
-	sayNext int           // the seat to begin with when saying more
-	watched []int64
-	roll    roll
-	pollAt  fence.Instant // when the seats that wait for the poll are bid for, Batch of them
-	from    int           // the seat to begin with: more were due than fit
-	failing int           // bids in a row that ended in an error
-	fullTil fence.Instant // no bids before this: the mint has no room
-	fulls   int           // in a row
-	draws   draws
-	random  uint64
-	stop    bool
-	stopBy  fence.Instant // when the time to drain is up, once stopping
-	leaveAt fence.Instant // a stopped machine keeps its session until then
-	over    bool
-	out     []Action
+	set        Settings
+	seats      []*seat // sorted by scope
+	link       link
+	asked      []*seat // the seats of the request under way, in its order
+	asking     request
+	last       request       // the latest request, answered or not
+	beatAt     fence.Instant // when the next heartbeat is due
+	usedAt     fence.Instant // when the session was last used
+	unsaid     int           // consecutive failed Release requests
+	unsaidFrom fence.Instant // when the first of them failed; 0: the last one succeeded
+	unsaidAt   fence.Instant // when the last of them failed
+	nextSay    int           // place of the seat that comes first in the next batch of farewells
+	watched    []int64
+	roll       roll
+	pollAt     fence.Instant // when the next poll is due
+	nextBid    int           // place of the seat that comes first in the next batch of bids
+	failing    int           // consecutive failed Try requests
+	fullUntil  fence.Instant // no bids before this: the mint has no room
+	fulls      int           // consecutive Full answers
+	draws      draws
+	random     uint64
+	stop       bool
+	stopBy     fence.Instant // when the time to drain is up; set with stop
+	leaveAt    fence.Instant // until when a stopped machine keeps its session
+	over       bool
+	out        []Action
 }
 
-// Settings are what the machine needs to know of a Config.
+// Settings are the part of a Config that the machine needs.
 type Settings struct {
 	Seats          []SeatSettings
 	Takeover       Takeover
-	Lease          time.Duration // of the session: the shortest of the seats'
+	Lease          time.Duration // the session's lease: the shortest of the seats' leases
 	Heartbeat      time.Duration
 	CheckInterval  time.Duration
 	LockTimeout    time.Duration // how long a bid waits for a busy fence; default DefaultLockTimeout
-	DrainTimeout   time.Duration // how long acts may take to end when the machine itself gives a scope up; default 10 s
+	DrainTimeout   time.Duration // how long acts may take to end if the machine decides to give a scope up; default 10 s
 	BackoffMin     time.Duration
 	BackoffMax     time.Duration
-	RetryMax       time.Duration // the cap of the exponential back-off on errors
+	RetryMax       time.Duration // longest pause of the exponential back-off after errors
 	StaleAfter     time.Duration // report a holder whose last heartbeat is older; 0: never
-	Seed           uint64        // for jitter
+	Seed           uint64        // of the jitter
 	RankDelay      time.Duration // a candidate of rank n bids n times this later
-	YieldAfterStep time.Duration // a candidate that gave a scope up lets others go first
-	Linger         time.Duration // how long one that stops keeps its session after a farewell
-	Batch          int           // bids or farewells in one call; default 500
+	YieldAfterStep time.Duration // for how long a candidate that gave a scope up lets others go first
+	Linger         time.Duration // how long a stopping machine keeps its session after a farewell
+	Batch          int           // most bids or farewells in one call; default 500
 }
 
 // SeatSettings are one role's part of the Settings.
@@ -75,9 +73,9 @@ type SeatSettings struct {
 	Scope  string
 	Lease  time.Duration
 	Margin time.Duration
-	Late   time.Duration // shuts the gate this long after the last heartbeat sent
-	Rank   int           // 0 is preferred most
-	Never  bool          // watches only
+	Late   time.Duration // the gate shuts this long after the sending of the last heartbeat that succeeded
+	Rank   int           // 0 bids first
+	Never  bool          // never bids
 }
 
 type request uint8
@@ -95,14 +93,14 @@ type link struct {
 	up       bool
 	failures int
 	retryAt  fence.Instant
-	downAt   fence.Instant // when it was lost
+	downAt   fence.Instant // when the session was lost
 }
 
-// NewMachine returns a machine that wants to connect at once.
+// NewMachine returns a machine that connects in its first step.
 func NewMachine(s Settings) *Machine {
-	s.LockTimeout = or(s.LockTimeout, DefaultLockTimeout(s.Lease))
-	s.DrainTimeout = or(s.DrainTimeout, 10*time.Second)
-	s.Batch = or(s.Batch, 500)
+	s.LockTimeout = cmp.Or(s.LockTimeout, DefaultLockTimeout(s.Lease))
+	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
+	s.Batch = cmp.Or(s.Batch, 500)
 	m := &Machine{set: s, random: s.Seed}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
@@ -112,7 +110,7 @@ func NewMachine(s Settings) *Machine {
 	return m
 }
 
-// Step takes one input at the time now and returns what to do, in order.
+// Step takes one input at the instant now and returns the actions to perform, in order.
 func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	m.out = nil
 	if m.over {
@@ -155,14 +153,14 @@ func (m *Machine) take(now fence.Instant, in Input) {
 	case Retire:
 		m.retire(in.Scope)
 	case Rest:
-		m.restFor(now, in)
+		m.postpone(now, in)
 	case Stop:
 		m.stopping(now, in)
 	case Tick, Several:
 	}
 }
 
-// left says whether a role is still running although all is over.
+// left returns ErrDrainTimeout if a role is still running when the loop ends.
 func (m *Machine) left() error {
 	for _, s := range m.seats {
 		if s.state == closing {
@@ -182,12 +180,12 @@ func (m *Machine) seat(scope string) *seat {
 	return nil
 }
 
-// find returns the place of a scope's seat, or the place where it would be.
+// find returns the place of a scope's seat, or the place where it belongs.
 func (m *Machine) find(scope string) (int, bool) {
 	return slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int { return strings.Compare(s.Scope, scope) })
 }
 
-// pass does what the mere passing of time asks for.
+// pass does what is due by time alone: act doors open, gates become late, drains time out.
 func (m *Machine) pass(now fence.Instant) {
 	for _, s := range m.seats {
 		switch s.state {
@@ -198,7 +196,7 @@ func (m *Machine) pass(now fence.Instant) {
 				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
 			}
 			if !s.late && now >= s.deadline {
-				m.late(now, s, or(s.unsure, fence.ErrLate))
+				m.markLate(now, s, cmp.Or(s.unsure, fence.ErrLate))
 			}
 		case closing:
 			if s.drainBy != 0 && now >= s.drainBy {
@@ -222,7 +220,7 @@ func (m *Machine) between(lo, hi time.Duration) time.Duration {
 	if hi <= lo {
 		return lo
 	}
-	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough to spread.
+	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough for jitter.
 	m.random += 0x9e3779b97f4a7c15
 	z := m.random
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -231,7 +229,7 @@ func (m *Machine) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(z%uint64(hi-lo))
 }
 
-// leads tells whether there is a term to step down from: that of the epoch, if one is named.
+// leads reports whether this process leads the scope, and with that epoch unless it is 0.
 func (m *Machine) leads(scope string, epoch int64) bool {
 	s := m.seat(scope)
 	return s != nil && s.state == leading && (epoch == 0 || epoch == s.token.Epoch)

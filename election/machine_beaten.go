@@ -4,20 +4,20 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What the mint said of heartbeats.
-
+// beaten takes the answers to a heartbeat, one for each seat of m.asked in the same order. A seat
+// may have been shut since the heartbeat was sent.
 func (m *Machine) beaten(now fence.Instant, in Beaten) {
 	m.asking = nothing
 	for i, answer := range in.Answers {
 		s := m.asked[i]
 		s.unsure = nil
-		if answer == Locked { // its gate shuts when its time is over, the others' do not
+		if answer == Locked { // not renewed: the gate stays open until the deadline that it has
 			s.unsure = errBeatLocked
-			m.overdue(now, s)
+			m.giveUpIfOverdue(now, s)
 			continue
 		}
-		if s.state != leading { // shut before, or while the heartbeat was under way
-			m.drained(s, in.Sent, answer == Renewed)
+		if s.state != leading { // shut before or during the heartbeat, or lost, or ended
+			m.beatenShut(s, in.Sent, answer == Renewed)
 			continue
 		}
 		if answer == Over {
@@ -32,13 +32,13 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 			s.late = false
 			m.report(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
 		}
-		m.overdue(now, s)
+		m.giveUpIfOverdue(now, s) // still late: the answer came after the deadline that it brought
 	}
 }
 
-// drained: a heartbeat of a term that is given up was answered. It moves no gate,
-// only the time by which whoever is ending must have ended.
-func (m *Machine) drained(s *seat, sent fence.Instant, alive bool) {
+// beatenShut takes the answer for a term whose gate is shut. While the term drains, its acts get
+// more time; a term that was lost or abandoned gets none.
+func (m *Machine) beatenShut(s *seat, sent fence.Instant, alive bool) {
 	if !alive {
 		m.deposed(s)
 		return
@@ -50,8 +50,8 @@ func (m *Machine) drained(s *seat, sent fence.Instant, alive bool) {
 	}
 }
 
-// deposed: a term that was being given up has ended before; nothing can be promised
-// about it any more, and whoever asked is told so.
+// deposed notes that a newer term has replaced one that was being given up. The farewell may
+// promise nothing then, and a caller that waits for the drain gets ErrDeposed.
 func (m *Machine) deposed(s *seat) {
 	s.why, s.draining = ErrDeposed, false
 	if s.farewell != nil {

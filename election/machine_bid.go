@@ -1,16 +1,17 @@
 package election
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/conchhq/conch/fence"
 )
 
-// When to bid, and for what. A seat bids soon after something wakes it, with the poll while
-// somebody leads, and after a back-off otherwise. Seats that got one answer share their
-// pauses, so that they go on bidding in one statement.
+// When to bid, and for what. A seat bids soon after a wake, at the polls while somebody leads, and
+// after a back-off otherwise. Seats with the same answer share their pauses, so that they stay in
+// one statement.
 
-// bidDue is when the first of the seats that may bid is due.
+// bidDue returns when the first seat that may bid is due.
 func (m *Machine) bidDue() fence.Instant {
 	if !m.link.up || m.stop {
 		return never
@@ -18,25 +19,24 @@ func (m *Machine) bidDue() fence.Instant {
 	due := never
 	for _, s := range m.seats {
 		if m.bids(s) {
-			due = min(due, max(m.triedAt(s), m.fullTil))
+			due = min(due, max(m.triedAt(s), m.fullUntil))
 		}
 	}
 	return due
 }
 
-// bid tries the scopes whose time has come, a batch at a time, so that heartbeats
-// come in between. A scope whose fence is busy is tried by itself and after all
-// others, since that blocks for a moment.
+// bid tries the scopes that are due, a batch at a time, so that heartbeats come in between. A
+// scope whose fence is busy is tried alone and last, since that bid blocks for a moment.
 func (m *Machine) bid(now fence.Instant) {
 	asked := m.due(now, nil, false)
-	asked = m.due(now, asked, true) // what nobody has woken comes last
+	asked = m.due(now, asked, true) // polls come last
 	if len(asked) == m.set.Batch {
-		m.from = (asked[len(asked)-1].place + 1) % len(m.seats)
+		m.nextBid = (asked[len(asked)-1].place + 1) % len(m.seats)
 	}
 	bids := make([]Bid, len(asked))
 	explained := 0
 	for i, s := range asked {
-		s.firstBid = or(s.firstBid, now)
+		s.firstBid = cmp.Or(s.firstBid, now)
 		bids[i] = Bid{Scope: s.Scope, Lease: s.Lease, Explain: explained < mostExplained && m.explain(now, s)}
 		if bids[i].Explain {
 			explained++
@@ -53,23 +53,23 @@ func (m *Machine) bid(now fence.Instant) {
 	}}})
 }
 
-// due adds the seats to bid for, as far as they fit, from where the last batch ended.
+// due appends the seats that are due and fit into the batch, starting where the last one ended.
 func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
 	room := m.set.Batch
 	for _, s := range asked {
-		room = min(room, or(s.crowd, room))
+		room = min(room, cmp.Or(s.bidBatch, room))
 	}
 	for i := range m.seats {
-		s := m.seats[(m.from+i)%len(m.seats)]
-		if len(asked) < min(room, or(s.crowd, room)) && m.bids(s) && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
+		s := m.seats[(m.nextBid+i)%len(m.seats)]
+		if len(asked) < min(room, cmp.Or(s.bidBatch, room)) && m.bids(s) && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
 			asked = append(asked, s)
-			room = min(room, or(s.crowd, room))
+			room = min(room, cmp.Or(s.bidBatch, room))
 		}
 	}
 	return asked
 }
 
-// busiest is the seat that has waited longest for acts of the last term.
+// busiest returns the due seat with a busy fence that was tried longest ago.
 func (m *Machine) busiest(now fence.Instant) (busy *seat) {
 	for _, s := range m.seats {
 		if m.bids(s) && s.busySince != 0 && now >= m.triedAt(s) && (busy == nil || s.tryAt < busy.tryAt) {
@@ -79,35 +79,32 @@ func (m *Machine) busiest(now fence.Instant) (busy *seat) {
 	return busy
 }
 
-// bids reports whether a seat may bid. Its farewell goes first, but one that the mint does
-// not take keeps no seat from bidding.
+// bids reports whether a seat may bid. Its farewell goes first, unless a try of it has failed.
 func (m *Machine) bids(s *seat) bool {
-	return s.state == waiting && s.campaigns() && m.lists(s) && (s.farewell == nil || s.sayings > 0)
+	return s.state == waiting && s.campaigns() && m.registered(s) && (s.farewell == nil || s.sayings > 0)
 }
 
-// triedAt is when a seat that bids is due.
+// triedAt returns when a seat's next bid is due.
 func (m *Machine) triedAt(s *seat) fence.Instant {
 	if s.polled {
-		return max(m.pollAt, s.away)
+		return max(m.pollAt, s.awayUntil)
 	}
-	return max(s.tryAt, s.away)
+	return max(s.tryAt, s.awayUntil)
 }
 
-// quickTries is how often a scope is tried in quick succession after a wake: a
-// rival who looks as well has a lock for that moment, and on a busy machine a process
-// that was killed lets go of one lock some time before the next.
+// quickTries limits the tries in quick succession after a wake. A rival's bid holds a lock for a
+// moment, and on a busy machine a killed process frees its locks some time apart.
 const quickTries = 10
 
-// laterTries are what is left of them after a farewell: that frees everything in one go,
-// so whoever is in our way is a rival who is being minted.
+// laterTries are the quick tries after a farewell. It frees all locks at once, so only a rival
+// that is being minted can be in the way.
 const laterTries = quickTries - 3
 
-// nextTry sets when a seat that lost a bid tries again: soon after a wake, else
-// when the poll is due that repairs a missed wake.
+// nextTry schedules the next bid of a seat that lost one: soon after a wake, otherwise at a poll.
 func (m *Machine) nextTry(s *seat, now fence.Instant) {
-	if s.nudges > 0 {
-		step := quickTries - s.nudges
-		s.nudges--
+	if s.quickTries > 0 {
+		step := quickTries - s.quickTries
+		s.quickTries--
 		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << min(step, 5)) })))
 		return
 	}
@@ -115,21 +112,21 @@ func (m *Machine) nextTry(s *seat, now fence.Instant) {
 		m.rebid(s, now)
 		return
 	}
-	s.polled = true // the end of its holder wakes us earlier
+	s.polled = true // the end of the holder's process wakes the seat earlier
 	if m.pollAt <= now {
 		m.pollAt = now.Add(m.jitter(m.set.CheckInterval))
 	}
 }
 
-// rebid tries again soon, with nothing to wait for (S5).
+// rebid schedules a bid soon, when there is no process to wait for (S5).
 func (m *Machine) rebid(s *seat, now fence.Instant) {
 	s.try(now.Add(drawn(&m.draws.backoff, func() time.Duration { return m.between(m.set.BackoffMin, m.set.BackoffMax) })))
 }
 
 func (s *seat) try(at fence.Instant) { s.tryAt, s.polled = at, false }
 
-// draws are the pauses that seats with one answer have in common: each with a pause
-// of its own would bid in a statement of its own.
+// draws are the random pauses that seats with the same answer share. Seats with different pauses
+// would bid in different statements.
 type draws struct {
 	nudges  [quickTries]time.Duration
 	backoff time.Duration

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -26,14 +27,14 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 func (m *Machine) stopping(now fence.Instant, in Stop) {
 	m.stop, m.stopBy = true, now.Add(in.Timeout)
 	for _, s := range m.seats {
-		m.stepDown(now, StepDown{Scope: s.Scope, Why: or(in.Why, ErrStepDown), Timeout: in.Timeout})
+		m.stepDown(now, StepDown{Scope: s.Scope, Why: cmp.Or(in.Why, ErrStepDown), Timeout: in.Timeout})
 		m.hurry(s)
 	}
 	m.watched = nil
 	m.do(Watch{})
 }
 
-// hurry: what is ending gets no more time than there is left, whoever gave it more.
+// hurry gives a term that is already ending no more time than the stop allows.
 func (m *Machine) hurry(s *seat) {
 	if s.state == closing && !s.abandoned && s.drainBy > m.stopBy {
 		s.drainBy = m.stopBy

@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// failed takes the failure of the request under way. The session may have survived it.
 func (m *Machine) failed(now fence.Instant, in Failed) {
 	what := m.asking
 	m.asking = nothing
@@ -15,18 +16,18 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.lost(now, in)
 		return
 	}
-	m.draws = draws{}
+	m.draws = draws{} // seats share a pause only within one answer
 	switch what {
 	case trying:
 		m.bidFailed(now, in.Err)
 	case beating:
 		for _, s := range m.asked {
-			// Whether it took is unknown; the gate waits for one that surely did.
+			// Perhaps no term was renewed: all gates shut at once, until a heartbeat succeeds.
 			if s.state == leading && !s.late {
 				m.do(Suspend{Scope: s.Scope})
-				m.late(now, s, in.Err)
+				m.markLate(now, s, in.Err)
 			}
-			m.overdue(now, s)
+			m.giveUpIfOverdue(now, s)
 		}
 	case parting:
 		m.partFailed(now, in.Err)
@@ -34,50 +35,52 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.enlistFailed(now, in.Err)
 	case nothing, connecting:
 	}
-	if what == parting && !m.stop && !m.renews() && now.Sub(m.muted) > m.set.Lease {
-		// Nothing is led, and what the session still holds keeps others out: it is let go.
+	if what == parting && !m.stop && !m.anyToRenew() && now.Sub(m.unsaidFrom) > m.set.Lease {
+		// This process leads nothing, and the locks of its session keep others out: end it. A
+		// machine that stops ends at stopBy anyway.
 		m.do(Disconnect{})
 		m.lost(now, in)
 	}
 }
 
-// errBeatLocked: the mint passed over a term because something has locked its heartbeat.
+// errBeatLocked means that the mint could not renew a term because its heartbeat's row is locked.
 var errBeatLocked = fmt.Errorf("%w: something else has locked the row of its heartbeat", fence.ErrLate)
 
-func (m *Machine) late(now fence.Instant, s *seat, why error) {
+func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
 	s.late, s.lateFrom = true, now
 	m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
 }
 
-// overdue gives a scope up whose gate has been shut for two leases on end. Its term goes on,
-// since heartbeats come, too late or with errors, so others are told that it is held; and they
-// may do better. Keep keeps it: there only the end of the connection frees a scope.
-func (m *Machine) overdue(now fence.Instant, s *seat) {
+// giveUpIfOverdue gives up a scope whose gate has been late for two leases. Heartbeats that always
+// come late renew the term and never open the gate: the scope is held, and nobody acts. Not under
+// Keep, where a holder keeps its scope as long as its connection lives.
+func (m *Machine) giveUpIfOverdue(now fence.Instant, s *seat) {
 	if s.late && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
 	}
 }
 
-// splits is how many bids may fail in a row and be tried again in halves. A bad row or a
-// few are told apart in fewer; what lasts longer is not about rows, and a bid for each
-// scope would be a thousand errors instead of one.
+// splits is how many consecutive failed batches are halved. Nine halvings find one bad row in a batch
+// of 500. After more failures in a row the cause is not a row, and one bid per scope would turn one
+// error into a thousand.
 const splits = 10
 
-// bidFailed: nobody knows which of the scopes it was about, so each half is tried by
-// itself, until the one that it is about fails alone and keeps nobody else from leading.
+// bidFailed tries the scopes of a failed batch again after a pause, in batches of at most half its
+// size, since the error does not name the scope that caused it. In the end that scope fails alone
+// and no longer holds up the others. Scopes with as many failures share a pause and so a statement.
 func (m *Machine) bidFailed(now fence.Instant, why error) {
 	m.failing++
 	n := len(m.asked)
 	split := n > 1 && m.failing <= splits
 	for _, s := range m.asked {
 		if split || n == 1 {
-			s.crowd = max(1, n/2)
+			s.bidBatch = max(1, n/2)
 		}
-		if !split { // else it is not known to be the scope's
+		if !split { // otherwise another scope may be the cause
 			s.failures++
 		}
 		s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(max(1, s.failures)) })))
-		if n > 1 { // the fault of one is no reason to poll the others later
+		if n > 1 { // the database may be in trouble: no poll before that; not for one bad scope
 			m.pollAt = max(m.pollAt, s.tryAt)
 		}
 		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
@@ -85,8 +88,9 @@ func (m *Machine) bidFailed(now fence.Instant, why error) {
 	}
 }
 
-// lost: the session is gone and every scope with it. Whatever the mint thinks by
-// now, nothing is done in its name any more.
+// lost ends every term, since the session has ended, and schedules the next one. Nothing is renewed
+// and no act begins any more, whatever the mint still believes. Farewells are said in the next
+// session, once the acts have ended.
 func (m *Machine) lost(now fence.Instant, in Failed) {
 	if m.link.up {
 		m.link.downAt = now
@@ -95,13 +99,13 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.link.failures++
 	m.link.retryAt = now.Add(m.backoff(m.link.failures))
 	kind := Retrying
-	if errors.Is(in.Err, ErrBarred) { // as it would be the next time
+	if errors.Is(in.Err, ErrBarred) { // the next try would be barred too
 		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.seats {
-		s.busySince, s.stuck, s.process, s.nudges = 0, false, 0, 0
+		s.busySince, s.stuck, s.process, s.quickTries = 0, false, 0, 0 // learned in this session
 		s.listed = false
-		if s.saying != nil { // it may have been heard
+		if s.saying != nil { // the mint may have recorded it
 			s.saying, s.unheard = nil, true
 		}
 		switch s.state {
@@ -111,7 +115,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		case closing:
 			s.draining = false
 			if s.farewell != nil && !s.farewell.Released {
-				s.untold = untold{} // it would only have unlocked
+				s.untold = untold{} // it would only have freed the lock, which is gone
 			}
 		case waiting:
 		}
@@ -120,15 +124,15 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.watch()
 }
 
-// maxDoublings bounds the exponent of a back-off.
+// maxDoublings limits the exponent of a back-off.
 const maxDoublings = 10
 
-// backoff is exponential with jitter, capped (S5).
+// backoff returns an exponential pause with jitter and a cap (S5). failures is at least 1.
 func (m *Machine) backoff(failures int) time.Duration {
 	d := m.set.BackoffMin << min(failures-1, maxDoublings)
 	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
 }
 
-// leftAlone is for how long nobody asks about a leader that has just been minted: what others
-// have to look up about it can wait, its first act cannot.
-const leftAlone = 50 * time.Millisecond
+// lookupDelay is the pause after a wake before a bid for a scope that was just taken, so that it
+// does not slow the first act of the new leader.
+const lookupDelay = 50 * time.Millisecond

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -8,41 +9,50 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// A farewell on its way: the role ends, and ended makes the farewell; part says it; parted takes the
+// answers, partFailed an error; said or again ends or repeats it. Its state is in untold.
+
+// partDue returns when the first farewell is due; never without a session.
 func (m *Machine) partDue() fence.Instant {
 	due := never
+	if !m.link.up {
+		return due
+	}
 	for _, s := range m.seats {
-		if s.farewell != nil && m.link.up {
+		if s.farewell != nil {
 			due = min(due, s.sayAt)
 		}
 	}
 	return due
 }
 
-// part says the farewells that are due, a batch at a time.
+// part says the farewells that are due, at least one, in a batch that is as small as the most
+// restricted farewell in it allows. It goes round, so that one that fails slowly is not always first.
 func (m *Machine) part(now fence.Instant) {
 	var farewells []Farewell
 	var asked []*seat
 	room := m.set.Batch
-	for i := range m.seats { // from where the last batch ended: what fails slowly is not first each time
-		s := m.seats[(m.sayNext+i)%len(m.seats)]
-		company := min(room, or(s.company, room))
-		if s.farewell == nil || now < s.sayAt || len(asked) >= company {
+	for i := range m.seats {
+		s := m.seats[(m.nextSay+i)%len(m.seats)]
+		most := min(room, cmp.Or(s.sayBatch, room))
+		if s.farewell == nil || now < s.sayAt || len(asked) >= most {
 			continue
 		}
-		room, s.saying = company, s.farewell
+		room = most
+		s.saying = s.farewell
 		farewells = append(farewells, *s.farewell)
 		asked = append(asked, s)
 	}
-	m.sayNext = asked[len(asked)-1].place + 1
+	m.nextSay = asked[len(asked)-1].place + 1
 	m.ask(parting, asked, Release{Farewells: farewells})
 }
 
-// parted: each farewell was said, or came too late, or its row is locked by somebody, which
-// concerns that scope alone.
+// parted takes the answers to farewells; a missing answer means Said, see Parted. If a row is
+// locked, only its farewell is tried again.
 func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.asking = nothing
 	m.leaveAt = now.Add(m.set.Linger)
-	m.muted, m.deaf = 0, 0
+	m.unsaidFrom, m.unsaid = 0, 0
 	for i, s := range m.asked {
 		answer := Parting{Outcome: Said}
 		if i < len(in.Answers) {
@@ -52,7 +62,7 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 		s.saying = nil
 		switch {
 		case said == nil || s.farewell != said:
-			// The acts ended meanwhile: the promise that they have is still to be said.
+			// The acts have ended meanwhile: the farewell with that promise is still to be said.
 		case answer.Outcome == Locked:
 			m.again(s, now, fmt.Errorf("%w: its row is locked by %s", ErrUntold, answer.By))
 		default:
@@ -61,7 +71,9 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 	}
 }
 
-// said: there is nothing left to say of a term.
+// said ends the tries of a farewell that is recorded, or whose term is over: another one is the
+// latest. If an earlier try may have been recorded before that (unheard), it is unknown whether it
+// was believed.
 func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 	f, unheard, tried, unsaid := s.farewell, s.unheard, s.sayings > 0, s.unsaid
 	s.untold = untold{}
@@ -75,43 +87,43 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 	if s.state != waiting {
 		return
 	}
-	if s.asked || unsaid && !over {
+	if !over && unsaid || s.asked {
 		s.asked = false
 		m.report(Fact{Kind: Released, Scope: s.Scope, Token: f.Token, Handoff: f.Released})
 	}
-	if tried { // the rest has begun with the first try
-		s.try(max(now, s.restTill))
+	if tried { // again began the rest when the first try failed
+		s.try(max(now, s.restUntil))
 		return
 	}
 	m.rest(s, now)
 }
 
-// rest lets others bid first for a scope that was just given up.
+// rest lets others bid first, if they should, for a scope that was just given up.
 func (m *Machine) rest(s *seat, now fence.Instant) {
 	s.try(now)
 	if s.resting {
 		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
-		s.resting, s.restTill = false, s.tryAt
+		s.resting, s.restUntil = false, s.tryAt
 	}
 }
 
-// again: a farewell was not heard. It is said again and again, and after a while does not
-// keep this process from bidding. It goes first all the same: one that is said spares the next
-// term its hold.
+// again schedules another try of a farewell. From the first failure on the farewell no longer keeps
+// this process from bidding, after a pause or at a wake. A due farewell still goes before the bids,
+// since it spares the next term its hold.
 func (m *Machine) again(s *seat, now fence.Instant, why error) {
 	if s.sayings == 0 {
 		s.sayFrom = now
 		if s.state == waiting {
-			// By then a session that leads nothing else was let go, and others could bid.
-			m.rest(s, now)
+			// After errors, failed has ended a session without other terms by then.
+			m.rest(s, now) // for restUntil only
 			s.try(now.Add(m.set.YieldAfterStep * 3 / 2))
 		}
 	}
 	s.sayings++
-	// At first in quick succession, since a fence above READ COMMITTED locks a row for an instant.
+	// The first tries are quick: a fence above READ COMMITTED locks the row only for an instant.
 	s.sayAt = now.Add(min(time.Millisecond<<min(s.sayings, maxDoublings), m.set.BackoffMin))
 	if !s.unsaid && now.Sub(s.sayFrom) >= m.set.Heartbeat {
-		s.unsaid, s.asked = true, false
+		s.unsaid, s.asked = true, false // Unsaid is the answer of a drain too
 		m.report(Fact{Kind: Unsaid, Scope: s.Scope, Token: s.farewell.Token, Err: why})
 	}
 	if s.state == waiting {
@@ -119,13 +131,13 @@ func (m *Machine) again(s *seat, now fence.Instant, why error) {
 	}
 }
 
-// partFailed: nobody knows which of the farewells it was about, or whether they were heard.
-// Each half is said by itself at once, until the one that it is about fails alone; that is
-// then said bare, for it may be what somebody said that the mint cannot take.
+// partFailed says all farewells of a failed batch again, in batches of at most half its size, since
+// the error names none. The first tries have no pause. A farewell that fails alone is said bare,
+// without its texts, since the mint may be unable to store one of them.
 func (m *Machine) partFailed(now fence.Instant, why error) {
-	m.deaf++
-	m.deafAt = now
-	m.muted = or(m.muted, now)
+	m.unsaid++
+	m.unsaidAt = now
+	m.unsaidFrom = cmp.Or(m.unsaidFrom, now)
 	n := len(m.asked)
 	for _, s := range m.asked {
 		said := s.saying
@@ -137,38 +149,37 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 		m.again(s, now, fmt.Errorf("%w: %w", ErrUntold, why))
 		switch {
 		case n > 1:
-			s.company = n / 2
+			s.sayBatch = n / 2
 		case !said.Bare:
-			said.Bare, s.company = true, 1
+			said.Bare, s.sayBatch = true, 1
 		default:
-			continue // there is no better way to say it: after a pause
+			continue // it was bare: try again after the pause
 		}
-		if m.deaf <= splits {
+		if m.unsaid <= splits {
 			s.sayAt = now
 		}
 	}
 }
 
-// giveUpSaying: a machine that stops tries until its time is up. The end of the session
-// says the rest.
+// giveUpSaying drops a farewell that has failed once the time of a stopping machine is up. The end
+// of the session frees the scope, and the successor waits its hold.
 func (m *Machine) giveUpSaying(now fence.Instant, s *seat) {
 	if m.stop && now >= m.stopBy && s.sayings > 0 && m.asking != parting {
 		s.untold = untold{}
 	}
 }
 
-// ended: the role has returned, no act is under way, and the answers that others were
-// given have ended.
+// ended makes the farewell due. The role, its acts and all answers to outside callers have ended.
 func (m *Machine) ended(now fence.Instant, scope string) {
 	s := m.seat(scope)
 	if s == nil || s.state != closing {
 		return
 	}
-	// If it was given up without the promise, making it now is still true, and
-	// lets the next one act at once unless somebody was minted since.
+	// An abandoned term was given up without Released. Its acts have ended now, so Released may
+	// be said; a mint that has a successor ignores it.
 	f := s.parting
 	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
 	s.state, s.ledAt, s.ending = waiting, now, ending{}
-	s.farewell, s.sayings = &f, 0
+	s.farewell, s.sayings = &f, 0 // unheard, sayBatch and unsaid tell of tries for this term
 	s.try(now)
 }

@@ -9,10 +9,10 @@ import (
 
 func (m *Machine) opened(now fence.Instant) {
 	m.asking = nothing
-	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unseen
+	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unnoticed
 	m.link = link{up: true}
-	m.heardAt, m.beatAt, m.muted, m.deaf = now, now, 0, 0
-	m.onRoll()
+	m.usedAt, m.beatAt, m.unsaidFrom, m.unsaid = now, now, 0, 0
+	m.registeredAll()
 	for _, s := range m.seats {
 		s.sayAt = now
 		if away {
@@ -25,7 +25,7 @@ func (m *Machine) opened(now fence.Instant) {
 	}
 }
 
-// watch keeps the set of awaited processes in step with who holds what.
+// watch updates the set of holders' processes whose end the loop waits for.
 func (m *Machine) watch() {
 	var want []int64
 	for _, s := range m.seats {
@@ -43,9 +43,8 @@ func (m *Machine) watch() {
 	}
 }
 
-// woken: something may be free. A scope that somebody has just taken is only
-// looked at, to learn whose end to wait for; a free one is tried in quick
-// succession.
+// woken brings bids forward. A free scope is tried in quick succession. A scope that was just
+// taken is bid for once, and later, only to learn its holder's process.
 func (m *Machine) woken(now fence.Instant, in Woken) {
 	all := in.Scope == "" && in.Process == 0
 	seats := m.seats
@@ -58,20 +57,20 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 			continue
 		}
 		if in.Holder == "" && !all {
-			s.nudges, s.before = quickTries, s.process
+			s.quickTries, s.wokenFrom = quickTries, s.process
 			if !gone {
-				s.nudges = laterTries
+				s.quickTries = laterTries
 			}
 		}
 		if gone {
-			s.gone, s.process = in.Process, 0
+			s.endedProcess, s.process = in.Process, 0
 		}
 		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
 		switch {
 		case in.Holder == "":
-			at = max(at, s.restTill) // the news may be of our own farewell
+			at = max(at, s.restUntil) // the wake may come from our own farewell
 		case !all:
-			at = at.Add(leftAlone) // only to learn whose end to wait for
+			at = at.Add(lookupDelay) // the scope was just taken
 		}
 		switch {
 		case s.resting:

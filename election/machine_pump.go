@@ -1,14 +1,15 @@
 package election
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/conchhq/conch/fence"
 )
 
-// chore is something that the machine asks the mint for, and when. Each says its due instant
-// once: pump does what is due, and Next is the earliest of them.
+// chore is something that the machine starts when no request is under way: a request to the mint,
+// or the end. pump and Next share due, so that the loop neither spins nor sleeps too long.
 type chore struct {
 	due func(*Machine) fence.Instant
 	do  func(*Machine, fence.Instant)
@@ -27,35 +28,35 @@ var (
 // never is after every instant.
 const never = fence.Instant(math.MaxInt64)
 
-// pump asks the mint for the next thing, if nothing is being asked.
+// pump makes the next request to the mint, if none is under way.
 func (m *Machine) pump(now fence.Instant) {
 	if m.asking != nothing {
 		return
 	}
 	for _, c := range m.chores(now) {
 		if now >= c.due(m) {
-			m.heardAt = now
+			m.usedAt = now
 			c.do(m, now)
 			return
 		}
 	}
 }
 
-// chores are in the order of their urgency. On a slow line the next heartbeat is due by the
-// time that this one is answered, and so may be a farewell that fails slowly: then the
-// others go first.
+// chores returns the chores, the most urgent first. Heartbeats and farewells must not starve each
+// other. On a slow line the next heartbeat is due as soon as one is answered, so after a heartbeat
+// farewells go first. A farewell that fails is due again at once, so in the step of its failure
+// (unsaidAt is now) everything but stay goes first.
 func (m *Machine) chores(now fence.Instant) []chore {
 	switch {
 	case m.last == beating:
 		return []chore{leave, connect, part, renew, enlist, bid, stay}
-	case m.deaf > 0 && m.deafAt == now:
+	case m.unsaid > 0 && m.unsaidAt == now:
 		return []chore{leave, connect, renew, enlist, bid, part, stay}
 	}
 	return []chore{leave, connect, renew, part, enlist, bid, stay}
 }
 
-// Next is when Step wants to be called with a Tick if nothing else happens
-// before; 0 means never.
+// Next returns when Step wants a Tick if nothing else happens before; 0 means never.
 func (m *Machine) Next() fence.Instant {
 	if m.over {
 		return 0
@@ -72,22 +73,22 @@ func (m *Machine) Next() fence.Instant {
 	if next == never {
 		return 0
 	}
-	return max(next, 1)
+	return max(next, 1) // an instant of 0 is due, and 0 means never to the caller
 }
 
-// seatDue is when time alone changes a seat; see pass.
+// seatDue returns when time alone changes a seat; see pass.
 func (m *Machine) seatDue(s *seat) fence.Instant {
 	due := never
 	switch s.state {
 	case leading:
-		if !s.late {
+		if !s.late { // a late gate waits for a heartbeat, not for a time
 			due = s.deadline
 			if !s.entered {
 				due = min(due, s.actFrom)
 			}
 		}
 	case closing:
-		due = or(s.drainBy, never)
+		due = cmp.Or(s.drainBy, never)
 	case waiting:
 	}
 	if m.stop && s.farewell != nil && s.sayings > 0 && m.link.up && m.asking == nothing {
@@ -96,9 +97,11 @@ func (m *Machine) seatDue(s *seat) fence.Instant {
 	return due
 }
 
+// leaveDue returns when a stopped machine ends. It keeps its session until leaveAt (Linger), but
+// not beyond stopBy.
 func (m *Machine) leaveDue() fence.Instant {
 	switch {
-	case !m.stop || !m.settled():
+	case !m.stop || !m.finished():
 		return never
 	case !m.link.up:
 		return 0
@@ -106,8 +109,9 @@ func (m *Machine) leaveDue() fence.Instant {
 	return min(m.leaveAt, m.stopBy)
 }
 
-// settled reports whether nothing is led, and nothing more can be said to the mint.
-func (m *Machine) settled() bool {
+// finished reports whether this process leads nothing, waits for no role and can tell the mint
+// nothing more. Abandoned roles may still run; without a session no farewell is waited for.
+func (m *Machine) finished() bool {
 	return !slices.ContainsFunc(m.seats, func(s *seat) bool {
 		return s.state == leading || s.state == closing && !s.abandoned || s.farewell != nil && m.link.up
 	})
@@ -128,26 +132,26 @@ func (m *Machine) connectDue() fence.Instant {
 	return m.link.retryAt
 }
 
-// renews reports whether there are terms to renew.
-func (m *Machine) renews() bool { return slices.ContainsFunc(m.seats, (*seat).renewed) }
+// anyToRenew reports whether heartbeats have a term to renew.
+func (m *Machine) anyToRenew() bool { return slices.ContainsFunc(m.seats, (*seat).toRenew) }
 
-// renewed reports whether heartbeats renew the seat's term: it leads, or lets its acts end.
-func (s *seat) renewed() bool { return s.state == leading || s.draining }
+// toRenew reports whether heartbeats renew the seat's term: it leads, or its acts drain.
+func (s *seat) toRenew() bool { return s.state == leading || s.draining }
 
 func (m *Machine) beatDue() fence.Instant {
-	if !m.link.up || !m.renews() {
+	if !m.link.up || !m.anyToRenew() {
 		return never
 	}
 	return m.beatAt
 }
 
-// beat renews all terms in one go.
+// beat renews all terms in one request.
 func (m *Machine) beat(now fence.Instant) {
 	var pulses []Pulse
 	var asked []*seat
 	for _, s := range m.seats {
-		if s.renewed() {
-			s.settling = s.alone(now) && !s.settled
+		if s.toRenew() {
+			s.settling = s.alone(now) && !s.settled // this heartbeat tells the mint that the hold is over
 			pulses = append(pulses, Pulse{Token: s.token, Settle: s.settling})
 			asked = append(asked, s)
 		}
@@ -157,16 +161,17 @@ func (m *Machine) beat(now fence.Instant) {
 }
 
 func (m *Machine) stayDue() fence.Instant {
-	if !m.link.up || m.renews() {
+	if !m.link.up || m.anyToRenew() {
 		return never
 	}
-	return m.heardAt.Add(m.set.Lease / 3)
+	return m.usedAt.Add(m.set.Lease / 3) // the server ends a session that is idle for a lease
 }
 
-// stay keeps the session from idling away, which the mint would take for death, while there
-// is no term to renew.
+// stay sends an empty heartbeat while there is no term to renew, since the mint would take an
+// idle session for dead.
 func (m *Machine) stay(fence.Instant) { m.ask(beating, nil, Beat{}) }
 
+// ask makes the one request that may be under way; its answer clears asking.
 func (m *Machine) ask(r request, asked []*seat, a Action) {
 	m.asking, m.asked, m.last = r, asked, r
 	m.do(a)

@@ -8,17 +8,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// roll is what the mint knows this candidate to campaign for. A scope is put on it before the
-// first bid, with a lease that is at least the bid's: a failover of the mint may forget a
-// term, and then the leases on the roll say how long its gate may still be open.
+// roll is what this machine knows of its registration with the mint: the scopes (seat.listed) and
+// one lease for all of them, the longest. A scope is registered before its first bid, under a lease
+// no shorter than the bid's: after a failover that forgets a term, the longest registered lease says
+// how long the term's gate may still be open.
 type roll struct {
-	longest  time.Duration // the longest lease that the mint was told
-	saying   time.Duration // the same, as the request under way says it
-	failures int           // changes in a row that ended in an error
+	longest  time.Duration // the longest lease that this session has registered
+	asked    time.Duration // longest, if the request under way succeeds
+	failures int           // consecutive changes that failed
 	at       fence.Instant // no change before this
 }
 
-// add takes up a scope, or new settings for one that is known.
+// add adds a scope. For a known scope it stores the settings of the next term and takes a
+// retirement back.
 func (m *Machine) add(now fence.Instant, set SeatSettings) {
 	at, known := m.find(set.Scope)
 	if known {
@@ -39,80 +41,82 @@ func (m *Machine) retire(scope string) {
 	}
 }
 
-func (m *Machine) restFor(now fence.Instant, in Rest) {
+// postpone keeps the machine from bidding for a scope; a longer pause stays as it is.
+func (m *Machine) postpone(now fence.Instant, in Rest) {
 	if s := m.seat(in.Scope); s != nil {
-		s.away = max(s.away, now.Add(in.For))
+		s.awayUntil = max(s.awayUntil, now.Add(in.For))
 	}
 }
 
-// campaigns reports whether this candidate wants the scope.
+// campaigns reports whether this candidate wants the scope; bids reports whether it may bid now.
 func (s *seat) campaigns() bool { return !s.Never && !s.retired }
 
-// lists reports whether the mint's roll has the scope, with a lease as long as the seat's.
-func (m *Machine) lists(s *seat) bool { return s.listed && s.Lease <= m.roll.longest }
+// lists reports whether the roll has the scope with a lease at least as long as the seat's.
+func (m *Machine) registered(s *seat) bool { return s.listed && s.Lease <= m.roll.longest }
 
-// strays reports whether the mint's roll is not as it should be.
-func (m *Machine) strays() bool {
-	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.campaigns() && !m.lists(s) || !s.campaigns() && s.listed })
+// strays reports whether the roll has to be changed.
+func (m *Machine) rollDiffers() bool {
+	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.campaigns() && !m.registered(s) || !s.campaigns() && s.listed })
 }
 
-// connect opens a session, which registers the candidate for all that it campaigns for.
+// connect opens a session, which registers the candidate for every scope of its campaign.
 func (m *Machine) connect(fence.Instant) {
-	m.asking, m.roll.saying = connecting, 0
+	m.asking, m.roll.asked = connecting, 0
 	var scopes []string
 	for _, s := range m.seats {
-		if s.listing = s.campaigns(); s.listing {
+		if s.listedNext = s.campaigns(); s.listedNext {
 			scopes = append(scopes, s.Scope)
-			m.roll.saying = max(m.roll.saying, s.Lease)
+			m.roll.asked = max(m.roll.asked, s.Lease)
 		}
 	}
-	m.do(Connect{Scopes: scopes, Longest: m.roll.saying})
+	m.do(Connect{Scopes: scopes, Longest: m.roll.asked})
 }
 
-// onRoll notes what a new session was opened for.
-func (m *Machine) onRoll() {
-	m.roll.longest = m.roll.saying
+// onRoll notes the scopes for which the new session is registered.
+func (m *Machine) registeredAll() {
+	m.roll.longest = m.roll.asked
 	for _, s := range m.seats {
-		s.listed = s.listing
+		s.listed = s.listedNext
 	}
 }
 
 func (m *Machine) enlistDue() fence.Instant {
-	if !m.link.up || m.stop || !m.strays() {
+	if !m.link.up || m.stop || !m.rollDiffers() {
 		return never
 	}
 	return m.roll.at
 }
 
-// enlist tells the mint what this candidate campaigns for besides, and what no longer.
+// enlist tells the mint which scopes to add to the roll and which to withdraw.
 func (m *Machine) enlist(fence.Instant) {
 	change := Roll{Longest: m.roll.longest}
 	var asked []*seat
 	for _, s := range m.seats {
-		switch s.listing = s.campaigns(); {
-		case s.listing && !m.lists(s):
+		switch s.listedNext = s.campaigns(); {
+		case s.listedNext && !m.registered(s):
 			change.Add = append(change.Add, s.Scope)
 			change.Longest = max(change.Longest, s.Lease)
-		case !s.listing && s.listed:
+		case !s.listedNext && s.listed:
 			change.Withdraw = append(change.Withdraw, s.Scope)
 		default:
 			continue
 		}
 		asked = append(asked, s)
 	}
-	m.roll.saying = change.Longest
+	m.roll.asked = change.Longest
 	m.ask(enlisting, asked, Enlist{Roll: change})
 }
 
 func (m *Machine) enlisted() {
 	m.asking = nothing
-	m.roll.longest, m.roll.failures = m.roll.saying, 0
+	m.roll.longest, m.roll.failures = m.roll.asked, 0
 	for _, s := range m.asked {
-		s.listed = s.listing
+		s.listed = s.listedNext
 	}
 }
 
-// enlistFailed tries again later. What was to be added is not bid for until then.
+// enlistFailed schedules another try. Until then there is no bid for a scope that is not
+// registered. failed has cleared m.asking.
 func (m *Machine) enlistFailed(now fence.Instant, why error) {
 	m.roll.failures++
 	m.roll.at = now.Add(m.backoff(m.roll.failures))
@@ -121,15 +125,15 @@ func (m *Machine) enlistFailed(now fence.Instant, why error) {
 		kind, m.roll.at = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.asked {
-		if s.listing {
+		if s.listedNext {
 			m.report(Fact{Kind: kind, Scope: s.Scope, Err: why, After: m.roll.at.Sub(now)})
 			m.unled(s, now, why)
 		}
 	}
 }
 
-// adopt gives a seat its new settings once no term and no bid under the old ones is left: a
-// term's lease is the one that its bid was minted with.
+// adopt gives a seat its new settings once no term and no bid is left under the old ones, since a
+// term keeps the lease of its bid.
 func (m *Machine) adopt(s *seat) {
 	if s.next != nil && s.state == waiting && !m.underWay(s) {
 		s.SeatSettings, s.next = *s.next, nil
@@ -137,12 +141,13 @@ func (m *Machine) adopt(s *seat) {
 	}
 }
 
-// underWay reports whether the request under way concerns a seat.
+// underWay reports whether the request under way concerns the seat.
 func (m *Machine) underWay(s *seat) bool {
 	return m.asking == connecting || m.asking != nothing && slices.Contains(m.asked, s)
 }
 
-// forget drops the seats that were retired, once the mint knows and no term of theirs is left.
+// forget drops a retired seat once it is off the roll, has no term and no farewell left, and the
+// request under way does not concern it.
 func (m *Machine) forget() {
 	before := len(m.seats)
 	m.seats = slices.DeleteFunc(m.seats, func(s *seat) bool {
@@ -157,15 +162,16 @@ func (m *Machine) forget() {
 	}
 }
 
-// number gives each seat its place.
+// number sets the place of each seat.
 func (m *Machine) number() {
 	for i, s := range m.seats {
 		s.place = i
 	}
 }
 
-// enrolled reports whether the mint may have this candidate on its roll for a scope, or will.
+// enrolled reports whether Retire must still wait: the scope is wanted again, or the mint has it on
+// the roll, or may get it there.
 func (m *Machine) enrolled(scope string) bool {
 	s := m.seat(scope)
-	return s != nil && (!s.retired || s.listed || s.listing && m.underWay(s))
+	return s != nil && (!s.retired || s.listed || s.listedNext && m.underWay(s))
 }

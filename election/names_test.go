@@ -7,8 +7,8 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Names are printed on terminals, sent in notifications and stored: what could forge
-// a line there, or steer a terminal, is no name.
+// Names are printed on terminals, sent in notifications and stored. A name that could forge a line
+// there or control a terminal is refused.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]struct{ scope, id bool }{
@@ -18,10 +18,10 @@ func TestNames(t *testing.T) {
 		"a\u009bb": {true, true}, "a\xffb": {true, true},
 	} {
 		if err := election.ValidScope(name); (err != nil) != bad.scope {
-			t.Errorf("the scope %q: %v", name, err)
+			t.Errorf("ValidScope(%q) = %v", name, err)
 		}
 		if err := election.ValidID(name); (err != nil) != bad.id {
-			t.Errorf("the id %q: %v", name, err)
+			t.Errorf("ValidID(%q) = %v", name, err)
 		}
 	}
 }

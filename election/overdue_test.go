@@ -14,8 +14,8 @@ import (
 
 var errDenied = errors.New("permission denied")
 
-// denying is a mint that from a moment on answers a candidate's heartbeats and farewells
-// with errors that end no session.
+// denying is a mint that answers heartbeats and farewells with errors while now is true. The errors
+// end no session.
 type denying struct {
 	election.Mint
 	now *atomic.Bool
@@ -35,7 +35,7 @@ func (d denied) Beat(ctx context.Context, pulses []election.Pulse) ([]election.O
 	if !d.now.Load() {
 		return d.Session.Beat(ctx, pulses)
 	}
-	_, err := d.Session.Beat(ctx, nil) // what fails keeps the session in use
+	_, err := d.Session.Beat(ctx, nil) // a failing call still keeps the session in use
 	return nil, errors.Join(errDenied, err)
 }
 
@@ -47,18 +47,18 @@ func (d denied) Release(ctx context.Context, farewells []election.Farewell) ([]e
 	return nil, errors.Join(errDenied, err)
 }
 
-// S11: a leader that cannot act, since its heartbeats come too late or with errors, and does
-// not lose its session by that either, gives way. Under keep it does not.
+// S11: a leader whose heartbeats are late or fail, while its session lives on, gives the scope up
+// for others. Under Keep it does not.
 func TestWhoCanNotActGivesWay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		takeover election.Takeover
-		denied   bool // or late
+		denied   bool // heartbeats fail; otherwise they are late
 		within   time.Duration
 	}{
-		// Two leases until it is given up; then it is released at once, or the session is let go after
-		// a lease in which that cannot be said, and the hold is waited for.
+		// The scope is given up after two leases. It is released at once, or, if farewells fail, the
+		// session ends after another lease and the successor waits for the hold.
 		{"late", election.Strict, false, 10 * time.Second},
 		{"late, fast", election.Fast, false, 10 * time.Second},
 		{"denied", election.Strict, true, 17 * time.Second},
@@ -89,10 +89,10 @@ func TestWhoCanNotActGivesWay(t *testing.T) {
 				if c.within != 0 {
 					b.leads(second, c.within)
 					if f, ok := b.told("a", election.Draining); !ok || !errors.Is(f.Err, election.ErrOverdue) {
-						t.Errorf("it gave the scope up because of %v", f.Err)
+						t.Errorf("the scope was given up with %v, want ErrOverdue", f.Err)
 					}
 				} else if pass(time.Minute); second.Gate("s").IsOpen(fence.Fenced) {
-					t.Error("another took it")
+					t.Error("another elector took the scope under Keep")
 				}
 				ill.Store(false)
 				b.ends(stopFirst)

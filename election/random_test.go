@@ -14,8 +14,7 @@ import (
 
 var seed = flag.Uint64("seed", 0, "run this one seed of the random tests")
 
-// seeds are those that a random test runs: the one that was asked for, or
-// enough for every day, or many times that at night.
+// seeds returns the seeds that a random test runs: the one of -seed, or n, or 50 times n at night.
 func seeds(n uint64) []uint64 {
 	if *seed != 0 {
 		return []uint64{*seed}
@@ -38,7 +37,7 @@ func replay(t *testing.T, seed uint64) {
 	t.Fatalf("replay: go test ./election -race -run '^%s$' -seed %d", t.Name(), seed)
 }
 
-// Whatever happens outside, in whatever order, the machine keeps its rules.
+// The machine keeps its rules under random inputs in random order.
 func TestMachineKeepsItsRules(t *testing.T) {
 	for _, n := range seeds(1200) {
 		if err := fuzzMachine(rand.New(rand.NewPCG(n, 0))); err != nil {
@@ -48,7 +47,7 @@ func TestMachineKeepsItsRules(t *testing.T) {
 	}
 }
 
-// world is a mint, a loop and roles that do whatever the dice say.
+// world plays a mint, a loop and roles at random.
 type world struct {
 	*rand.Rand
 	m       *election.Machine
@@ -93,7 +92,7 @@ func fuzzMachine(r *rand.Rand) error {
 	return w.finish(set)
 }
 
-// turn lets some time pass and something happen.
+// turn lets some time pass and feeds one input.
 func (w *world) turn() error {
 	next := w.m.Next()
 	switch jump := w.IntN(10); {
@@ -123,7 +122,7 @@ func (w *world) something() election.Input {
 				return election.Ended{Scope: s}
 			}
 		}
-		return election.Ended{Scope: scope} // of nothing that runs; the loop never says so
+		return election.Ended{Scope: scope} // of a role that does not run, which the loop never sends
 	case n < 14:
 		return election.StepDown{Scope: scope, Why: election.ErrStepDown, Timeout: time.Duration(w.IntN(4)) * time.Second}
 	case n < 16:
@@ -141,7 +140,7 @@ func (w *world) something() election.Input {
 	return election.Tick{}
 }
 
-// told is what an elector is told while it runs: roles come, change, go and rest.
+// told returns an Add, a Retire or a Rest.
 func (w *world) told(scope string) election.Input {
 	switch w.IntN(4) {
 	case 0:
@@ -231,8 +230,8 @@ func (w *world) step(in election.Input) error {
 	return nil
 }
 
-// still: with no news at all the machine comes to rest. It asks for few ticks a
-// second of virtual time, and none in the past twice.
+// still checks that the machine comes to rest without news: it asks for few ticks per second of
+// virtual time.
 func (w *world) still() error {
 	const allowed = 60 // a second
 	for range 3 {
@@ -243,7 +242,7 @@ func (w *world) still() error {
 				break
 			}
 			if n > allowed {
-				return fmt.Errorf("at %s it asks for tick upon tick, now for %s", w.now.Sub(base), next.Sub(base))
+				return fmt.Errorf("at %s the machine asks for too many ticks, the next one at %s", w.now.Sub(base), next.Sub(base))
 			}
 			w.now = max(w.now, next)
 			if err := w.step(election.Tick{}); err != nil {
@@ -255,8 +254,8 @@ func (w *world) still() error {
 	return nil
 }
 
-// finish: once told to stop, with a mint that answers and roles that end, the
-// machine is done soon, with every gate shut and nothing bid for.
+// finish checks that the machine is done soon after a stop, with a mint that answers and roles that
+// end, or that time out.
 func (w *world) finish(set election.Settings) error {
 	if err := w.step(election.Stop{Timeout: time.Second}); err != nil {
 		return err
@@ -283,5 +282,5 @@ func (w *world) finish(set election.Settings) error {
 			return err
 		}
 	}
-	return fmt.Errorf("not done long after stop; %d seats", len(set.Seats))
+	return fmt.Errorf("the machine with %d seats is not done long after the stop", len(set.Seats))
 }

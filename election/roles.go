@@ -1,21 +1,20 @@
 package election
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// Add campaigns for one more role, without disturbing the others. The first bid waits until
-// the mint knows that this process is a candidate.
+// Add campaigns for one more role without disturbing the others. The first bid waits until the
+// mint has registered this process as a candidate.
 //
-// For a scope that the elector has already, Add replaces the role from its next term on; a
-// term that is under way keeps its lease and its functions. A scope that was retired is
-// campaigned for again.
+// If the elector already has the scope, Add replaces the role from the next term on; a running
+// term keeps its lease and its functions. A retired scope is campaigned for again.
 //
-// The role's lease must not be below the shortest of the roles in [Config], which is
-// the lease of the session with the mint; the error says so. It may be called
-// before Run.
+// The role's lease must not be shorter than the shortest lease of the roles in [Config], which
+// is the lease of the session with the mint. Add may be called before Run.
 func (e *Elector) Add(r Role) error {
 	if err := e.fits(&r); err != nil {
 		return err
@@ -37,23 +36,23 @@ func (e *Elector) Add(r Role) error {
 
 var errEnded = errors.New("election: the elector has ended")
 
-// fits fills in a role's defaults and reports whether this elector can take it.
+// fits fills in a role's defaults and returns an error if this elector cannot take the role.
 func (e *Elector) fits(r *Role) error {
 	cfg := e.cfg
-	r.Lease = or(r.Lease, cfg.Lease)
+	r.Lease = cmp.Or(r.Lease, cfg.Lease)
 	if shortest := e.machine.set.Lease; r.Lease >= MinLease && r.Lease < shortest {
-		return fmt.Errorf("election: scope %q: a lease of %s is shorter than %s, the lease of this elector's session: give the role to an elector of its own", r.Scope, r.Lease, shortest)
+		return fmt.Errorf("election: scope %q: a lease of %s is shorter than %s, the lease of this elector's session: use a separate elector for this role", r.Scope, r.Lease, shortest)
 	}
 	cfg.Roles = []Role{*r}
 	return cfg.Validate()
 }
 
-// Retire ends the campaign for a scope. A term that is under way goes on: give it up with
-// [Elector.Drain], before or after. Once it has ended, the scope is unknown to the elector.
+// Retire ends the campaign for a scope. A running term goes on: give it up with
+// [Elector.Drain], before or after. When the term has ended, the elector forgets the scope.
 //
-// Told is closed when the mint no longer has this process among the scope's candidates, when
-// the scope is added again, or when the elector has ended. The error is ErrUnknownScope if no
-// role has the scope.
+// The channel is closed when the mint no longer lists this process as a candidate for the
+// scope, when the scope is added again, or when the elector has ended. The error is
+// ErrUnknownScope if no role has the scope.
 func (e *Elector) Retire(scope string) (told <-chan struct{}, err error) {
 	e.mu.Lock()
 	d := e.desks[scope]
@@ -73,26 +72,25 @@ func (e *Elector) Retire(scope string) (told <-chan struct{}, err error) {
 	return waits, nil
 }
 
-// Rest pauses the campaign for a scope, so that other candidates go first: for a role that
-// fails here and may do better elsewhere. A term that is under way goes on, and the pause
-// counts from now.
+// Rest pauses the campaign for a scope for the duration d from now, so that other candidates go
+// first, for example if the role fails here and may succeed elsewhere. A running term goes on.
 func (e *Elector) Rest(scope string, d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.order(Rest{Scope: scope, For: d})
 }
 
-// order leaves an input for the loop, which takes all of them at once, and waits for nobody:
-// a caller may hold a lock that the loop is about to ask for. With the elector's lock held.
+// order queues an input for the loop. It never blocks, because a caller may hold a lock that
+// the loop is about to take. The caller holds e.mu.
 func (e *Elector) order(in Input) {
 	e.orders = append(e.orders, in)
 	select {
 	case e.ordered <- struct{}{}:
-	default: // the loop is told already
+	default: // the loop has its signal
 	}
 }
 
-// takeOrders is what was ordered since it was last asked.
+// takeOrders returns the inputs queued since the last call, joined.
 func (e *Elector) takeOrders() Input {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,8 +108,8 @@ func (e *Elector) ended() bool {
 	}
 }
 
-// tellRetired tells of the scopes for which the mint no longer has this candidate; of all,
-// if the elector has ended.
+// tellRetired closes the channels of the Retire calls whose scopes the mint no longer lists for
+// this candidate, or all of them if the elector is over.
 func (e *Elector) tellRetired(over bool) {
 	e.mu.RLock()
 	none := e.retiring == 0
@@ -128,7 +126,7 @@ func (e *Elector) tellRetired(over bool) {
 	}
 }
 
-// tellDesk closes what the callers of Retire wait for; with the lock held.
+// tellDesk closes the channels of a scope's Retire calls. The caller holds e.mu.
 func (e *Elector) tellDesk(d *desk) {
 	for _, told := range d.told {
 		close(told)
@@ -137,14 +135,14 @@ func (e *Elector) tellDesk(d *desk) {
 	d.told = nil
 }
 
-// desk finds the desk of a scope; nil if no role has it.
+// desk returns the desk of a scope; nil if no role has the scope.
 func (e *Elector) desk(scope string) *desk {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.desks[scope]
 }
 
-// clear drops the desk of a scope, unless a role has come for it meanwhile.
+// clear drops the desk of a retired scope, unless a role was added for it meanwhile.
 func (e *Elector) clear(scope string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,13 +19,13 @@ var errBoom = errors.New("boom")
 func TestStallStepsDown(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		stalls := func(ctx context.Context, l election.Leadership) error {
-			for range 30 { // for three seconds all is well
+			for range 30 { // progress for three seconds
 				l.Progress()
 				pass(100 * time.Millisecond)
 			}
 			<-ctx.Done()
 			if !errors.Is(context.Cause(ctx), election.ErrStalled) {
-				t.Errorf("cause: %v", context.Cause(ctx))
+				t.Errorf("the context's cause is %v, want ErrStalled", context.Cause(ctx))
 			}
 			return nil
 		}
@@ -34,17 +34,17 @@ func TestStallStepsDown(t *testing.T) {
 		other, stopB := b.run("b", election.Role{Lead: untilTold})
 		pass(3500 * time.Millisecond)
 		if !a.Gate("s").IsOpen(fence.Act) {
-			t.Error("stepped down before the role had stalled for long enough")
+			t.Error("the scope was given up before the role stalled for a second")
 		}
 		if token, took := b.leads(other, 2*time.Second); token.Epoch != 2 || took > time.Second {
-			t.Errorf("%s after %s", token, took)
+			t.Errorf("b got %s after %s, want epoch 2 within 1s", token, took)
 		}
 		b.ends(stopA)
 		b.ends(stopB)
 	})
 }
 
-// F6: a role that returns gives the leadership up, whatever it returns.
+// F6: a role that returns gives the scope up, with or without an error.
 func TestReturningResigns(t *testing.T) {
 	for _, result := range []error{nil, errBoom} {
 		bubble(t, func(t *testing.T, b *bench) {
@@ -55,15 +55,15 @@ func TestReturningResigns(t *testing.T) {
 			b.leads(a, time.Second)
 			other, stopB := b.run("b", election.Role{Lead: untilTold})
 			if token, took := b.leads(other, 2*time.Second); token.Epoch != 2 || took > 1100*time.Millisecond {
-				t.Errorf("%s after %s", token, took)
+				t.Errorf("b got %s after %s, want epoch 2 within 1.1s", token, took)
 			}
 			f, _ := b.told("a", election.Draining)
 			if !errors.Is(f.Err, election.ErrResigned) || result != nil && !errors.Is(f.Err, result) {
-				t.Errorf("a stepped down with: %v", f.Err)
+				t.Errorf("a gave the scope up with %v, want ErrResigned and the role's error", f.Err)
 			}
 			pass(20 * time.Second)
 			if a.Gate("s").IsOpen(fence.Fenced) {
-				t.Error("a leads again although b never stopped")
+				t.Error("a leads again, though b has not stopped")
 			}
 			b.ends(stopA)
 			b.ends(stopB)
@@ -71,8 +71,7 @@ func TestReturningResigns(t *testing.T) {
 	}
 }
 
-// F6: a role that does not end in time keeps this process from campaigning, not
-// the others, and says so when asked to stop.
+// F6: a role that does not end in time keeps only its own process from campaigning.
 func TestStubbornRole(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		end := make(chan struct{})
@@ -89,27 +88,27 @@ func TestStubbornRole(t *testing.T) {
 		other, stopB := b.run("b", election.Role{Lead: untilTold})
 		before := time.Now()
 		if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrDrainTimeout) {
-			t.Errorf("drain: %v", err)
+			t.Errorf("Drain returned %v, want ErrDrainTimeout", err)
 		}
 		if took := time.Since(before); took < 2*time.Second || took > 2100*time.Millisecond {
-			t.Errorf("the drain gave up after %s", took)
+			t.Errorf("Drain returned after %s, want 2s", took)
 		}
-		// The acts may still run: the successor waits as after a crash.
+		// Acts may still run, so the successor waits as after a crash.
 		if token, took := b.leads(other, 5*time.Second); token.Epoch != 2 || took < 3*time.Second {
-			t.Errorf("%s after %s", token, took)
+			t.Errorf("b got %s after %s, want epoch 2 after 3s", token, took)
 		}
 		b.ends(stopB)
 		pass(20 * time.Second)
 		if f := a.Snapshot()[0]; f.Leading || runs.Load() != 1 {
-			t.Errorf("campaigned for the scope while its role runs: %+v, %d runs", f, runs.Load())
+			t.Errorf("while the role runs a has %+v and started it %d times, want once", f, runs.Load())
 		}
 		close(end)
 		token, _ := b.leads(a, 5*time.Second)
 		if token.Epoch != 3 || runs.Load() != 2 {
-			t.Errorf("%s, %d runs", token, runs.Load())
+			t.Errorf("a got %s and started the role %d times, want epoch 3 and twice", token, runs.Load())
 		}
 		if err := stopA(); err != nil {
-			t.Errorf("run: %v", err) // a drain that timed out long ago is history
+			t.Errorf("Run returned %v, want nil: the drain timed out earlier", err)
 		}
 	})
 }
@@ -121,10 +120,10 @@ func TestRunSaysThatARoleStillRuns(t *testing.T) {
 		b.leads(a, time.Second)
 		before := time.Now()
 		if err := stop(); !errors.Is(err, election.ErrDrainTimeout) {
-			t.Errorf("run: %v", err)
+			t.Errorf("Run returned %v, want ErrDrainTimeout", err)
 		}
 		if took := time.Since(before); took != 10*time.Second {
-			t.Errorf("run waited %s for it, the default is 10s", took)
+			t.Errorf("Run waited %s for the role, want the default of 10s", took)
 		}
 		if a.Gate("s").IsOpen(fence.Act) {
 			t.Error("the gate is open after Run")
@@ -133,7 +132,7 @@ func TestRunSaysThatARoleStillRuns(t *testing.T) {
 	})
 }
 
-// F6: an act under way is waited for, and none begins meanwhile.
+// F6: a drain waits for the act under way.
 func TestDrainWaitsForActs(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		a, stopA := b.run("a", election.Role{})
@@ -142,8 +141,8 @@ func TestDrainWaitsForActs(t *testing.T) {
 		ended := make(chan time.Time, 1)
 		go func() {
 			_ = a.Gate("s").Do(t.Context(), fence.Act, time.Second, func(ctx context.Context, _ fence.Token) error {
-				<-ctx.Done()      // told to end by the drain,
-				pass(time.Second) // and takes its time, longer than what this test was answered from outside
+				<-ctx.Done()      // the drain ends the context
+				pass(time.Second) // longer than the answers to outside callers are valid
 				ended <- time.Now()
 				return nil
 			})
@@ -155,23 +154,22 @@ func TestDrainWaitsForActs(t *testing.T) {
 		drained := time.Now()
 		at := <-ended
 		if after := drained.Sub(at); after < 0 || after > 10*time.Millisecond {
-			t.Errorf("drained %s after the act had ended", after)
+			t.Errorf("Drain returned %s after the end of the act, want 0 to 10ms", after)
 		}
 		if _, took := b.leads(other, time.Second); took > 20*time.Millisecond {
-			t.Errorf("the successor waited %s after a clean drain", took)
+			t.Errorf("the successor waited %s after a clean drain, want at most 20ms", took)
 		}
 		b.ends(stopA)
 		b.ends(stopB)
 	})
 }
 
-// F6: the one who drains lets others go first, however late the news of its own
-// farewell comes back to it.
+// F6: an elector that drains lets others go first, however late its own farewell wakes it.
 func TestDrainedLetsOthersFirst(t *testing.T) {
 	for n := range 40 {
 		bubble(t, func(t *testing.T, b *bench) {
 			b.mint.Fault = func(call string) (f electiontest.Fault) {
-				if call == "try" { // whoever is slower to bid must not lose to the one who left
+				if call == "try" { // a slow candidate must not lose to the elector that drained
 					f.Before = time.Duration(n) * 250 * time.Microsecond
 				}
 				return f
@@ -185,7 +183,7 @@ func TestDrainedLetsOthersFirst(t *testing.T) {
 			}
 			pass(100 * time.Millisecond)
 			if s := b.mint.Token("s"); s.Holder != "b" || s.Epoch != 2 {
-				t.Errorf("after a's drain leads %s", s)
+				t.Errorf("after a's drain the leader is %s, want b with epoch 2", s)
 			}
 			b.ends(stopA)
 			b.ends(stopB)
@@ -199,39 +197,39 @@ func TestDrainAnswers(t *testing.T) {
 		b.leads(a, time.Second)
 		other, stopB := b.run("b", election.Role{})
 		if err := other.Drain(t.Context(), "s"); !errors.Is(err, election.ErrNotLeading) {
-			t.Errorf("drain of a follower: %v", err)
+			t.Errorf("Drain of a follower returned %v, want ErrNotLeading", err)
 		}
 		if err := a.Drain(t.Context(), "unknown"); !errors.Is(err, election.ErrUnknownScope) {
-			t.Errorf("drain of a scope without a role: %v", err)
+			t.Errorf("Drain of a scope without a role returned %v, want ErrUnknownScope", err)
 		}
 		if err := a.Transfer(t.Context(), "s", "a:b"); err == nil {
-			t.Error("transferred to what cannot be an id")
+			t.Error("Transfer to an invalid id succeeded, want an error")
 		}
 		if err := a.StepDown(t.Context(), election.StepDown{Scope: "s", Epoch: 2}); !errors.Is(err, election.ErrNotLeading) {
-			t.Errorf("drain of another epoch: %v", err)
+			t.Errorf("StepDown of another epoch returned %v, want ErrNotLeading", err)
 		}
 		if err := a.StepDown(t.Context(), election.StepDown{Scope: "s", Epoch: 1}); err != nil {
-			t.Errorf("drain: %v", err)
+			t.Errorf("StepDown of the epoch returned %v, want nil", err)
 		}
 		if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrNotLeading) {
-			t.Errorf("drain of what was drained: %v", err)
+			t.Errorf("a second Drain returned %v, want ErrNotLeading", err)
 		}
 		b.leads(other, time.Second)
 		b.ends(stopA)
 		b.ends(stopB)
 		for range 20 {
 			if err := a.Drain(t.Context(), "s"); !errors.Is(err, election.ErrNotLeading) {
-				t.Errorf("drain after Run has ended: %v", err)
+				t.Errorf("Drain after Run has ended returned %v, want ErrNotLeading", err)
 			}
 		}
 		if err := a.Run(t.Context()); err == nil {
-			t.Error("Run ran twice")
+			t.Error("a second Run succeeded, want an error")
 		}
 	})
 }
 
-// F6: the session is lost during a drain and the elector ends before there is another:
-// nobody was told, so nothing is promised to whoever asked.
+// F6: if the session is lost during a drain and the elector ends before it has another, the caller
+// gets ErrUntold.
 func TestDrainUntold(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		var down atomic.Bool
@@ -249,17 +247,17 @@ func TestDrainUntold(t *testing.T) {
 		pass(time.Second)
 		select {
 		case err := <-answer:
-			t.Fatalf("the drain was answered while it could still be said: %v", err)
+			t.Fatalf("Drain returned %v while the mint could still be told", err)
 		default:
 		}
 		b.ends(stop)
 		if err := <-answer; !errors.Is(err, election.ErrUntold) {
-			t.Errorf("the drain of an elector that has ended: %v", err)
+			t.Errorf("Drain returned %v after Run has ended, want ErrUntold", err)
 		}
 	})
 }
 
-// F6: the addressee of a transfer leads next, though another would be quicker.
+// F6: the addressee of a transfer leads next, though another candidate would be quicker.
 func TestTransferPrefersItsAddressee(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		prefer := []string{"a", "b"}
@@ -272,19 +270,19 @@ func TestTransferPrefersItsAddressee(t *testing.T) {
 			t.Error(err)
 		}
 		if token, took := b.leads(c, time.Second); token.Epoch != 2 || took > 50*time.Millisecond {
-			t.Errorf("%s after %s", token, took)
+			t.Errorf("c got %s after %s, want epoch 2 within 50ms", token, took)
 		}
-		// To nobody: somebody else leads after a while.
+		// The addressee does not exist: another candidate leads after a while.
 		if err := c.Transfer(t.Context(), "s", "nobody"); err != nil {
 			t.Error(err)
 		}
 		pass(time.Second)
 		if s := b.mint.Token("s"); s.Epoch != 2 {
-			t.Errorf("nobody waited for the addressee: %s", s)
+			t.Errorf("a second after the transfer the scope has %s, want epoch 2: others wait for the addressee", s)
 		}
 		pass(4 * time.Second)
 		if s := b.mint.Token("s"); s.Epoch != 3 {
-			t.Errorf("still waiting for an addressee that does not exist: %s", s)
+			t.Errorf("5s after the transfer the scope has %s, want epoch 3", s)
 		}
 		b.ends(stopA)
 		b.ends(stopB)
@@ -292,7 +290,7 @@ func TestTransferPrefersItsAddressee(t *testing.T) {
 	})
 }
 
-// F1: who is never to lead does not, even if nobody else is there.
+// F1: a candidate under Never does not lead, even if it is alone.
 func TestNever(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		role := election.Role{Never: []string{"b", "c"}}
@@ -303,13 +301,13 @@ func TestNever(t *testing.T) {
 		b.ends(stopA)
 		pass(time.Minute)
 		if other.Gate("s").IsOpen(fence.Fenced) || b.mint.Token("s").Epoch != 1 {
-			t.Error("b led")
+			t.Error("b has led, though it is under Never")
 		}
 		b.ends(stopB)
 	})
 }
 
-// The preferred one takes over, if it is there.
+// The first candidate of Preferred that runs takes over.
 func TestPreferredGoesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		role := election.Role{Preferred: []string{"a", "c"}}
@@ -320,14 +318,14 @@ func TestPreferredGoesFirst(t *testing.T) {
 		pass(2 * time.Second)
 		b.ends(stopA)
 		if token, took := b.leads(c, time.Second); token.Epoch != 2 || took > 50*time.Millisecond {
-			t.Errorf("%s after %s", token, took)
+			t.Errorf("c got %s after %s, want epoch 2 within 50ms", token, took)
 		}
 		b.ends(stopB)
 		b.ends(stopC)
 	})
 }
 
-// The fenced role starts with the mint, the other one with the act door.
+// Fenced starts with the mint, Lead with the act door.
 func TestTwoDoorsTwoRoles(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		b.mint.With(func(now time.Duration, s *electiontest.Store) {
@@ -343,14 +341,14 @@ func TestTwoDoorsTwoRoles(t *testing.T) {
 			Fenced: func(ctx context.Context, l election.Leadership) error {
 				fenced = time.Since(began)
 				if !l.Gate.IsOpen(fence.Fenced) || l.Gate.IsOpen(fence.Act) || l.Token.Epoch != 2 {
-					t.Errorf("at the mint: %+v", l)
+					t.Errorf("Fenced got %+v, want epoch 2 with only the fenced door open", l)
 				}
 				return untilTold(ctx, l)
 			},
 			Lead: func(ctx context.Context, l election.Leadership) error {
 				acts = time.Since(began)
 				if !l.Gate.IsOpen(fence.Act) {
-					t.Error("the role began with its door shut")
+					t.Error("Lead began with the act door shut")
 				}
 				return untilTold(ctx, l)
 			},
@@ -358,7 +356,7 @@ func TestTwoDoorsTwoRoles(t *testing.T) {
 		pass(6 * time.Second)
 		b.ends(stop)
 		if fenced > 10*time.Millisecond || acts < 5*time.Second || acts > 5010*time.Millisecond {
-			t.Errorf("the fenced role began after %s, the other after %s; the hold is 5s", fenced, acts)
+			t.Errorf("Fenced began after %s and Lead after %s, want 0 and the hold of 5s", fenced, acts)
 		}
 	})
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// rules watch a machine from outside and say which of its promises it broke.
+// rules watch a machine from outside and report the promises that it breaks.
 type rules struct {
-	seats   map[string]election.SeatSettings // as last told
-	bids    map[string]election.SeatSettings // those of the latest bid
+	seats   map[string]election.SeatSettings // the latest settings
+	bids    map[string]election.SeatSettings // the settings at the latest bid
 	retired map[string]bool
-	roll    map[string]bool // what the mint was told, and has answered
+	roll    map[string]bool // the scopes on the mint's roll
 	longest time.Duration
 	saying  election.Action // the request under way that changes the roll
 	busy    string          // the request under way
-	linked  bool            // there is a session
+	linked  bool            // a session is open
 	terms   map[fence.Term]*life
 	current map[string]*life // the latest term of each scope
 	pulses  []election.Pulse // of the heartbeat under way
@@ -26,15 +26,15 @@ type rules struct {
 	done    bool
 }
 
-// life is what was seen of one term.
+// life is what the rules have seen of one term.
 type life struct {
 	seat                               election.SeatSettings
 	opened, entered, shut, ended, late bool
 	actFrom                            fence.Instant
-	holdEnds                           fence.Instant // not before this is every earlier gate shut, whatever the takeover
+	holdEnds                           fence.Instant // by then every predecessor's gate is shut, whatever the takeover
 	deadline                           fence.Instant
 	by                                 fence.Instant // when its time to end is up
-	asked                              bool          // to end, and is renewed meanwhile
+	asked                              bool          // it ends on request, and heartbeats renew it meanwhile
 	deposed                            bool
 }
 
@@ -58,12 +58,12 @@ func answers(in election.Input) bool {
 	return false
 }
 
-// check takes one step of the machine.
+// check takes one step of the machine and returns the broken promises.
 func (r *rules) check(now fence.Instant, in election.Input, actions []election.Action) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if r.done && len(actions) > 0 {
-		fault("acts after done: %T", actions[0])
+		fault("%T after done", actions[0])
 	}
 	was := r.busy
 	if answers(in) {
@@ -113,7 +113,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			for _, p := range a.Pulses {
 				l := r.terms[p.Token.Term]
 				if l == nil || l.shut && (!l.asked || l.ended || l.deposed) || p.Settle && (!l.entered || now < l.holdEnds) {
-					fault("beats %s, settle %v: %+v", name(p.Token), p.Settle, l)
+					fault("a heartbeat renews %s with settle %v at the wrong time: %+v", name(p.Token), p.Settle, l)
 				}
 			}
 			r.pulses = a.Pulses
@@ -150,7 +150,7 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 			r.prolongs(in, a, fault)
 		case election.Hurry:
 			if l := r.current[a.Scope]; l == nil || !l.shut || l.ended || !r.stopped || l.by != 0 && a.By >= l.by {
-				fault("hurries %s, which has no such time to lose: %+v", a.Scope, l)
+				fault("hurries %s, which has no later time to end: %+v", a.Scope, l)
 			} else {
 				l.by = a.By
 			}
@@ -183,7 +183,7 @@ func (r *rules) request(what string, fault func(string, ...any)) {
 		fault("%s while %s is under way", what, r.busy)
 	}
 	if r.linked == (what == "connect") {
-		fault("%s, with a session: %v", what, r.linked)
+		fault("%s, with an open session: %v", what, r.linked)
 	}
 	r.busy = what
 }
@@ -191,21 +191,21 @@ func (r *rules) request(what string, fault func(string, ...any)) {
 func (r *rules) allShut(what string, fault func(string, ...any)) {
 	for scope, l := range r.current {
 		if !l.shut {
-			fault("%s with %s open", what, scope)
+			fault("%s while the gate of %s is open", what, scope)
 		}
 	}
 }
 
 func (r *rules) tries(a election.Try, fault func(string, ...any)) {
 	if len(a.Bids) == 0 || r.stopped {
-		fault("tries %v, stopped %v", a.Bids, r.stopped)
+		fault("bids %v, stopped %v", a.Bids, r.stopped)
 	}
 	for _, b := range a.Bids {
 		if l := r.current[b.Scope]; l != nil && !l.ended || r.seats[b.Scope].Never || r.retired[b.Scope] {
-			fault("bids for %s while its role runs, or never: %+v", b.Scope, l)
+			fault("bids for %s, which it must not: %+v", b.Scope, l)
 		}
 		if !r.roll[b.Scope] || b.Lease > r.longest {
-			fault("bids for %s with %s, and the mint was told of %v with %s", b.Scope, b.Lease, r.roll, r.longest)
+			fault("bids for %s with a lease of %s, but the roll has %v with %s", b.Scope, b.Lease, r.roll, r.longest)
 		}
 		if (b.Block > 0 || b.Evict) && len(a.Bids) > 1 {
 			fault("blocks in a batch: %v", a.Bids)
@@ -217,7 +217,7 @@ func (r *rules) tries(a election.Try, fault func(string, ...any)) {
 	}
 }
 
-// enrolls: the mint has done what was asked of its roll.
+// enrolls notes that the mint has changed the roll as asked.
 func (r *rules) enrolls() {
 	switch a := r.saying.(type) {
 	case election.Connect:
@@ -236,10 +236,10 @@ func (r *rules) enrolls() {
 	}
 }
 
-// A scope is forgotten once it was retired and nothing of it is left, in the mint either.
+// forgets checks that a scope is forgotten only if it is retired, off the roll and without a term.
 func (r *rules) forgets(scope string, fault func(string, ...any)) {
 	if l := r.current[scope]; !r.retired[scope] || r.linked && r.roll[scope] || l != nil && !l.ended {
-		fault("forgets %s: on the roll %t, %+v", scope, r.roll[scope], l)
+		fault("forgets %s too early: on the roll %t, %+v", scope, r.roll[scope], l)
 	}
 	delete(r.seats, scope)
 }
@@ -256,7 +256,7 @@ func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fau
 		fault("opens %s over a term that has not ended", name(a.Token))
 	}
 	if !won || r.terms[a.Token.Term] != nil {
-		fault("opens %s, which it did not win now", name(a.Token))
+		fault("opens %s, which it did not just win", name(a.Token))
 	}
 	s := r.bids[a.Token.Scope]
 	if window := min(s.Lease-s.Margin, s.Late); a.Deadline > tried.Sent.Add(window) {
@@ -266,12 +266,12 @@ func (r *rules) opens(now fence.Instant, in election.Input, a election.Open, fau
 	r.terms[a.Token.Term], r.current[a.Token.Scope] = l, l
 }
 
-// A term that is being given up is prolonged as a gate would be, and by nothing else.
+// prolongs checks that only a heartbeat prolongs a term that is being given up, as it would a gate.
 func (r *rules) prolongs(in election.Input, a election.Prolong, fault func(string, ...any)) {
 	beaten, ok := in.(election.Beaten)
 	l := r.current[a.Scope]
 	if !ok || l == nil || !l.shut || l.deposed || l.ended {
-		fault("prolongs %s out of the blue", a.Scope)
+		fault("prolongs %s without a reason", a.Scope)
 		return
 	}
 	s := l.seat
@@ -284,7 +284,7 @@ func (r *rules) extends(in election.Input, a election.Extend, fault func(string,
 	beaten, ok := in.(election.Beaten)
 	l := r.current[a.Scope]
 	if !ok || l == nil || l.shut {
-		fault("extends %s out of the blue", a.Scope)
+		fault("extends %s without a reason", a.Scope)
 		return
 	}
 	s := l.seat

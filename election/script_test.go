@@ -12,9 +12,8 @@ import (
 	"github.com/conchhq/conch/internal/storytest"
 )
 
-// A script tells a machine what happens and shows what it does about it. A line
-// at the margin is one input; the indented lines below it are the actions it
-// gave, written by the test (-update):
+// script feeds a machine the inputs of a text and shows its actions. A line at the margin is one
+// input; the indented lines below it are the actions, written by the test (-update):
 //
 //	# a comment
 //	0s     tick
@@ -26,23 +25,22 @@ import (
 //	next   tick
 //	    …
 //
-// A time is a duration since the start of the story, "+" a duration since the
-// input before, "next" the instant that the machine itself asked for. The first
-// lines may set the scene:
+// A time is a duration since the start of the story, or with "+" since the last input, or "next",
+// the instant that the machine asked for. The first lines may change the settings and seats:
 //
 //	settings takeover=fast heartbeat=1s seed=9
 //	seat s lease=3s margin=300ms late=2.7s rank=1 never
 //
-// run TIME SCOPE=OUTCOME answers every request well, and tries as it says (or
-// with won), after a millisecond, or the time that a bid may block; heartbeats after the
-// time that beats=TIME says. It shows all but heartbeats that go well.
+// "run TIME SCOPE=OUTCOME" lets time pass until TIME. Every request succeeds after a millisecond, a
+// bid with that OUTCOME (default won). A busy bid takes its Block, and heartbeats take the time of
+// beats=TIME. Heartbeats and what they move are not shown.
 type script struct {
 	t       *testing.T
 	set     election.Settings
 	m       *election.Machine
 	rules   *rules
 	now     fence.Instant
-	sent    fence.Instant    // when the request under way was asked
+	sent    fence.Instant    // when the request under way was made
 	pulses  []election.Pulse // of the heartbeat under way
 	bids    []election.Bid   // of the try under way
 	tokens  map[string]fence.Token
@@ -50,8 +48,7 @@ type script struct {
 	out     []string
 }
 
-// base is when a story begins: well after the clock's origin, where no instant
-// is mistaken for none.
+// base is when a story begins, well after the clock's origin, since the instant 0 means none.
 const base = fence.Instant(time.Hour)
 
 func newScript(t *testing.T) *script {
@@ -62,10 +59,10 @@ func newScript(t *testing.T) *script {
 	}}
 }
 
-// play returns the text with the actions under each input as they are now.
+// play returns the text with the machine's actions under each input.
 func (s *script) play(text string) string { return storytest.Play(text, s.turn) }
 
-// turn is one input, and what is done.
+// turn plays one line and returns what to show below it.
 func (s *script) turn(line string) []string {
 	s.out = nil
 	s.line(line)
@@ -130,7 +127,7 @@ func (s *script) seat(scope string, a map[string]string) {
 
 func (s *script) seatOf(scope string, a map[string]string) election.SeatSettings {
 	seat := election.SeatSettings{Scope: scope, Lease: 3 * time.Second, Margin: 300 * time.Millisecond, Late: 2700 * time.Millisecond}
-	if v := a["lease"]; v != "" { // first, since it says what else is by default
+	if v := a["lease"]; v != "" { // first, since other defaults follow from it
 		seat.Lease = s.duration(v)
 		seat.Margin = seat.Lease / 10
 		seat.Late = seat.Lease - seat.Margin
@@ -156,7 +153,7 @@ func (s *script) until(when string) {
 	case when == "next":
 		next := s.m.Next()
 		if next == 0 {
-			s.t.Fatal("the machine waits for nothing, there is no next")
+			s.t.Fatal("the machine asks for no tick, so there is no next")
 		}
 		s.now = max(s.now, next)
 		s.out = append(s.out, "at "+s.at(s.now))
@@ -165,13 +162,13 @@ func (s *script) until(when string) {
 	default:
 		at := base.Add(s.duration(when))
 		if at < s.now {
-			s.t.Fatalf("%s is in the past, it is %s", when, s.at(s.now))
+			s.t.Fatalf("%s is in the past, the time is %s", when, s.at(s.now))
 		}
 		s.now = at
 	}
 }
 
-// step feeds the machine, checks the rules and shows what came.
+// step feeds the machine, checks the rules and shows the actions.
 func (s *script) step(in election.Input) {
 	s.shows(s.advance(in))
 	if next := s.m.Next(); next == 0 {
@@ -183,7 +180,7 @@ func (s *script) step(in election.Input) {
 
 func (s *script) advance(in election.Input) []election.Action {
 	if answers(in) && !matches(s.pending, in) {
-		s.t.Fatalf("at %s: %T answers %T", s.at(s.now), in, s.pending)
+		s.t.Fatalf("at %s: %T cannot answer %T", s.at(s.now), in, s.pending)
 	}
 	actions := s.m.Step(s.now, in)
 	if err := s.rules.check(s.now, in, actions); err != nil {
@@ -228,7 +225,7 @@ func matches(request election.Action, in election.Input) bool {
 	return ok
 }
 
-// run lets time pass with a mint that answers well.
+// run lets time pass until end, with a mint whose answers succeed.
 func (s *script) run(end fence.Instant, with map[string]string) {
 	for {
 		var in election.Input = election.Tick{}
@@ -251,7 +248,7 @@ func (s *script) run(end fence.Instant, with map[string]string) {
 	}
 }
 
-// takes is how long the mint takes to answer: a bid on a busy scope waits.
+// takes returns how long the mint takes to answer; a bid for a busy scope waits.
 func (s *script) takes(with map[string]string) time.Duration {
 	if _, ok := s.pending.(election.Beat); ok && with["beats"] != "" {
 		return s.duration(with["beats"])
@@ -279,7 +276,7 @@ func (s *script) answer(with map[string]string) election.Input {
 		}
 		return s.tried(words)
 	}
-	s.t.Fatal("nothing to answer")
+	s.t.Fatal("there is no request to answer")
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// input reads what happens.
+// input reads one input.
 func (s *script) input(verb string, words []string) election.Input {
 	a := args(words)
 	switch verb {
@@ -63,7 +63,7 @@ func cmpOr(v, otherwise string) string {
 	return v
 }
 
-// parted says that all farewells were said but those of SCOPE=stale and SCOPE=locked.
+// parted answers Said to every farewell but those of SCOPE=stale and SCOPE=locked.
 func (s *script) parted(a map[string]string) election.Input {
 	var in election.Parted
 	if release, ok := s.pending.(election.Release); ok {
@@ -76,7 +76,7 @@ func (s *script) parted(a map[string]string) election.Input {
 	return in
 }
 
-// tried reads results: SCOPE=OUTCOME and, after it, what belongs to it.
+// tried reads results: SCOPE=OUTCOME, followed by the other fields of that result.
 func (s *script) tried(words []string) election.Input {
 	in := election.Tried{Sent: s.sent}
 	var r *election.Result
@@ -95,7 +95,7 @@ func (s *script) tried(words []string) election.Input {
 			continue
 		}
 		if r == nil {
-			continue // no such bid: the answer of somebody else
+			continue // the request has no such bid
 		}
 		switch k {
 		case "hold":
@@ -106,7 +106,7 @@ func (s *script) tried(words []string) election.Input {
 			r.Holder = v
 		case "age":
 			r.Age = s.duration(v)
-		case "own": // the row has the term that this process led last
+		case "own": // the term that this process led last is still the latest
 			r.Term = s.tokens[r.Scope].Term
 		case "process":
 			_, _ = fmt.Sscan(v, &r.Process)
@@ -129,8 +129,7 @@ var outcomes = map[string]election.Outcome{
 	"yield": election.Yield, "refused": election.Refused, "locked": election.Locked,
 }
 
-// beaten reads the answer to a heartbeat: SCOPE=dead for each term that is over, SCOPE=locked
-// for each that was passed over.
+// beaten answers Renewed for every term but Over for SCOPE=dead and Locked for SCOPE=locked.
 func (s *script) beaten(a map[string]string) election.Input {
 	in := election.Beaten{Sent: s.sent}
 	for _, p := range s.pulses {
@@ -152,7 +151,7 @@ func (s *script) shows(actions []election.Action) {
 	}
 }
 
-// show writes an action as one line.
+// show returns an action as one line.
 func (s *script) show(a election.Action) string {
 	switch a := a.(type) {
 	case election.Connect:

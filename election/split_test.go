@@ -9,9 +9,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// bidding runs a machine with a thousand scopes against a mint that fails each bid with
-// one of the bad scopes in it and answers all others, a millisecond later. It returns
-// when each scope was answered first, and how many bids failed.
+// bidding runs a machine with a thousand scopes. The mint answers after a millisecond, and fails
+// each batch with a bad scope. It returns when each scope was first answered, and how many batches
+// failed.
 func bidding(span time.Duration, bad func(scope string) bool) (answered map[string]time.Duration, failed int) {
 	set := election.Settings{
 		Takeover: election.Strict, Lease: 3 * time.Second, Heartbeat: 600 * time.Millisecond,
@@ -67,28 +67,28 @@ func tried(a election.Try, sent fence.Instant, bad func(string) bool) election.I
 	return in
 }
 
-// One bad row keeps the other scopes of its bid waiting for a moment, not for ever.
+// One bad row delays the other scopes of its batch only for a moment.
 func TestABadScopeFailsAlone(t *testing.T) {
 	t.Parallel()
 	answered, failed := bidding(time.Minute, func(scope string) bool { return scope == "s321" })
 	if len(answered) != 999 {
-		t.Errorf("%d of 999 good scopes were answered", len(answered))
+		t.Errorf("%d scopes were answered, want the 999 good ones", len(answered))
 	}
 	for scope, after := range answered {
 		if after > 3*time.Second {
-			t.Errorf("%s waited for %s", scope, after)
+			t.Errorf("%s waited for %s, want at most 3s", scope, after)
 		}
 	}
 	if failed > 60 {
-		t.Errorf("%d bids failed: the bad scope takes others along again and again", failed)
+		t.Errorf("%d batches failed, want at most 60: the bad scope must end up alone", failed)
 	}
 }
 
-// An error that is not about one scope does not become one error for each.
+// An error that is not about one scope does not become one error per scope.
 func TestLastingErrorsAreNotSplitForEver(t *testing.T) {
 	t.Parallel()
 	_, failed := bidding(time.Minute, func(string) bool { return true })
 	if failed > 20*60 {
-		t.Errorf("%d bids in a minute", failed)
+		t.Errorf("%d batches failed in a minute, want at most 1200", failed)
 	}
 }

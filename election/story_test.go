@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-// The stories of testdata, each with what the machine does at every turn.
+// Each story of testdata shows the machine's actions after every input.
 func TestStories(t *testing.T) {
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string { return newScript(t).turn })
 }

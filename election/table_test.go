@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/internal/storytest"
 )
 
-// How to get a machine with one seat into each of its states.
+// states has a script for each state of a machine with one seat.
 var states = []struct{ name, script string }{
 	{"before anything", ""},
 	{"connecting", "0s tick"},
@@ -47,7 +47,7 @@ var happenings = []string{
 	"add s lease=5s", "add t", "retire s", "retire other", "rest s for=5s", "enlisted",
 }
 
-// Each input in each state. Answers to what was not asked are left out.
+// TestTable feeds each input in each state, except answers without a request.
 func TestTable(t *testing.T) {
 	const file = "testdata/table.golden"
 	var b strings.Builder
@@ -74,6 +74,6 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.String() != string(want) {
-		t.Errorf("%s is told differently now (-update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), b.String()))
+		t.Errorf("%s has changed (run with -update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), b.String()))
 	}
 }

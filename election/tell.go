@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tell passes a fact to whoever observes: the log, the events, waiting drains.
+// tell passes a fact to the log, the events and the waiting drains.
 func (e *Elector) tell(f Fact) {
 	if f.Kind == Following {
 		e.desk(f.Scope).latch.Heard(f.Holder)
@@ -33,11 +33,11 @@ func (e *Elector) tell(f Fact) {
 	case Unsaid:
 		e.settle(f.Scope, f.Err)
 	case Lost:
-		e.settle(f.Scope, f.Err) // a drain came too late, or was overtaken
+		e.settle(f.Scope, f.Err) // the drain came too late, or a newer term overtook it
 	}
 }
 
-// settle answers the drains that wait for a scope.
+// settle answers the callers that drain a scope.
 func (e *Elector) settle(scope string, err error) {
 	for _, ch := range e.waiting[scope] {
 		ch <- err
@@ -45,7 +45,7 @@ func (e *Elector) settle(scope string, err error) {
 	delete(e.waiting, scope)
 }
 
-// log writes one line a fact (S32), loud where a person should look (S21).
+// log writes one line per fact (S32), as a warning or an error where a person should look (S21).
 func (e *Elector) log(f Fact) {
 	attrs := []slog.Attr{slog.String("id", e.cfg.ID)}
 	if f.Scope != "" {
@@ -61,7 +61,7 @@ func (e *Elector) log(f Fact) {
 	e.cfg.Logger.LogAttrs(context.WithoutCancel(e.ctx), level, text, append(attrs, details(f)...)...)
 }
 
-// headline says how loud a fact is told, and in which words.
+// headline returns the level and the message of a fact's log line.
 func headline(f Fact) (slog.Level, string) {
 	switch f.Kind {
 	case Unled:
@@ -71,13 +71,13 @@ func headline(f Fact) (slog.Level, string) {
 	case Unsaid:
 		return slog.LevelWarn, "the scope is given up and the database cannot be told yet"
 	case Cautioned:
-		return slog.LevelWarn, "the way to the database costs something"
+		return slog.LevelWarn, "the connection to the database works but has a drawback"
 	case Retrying:
 		var silence interface{ Silent() bool }
 		switch {
 		case f.Scope != "":
 			return slog.LevelError, "bid failed"
-		case errors.As(f.Err, &silence) && silence.Silent(): // the mint is there: it was this process that was not
+		case errors.As(f.Err, &silence) && silence.Silent(): // the mint is there, but this process was silent
 			return slog.LevelWarn, "SESSION LOST: this process was silent for longer than its lease, and campaigns again"
 		}
 		return slog.LevelError, "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
@@ -88,7 +88,7 @@ func headline(f Fact) (slog.Level, string) {
 	return slog.LevelInfo, "leadership " + string(f.Kind)
 }
 
-// details are what only some facts have.
+// details returns the attributes that only some facts have.
 func details(f Fact) (attrs []slog.Attr) {
 	switch f.Kind {
 	case Following:

@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// S16: facts and changes of state come in order, and with their epoch.
+// S16: facts and changes of state come in order and with their epochs.
 func TestEventsInOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
@@ -47,7 +47,7 @@ func TestEventsInOrder(t *testing.T) {
 			election.Acquired, election.Entered, election.Draining, election.Released,
 		}
 		if got := b.kinds("a"); !slices.Equal(got, want) {
-			t.Errorf("facts: %v\nwant:  %v", got, want)
+			t.Errorf("facts: got %v\nwant %v", got, want)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -55,21 +55,21 @@ func TestEventsInOrder(t *testing.T) {
 			{"s", true, 1}, {"s", false, 1}, {"s", true, 3}, {"s", false, 3}, {"s", true, 4}, {"s", false, 4},
 		}
 		if !slices.Equal(changes, states) {
-			t.Errorf("changes of state: %v, want %v", changes, states)
+			t.Errorf("changes of state: got %v, want %v", changes, states)
 		}
 		if beats < 15 || attempts < 3 {
-			t.Errorf("%d heartbeats and %d bids were told of", beats, attempts)
+			t.Errorf("%d heartbeats and %d bids were reported, want at least 15 and 3", beats, attempts)
 		}
 		if !slices.Equal(beat.Scopes, []string{"s"}) || !slices.Equal(beat.Renewed, []bool{true}) || beat.Sent == 0 || beat.Err != nil {
-			t.Errorf("the last heartbeat was told of as %+v", beat)
+			t.Errorf("the last heartbeat was reported as %+v", beat)
 		}
 		if !slices.Equal(bidding.Scopes, []string{"s"}) || len(bidding.Results) != 1 || bidding.Results[0].Outcome != election.Won || bidding.Sent == 0 {
-			t.Errorf("the last bid was told of as %+v", bidding)
+			t.Errorf("the last bid was reported as %+v", bidding)
 		}
 	})
 }
 
-// F2: the snapshot shows who leads what, here and elsewhere.
+// F2: the snapshot shows the leader of each scope, whether it is this process or another.
 func TestSnapshot(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		e, err := election.New(election.Config{Mint: b.mint, ID: "x", Roles: []election.Role{{Scope: "z"}, {Scope: "a"}}})
@@ -77,40 +77,40 @@ func TestSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := e.Snapshot(); len(s) != 2 || s[0].Scope != "a" || s[1].Scope != "z" || s[0].Leading || s[0].Holder != "" {
-			t.Errorf("before Run: %+v", s)
+			t.Errorf("before Run the snapshot is %+v", s)
 		}
 		for _, want := range e.Snapshot() {
 			if s, known := e.Status(want.Scope); !known || s != want {
-				t.Errorf("alone: %+v, %t, want %+v", s, known, want)
+				t.Errorf("Status returned %+v, %t, want %+v", s, known, want)
 			}
 		}
 		if s, known := e.Status("q"); known {
-			t.Errorf("of a scope that no role has: %+v", s)
+			t.Errorf("Status of a scope that no role has returned %+v", s)
 		}
 		if e.Gate("q") != nil || e.Gate("a").Scope() != "a" {
-			t.Error("gates of the wrong scopes")
+			t.Error("Gate returned the gate of another scope")
 		}
 		a, stopA := b.run("a", election.Role{})
 		b.leads(a, time.Second)
 		other, stopB := b.run("b", election.Role{})
 		pass(100 * time.Millisecond)
 		if s := a.Snapshot()[0]; !s.Leading || !s.Entered || s.Token.Epoch != 1 || s.Holder != "a" {
-			t.Errorf("the leader: %+v", s)
+			t.Errorf("the leader's snapshot is %+v", s)
 		}
 		if s, _ := a.Status("s"); s != a.Snapshot()[0] {
-			t.Errorf("the leader alone: %+v", s)
+			t.Errorf("the leader's Status is %+v, want that of the snapshot", s)
 		}
 		if s := other.Snapshot()[0]; s.Leading || s.Holder != "a" || s.Token != (fence.Token{}) {
-			t.Errorf("the follower: %+v", s)
+			t.Errorf("the follower's snapshot is %+v", s)
 		}
 		var shut *fence.ShutError
 		if _, err := other.Gate("s").Require(fence.Act); !errors.As(err, &shut) || shut.Holder != "a" { // S17
-			t.Errorf("the follower's gate: %v", err)
+			t.Errorf("the follower's gate returned %v, want a ShutError with the holder a", err)
 		}
 		b.ends(stopA)
 		b.leads(other, time.Second)
 		if s := a.Snapshot()[0]; s.Leading {
-			t.Errorf("after Run: %+v", s)
+			t.Errorf("after Run the snapshot is %+v", s)
 		}
 		b.ends(stopB)
 	})
@@ -138,13 +138,13 @@ func TestLogs(t *testing.T) {
 			{"leadership acquired", "id=b", "scope=s", "epoch=2", "handoff=true"},
 		} {
 			if b.log.line(words...) == "" {
-				t.Errorf("no line with %q in\n%s", words, b.log.String())
+				t.Errorf("no line has %q in\n%s", words, b.log.String())
 			}
 		}
 	})
 }
 
-// S32: whoever stops an elector for a reason finds it wherever the end is told of.
+// S32: the reason for which an elector is stopped is part of the cause that a role gets.
 func TestStoppedForAReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
@@ -176,7 +176,7 @@ func TestStoppedForAReason(t *testing.T) {
 				cancel(c.cause)
 				var lost *election.LostError
 				if why := <-told; !errors.As(why, &lost) || lost.Why.Error() != c.want || !errors.Is(why, election.ErrStepDown) {
-					t.Errorf("the role was told %v, want %q", why, c.want)
+					t.Errorf("the role got the cause %v, want %q", why, c.want)
 				}
 				if err := <-done; err != nil {
 					t.Error(err)
@@ -186,8 +186,8 @@ func TestStoppedForAReason(t *testing.T) {
 	}
 }
 
-// S5, S21, F5: without a mint no gate opens, the log is loud, the pauses between
-// attempts grow up to their cap; and once the mint is there all is well.
+// S5, S21, F5: without a mint no gate opens, the log is loud, and the pauses between tries grow to
+// a cap. Once the mint is there, the elector leads.
 func TestNoMintAtStart(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
@@ -222,23 +222,23 @@ func TestNoMintAtStart(t *testing.T) {
 			}
 		}
 		if n := len(asked); n < 60/3 {
-			t.Errorf("tried %d times in a minute", n)
+			t.Errorf("tried %d times in a minute, want at least 20", n)
 		}
 		mu.Unlock()
 		if b.log.line("level=ERROR", "DATABASE UNREACHABLE", "FOLLOWER", "STALE", "id=a", "reason=") == "" {
-			t.Errorf("not loud enough:\n%s", b.log.String())
+			t.Errorf("the log has no error about the database:\n%s", b.log.String())
 		}
 		b.leads(a, 4*time.Second)
 		b.ends(stop)
 	})
 }
 
-// silence is the error of a mint whose session ended because nothing was said on it.
+// silence is the error of a session that the mint ended because the process was silent.
 type silence struct{ error }
 
 func (silence) Silent() bool { return true }
 
-// oneAnswer is a mint that answers every Open alike.
+// oneAnswer is a mint that answers every Open with err.
 type oneAnswer struct {
 	election.Mint
 	err error
@@ -248,7 +248,7 @@ func (m oneAnswer) Open(context.Context, election.Candidate) (election.Session, 
 	return nil, m.err
 }
 
-// A process that was silent for too long says that, and one line each, whatever an error says.
+// A process that was silent for too long logs that and no outage. An error takes one log line.
 func TestSilenceIsNoOutage(t *testing.T) {
 	for _, c := range []struct {
 		err        error
@@ -263,13 +263,13 @@ func TestSilenceIsNoOutage(t *testing.T) {
 			pass(time.Second)
 			b.ends(stop)
 			if b.log.line(c.level, c.say, "id=a") == "" || b.log.line(c.not) != "" {
-				t.Errorf("%v: %s", c.err, b.log.String())
+				t.Errorf("the log of %v is %s", c.err, b.log.String())
 			}
 		})
 	}
 }
 
-// S11: late heartbeats shut the gate; it reopens in the same term.
+// S11: late heartbeats shut the gate, which opens again in the same term.
 func TestLateAndResumed(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
@@ -290,23 +290,22 @@ func TestLateAndResumed(t *testing.T) {
 		pass(1500 * time.Millisecond)
 		_, err := a.Gate("s").Require(fence.Act)
 		if !errors.Is(err, fence.ErrShut) || !errors.Is(err, fence.ErrLate) {
-			t.Errorf("the gate with heartbeats that take longer than the late threshold: %v", err)
+			t.Errorf("with late heartbeats the gate returned %v, want ErrShut and ErrLate", err)
 		}
 		mu.Lock()
 		slow = 0
 		mu.Unlock()
 		if again, _ := b.leads(a, 2*time.Second); again != token {
-			t.Errorf("reopened as %s, was %s", again, token)
+			t.Errorf("the gate opened again with %s, want %s", again, token)
 		}
 		if got := b.kinds("a"); !slices.Contains(got, election.Late) || !slices.Contains(got, election.Resumed) || slices.Contains(got, election.Lost) {
-			t.Errorf("facts: %v", got)
+			t.Errorf("facts: got %v, want Late and Resumed, and not Lost", got)
 		}
 		b.ends(stop)
 	})
 }
 
-// A heartbeat without an answer for a lease is a session lost, and the next
-// session tells the mint what still can be told.
+// A heartbeat without an answer for a lease ends the session. The elector leads again in the next.
 func TestSilentMint(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
@@ -333,10 +332,10 @@ func TestSilentMint(t *testing.T) {
 		dead = false
 		mu.Unlock()
 		if token, _ := b.leads(a, 10*time.Second); token.Epoch != 2 {
-			t.Errorf("leads again as %s", token)
+			t.Errorf("the elector leads again with %s, want epoch 2", token)
 		}
 		if !slices.Contains(b.kinds("a"), election.Lost) {
-			t.Errorf("facts: %v", b.kinds("a"))
+			t.Errorf("facts: got %v, want Lost among them", b.kinds("a"))
 		}
 		b.ends(stop)
 	})

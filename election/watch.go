@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// maxWatches bounds the connections that wait for other processes to end; the
-// scopes of further holders are polled.
+// maxWatches limits the connections that wait for other processes to end. The scopes of further
+// holders are polled.
 const maxWatches = 8
 
-// calm is how long a wait that nobody wants any more is let go on. To cut it off costs
-// the mint a connection, and whoever has just won has better things to do; most are over
-// by then.
+// calm is how long an unwanted wait may go on. Cutting it off costs the mint a connection just when
+// a new leader needs the server, and most waits end by themselves within that time.
 const calm = time.Second
 
 // watch is a wait for the end of one process.
 type watch struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	ending *time.Timer // nil: it is wanted
+	ending *time.Timer // cancels an unwanted wait; nil if it is wanted
 }
 
-// watch replaces the set of processes whose end is awaited.
+// watch replaces the set of processes whose end the elector waits for.
 func (e *Elector) watch(processes []int64) {
 	keep := map[int64]bool{}
 	for _, p := range processes[:min(len(processes), maxWatches)] {
@@ -38,7 +37,7 @@ func (e *Elector) watch(processes []int64) {
 			w.ending = time.AfterFunc(calm, w.cancel)
 		}
 		if !keep[p] {
-			spare = 2 * linger // by then the connection of that wait serves this one
+			spare = 2 * linger // by then the old wait's connection is free for the new one
 		}
 	}
 	for p := range keep {
@@ -56,7 +55,7 @@ func (e *Elector) watch(processes []int64) {
 	}
 }
 
-// await posts the end of one process.
+// await posts Woken when the process has ended.
 func (e *Elector) await(w *watch, process int64) {
 	for w.ctx.Err() == nil {
 		gone, err := e.cfg.Mint.Wait(w.ctx, process)
@@ -66,8 +65,8 @@ func (e *Elector) await(w *watch, process int64) {
 		case err != nil:
 			pause(w.ctx, e.cfg.BackoffMax)
 		case gone:
-			// Over before that is known: an answer under way may name the process once
-			// more, for a scope that this does not wake, and is to find no wait for it.
+			// Cancel first: an answer under way may name the process again, for a scope that
+			// this does not wake. That answer must start a new wait.
 			w.cancel()
 			e.post(Woken{Process: process})
 			return
@@ -75,8 +74,8 @@ func (e *Elector) await(w *watch, process int64) {
 	}
 }
 
-// listen posts the changes that the mint announces. They only wake: what they
-// say is looked up before anything is done about it (S12).
+// listen posts the changes that the mint announces. They only wake: a bid looks up what they say
+// before anything is done about it (S12).
 func (e *Elector) listen() {
 	for e.ctx.Err() == nil {
 		err := e.cfg.Mint.Listen(e.ctx, func(c Change) {
@@ -88,7 +87,7 @@ func (e *Elector) listen() {
 			}
 		})
 		if e.ctx.Err() == nil && err != nil {
-			e.cfg.Logger.Warn("not hearing leadership changes, polling instead", slog.Any("error", err))
+			e.cfg.Logger.Warn("cannot listen for leadership changes, polling instead", slog.Any("error", err))
 		}
 		pause(e.ctx, e.cfg.RetryMax)
 	}

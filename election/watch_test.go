@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// waits counts the waits under way, and those that were cut off.
+// waits counts the waits under way and those that were cut off.
 type waits struct {
 	election.Mint
 	mu             sync.Mutex
@@ -33,8 +33,8 @@ func (w *waits) Wait(ctx context.Context, process int64) (bool, error) {
 	return gone, err
 }
 
-// To cut a wait off, and to begin one beside it, costs the mint connections just when a
-// new leader needs it. In a handover neither comes about: the old waits end by themselves.
+// Cutting a wait off, or starting a second one, costs the mint connections just when a new leader
+// needs it. A handover does neither: the old waits end by themselves.
 func TestAHandoverCutsNoWaitOff(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		count := &waits{Mint: b.mint}
@@ -48,7 +48,7 @@ func TestAHandoverCutsNoWaitOff(t *testing.T) {
 		pass(3 * time.Second)
 		count.mu.Lock()
 		if count.cut != 0 || count.most != 2 || count.now != 1 {
-			t.Errorf("%d waits cut off, %d at most, %d now", count.cut, count.most, count.now)
+			t.Errorf("%d waits were cut off, at most %d ran at once and %d run now, want 0, 2 and 1", count.cut, count.most, count.now)
 		}
 		count.mu.Unlock()
 		b.ends(stopB)
@@ -56,8 +56,8 @@ func TestAHandoverCutsNoWaitOff(t *testing.T) {
 	})
 }
 
-// deathbed is a mint in which process 7 holds s and t. It dies while the bid for t is under
-// way, whose answer still names it.
+// deathbed is a mint in which process 7 holds s and t. The process dies during the bid for t, whose
+// answer still names it.
 type deathbed struct {
 	dead  chan struct{}
 	tries int
@@ -121,8 +121,8 @@ func (d *deathbed) Process() int64 { return 1 }
 
 func (d *deathbed) Close() error { return nil }
 
-// A process that is named after its end was told is asked about anew, and the scope tried
-// at once: a poll would come up to a third of a lease later.
+// If an answer names a process whose end is known, a new wait tells its end again and the scope is
+// tried at once. A poll would come up to a third of a lease later.
 func TestADeathIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mint := &deathbed{dead: make(chan struct{})}
@@ -137,7 +137,7 @@ func TestADeathIsToldAgain(t *testing.T) {
 			t.Error(err)
 		}
 		if took := mint.again.Sub(mint.told); mint.told.IsZero() || mint.again.IsZero() || took > 50*time.Millisecond {
-			t.Errorf("the answer came at %s, the next bid %s later", mint.told, took)
+			t.Errorf("the answer came at %s and the next bid %s later, want at most 50ms", mint.told, took)
 		}
 	})
 }
