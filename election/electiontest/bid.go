@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Look is the first half of a bid: it finds out which of the scopes' processes are
-// gone, and keeps their keys until the second half, Try, which may come later.
+// Look is the first half of a bid: it finds out which of the scopes' processes are gone, and
+// holds their keys until Try, the second half, which may come later.
 func (s *Store) Look(id int64, bids []election.Bid) {
 	ss := s.sessions[id]
 	if ss == nil {
@@ -31,8 +31,8 @@ func (s *Store) Look(id int64, bids []election.Bid) {
 	}
 }
 
-// Try answers bids as conch.bid does in the database. Bids that ask to block are
-// answered at once: waiting is the caller's part.
+// Try answers bids as conch.bid does in the database, but always at once: if a bid asks to
+// block, the caller must wait itself.
 func (s *Store) Try(now time.Duration, id int64, bids []election.Bid) ([]election.Result, error) {
 	ss := s.sessions[id]
 	if ss == nil || s.stones[id] {
@@ -75,13 +75,12 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 		res.Outcome, res.Why = election.Refused, fmt.Errorf("takeover is %q, not %q", r.takeover, who.Takeover)
 		return res
 	case r.to != "" && r.to != who.ID && r.partedAt <= now && now < r.partedAt+2*time.Second:
-		// Not before it began, either: a clock set back by an hour must not hold
-		// everybody else off for an hour.
+		// partedAt <= now: a clock set back by an hour must not keep the others out for an hour.
 		s.unlock(id, b.Scope)
 		res.Outcome = election.Yield
 		return res
 	case !s.takeable(r, id, ss):
-		s.unlock(id, b.Scope) // a holder of the other mode holds no scope lock
+		s.unlock(id, b.Scope) // the bidder may have it: a holder under ProcessLocks does not
 		return res
 	}
 	if ss.locks == SessionLocks {
@@ -116,8 +115,8 @@ func (s *Store) bid(now time.Duration, id int64, ss *session, b election.Bid) el
 	return res
 }
 
-// partDead gives up the term of a process that has ended, whose acts hold the fence: so
-// nobody else gets past it.
+// partDead gives up the term of a dead process whose transactions hold the fence, so that no
+// more of them pass it.
 func (s *Store) partDead(now time.Duration, r *row, id int64) {
 	if r.parted || s.RowTaken(r.token.Scope) || !s.keeps(DeadIsParted) {
 		return
@@ -125,8 +124,8 @@ func (s *Store) partDead(now time.Duration, r *row, id int64) {
 	s.part(now, id, election.Farewell{Token: r.token, How: election.EndedByLoss})
 }
 
-// takeable tells whether nobody can be leading: the scope was given up, or its
-// process is this one or gone. What was seen at the look must still be in the row.
+// takeable reports whether no other process can be leading the scope: it was given up, or its
+// process is this one or gone. The process that Look found must still be in the row.
 func (s *Store) takeable(r *row, id int64, ss *session) bool {
 	if !s.keeps(ProcessKeyRechecked) {
 		_, seen := ss.looked[r.token.Scope]
@@ -135,15 +134,15 @@ func (s *Store) takeable(r *row, id int64, ss *session) bool {
 	return r.parted || r.process == id || ss.dead[r.process]
 }
 
-// bury tombstones a process: its one heartbeat fails from now on.
+// bury puts a tombstone on a process: its bids fail, and under ProcessLocks its heartbeat.
 func (s *Store) bury(process int64, because Rule) {
 	if s.keeps(because) {
 		s.stones[process] = true
 	}
 }
 
-// Advance raises an epoch as conch.advance does. Whoever leads is deposed. It is false,
-// and nothing has changed, while a fence is open: whoever asks has to wait for that.
+// Advance raises an epoch as conch.advance does, and deposes the leader. It returns false and
+// changes nothing while a transaction holds the fence: the caller must try again.
 func (s *Store) Advance(now time.Duration, scope string) bool {
 	r := s.rows[scope]
 	switch {
@@ -163,10 +162,10 @@ func (s *Store) Advance(now time.Duration, scope string) bool {
 	return true
 }
 
-// jump is how far an epoch must leap over those that a failover can have lost:
-// a million for each timeline since the row's. By the difference and not by the
-// timeline itself: jumps would add up over several failovers, and a standby that
-// lags behind all of them would make one jump where the lost row had made many.
+// jump returns how far an epoch must jump past those that a failover can have lost: a million
+// for each timeline since the row's. If it jumped by the timeline itself, jumps would add up
+// over several failovers, and a standby that lags behind all of them would make one jump
+// where the lost row had made many.
 func (s *Store) jump(r *row) int64 {
 	timelines := int64(s.timeline)
 	if r.system == s.system {
@@ -175,7 +174,7 @@ func (s *Store) jump(r *row) int64 {
 	return 1_000_000 * timelines
 }
 
-// mint is the one place that makes a leader.
+// mint is the only place that makes a leader.
 func (s *Store) mint(r *row, id int64, who election.Candidate, b election.Bid, res *election.Result) {
 	s.remember()
 	same := r.system == s.system && r.timeline == s.timeline
@@ -219,7 +218,7 @@ func (s *Store) log(scope string, epoch int64, holder, event string) {
 	s.History = append(s.History, Event{Scope: scope, Epoch: epoch, Holder: holder, Event: event})
 }
 
-// Beat renews terms.
+// Beat renews terms and answers in the order of the pulses.
 func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]election.Outcome, error) {
 	ss := s.sessions[id]
 	if ss == nil {
@@ -256,7 +255,7 @@ func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]el
 	return answers, nil
 }
 
-// settle waits for nobody: what cannot be settled now is owed to the next heartbeat.
+// settle lowers the hold to the term's lease. If the row is locked, the next heartbeat does it.
 func (s *Store) settle(r *row, ss *session, t fence.Token) {
 	if s.RowTaken(t.Scope) {
 		ss.owed[t.Scope] = t.Term
@@ -268,14 +267,14 @@ func (s *Store) settle(r *row, ss *session, t fence.Token) {
 	}
 }
 
-// Poison is a text that the mint cannot take: a farewell with it fails, and with it all
-// that were to be said in one go.
+// Poison is a text that the mint cannot store. If the reason of a farewell contains it, the
+// whole Release fails.
 const Poison = "\xff"
 
-// ErrPoisoned is how such a statement fails. Nothing of it has taken effect.
+// ErrPoisoned is the error of a Release that contains Poison. It has no effect.
 var ErrPoisoned = errors.New("electiontest: invalid byte sequence")
 
-// Release gives terms up, then unlocks what was said or is over.
+// Release gives terms up, and unlocks the scopes of those that are answered Said or Over.
 func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewell) ([]election.Parting, error) {
 	ss := s.sessions[id]
 	if ss == nil {
@@ -302,7 +301,7 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 	return out, nil
 }
 
-// part says one farewell. It waits for nobody.
+// part carries out one farewell, without waiting for the row.
 func (s *Store) part(now time.Duration, id int64, f election.Farewell) election.Parting {
 	r := s.rows[f.Token.Scope]
 	switch {
@@ -346,7 +345,7 @@ func (s *Store) unlock(id int64, scope string) {
 	}
 }
 
-// Epoch is the one in the row of a scope; 0 if there is none.
+// Epoch returns the epoch in the row of a scope; 0 if there is none.
 func (s *Store) Epoch(scope string) int64 {
 	if r := s.rows[scope]; r != nil {
 		return r.token.Epoch
@@ -354,8 +353,8 @@ func (s *Store) Epoch(scope string) int64 {
 	return 0
 }
 
-// Unlocked lists the scopes that a session leads without their lock, which it took for
-// them and which nobody but itself can have freed.
+// Unlocked lists the scopes that a session under SessionLocks leads although it has freed
+// their lock itself.
 func (s *Store) Unlocked() []string {
 	var all []string
 	for _, scope := range s.Scopes() {
@@ -368,7 +367,7 @@ func (s *Store) Unlocked() []string {
 	return all
 }
 
-// Scopes lists the scopes that were ever bid for.
+// Scopes lists the scopes for which any session has bid.
 func (s *Store) Scopes() []string {
 	var all []string
 	for scope := range s.rows {

@@ -1,8 +1,7 @@
-// Package electiontest is what a mint is tested with: [Exercise], the suite that
-// every mint must pass, and a mint in memory to test electors against.
+// Package electiontest tests mints and electors: [Exercise] is the suite that every mint
+// must pass, and [Memory] is a mint in memory, for the tests of electors.
 //
-// [Store] is the model of a mint: pure, with time handed in, so that it runs in
-// the deterministic simulator as well as behind [Memory], which is an
-// election.Mint. It keeps every rule that the Postgres mint keeps, and can be
-// told to break one ([Store.Break]) to show what that rule is for.
+// [Store] is the model of a mint. It is pure and takes the time as an argument, so it runs
+// in the deterministic simulator as well as behind [Memory]. It keeps every rule that the
+// Postgres mint keeps; [Store.Break] switches one off, to show what the rule prevents.
 package electiontest

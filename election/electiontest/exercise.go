@@ -9,33 +9,30 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Harness is what [Exercise] needs of a mint that the interface does not offer.
-// Its functions fail t themselves when they cannot do what they are for.
+// Harness is what [Exercise] needs of a mint besides election.Mint. Its functions fail t
+// themselves if they cannot do their work.
 type Harness struct {
-	// New returns a mint without rows that lives until t ends.
+	// New returns an empty mint that lives until t ends.
 	New func(t *testing.T) election.Mint
-	// Fence begins a transaction in the mint's database, passes the fence with
-	// the token as its last statement and leaves the transaction open until
-	// commit. A refusal is an error that wraps fence.ErrStale. What was not
-	// committed is rolled back when t ends.
+	// Fence begins a transaction in the mint's database, passes the fence with the token as
+	// its last statement and leaves the transaction open until commit, or rolls it back when
+	// t ends. A refusal is an error that wraps fence.ErrStale.
 	Fence func(t *testing.T, m election.Mint, token fence.Token) (commit func() error, err error)
-	// Kill ends a session from outside, without a goodbye.
+	// Kill ends a session from outside, without a farewell.
 	Kill func(t *testing.T, m election.Mint, s election.Session)
-	// Beside returns another mint over the same rows, whose sessions keep what they
-	// win in the other way: a lock a scope, or a lock a process. It may be nil.
+	// Beside returns another mint over the same rows, whose sessions use the other kind of
+	// locks: one for each scope, or one for the process. It may be nil.
 	Beside func(t *testing.T, m election.Mint) election.Mint
-	// Unlock frees every lock of a session that lives on. It may be nil.
+	// Unlock frees all locks of a session that lives on. It may be nil.
 	Unlock func(t *testing.T, m election.Mint, s election.Session)
 	// Advance raises the epoch of a scope as an operator does. It may be nil.
 	Advance func(t *testing.T, m election.Mint, scope string)
-	// Freeze cuts a session off without ending it, as a stopped process or a
-	// network that swallows packets does, until thaw. Other sessions go on. It
-	// may be nil.
+	// Freeze cuts off one session until thaw, without ending it, as a stopped process or a
+	// network that swallows packets does. It may be nil.
 	Freeze func(t *testing.T, m election.Mint, s election.Session) (thaw func())
 }
 
-// Exercise is the suite that every mint must pass. It runs in real time, its
-// cases beside each other.
+// Exercise is the suite that every mint must pass. Its cases run in parallel, in real time.
 func Exercise(t *testing.T, h Harness) {
 	t.Helper()
 	for _, c := range []struct {
@@ -89,7 +86,7 @@ func Exercise(t *testing.T, h Harness) {
 	}
 }
 
-// exercise is one case at work.
+// exercise is one running case.
 type exercise struct {
 	*testing.T
 	h      Harness
@@ -97,12 +94,12 @@ type exercise struct {
 	beside election.Mint
 }
 
-// The leases of most cases are long, so that a busy machine does not end them.
+// Most cases use long leases, so that none ends on a busy machine.
 const (
 	short  = time.Second
 	medium = 10 * time.Second
 	long   = 20 * time.Second
-	// soon bounds whatever must come by itself and at once.
+	// soon is the limit for what must happen at once.
 	soon = 5 * time.Second
 )
 
@@ -138,7 +135,7 @@ func (x *exercise) try(s election.Session, bids ...election.Bid) []election.Resu
 	return results
 }
 
-// bid tries one scope with the usual lease.
+// bid bids for one scope with the usual lease.
 func (x *exercise) bid(s election.Session, scope string) election.Result {
 	x.Helper()
 	return x.try(s, election.Bid{Scope: scope, Lease: medium})[0]
@@ -152,14 +149,13 @@ func (x *exercise) want(r election.Result, o election.Outcome) election.Result {
 	return r
 }
 
-// win bids for a scope that is free now.
+// win bids for a scope that is free.
 func (x *exercise) win(s election.Session, scope string, lease time.Duration) election.Result {
 	x.Helper()
 	return x.want(x.try(s, election.Bid{Scope: scope, Lease: lease})[0], election.Won)
 }
 
-// succeed bids until the scope is no longer held: an end that nobody announced
-// takes the mint a moment to see.
+// succeed bids until the scope is free: a mint takes a moment to see a session's sudden end.
 func (x *exercise) succeed(s election.Session, b election.Bid) (r election.Result) {
 	x.Helper()
 	x.until("the scope "+b.Scope+" is free", soon, func() bool {
@@ -169,7 +165,7 @@ func (x *exercise) succeed(s election.Session, b election.Bid) (r election.Resul
 	return r
 }
 
-// beat says of each term whether it was renewed. It is over if not, for nobody locks anything.
+// beat reports of each term whether it was renewed. All others are Over, since no row is locked.
 func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 	x.Helper()
 	answers, err := s.Beat(x.Context(), pulses)
@@ -182,7 +178,7 @@ func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 	renewed := make([]bool, len(answers))
 	for i, answer := range answers {
 		if renewed[i] = answer == election.Renewed; !renewed[i] && answer != election.Over {
-			x.Errorf("a heartbeat is answered with %d", answer)
+			x.Errorf("a heartbeat got outcome %d, want Renewed or Over", answer)
 		}
 	}
 	return renewed
@@ -191,32 +187,32 @@ func (x *exercise) beat(s election.Session, pulses ...election.Pulse) []bool {
 func (x *exercise) release(s election.Session, f election.Farewell) {
 	x.Helper()
 	if !x.parts(s, f) {
-		x.Fatalf("the term of %s was current and is told not to be", f.Token)
+		x.Fatalf("the farewell of the current term %s got Over, want Said", f.Token)
 	}
 }
 
-// parts tells whether the mint said that the term given up was the current one.
+// parts reports whether the mint answered that the term was the current one.
 func (x *exercise) parts(s election.Session, f election.Farewell) bool {
 	x.Helper()
 	answers, err := s.Release(x.Context(), []election.Farewell{f})
 	if err != nil || len(answers) != 1 || answers[0].Outcome != election.Said && answers[0].Outcome != election.Over {
-		x.Fatalf("release: %v %v", answers, err)
+		x.Fatalf("release: %v, %v; want one answer, Said or Over", answers, err)
 	}
 	return answers[0].Outcome == election.Said
 }
 
-// until asks again and again, with a pause, until it is so.
+// until polls so until it is true.
 func (x *exercise) until(what string, limit time.Duration, so func() bool) {
 	x.Helper()
 	for end := time.Now().Add(limit); !so(); {
 		if time.Now().After(end) {
-			x.Fatalf("not within %s: %s", limit, what)
+			x.Fatalf("not true within %s: %s", limit, what)
 		}
 		_ = sleep(x.Context(), 10*time.Millisecond)
 	}
 }
 
-// within runs f, which must return in time.
+// within fails if f takes longer than the limit.
 func (x *exercise) within(limit time.Duration, what string, f func(ctx context.Context)) {
 	x.Helper()
 	ctx, cancel := context.WithTimeout(x.Context(), limit)
@@ -224,7 +220,7 @@ func (x *exercise) within(limit time.Duration, what string, f func(ctx context.C
 	start := time.Now()
 	f(ctx)
 	if took := time.Since(start); took > limit {
-		x.Errorf("%s took %s, allowed are %s", what, took, limit)
+		x.Errorf("%s took %s, want at most %s", what, took, limit)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// fenced begins a fenced transaction that must be let through.
+// fenced begins a fenced transaction, whose token must pass.
 func (x *exercise) fenced(t fence.Token) (commit func() error) {
 	x.Helper()
 	commit, err := x.h.Fence(x.T, x.mint, t)
@@ -21,11 +21,11 @@ func (x *exercise) fenced(t fence.Token) (commit func() error) {
 func (x *exercise) stale(t fence.Token, what string) {
 	x.Helper()
 	if _, err := x.h.Fence(x.T, x.mint, t); !errors.Is(err, fence.ErrStale) {
-		x.Errorf("the fence answers %s with: %v", what, err)
+		x.Errorf("the fence answers %s with %v, want ErrStale", what, err)
 	}
 }
 
-// S15: the current token passes, several at a time, term after term.
+// S15: the current token passes, also in several transactions at a time, in each term.
 func fencePasses(x *exercise) {
 	for _, id := range []string{"a", "b"} {
 		s := x.open(id)
@@ -38,12 +38,12 @@ func fencePasses(x *exercise) {
 	}
 }
 
-// S15: everything else is refused.
+// S15: every other token is refused.
 func fenceRefuses(x *exercise) {
 	a := x.open("a")
 	was := x.win(a, "s", medium).Token
 	is := x.win(a, "s", medium).Token
-	x.stale(was, "the token of the term before")
+	x.stale(was, "the token of the previous term")
 	forged := is
 	forged.Epoch = was.Epoch
 	x.stale(forged, "an old epoch under the current term")
@@ -55,15 +55,15 @@ func fenceRefuses(x *exercise) {
 	x.stale(forged, "an epoch yet to come")
 	forged = is
 	forged.Scope = "unknown"
-	x.stale(forged, "a scope that nobody ever led")
+	x.stale(forged, "a scope without a leader so far")
 	if err := x.fenced(is)(); err != nil {
 		x.Errorf("commit under the current token: %v", err)
 	}
 	x.release(a, election.Farewell{Token: is, Released: true})
-	x.stale(is, "a scope that was given up")
+	x.stale(is, "the token of a term that was given up")
 }
 
-// While a transaction is past the fence nobody else is made leader.
+// While a transaction holds the fence, no bid wins the scope.
 func fenceKeepsTheMintOut(x *exercise) {
 	a, b, c := x.open("a"), x.open("b"), x.open("c")
 	t := x.win(a, "s", medium).Token
@@ -71,10 +71,10 @@ func fenceKeepsTheMintOut(x *exercise) {
 	x.h.Kill(x.T, x.mint, a)
 	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
 	if len(r.Blockers) != 0 {
-		x.Errorf("evicted unasked: %+v", r.Blockers)
+		x.Errorf("a bid that must not evict ended %+v", r.Blockers)
 	}
 	if r := x.bid(c, "s"); r.Outcome == election.Won {
-		x.Fatal("won past an open fence")
+		x.Fatal("a bid won while a transaction held the fence")
 	}
 	start := time.Now()
 	x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Busy)
@@ -82,17 +82,17 @@ func fenceKeepsTheMintOut(x *exercise) {
 		x.Errorf("a bid that may block for 200ms took %s", took)
 	}
 	if err := commit(); err != nil {
-		x.Fatalf("commit past the fence: %v", err)
+		x.Fatalf("commit of the transaction that holds the fence: %v", err)
 	}
 	r = x.want(x.try(b, election.Bid{Scope: "s", Lease: medium, Block: 200 * time.Millisecond})[0], election.Won)
 	if r.Token.Epoch != t.Epoch+1 {
-		x.Errorf("epoch %d after %d", r.Token.Epoch, t.Epoch)
+		x.Errorf("epoch %d after %d, want the next", r.Token.Epoch, t.Epoch)
 	}
-	x.stale(t, "the token of the one before")
+	x.stale(t, "the token of the predecessor")
 }
 
-// What stays past the fence for longer than a lease is ended and named, and has not
-// committed. What is younger is left alone (R2).
+// A transaction that holds the fence for longer than a lease is ended and named, and cannot
+// commit. A younger one is left alone (R2).
 func evictEndsIt(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", medium).Token
@@ -100,7 +100,7 @@ func evictEndsIt(x *exercise) {
 	x.h.Kill(x.T, x.mint, a)
 	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: medium}), election.Busy)
 	if r := x.try(b, election.Bid{Scope: "s", Lease: time.Minute, Block: time.Millisecond, Evict: true})[0]; len(r.Blockers) > 0 {
-		x.Errorf("ended within a lease: %+v", r.Blockers)
+		x.Errorf("a bid ended a transaction within its lease: %+v", r.Blockers)
 	}
 	var ended []election.Blocker
 	x.until("the blocker is gone", soon, func() bool {
@@ -109,14 +109,14 @@ func evictEndsIt(x *exercise) {
 		return r.Outcome == election.Won
 	})
 	if len(ended) == 0 || ended[0].PID == 0 || ended[0].Query == "" || !ended[0].Ended || ended[0].What == "" {
-		x.Errorf("evicted: %+v", ended)
+		x.Errorf("evicted %+v, want one blocker with PID, Query, What and Ended", ended)
 	}
 	if err := commit(); err == nil {
 		x.Error("an evicted transaction committed")
 	}
 }
 
-// One scope that is not free delays none of the others.
+// A busy scope delays no other scope of the same call.
 func busyDelaysNoOther(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	var t fence.Token
@@ -128,7 +128,7 @@ func busyDelaysNoOther(x *exercise) {
 	}
 	commit := x.fenced(t)
 	x.h.Kill(x.T, x.mint, a)
-	x.until("all are free of the dead", soon, func() bool {
+	x.until("the scopes of the dead session are free", soon, func() bool {
 		r := x.try(b, bids[1])[0]
 		return r.Outcome != election.Held
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// crash ends the holder's session and lets another take over.
+// crash ends the holder's session and lets a new one win the scope.
 func (x *exercise) crash(holder election.Session, heir string, lease time.Duration) (election.Session, election.Result) {
 	x.Helper()
 	x.h.Kill(x.T, x.mint, holder)
@@ -21,18 +21,18 @@ func (x *exercise) holds(r election.Result, want time.Duration) {
 	}
 }
 
-// F6: whoever follows a release need not wait.
+// F6: the successor of a released term has no hold.
 func releaseHandsOff(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	first := x.win(a, "s", long)
 	if first.Hold != 0 {
-		x.Errorf("the first term of all waits %s for nobody", first.Hold)
+		x.Errorf("the first term has a hold of %s, want none", first.Hold)
 	}
 	x.release(a, election.Farewell{Token: first.Token, Released: true})
 	x.holds(x.win(b, "s", short), 0)
 }
 
-// F6: giving up while acts still run lets the next bid in, which then waits.
+// F6: a term that is given up while acts run can be succeeded at once, with a hold.
 func farewellWithoutPromise(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", long).Token
@@ -51,7 +51,7 @@ func crashHolds(x *exercise) {
 	x.holds(r, long)
 }
 
-// A → B → C, each dying within its own hold: A's gate is what C waits for.
+// A → B → C: B dies within its hold, so C must still wait for A's gate.
 func holdsChain(x *exercise) {
 	a := x.open("a")
 	x.win(a, "s", long)
@@ -60,12 +60,12 @@ func holdsChain(x *exercise) {
 	x.beat(b, election.Pulse{Token: r.Token}) // alive, but its act door is still shut
 	c, r := x.crash(b, "c", short)
 	x.holds(r, long)
-	// And giving up without the promise shortens nothing.
+	// A farewell without the promise does not shorten the hold.
 	x.release(c, election.Farewell{Token: r.Token})
 	x.holds(x.win(x.open("d"), "s", short), long)
 }
 
-// A term that waited for nobody is waited for nevertheless.
+// The successor of a term without a hold still waits for that term's lease.
 func handoffStoresItsLease(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", short).Token
@@ -82,18 +82,18 @@ func settleLowers(x *exercise) {
 	b, r := x.crash(a, "b", medium)
 	x.holds(r, long)
 	if x.beat(b, election.Pulse{Token: was, Settle: true})[0] {
-		x.Fatal("a dead term beats")
+		x.Fatal("a term that is over was renewed")
 	}
 	c, r := x.crash(b, "c", medium)
-	x.holds(r, long) // settling the dead term lowered nothing
+	x.holds(r, long) // the heartbeat of the dead term has not lowered it
 	if !x.beat(c, election.Pulse{Token: r.Token, Settle: true})[0] {
-		x.Fatal("the current term does not beat")
+		x.Fatal("the current term was not renewed")
 	}
 	_, r = x.crash(c, "d", short)
 	x.holds(r, medium)
 }
 
-// All candidates of a scope agree on the takeover, or wait for a release.
+// A candidate with another takeover than the term's can win only after a release.
 func takeoverMustAgree(x *exercise) {
 	strict := election.Candidate{ID: "a", Lease: medium, Takeover: election.Strict}
 	a := x.candidate(strict)
@@ -102,7 +102,7 @@ func takeoverMustAgree(x *exercise) {
 	refused := func() {
 		x.Helper()
 		if r := x.want(x.bid(fast, "s"), election.Refused); r.Why == nil {
-			x.Error("a refusal without a why")
+			x.Error("a refused bid got no Why")
 		}
 	}
 	refused()
@@ -110,7 +110,7 @@ func takeoverMustAgree(x *exercise) {
 	refused()
 	x.release(b, election.Farewell{Token: r.Token}) // without the promise
 	refused()
-	// Being refused it must not stand in the way of those who are not.
+	// A refused candidate must not keep the others out.
 	c := x.open("c")
 	x.release(c, election.Farewell{Token: x.win(c, "s", medium).Token, Released: true})
 	t := x.win(fast, "s", medium).Token
@@ -119,7 +119,7 @@ func takeoverMustAgree(x *exercise) {
 	x.win(c, "s", medium)
 }
 
-// F6: a transfer lets its addressee go first.
+// F6: after a transfer only the named candidate can win at first.
 func transferYields(x *exercise) {
 	a, b, c := x.open("a"), x.open("b"), x.open("c")
 	t := x.win(a, "s", medium).Token
@@ -129,18 +129,18 @@ func transferYields(x *exercise) {
 	x.holds(x.win(c, "s", medium), 0)
 	r := x.want(x.bid(b, "s"), election.Held)
 	if r.Holder != "c" {
-		x.Errorf("held by %q", r.Holder)
+		x.Errorf("held by %q, want c", r.Holder)
 	}
 }
 
-// An addressee that does not come is waited for, but not for long.
+// If the named candidate does not come, the others need not wait for long.
 func transferLapses(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	t := x.win(a, "s", medium).Token
 	x.release(a, election.Farewell{Token: t, Released: true, To: "nobody"})
 	x.want(x.bid(b, "s"), election.Yield)
 	var r election.Result
-	x.until("others may bid again", soon, func() bool {
+	x.until("the others may win again", soon, func() bool {
 		r = x.bid(b, "s")
 		return r.Outcome != election.Yield
 	})

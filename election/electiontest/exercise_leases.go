@@ -11,12 +11,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// D1: a session of which nothing is heard for its lease is over, and what it
-// held is free. Nobody had to kill it.
+// D1: a session that is silent for its lease ends by itself, and its scopes are free.
 func silenceFrees(x *exercise) {
-	b := x.open("b") // first: the other's lease runs from when it is open
+	b := x.open("b") // first: a's lease runs from its opening
 	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Strict})
-	since := time.Now() // before the last that is heard of it
+	since := time.Now() // before its last call
 	x.win(a, "s", short)
 	ended := x.await(a.Process())
 	var r election.Result
@@ -30,11 +29,11 @@ func silenceFrees(x *exercise) {
 	x.holds(x.want(r, election.Won), short)
 	x.wakes(ended, since.Add(short))
 	if _, err := a.Beat(x.Context(), nil); !errors.Is(err, election.ErrSessionLost) {
-		x.Errorf("beat after silence: %v", err)
+		x.Errorf("beat after silence: %v, want ErrSessionLost", err)
 	}
 }
 
-// D1: in keep only a dead connection frees.
+// D1: under keep only a dead connection frees a scope.
 func keepKeeps(x *exercise) {
 	a := x.candidate(election.Candidate{ID: "a", Lease: short, Takeover: election.Keep})
 	b := x.candidate(election.Candidate{ID: "b", Lease: short, Takeover: election.Keep})
@@ -44,13 +43,13 @@ func keepKeeps(x *exercise) {
 		_ = sleep(x.Context(), short/5)
 	}
 	if !x.beat(a, election.Pulse{Token: t})[0] {
-		x.Error("the silent holder's term is over")
+		x.Error("the silent holder's term was not renewed")
 	}
 	x.h.Kill(x.T, x.mint, a)
 	x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
 }
 
-// S10: whoever is heard of stays, far beyond one lease.
+// S10: a holder that sends heartbeats keeps its scope, far beyond one lease.
 func beatsKeep(x *exercise) {
 	const lease = 2 * time.Second
 	b := x.open("b")
@@ -58,14 +57,14 @@ func beatsKeep(x *exercise) {
 	t := x.win(a, "s", lease).Token
 	for end := time.Now().Add(5 * lease / 2); time.Now().Before(end); {
 		if !x.beat(a, election.Pulse{Token: t, Settle: true})[0] {
-			x.Fatal("the term is over")
+			x.Fatal("the term was not renewed")
 		}
 		x.want(x.bid(b, "s"), election.Held)
 		_ = sleep(x.Context(), lease/10)
 	}
 }
 
-// A holder that is stopped or cut off keeps its scope for a lease, not longer.
+// A holder that is stopped or cut off keeps its scope for a lease and no longer.
 func frozenIsFreed(x *exercise) {
 	if x.h.Freeze == nil {
 		x.Skip("this harness cannot freeze a session")
@@ -77,7 +76,7 @@ func frozenIsFreed(x *exercise) {
 	ctx, cancel := context.WithTimeout(x.Context(), short/2)
 	defer cancel()
 	if _, err := a.Beat(ctx, []election.Pulse{{Token: t}}); err == nil {
-		x.Error("a beat got through the frost")
+		x.Error("a heartbeat of the frozen session succeeded")
 	}
 	var r election.Result
 	x.until("the frozen session's scope is free", short+soon, func() bool {
@@ -87,11 +86,11 @@ func frozenIsFreed(x *exercise) {
 	x.holds(x.want(r, election.Won), short)
 	thaw()
 	if alive, err := a.Beat(x.Context(), []election.Pulse{{Token: t}}); err == nil && alive[0] == election.Renewed {
-		x.Error("after the thaw the old term beats again")
+		x.Error("after the thaw the old term was renewed")
 	}
 }
 
-// S2: names are taken as they are; no two of them meet.
+// S2: names are used unchanged, and different names are different scopes.
 func oddNames(x *exercise) {
 	scopes := []string{
 		strings.Repeat("x", 200), strings.Repeat("x", 199), strings.Repeat("ü", 100),
@@ -123,24 +122,24 @@ func oddNames(x *exercise) {
 	}
 	for i, ok := range x.beat(a, pulses...) {
 		if !ok {
-			x.Errorf("%q does not beat", scopes[i])
+			x.Errorf("the term of %q was not renewed", scopes[i])
 		}
 		if err := x.fenced(pulses[i].Token)(); err != nil {
 			x.Errorf("%q: fenced commit: %v", scopes[i], err)
 		}
 		x.release(a, election.Farewell{Token: pulses[i].Token, Released: true, To: ids[1], Reason: "it's \"over\"\n", Actor: `\`})
-		x.beat(b) // so many fences take a busy machine longer than its lease
+		x.beat(b) // on a busy machine all the fences together take longer than the lease
 	}
 	for _, r := range x.try(b, bids...) {
 		x.holds(x.want(r, election.Won), 0)
-		x.until(fmt.Sprintf("%q is heard of", r.Scope), soon, func() bool {
+		x.until(fmt.Sprintf("the changes of %q are heard", r.Scope), soon, func() bool {
 			return e.has(election.Change{Scope: r.Scope, Epoch: 1}) &&
 				e.has(election.Change{Scope: r.Scope, Holder: ids[1], Epoch: 2})
 		})
 	}
 }
 
-// S4, F6: electors over this mint hand over from one to the next.
+// S4, F6: one elector over this mint hands its scopes over to another.
 func electors(x *exercise) {
 	type running struct {
 		*election.Elector

@@ -9,12 +9,12 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// other opens a candidate whose session keeps what it wins in the other way.
+// other opens a candidate whose session uses the other kind of locks.
 func (x *exercise) other(id string) election.Session {
 	x.Helper()
 	if x.beside == nil {
 		if x.h.Beside == nil {
-			x.Skip("this harness has mints of one kind only")
+			x.Skip("this harness has mints with one kind of locks only")
 		}
 		x.beside = x.h.Beside(x.T, x.mint)
 	}
@@ -26,17 +26,16 @@ func (x *exercise) other(id string) election.Session {
 	return s
 }
 
-// over says that a term does not beat any more: its session answers so, or is lost.
+// over fails if the term is renewed: its session must answer Over, or be lost.
 func (x *exercise) over(s election.Session, p election.Pulse) {
 	x.Helper()
 	alive, err := s.Beat(x.Context(), []election.Pulse{p})
 	if err == nil && alive[0] != election.Over || err != nil && !errors.Is(err, election.ErrSessionLost) {
-		x.Errorf("a term that is over beats: %v, %v", alive, err)
+		x.Errorf("a heartbeat of a term that is over got %v, %v; want Over or ErrSessionLost", alive, err)
 	}
 }
 
-// Candidates that keep a scope in two ways exclude each other, and a refused one
-// keeps nothing.
+// Candidates with different locks exclude each other, and a losing bid keeps no lock.
 func mixedExclusive(x *exercise) {
 	a, b, c := x.open("a"), x.other("b"), x.open("c")
 	t := x.win(a, "s", medium).Token
@@ -50,7 +49,7 @@ func mixedExclusive(x *exercise) {
 		}
 	}
 	if !x.beat(a, election.Pulse{Token: t})[0] || !x.beat(b, election.Pulse{Token: u})[0] {
-		x.Error("bids of others ended a term")
+		x.Error("a bid of another session ended a term")
 	}
 	x.h.Kill(x.T, x.mint, b)
 	r := x.want(x.succeed(c, election.Bid{Scope: "u", Lease: medium}), election.Won)
@@ -58,7 +57,7 @@ func mixedExclusive(x *exercise) {
 	x.want(x.bid(a, "u"), election.Held)
 }
 
-// A crash and a release are seen across the two ways, with the same holds.
+// Candidates with different locks succeed each other with the usual holds.
 func mixedSuccession(x *exercise) {
 	a, b := x.open("a"), x.other("b")
 	was := x.win(a, "s", long)
@@ -66,7 +65,7 @@ func mixedSuccession(x *exercise) {
 	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
 	x.holds(r, long)
 	x.over(b, election.Pulse{Token: was.Token, Settle: true})
-	x.stale(was.Token, "the token of the one before")
+	x.stale(was.Token, "the token of the predecessor")
 	x.release(b, election.Farewell{Token: r.Token, Released: false}) // without the promise
 	c := x.open("c")
 	r = x.win(c, "s", short)
@@ -80,7 +79,7 @@ func mixedSuccession(x *exercise) {
 	x.holds(x.want(x.succeed(c, election.Bid{Scope: "s", Lease: short}), election.Won), medium)
 }
 
-// S4: sessions of both kinds fight, and never lead together.
+// S4: sessions with different locks compete for a scope, and never lead together.
 func mixedContest(x *exercise) {
 	const rounds = 12
 	fighters := []election.Session{x.open("a"), x.other("b"), x.open("c"), x.other("d")}
@@ -101,10 +100,10 @@ func mixedContest(x *exercise) {
 				}
 				won++
 				if leading.Add(1) != 1 {
-					x.Error("two lead")
+					x.Error("two sessions lead at once")
 				}
 				if e := rs[0].Token.Epoch; highest.Swap(e) >= e {
-					x.Errorf("epoch %d was given out before", e)
+					x.Errorf("epoch %d is not above the last one", e)
 				}
 				leading.Add(-1)
 				if _, err := s.Release(x.Context(), []election.Farewell{{Token: rs[0].Token, Released: true}}); err != nil {
@@ -120,8 +119,8 @@ func mixedContest(x *exercise) {
 	}
 }
 
-// A session that lives, but whose locks somebody freed, is replaced as a dead one
-// is: with a hold, and its terms beat no more. It can win nothing either.
+// A session that lives, but whose locks were freed, is replaced like a dead one: with a hold,
+// and its terms are over. It cannot win anything either.
 func unlockedIsReplaced(x *exercise) {
 	if x.h.Unlock == nil {
 		x.Skip("this harness cannot free the locks of a session that lives")
@@ -131,21 +130,21 @@ func unlockedIsReplaced(x *exercise) {
 	s, t := rs[0].Token, rs[1].Token
 	x.h.Unlock(x.T, x.mint, a)
 	if alive := x.beat(a, election.Pulse{Token: s}, election.Pulse{Token: t}); !alive[0] || !alive[1] {
-		x.Error("nobody has taken anything yet, and the terms are over")
+		x.Error("the terms were not renewed, although no other session has won their scopes")
 	}
 	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
 	x.holds(r, medium)
 	x.over(a, election.Pulse{Token: s})
 	if _, err := a.Try(x.Context(), []election.Bid{{Scope: "v", Lease: medium}}); !errors.Is(err, election.ErrSessionLost) {
-		x.Errorf("a bid of a process that others have declared dead: %v", err)
+		x.Errorf("a bid of a process with a tombstone: %v, want ErrSessionLost", err)
 	}
 	if !x.beat(b, election.Pulse{Token: r.Token})[0] {
-		x.Error("the successor's term is over")
+		x.Error("the successor's term was not renewed")
 	}
 }
 
-// A process whose session was cut off says farewell over its next one, while the old
-// one may still stand. Whoever is minted then is not shared with that.
+// A process whose session was cut off says farewell over its next session, while the old one
+// may still live. The old session must not share the scope with the successor.
 func lateFarewell(x *exercise) {
 	old, again, b := x.open("a"), x.open("a"), x.open("b")
 	t := x.win(old, "s", medium).Token
@@ -153,18 +152,17 @@ func lateFarewell(x *exercise) {
 	x.release(again, election.Farewell{Token: t, Released: true, Reason: "session lost"})
 	var r election.Result
 	if r = x.try(b, election.Bid{Scope: "s", Lease: medium})[0]; r.Outcome == election.Held {
-		_ = old.Close() // it may have to be over first
+		_ = old.Close() // the mint may require its end first
 		r = x.succeed(b, election.Bid{Scope: "s", Lease: medium})
 	}
 	x.holds(x.want(r, election.Won), 0)
 	x.over(old, election.Pulse{Token: t})
 	if !x.beat(b, election.Pulse{Token: r.Token})[0] {
-		x.Error("the successor's term is over")
+		x.Error("the successor's term was not renewed")
 	}
 }
 
-// An operator who advances an epoch deposes whoever leads, and nobody is led to
-// believe otherwise.
+// An advance of the epoch deposes the leader, whose heartbeat and fence then fail.
 func advanceDeposes(x *exercise) {
 	if x.h.Advance == nil {
 		x.Skip("this harness cannot advance an epoch")
@@ -173,14 +171,14 @@ func advanceDeposes(x *exercise) {
 	t := x.win(a, "s", medium).Token
 	x.h.Advance(x.T, x.mint, "s")
 	x.over(a, election.Pulse{Token: t})
-	x.stale(t, "a token below the epoch that was advanced to")
+	x.stale(t, "a token from before the advance")
 	_ = a.Close() // as an elector does
 	r := x.want(x.succeed(b, election.Bid{Scope: "s", Lease: short}), election.Won)
 	x.holds(r, medium)
 	if r.Token.Epoch <= t.Epoch+1 {
-		x.Errorf("epoch %d after %d and an advance", r.Token.Epoch, t.Epoch)
+		x.Errorf("epoch %d after epoch %d and an advance, want at least 2 more", r.Token.Epoch, t.Epoch)
 	}
-	// An epoch that nobody holds can be advanced without harm to who held it before.
+	// Advancing a scope without a leader does not harm its last holder.
 	u := x.win(b, "u", medium).Token
 	v := x.win(b, "v", medium).Token
 	x.release(b, election.Farewell{Token: u, Released: true})

@@ -4,8 +4,8 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// A candidate's scopes may come and go while its session lives. It says so twice, since an
-// answer may be lost; no term and no lock is touched.
+// A candidate may add and withdraw scopes while its session lives, and may repeat that, since
+// an answer may be lost. Terms and locks do not change.
 func rollChanges(x *exercise) {
 	a := x.candidate(election.Candidate{ID: "a", Lease: medium, Longest: medium, Takeover: election.Strict, Scopes: []string{"s"}})
 	s := x.win(a, "s", medium).Token
@@ -21,7 +21,7 @@ func rollChanges(x *exercise) {
 		}
 	}
 	if renewed := x.beat(a, election.Pulse{Token: s}, election.Pulse{Token: t}); !renewed[0] || !renewed[1] {
-		x.Errorf("renewed after the roll was changed: %v", renewed)
+		x.Errorf("renewed after the roll was changed: %v, want both terms", renewed)
 	}
 	b := x.open("b")
 	x.want(x.bid(b, "s"), election.Held)

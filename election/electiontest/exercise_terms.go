@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// S9: the epoch grows by one, the token says all there is to say.
+// S9: the epoch grows by one, and the token is complete.
 func epochsGrow(x *exercise) {
 	var last fence.Token
 	for i, id := range []string{"a", "b", "a"} {
@@ -20,7 +20,7 @@ func epochsGrow(x *exercise) {
 		case t.Scope != "s" || t.Holder != id || t.Epoch != int64(i+1):
 			x.Fatalf("token %+v, want epoch %d of s for %s", t, i+1, id)
 		case t.Term == fence.Term{} || t.Term == last.Term:
-			x.Fatalf("term %s after %s", t.Term, last.Term)
+			x.Fatalf("term %s after %s, want a new one", t.Term, last.Term)
 		case t.System == 0 || t.Timeline == 0:
 			x.Fatalf("the token does not name its database history: %+v", t)
 		case i > 0 && (t.System != last.System || t.Timeline != last.Timeline):
@@ -31,11 +31,11 @@ func epochsGrow(x *exercise) {
 	}
 }
 
-// S4: whoever comes second learns who leads and whom to wait for.
+// S4: a losing bid names the holder and its process key.
 func exclusive(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	if a.Process() == 0 || a.Process() == b.Process() {
-		x.Fatalf("process keys %d and %d", a.Process(), b.Process())
+		x.Fatalf("process keys %d and %d, want two that differ and are not 0", a.Process(), b.Process())
 	}
 	t := x.win(a, "s", medium).Token
 	for range 3 {
@@ -45,13 +45,12 @@ func exclusive(x *exercise) {
 		}
 	}
 	if !x.beat(a, election.Pulse{Token: t})[0] {
-		x.Fatal("bids of others ended the term")
+		x.Fatal("a bid of another session ended the term")
 	}
 	x.win(b, "another", medium)
 }
 
-// S4, S9: sessions that fight over one scope never lead together, and no epoch
-// is given out twice.
+// S4, S9: sessions that compete for one scope never lead together, and no epoch is minted twice.
 func contest(x *exercise) {
 	const fighters, rounds = 4, 15
 	var leading atomic.Int32
@@ -79,7 +78,7 @@ func contest(x *exercise) {
 				}
 				mu.Lock()
 				if e := rs[0].Token.Epoch; seen[e] != "" || e <= highest {
-					x.Errorf("%s got epoch %d after %d, which %q had", id, e, highest, seen[e])
+					x.Errorf("%s won epoch %d after %d; it was won before by %q", id, e, highest, seen[e])
 				}
 				highest = rs[0].Token.Epoch
 				seen[highest] = id
@@ -98,7 +97,7 @@ func contest(x *exercise) {
 	}
 }
 
-// F1: one try bids for many scopes; the answers stand in the order of the bids.
+// F1: one call bids for many scopes; the answers are in the order of the bids.
 func batchInOrder(x *exercise) {
 	a, b := x.open("a"), x.open("b")
 	x.win(a, "m", medium)
@@ -111,33 +110,32 @@ func batchInOrder(x *exercise) {
 	alive := x.beat(b, election.Pulse{Token: rs[3].Token}, election.Pulse{Token: rs[0].Token}, election.Pulse{Token: rs[2].Token})
 	for i, ok := range alive {
 		if !ok {
-			x.Errorf("pulse %d of three is refused", i)
+			x.Errorf("pulse %d of three was not renewed", i)
 		}
 	}
 	if got := x.beat(b); len(got) != 0 {
-		x.Errorf("a beat without pulses answers %v", got)
+		x.Errorf("a beat without pulses answers %v, want nothing", got)
 	}
 }
 
-// A session that lost track of its term and bids again gets a new one, and
-// waits as for any other predecessor.
+// A holder that bids again gets a new term, with a hold as after any other predecessor.
 func rebidOfTheHolder(x *exercise) {
 	a := x.open("a")
 	first := x.win(a, "s", medium).Token
 	again := x.win(a, "s", short)
 	if again.Token.Epoch != first.Epoch+1 || again.Token.Term == first.Term {
-		x.Fatalf("%s after %s", again.Token, first)
+		x.Fatalf("token %s after %s, want the next epoch and a new term", again.Token, first)
 	}
 	if again.Hold != medium || again.Handoff {
 		x.Errorf("hold %s, handoff %v: the earlier term was never released", again.Hold, again.Handoff)
 	}
 	alive := x.beat(a, election.Pulse{Token: first}, election.Pulse{Token: again.Token})
 	if alive[0] || !alive[1] {
-		x.Errorf("beats under the old and the new term: %v", alive)
+		x.Errorf("renewed under the old and the new term: %v, want the new one only", alive)
 	}
 }
 
-// D4: the term is in the predicate, not the holder's name.
+// D4: a heartbeat is matched by the term, not by the holder's name.
 func oldTermRefused(x *exercise) {
 	old := x.open("a")
 	was := x.win(old, "s", medium).Token
@@ -147,7 +145,7 @@ func oldTermRefused(x *exercise) {
 	for range 2 {
 		alive := x.beat(a, election.Pulse{Token: was, Settle: true}, election.Pulse{Token: is})
 		if alive[0] || !alive[1] {
-			x.Fatalf("beats of one holder under its old and its new term: %v", alive)
+			x.Fatalf("renewed under the old and the new term of one holder: %v, want the new one only", alive)
 		}
 	}
 }
@@ -157,7 +155,7 @@ func oldFarewellIgnored(x *exercise) {
 	was := x.win(a, "s", medium).Token
 	is := x.win(a, "s", medium).Token
 	if x.parts(b, election.Farewell{Token: was, Released: true, To: "b"}) {
-		x.Error("a term that has been replaced is told to be current")
+		x.Error("the farewell of a replaced term got Said, want Over")
 	}
 	if !x.beat(a, election.Pulse{Token: is})[0] {
 		x.Fatal("a farewell under the old term ended the new one")
@@ -170,7 +168,7 @@ func oldFarewellIgnored(x *exercise) {
 	}
 }
 
-// S6: a session that is over says so, frees what it held, and can be closed again.
+// S6: a session that has ended says so, has freed its scopes, and can be closed again.
 func endedSession(x *exercise) {
 	for _, end := range []func(election.Session){
 		func(s election.Session) { _ = s.Close() },
@@ -180,13 +178,13 @@ func endedSession(x *exercise) {
 		t := x.want(x.succeed(s, election.Bid{Scope: "s", Lease: medium}), election.Won).Token
 		end(s)
 		if _, err := s.Beat(x.Context(), []election.Pulse{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
-			x.Errorf("beat on an ended session: %v", err)
+			x.Errorf("beat on an ended session: %v, want ErrSessionLost", err)
 		}
 		if _, err := s.Try(x.Context(), []election.Bid{{Scope: "s", Lease: medium}}); !errors.Is(err, election.ErrSessionLost) {
-			x.Errorf("try on an ended session: %v", err)
+			x.Errorf("try on an ended session: %v, want ErrSessionLost", err)
 		}
 		if _, err := s.Release(x.Context(), []election.Farewell{{Token: t}}); !errors.Is(err, election.ErrSessionLost) {
-			x.Errorf("release on an ended session: %v", err)
+			x.Errorf("release on an ended session: %v, want ErrSessionLost", err)
 		}
 		_ = s.Close()
 	}
@@ -195,5 +193,5 @@ func endedSession(x *exercise) {
 	if err := c.Close(); err != nil {
 		x.Errorf("close: %v", err)
 	}
-	x.win(x.open("d"), "t", medium) // at once: Close had freed it
+	x.win(x.open("d"), "t", medium) // at once, since Close has freed it
 }

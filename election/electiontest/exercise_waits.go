@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// await waits for the end of a process, slice by slice, and says when it came.
+// await waits for the end of a process and sends the time at which it was seen.
 func (x *exercise) await(process int64) <-chan time.Time {
 	ended := make(chan time.Time, 1)
 	go func() {
@@ -32,9 +32,8 @@ func (x *exercise) await(process int64) <-chan time.Time {
 	return ended
 }
 
-// quickly is how soon an end is seen that the mint is told of. It takes
-// milliseconds; the rest is for a busy machine. A mint may wait in slices of five
-// seconds: an end that is only seen when one is over is seen later than this.
+// quickly is the limit for seeing the end of a process, which takes milliseconds unless the
+// machine is busy. It is below the five seconds for which one call of Wait may block.
 const quickly = 4 * time.Second
 
 func (x *exercise) wakes(ended <-chan time.Time, since time.Time) {
@@ -42,14 +41,14 @@ func (x *exercise) wakes(ended <-chan time.Time, since time.Time) {
 	select {
 	case at := <-ended:
 		if took := at.Sub(since); took < 0 || took > quickly {
-			x.Errorf("the end was seen %s after it came", took)
+			x.Errorf("the end was seen %s after it came: too early or too late", took)
 		}
 	case <-time.After(quickly):
-		x.Error("the end was not seen")
+		x.Error("the end was not seen in time")
 	}
 }
 
-// F4: the end of a process wakes whoever waits for it, however it came.
+// F4: the end of a process, of whatever kind, wakes its waiters.
 func waitSeesTheEnd(x *exercise) {
 	for _, end := range []func(election.Session){
 		func(s election.Session) { x.h.Kill(x.T, x.mint, s) },
@@ -63,20 +62,20 @@ func waitSeesTheEnd(x *exercise) {
 			x.Fatal("a living process counts as gone")
 		case <-time.After(300 * time.Millisecond):
 		}
-		x.beat(a) // waiting for it is nothing that it notices
+		x.beat(a) // the wait does not disturb it
 		since := time.Now()
 		end(a)
 		x.wakes(ended, since)
-		// What is over is seen at once.
+		// A process that has ended before is seen at once.
 		x.within(quickly, "waiting for a dead process", func(ctx context.Context) {
 			if gone, err := x.mint.Wait(ctx, a.Process()); !gone || err != nil {
-				x.Errorf("gone %v, %v", gone, err)
+				x.Errorf("gone %v, %v; want true", gone, err)
 			}
 		})
 	}
 }
 
-// All waiters wake, not one after the other.
+// All waiters of a process wake at once, not one after the other.
 func waitersWakeTogether(x *exercise) {
 	a, other := x.open("a"), x.open("b")
 	first, second, third := x.await(a.Process()), x.await(a.Process()), x.await(other.Process())
@@ -87,7 +86,7 @@ func waitersWakeTogether(x *exercise) {
 	x.wakes(second, since)
 	select {
 	case <-third:
-		x.Error("the end of one process woke who waits for another")
+		x.Error("the end of one process woke the waiter for another")
 	default:
 	}
 }
@@ -96,15 +95,15 @@ func waitEndsWithContext(x *exercise) {
 	a := x.open("a")
 	ctx, cancel := context.WithTimeout(x.Context(), 200*time.Millisecond)
 	defer cancel()
-	x.within(quickly, "giving up waiting", func(context.Context) {
+	x.within(quickly, "the end of a wait", func(context.Context) {
 		if gone, err := x.mint.Wait(ctx, a.Process()); gone || err == nil {
-			x.Errorf("gone %v, %v after the context had ended", gone, err)
+			x.Errorf("gone %v, %v after the context ended, want an error", gone, err)
 		}
 	})
 	x.beat(a)
 }
 
-// ear collects what Listen hears.
+// ear collects the changes that Listen hears.
 type ear struct {
 	mu    sync.Mutex
 	heard []election.Change
@@ -116,8 +115,7 @@ func (e *ear) has(c election.Change) bool {
 	return slices.Contains(e.heard, c)
 }
 
-// listen begins to listen and returns once it is heard: before that changes may
-// have been missed, so it must say so.
+// listen starts Listen and returns at its zero Change: changes before that may be missed.
 func (x *exercise) listen() *ear {
 	x.Helper()
 	e := &ear{}
@@ -135,17 +133,17 @@ func (x *exercise) listen() *ear {
 		select {
 		case err := <-over:
 			if err == nil {
-				x.Error("Listen ended without saying why")
+				x.Error("Listen ended without an error")
 			}
 		case <-time.After(soon):
 			x.Error("Listen does not end with its context")
 		}
 	})
-	x.until("Listen says that it hears", soon, func() bool { return e.has(election.Change{}) })
+	x.until("Listen sends the zero Change", soon, func() bool { return e.has(election.Change{}) })
 	return e
 }
 
-// S7: acquisitions and releases are announced, to all.
+// S7: all listeners hear of acquisitions and releases.
 func listenHears(x *exercise) {
 	e, f := x.listen(), x.listen()
 	a := x.open("a")
@@ -155,7 +153,7 @@ func listenHears(x *exercise) {
 			return l.has(election.Change{Scope: "s", Holder: "a", Epoch: t.Epoch})
 		})
 		if l.has(election.Change{Scope: "s", Epoch: t.Epoch}) {
-			x.Error("a release was heard that never was")
+			x.Error("a release was heard before there was one")
 		}
 	}
 	x.release(a, election.Farewell{Token: t, Released: true})
@@ -167,6 +165,6 @@ func listenHears(x *exercise) {
 	ctx, cancel := context.WithCancel(x.Context())
 	cancel()
 	if err := x.mint.Listen(ctx, func(election.Change) {}); err == nil || errors.Is(err, election.ErrSessionLost) {
-		x.Errorf("listening under a context that is over: %v", err)
+		x.Errorf("Listen under an ended context: %v, want its error", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Fenced reports whether a transaction is past the fence of a scope.
+// Fenced reports whether a transaction holds the fence of a scope.
 func (s *Store) Fenced(scope string) bool {
 	if !s.keeps(FenceLocks) {
 		return false
@@ -23,7 +23,7 @@ func (s *Store) Fenced(scope string) bool {
 	return false
 }
 
-// evict ends the transactions that have held a fence for longer than the lease, no others.
+// evict ends the transactions that have held the fence for longer than the bid's lease.
 func (s *Store) evict(now time.Duration, b election.Bid) (ended []election.Blocker) {
 	for _, id := range slices.Sorted(maps.Keys(s.fences)) {
 		f := s.fences[id]
@@ -36,8 +36,8 @@ func (s *Store) evict(now time.Duration, b election.Bid) (ended []election.Block
 	return ended
 }
 
-// Fence begins a fenced transaction: the fence is its last statement. The id is
-// for CommitFenced.
+// Fence begins a transaction whose last statement is the fence, and returns its id for
+// CommitFenced. It returns fence.ErrStale if the token is not the current one.
 func (s *Store) Fence(now time.Duration, t fence.Token) (int64, error) {
 	r := s.rows[t.Scope]
 	foreign := r != nil && (r.system != s.system || r.timeline != s.timeline)
@@ -47,7 +47,7 @@ func (s *Store) Fence(now time.Duration, t fence.Token) (int64, error) {
 	return s.pass(now, r, t), nil
 }
 
-// CommitFenced commits it, unless it was ended meanwhile.
+// CommitFenced commits a fenced transaction. It returns false if the transaction was ended before.
 func (s *Store) CommitFenced(id int64) bool {
 	f := s.fences[id]
 	if f == nil {
@@ -64,13 +64,13 @@ func (s *Store) pass(now time.Duration, r *row, t fence.Token) int64 {
 	return id
 }
 
-// Current reports whether a token is the one to act under.
+// Current reports whether a token is the current one of its scope, and not given up.
 func (s *Store) Current(t fence.Token) bool {
 	r := s.rows[t.Scope]
 	return r != nil && !r.parted && r.system == s.system && r.timeline == s.timeline && r.token.Same(t)
 }
 
-// Token is the one to act under, if there is one.
+// Token returns the current token of a scope, if there is one.
 func (s *Store) Token(scope string) (fence.Token, bool) {
 	if r := s.rows[scope]; r != nil && s.Current(r.token) {
 		return r.token, true
@@ -78,10 +78,10 @@ func (s *Store) Token(scope string) (fence.Token, bool) {
 	return fence.Token{}, false
 }
 
-// Seen is what a transaction above READ COMMITTED goes on seeing of a scope.
+// Seen is the row of a scope in the snapshot of a transaction above READ COMMITTED.
 type Seen struct{ row *row }
 
-// See takes the snapshot of such a transaction.
+// See takes such a snapshot.
 func (s *Store) See(scope string) Seen {
 	r := s.rows[scope]
 	if r == nil {
@@ -91,18 +91,17 @@ func (s *Store) See(scope string) Seen {
 	return Seen{&copied}
 }
 
-// ErrAgain says that the row was replaced since the snapshot was taken: the transaction
-// has to begin again, and may pass then.
+// ErrAgain means that the row was replaced after the snapshot was taken: the transaction must
+// begin again, and may pass then.
 var ErrAgain = errors.New("electiontest: could not serialize access due to concurrent update")
 
-// FenceClosely is Fence in a transaction above READ COMMITTED. It shares the row until
-// Unshare.
+// FenceClosely is Fence in a transaction above READ COMMITTED. It shares the row until Unshare.
 func (s *Store) FenceClosely(now time.Duration, t fence.Token, seen Seen) (int64, error) {
 	r, is := seen.row, s.rows[t.Scope]
 	over := r != nil && (r.token.Epoch > t.Epoch || r.token.Epoch == t.Epoch && (r.token.Term != t.Term || r.parted))
 	matches := r != nil && !r.parted && r.system == s.system && r.timeline == s.timeline && r.token.Same(t)
 	replaced := (r == nil) != (is == nil) || r != nil && r.version != is.version
-	if !s.keeps(StaleForCertain) { // what it sees is taken for what is
+	if !s.keeps(StaleForCertain) { // the snapshot is taken for the present
 		over, replaced = !matches, false
 	}
 	switch {
@@ -116,23 +115,22 @@ func (s *Store) FenceClosely(now time.Duration, t fence.Token, seen Seen) (int64
 	return id, nil
 }
 
-// Unshare lets go of the row, not of the fence.
+// Unshare stops sharing the row; the transaction keeps the fence.
 func (s *Store) Unshare(id int64) {
 	if f := s.fences[id]; f != nil {
 		f.shares = false
 	}
 }
 
-// Works says that a fenced transaction is at work and does not idle, so that only an
-// eviction ends it; and when it went by the clock that idle time is counted on.
+// Works sets whether a fenced transaction is executing, so that only an eviction ends it, and
+// since when it idles otherwise, by the clock that counts idle time.
 func (s *Store) Works(id int64, works bool, idleAt time.Duration) {
 	if f := s.fences[id]; f != nil {
 		f.works, f.idleAt = works, idleAt
 	}
 }
 
-// RowTaken reports whether somebody who is no candidate has locked the row of a scope, or
-// shares it.
+// RowTaken reports whether a client that is no candidate has locked or shares the row of a scope.
 func (s *Store) RowTaken(scope string) bool {
 	for _, f := range s.fences {
 		if f.shares && f.token.Scope == scope {

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// led is a store in which a process leads scope s under session locks.
+// led returns a store in which a process leads scope s under SessionLocks.
 func led(t *testing.T, lease time.Duration) (s *Store, id int64, token fence.Token) {
 	t.Helper()
 	s = NewStore()
@@ -25,7 +25,7 @@ func wins(t *testing.T, s *Store, now time.Duration, id int64, lease time.Durati
 	t.Helper()
 	r, err := s.Try(now, id, []election.Bid{{Scope: "s", Lease: lease}})
 	if err != nil || r[0].Outcome != election.Won {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("bid: %+v, %v; want Won", r, err)
 	}
 	return r[0]
 }
@@ -34,12 +34,11 @@ func says(t *testing.T, s *Store, id int64, f election.Farewell, want election.O
 	t.Helper()
 	got, err := s.Release(0, id, []election.Farewell{f})
 	if err != nil || got[0].Outcome != want {
-		t.Errorf("%+v, %v, want outcome %d", got, err, want)
+		t.Errorf("farewell: %+v, %v; want outcome %d", got, err, want)
 	}
 }
 
-// Of a token an old snapshot tells only what is certain. A valid one is never told that it
-// is over, whatever the snapshot shows, and a stale one never passes.
+// A fence with an old snapshot neither refuses a valid token as stale nor passes a stale one.
 func TestAnOldSnapshotTellsWhatIsCertain(t *testing.T) {
 	t.Parallel()
 	s, id, first := led(t, time.Second)
@@ -54,11 +53,11 @@ func TestAnOldSnapshotTellsWhatIsCertain(t *testing.T) {
 		seen  Seen
 		want  error
 	}{
-		{"valid, as it is", second, now, nil},
+		{"valid, seen now", second, now, nil},
 		{"valid, seen before it was minted", second, before, ErrAgain},
 		{"valid, seen while nobody led", second, parted, ErrAgain},
 		{"stale, seen while it led", first, before, ErrAgain},
-		{"stale, as it is", first, now, fence.ErrStale},
+		{"stale, seen now", first, now, fence.ErrStale},
 		{"stale, seen while nobody led", first, parted, fence.ErrStale},
 		{"valid, seen before there was a row", second, Seen{}, ErrAgain},
 	} {
@@ -68,15 +67,15 @@ func TestAnOldSnapshotTellsWhatIsCertain(t *testing.T) {
 	}
 	s.Break(StaleForCertain)
 	if _, err := s.FenceClosely(0, second, before); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("without the rule a valid token is told %v", err)
+		t.Errorf("without the rule a valid token got %v, want ErrStale", err)
 	}
 	if _, err := s.FenceClosely(0, first, before); err != nil {
-		t.Errorf("without the rule a stale one is told %v", err)
+		t.Errorf("without the rule a stale token got %v, want to pass", err)
 	}
 }
 
-// A row that fences share, or a stranger has locked, is passed over, and what was to be
-// settled there is settled with a later heartbeat.
+// A heartbeat or farewell does not wait for a row that is shared or locked. A later heartbeat
+// settles the term.
 func TestATakenRow(t *testing.T) {
 	t.Parallel()
 	s, id, token := led(t, time.Second)
@@ -87,35 +86,35 @@ func TestATakenRow(t *testing.T) {
 	}
 	says(t, s, id, election.Farewell{Token: token}, election.Locked)
 	if alive, err := s.Beat(0, id, []election.Pulse{{Token: token, Settle: true}}); err != nil || alive[0] != election.Renewed || s.rows["s"].hold != time.Minute {
-		t.Errorf("settled under a lock: %v, %v, hold %s", alive, err, s.rows["s"].hold)
+		t.Errorf("beat while the row is shared: %v, %v, hold %s; want Renewed and the old hold", alive, err, s.rows["s"].hold)
 	}
 	s.Unshare(fenced)
 	if _, err := s.Beat(0, id, []election.Pulse{{Token: token}}); err != nil || s.rows["s"].hold != time.Second {
-		t.Errorf("what was owed was not settled: %v, hold %s", err, s.rows["s"].hold)
+		t.Errorf("the next heartbeat did not settle the term: %v, hold %s", err, s.rows["s"].hold)
 	}
 	says(t, s, id, election.Farewell{Token: token}, election.Said)
 	if !s.Fenced("s") {
-		t.Error("the fence went with the share of the row")
+		t.Error("the fence ended when the row was no longer shared")
 	}
 }
 
-// One text that cannot be written fails the whole statement, and nothing of it took.
+// One text that cannot be stored fails the whole Release, which has no effect.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	s, id, token := led(t, time.Second)
 	poisoned := election.Farewell{Token: token, Reason: "bad " + Poison}
 	other := election.Farewell{Token: fence.Token{Scope: "other"}}
 	if got, err := s.Release(0, id, []election.Farewell{other, poisoned}); !errors.Is(err, ErrPoisoned) || got != nil {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("release: %+v, %v; want ErrPoisoned", got, err)
 	}
 	if !s.Current(token) {
-		t.Error("it took")
+		t.Error("the poisoned farewell ended the term")
 	}
 	poisoned.Bare = true
 	says(t, s, id, poisoned, election.Said)
 }
 
-// A transaction at work is ended by an eviction only, and only once it is old.
+// A transaction that is executing is ended only by an eviction, and only once it is old.
 func TestWhatWorksDoesNotIdle(t *testing.T) {
 	t.Parallel()
 	s, id, token := led(t, time.Second)
@@ -127,18 +126,18 @@ func TestWhatWorksDoesNotIdle(t *testing.T) {
 		s.Works(fenced, works, 0)
 	}
 	if s.sessions[id].usedAt = time.Minute; len(s.Expire(time.Minute)) > 0 || len(s.fences) != 1 {
-		t.Errorf("%d of two transactions are left, want the one at work", len(s.fences))
+		t.Errorf("%d of two transactions are left, want the executing one", len(s.fences))
 	}
 	young, err := s.Fence(time.Minute, token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ended := s.evict(time.Minute, election.Bid{Scope: "s", Lease: time.Second}); len(ended) != 1 || s.fences[young] == nil || len(s.Evicted) != 1 {
-		t.Errorf("ended: %+v", ended)
+		t.Errorf("evicted %+v, want the old transaction only", ended)
 	}
 }
 
-// A failover that lags forgets who registered since, and what their leases were.
+// A failover to a lagging standby forgets later candidates and their leases.
 func TestAFailoverForgetsRegistrations(t *testing.T) {
 	t.Parallel()
 	for lag, want := range []struct {
@@ -160,18 +159,18 @@ func TestAFailoverForgetsRegistrations(t *testing.T) {
 	}
 }
 
-// A session that leads and whose lock somebody freed is found.
+// Unlocked finds a session that leads and has freed its lock.
 func TestUnlockedIsFound(t *testing.T) {
 	t.Parallel()
 	s, id, first := led(t, time.Second)
-	wins(t, s, 0, id, time.Second) // anew, its farewell unsaid
+	wins(t, s, 0, id, time.Second) // again, without a farewell before
 	says(t, s, id, election.Farewell{Token: first}, election.Over)
 	if got := s.Unlocked(); len(got) > 0 {
-		t.Errorf("%v after a late farewell", got)
+		t.Errorf("unlocked after a late farewell: %v, want none", got)
 	}
 	s.Break(FarewellUnlocksOwn)
 	says(t, s, id, election.Farewell{Token: first}, election.Over)
 	if got := s.Unlocked(); len(got) != 1 {
-		t.Errorf("%v without the rule", got)
+		t.Errorf("unlocked without the rule: %v, want one scope", got)
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Memory is a mint for electors of one process: a Store behind a lock. It keeps
-// time by time.Now, so that it also runs in a synctest bubble.
+// Memory is a mint for the electors of one process: a [Store] behind a lock. It reads
+// time.Now, so it also runs in a synctest bubble. Its methods are safe for concurrent use.
 type Memory struct {
-	// Fault, if set, is asked before each call of a session.
+	// Fault, if set, is called before each call of a session and returns its fault.
 	Fault func(call string) Fault
-	// Locks are those of new sessions; SessionLocks unless set.
+	// Locks says how new sessions keep their scopes; NewMemory sets SessionLocks.
 	Locks Locks
 
 	*shared
 }
 
-// shared is what several mints in memory over one store have in common.
+// shared is the state of all mints over the same rows.
 type shared struct {
 	mu      sync.Mutex
 	store   *Store
@@ -32,29 +32,28 @@ type shared struct {
 	serial  int
 }
 
-// Fault is what befalls one call.
+// Fault is what goes wrong in one call; the zero Fault changes nothing.
 type Fault struct {
-	Before time.Duration // on the way there
-	After  time.Duration // on the way back
-	Err    error         // the call takes effect, its answer does not come
+	Before time.Duration // delay of the request
+	After  time.Duration // delay of the reply
+	Err    error         // the call takes effect, but returns this error
 	Cut    bool          // the session breaks before the call takes effect
 }
 
-// ErrInjected is what an injected fault answers.
+// ErrInjected is wrapped by the error of a call with Fault.Cut.
 var ErrInjected = errors.New("electiontest: injected fault")
 
-// NewMemory returns a mint without rows.
+// NewMemory returns an empty mint.
 func NewMemory() *Memory {
 	return &Memory{Locks: SessionLocks, shared: &shared{
 		store: NewStore(), start: time.Now(), changed: make(chan struct{}), heard: map[int]func(election.Change){},
 	}}
 }
 
-// Beside returns another mint over the same rows, whose sessions keep what they win
-// in another way.
+// Beside returns another mint over the same rows, whose sessions use the given locks.
 func (m *Memory) Beside(locks Locks) *Memory { return &Memory{Locks: locks, shared: m.shared} }
 
-// With runs f on the store, and wakes whoever waits for a change.
+// With runs f on the store, under its lock, and wakes every call of Wait.
 func (m *Memory) With(f func(now time.Duration, s *Store)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +90,7 @@ func (m *Memory) Wait(ctx context.Context, process int64) (bool, error) {
 		if gone {
 			return true, nil
 		}
-		tick := time.NewTimer(20 * time.Millisecond) // an expiry wakes nobody
+		tick := time.NewTimer(20 * time.Millisecond) // a session can expire without a call
 		select {
 		case <-ctx.Done():
 			tick.Stop()
@@ -121,7 +120,7 @@ func (m *Memory) Listen(ctx context.Context, heard func(election.Change)) error 
 	return context.Cause(ctx)
 }
 
-// call runs one request with its faults.
+// call runs one request with its fault.
 func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration) error) (Fault, error) {
 	var fault Fault
 	if m.Fault != nil {
@@ -136,7 +135,7 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 	m.mu.Lock()
 	ended := m.store.Expire(m.now())
 	err := f(m.now())
-	if len(ended) > 0 { // nothing else that a call does ends a session
+	if len(ended) > 0 { // only an expiry ends a session here
 		m.wake()
 	}
 	m.mu.Unlock()
@@ -169,7 +168,7 @@ type memorySession struct {
 
 func (s *memorySession) Process() int64 { return s.id }
 
-// finish ends the session for good once a call has found it broken.
+// finish closes the session if the call has lost it.
 func (s *memorySession) finish(fault Fault, err error) error {
 	if fault.Cut || errors.Is(err, election.ErrSessionLost) {
 		_ = s.Close()
@@ -184,7 +183,7 @@ func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results [
 		return err
 	})
 	if len(bids) == 1 && err == nil && results[0].Outcome == election.Busy && bids[0].Block > 0 {
-		// Wait out the time in which the fence did not become free.
+		// The store answers at once: block here for as long as the bid may.
 		if e := sleep(ctx, bids[0].Block); e != nil {
 			return nil, s.finish(fault, lost(e))
 		}
@@ -229,14 +228,14 @@ func (m *Memory) announce(results []election.Result) {
 	}
 }
 
-// tell runs beside the lock: a listener may block on its elector's inputs.
+// tell calls each listener on its own goroutine: it may block, and the lock is held here.
 func (m *Memory) tell(c election.Change) {
 	for _, heard := range m.heard {
 		go heard(c)
 	}
 }
 
-// Token returns the scope's current token.
+// Token returns the token in the row of a scope, given up or not; zero without a row.
 func (m *Memory) Token(scope string) (t fence.Token) {
 	m.With(func(_ time.Duration, s *Store) {
 		if r := s.rows[scope]; r != nil {

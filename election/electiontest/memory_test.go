@@ -17,8 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errEnded = errors.New("the transaction was ended")
 
-// The mint in memory passes the suite that every mint must pass, whichever way its
-// sessions keep what they win.
+// The mint in memory passes the suite of all mints, with either kind of locks.
 func TestMemory(t *testing.T) {
 	for locks, others := range map[electiontest.Locks]electiontest.Locks{
 		electiontest.SessionLocks: electiontest.ProcessLocks, electiontest.ProcessLocks: electiontest.SessionLocks,
@@ -57,7 +56,7 @@ func harness(locks, others electiontest.Locks) electiontest.Harness {
 		Advance: func(t *testing.T, m election.Mint, scope string) {
 			with(m, func(now time.Duration, st *electiontest.Store) {
 				if st.Expire(now); !st.Advance(now, scope) {
-					t.Errorf("the epoch of %q cannot be advanced: a fence is open", scope)
+					t.Errorf("the epoch of %q cannot be advanced: a transaction holds the fence", scope)
 				}
 			})
 		},
@@ -69,7 +68,7 @@ func harness(locks, others electiontest.Locks) electiontest.Harness {
 	}
 }
 
-// freezer is a mint in memory whose heartbeats can be held up on their way.
+// freezer is a mint in memory that can delay all heartbeats.
 type freezer struct {
 	*electiontest.Memory
 	cold atomic.Bool

@@ -10,27 +10,26 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Store is a mint as a pure state machine: rows, session locks with a lease,
-// processes, fences. Every method takes the time of the mint's own clock. It is not
-// safe for concurrent use.
+// Store is a mint as a pure state machine: rows, sessions with locks and a lease, fences.
+// The argument now of its methods is a reading of the mint's clock. It is not safe for
+// concurrent use.
 type Store struct {
 	rows     map[string]*row
 	locks    map[string]int64 // scope → session
 	sessions map[int64]*session
-	stones   map[int64]bool // tombstones: processes whose scopes somebody took, or an operator advanced
+	stones   map[int64]bool // tombstones by process
 	fences   map[int64]*fenced
-	locked   map[string]bool // rows that somebody has locked, who is no candidate
+	locked   map[string]bool // rows that another client than a candidate has locked
 	serial   int64
-	// registered are the candidates that the store knows of, by process: a failover forgets
-	// those that came after what the standby has.
+	// registered holds the candidates by process; a standby that lags forgets the latest.
 	registered map[int64]registration
 	system     int64
 	timeline   uint32
 	broken     map[Rule]bool
-	past       []snapshot // before each transition, for Promote
-	Ledger     []Commit   // what fenced transactions have committed in this history, in order
+	past       []snapshot // one before each transition, for Promote
+	Ledger     []Commit   // the fenced transactions that committed in this history, in order
 	History    []Event
-	Evicted    []time.Duration // how old what was ended for holding a fence was
+	Evicted    []time.Duration // ages of the transactions that a bid ended for holding a fence
 }
 
 // Event is a line of the leadership history.
@@ -54,7 +53,7 @@ type row struct {
 	hold     time.Duration
 	released bool
 	parted   bool
-	lost     bool // before it was given up
+	lost     bool // the leadership was lost before it was given up
 	process  int64
 	takeover election.Takeover
 	system   int64
@@ -64,9 +63,9 @@ type row struct {
 	version  int64 // changes whenever the row is replaced
 }
 
-// registration is what a candidate says of itself before it can win anything.
+// registration is what a candidate tells the mint before it can win a scope.
 type registration struct {
-	scopes []string // empty: it did not say
+	scopes []string // empty: not told, so it counts for every scope
 	lease  time.Duration
 }
 
@@ -74,24 +73,21 @@ type session struct {
 	who      election.Candidate
 	usedAt   time.Duration
 	locks    Locks
-	unlocked bool // its process key and locks are gone, the session lives
-	// minted are the terms that its one heartbeat stands for, under ProcessLocks.
-	minted map[string]fence.Term
-	owed   map[string]fence.Term // to be settled once the row is nobody's
-	// dead are processes whose keys the bid under way holds; looked is what it
-	// found when it looked, before the rows were its own.
-	dead   map[int64]bool
-	looked map[string]int64
+	unlocked bool                  // its process key and locks were freed, but the session lives
+	minted   map[string]fence.Term // won and not given up; a heartbeat under ProcessLocks renews these
+	owed     map[string]fence.Term // to be settled once the row is unlocked
+	dead     map[int64]bool        // processes that Look found gone; the bid holds their keys
+	looked   map[string]int64      // by scope: the process that Look found gone; 0 if free or its own
 }
 
-// Locks says how a session keeps what it wins.
+// Locks says how a session keeps the scopes that it wins.
 type Locks string
 
-// The two ways; candidates of both may meet in one scope.
+// Candidates with different Locks may compete for one scope.
 const (
-	// SessionLocks: a lock for each scope, and a heartbeat that names each term.
+	// SessionLocks is a lock for each scope, and a heartbeat that names each term.
 	SessionLocks Locks = "session"
-	// ProcessLocks: one lock for the process, and one heartbeat for all its terms.
+	// ProcessLocks is one lock for the process, and one heartbeat for all its terms.
 	ProcessLocks Locks = "process"
 )
 
@@ -101,11 +97,11 @@ type fenced struct {
 	idleAt  time.Duration
 	lease   time.Duration
 	queries string
-	works   bool // it never idles
+	works   bool // it is executing, so it does not idle
 	shares  bool // it shares the row
 }
 
-// snapshot is what a lagging standby may have.
+// snapshot is the state of a standby that lags.
 type snapshot struct {
 	rows       map[string]row
 	commits    int
@@ -115,52 +111,51 @@ type snapshot struct {
 // Rule names a rule of the design that can be broken on purpose.
 type Rule string
 
-// The rules on the mint's side, each with what happens without it.
+// The rules on the mint's side.
 const (
 	// TermInPredicate: a heartbeat renews a term, not a holder's name.
 	TermInPredicate Rule = "term-in-predicate"
 	// HoldStored: a term stores how long its own predecessors may still act.
 	HoldStored Rule = "hold-stored"
-	// HoldOwnLease: a term that waited for nobody still stores its own lease.
+	// HoldOwnLease: a term without a hold still stores its own lease.
 	HoldOwnLease Rule = "hold-own-lease"
-	// HoldWaits: a successor of an unreleased term waits.
+	// HoldWaits: the successor of a term that was not released has a hold.
 	HoldWaits Rule = "hold-waits"
-	// ReleaseInHistory: a release counts only under the database history it was made in.
+	// ReleaseInHistory: a release counts only in the database history in which it was made.
 	ReleaseInHistory Rule = "release-in-history"
-	// EpochJumps: under another database history the epoch jumps.
+	// EpochJumps: in another database history the epoch jumps.
 	EpochJumps Rule = "epoch-jumps"
-	// FenceLocks: a fence keeps the mint out until it commits.
+	// FenceLocks: no bid wins a scope while a transaction holds its fence.
 	FenceLocks Rule = "fence-locks"
-	// LeasesRegistered: after a failover the longest registered lease counts.
+	// LeasesRegistered: after a failover the hold covers the longest registered lease.
 	LeasesRegistered Rule = "leases-registered"
-	// LockExcludes: two sessions never hold one lock, of a scope or of a process.
-	// Nothing unsafe follows without it: the row is the truth, the lock only says
-	// when to try.
+	// LockExcludes: no two sessions hold one lock, of a scope or of a process. Without it
+	// nothing unsafe follows: the row is the truth, the lock only says when to bid.
 	LockExcludes Rule = "lock-excludes"
-	// ProcessKeyChecked: a scope is not taken from a process whose key is held.
-	// Nothing unsafe follows without it, for the same reason.
+	// ProcessKeyChecked: a scope is not taken from a process whose key is held. Without it
+	// nothing unsafe follows, for the same reason.
 	ProcessKeyChecked Rule = "process-key-checked"
-	// ProcessKeyRechecked: the key is that of the process in the row once the row
-	// can change no more, not of the one that was there at the first look.
+	// ProcessKeyRechecked: a bid checks the process that is in the row once the row is
+	// locked, not the one that was there before.
 	ProcessKeyRechecked Rule = "process-key-rechecked"
-	// Tombstone: whoever takes a scope from a process ends its one heartbeat.
+	// Tombstone: a bid that takes a scope from a process puts a tombstone on that process.
 	Tombstone Rule = "tombstone"
-	// AdvanceTombstones: so does an operator who advances an epoch.
+	// AdvanceTombstones: so does an advance of the epoch.
 	AdvanceTombstones Rule = "advance-tombstones"
-	// AdvanceWaits: an operator advances an epoch only once no fence is open.
+	// AdvanceWaits: an epoch is not advanced while a transaction holds the fence.
 	AdvanceWaits Rule = "advance-waits"
-	// LateFarewellBuries: so does a farewell over another session than the one that led.
+	// LateFarewellBuries: a farewell over another session puts a tombstone on the process that led.
 	LateFarewellBuries Rule = "late-farewell-buries"
-	// FarewellUnlocksOwn: a farewell does not unlock a scope that its session has won anew.
+	// FarewellUnlocksOwn: a farewell does not unlock a scope that its session has won again.
 	FarewellUnlocksOwn Rule = "farewell-unlocks-own"
-	// EvictsTheOld: only what has held a fence for longer than a lease is ended.
+	// EvictsTheOld: a bid ends only transactions that have held the fence for longer than a lease.
 	EvictsTheOld Rule = "evicts-the-old"
 	// DeadIsParted: a bid that finds the fence of a dead process's term busy gives that term up.
 	DeadIsParted Rule = "dead-is-parted"
-	// StaleForCertain: a fence with an old snapshot says of a token only what is certain.
+	// StaleForCertain: a fence with an old snapshot refuses no current token and passes no stale one.
 	StaleForCertain Rule = "stale-for-certain"
-	// TermsRemembered: the one heartbeat stands for the terms that its session
-	// minted and did not give up, for no other.
+	// TermsRemembered: the one heartbeat renews the terms that its session has won and not
+	// given up, no others.
 	TermsRemembered Rule = "terms-remembered"
 )
 
@@ -179,7 +174,7 @@ func (s *Store) keeps(r Rule) bool { return !s.broken[r] }
 
 func (s *Store) next() int64 { s.serial++; return s.serial }
 
-// Open begins a session and returns its key, which is also its process key.
+// Open begins a session and returns its process key, by which the store knows it.
 func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64 {
 	id := s.next()
 	s.registered[id] = registration{scopes: c.Scopes, lease: max(c.Longest, c.Lease)}
@@ -187,8 +182,8 @@ func (s *Store) Open(now time.Duration, c election.Candidate, locks Locks) int64
 	return id
 }
 
-// Enlist changes what a session's candidate is registered for. Scopes that it withdraws from
-// stay registered: the lease of a term that is under way still counts after a failover.
+// Enlist changes the registration of a session's candidate. Scopes that it withdraws from stay
+// registered, since after a failover the lease of a current term still counts.
 func (s *Store) Enlist(now time.Duration, id int64, r election.Roll) error {
 	ss := s.sessions[id]
 	if ss == nil {
@@ -202,17 +197,16 @@ func (s *Store) Enlist(now time.Duration, id int64, r election.Roll) error {
 	return nil
 }
 
-// Enlisted reports whether a process is registered for a scope, with a lease as long as that.
+// Enlisted reports whether a process is registered for a scope, with at least that lease.
 func (s *Store) Enlisted(id int64, scope string, lease time.Duration) bool {
 	r := s.registered[id]
 	return lease <= r.lease && slices.Contains(r.scopes, scope)
 }
 
-// Registered reports whether the store knows that a process has campaigned. A failover can
-// forget it, with all that it had won.
+// Registered reports whether the store knows a process. A failover can forget it and its terms.
 func (s *Store) Registered(id int64) bool { _, ok := s.registered[id]; return ok }
 
-// longest is the longest lease that a candidate of the scope has registered.
+// longest returns the longest lease that a candidate of the scope has registered.
 func (s *Store) longest(scope string) (lease time.Duration) {
 	for _, r := range s.registered {
 		if len(r.scopes) == 0 || slices.Contains(r.scopes, scope) {
@@ -228,8 +222,8 @@ func (s *Store) End(id int64) {
 	s.unlockAll(id)
 }
 
-// Unlock frees all locks of a session that lives on, as pg_advisory_unlock_all or
-// DISCARD ALL does when somebody else says it there.
+// Unlock frees all locks of a session that lives on, as pg_advisory_unlock_all or DISCARD ALL
+// does when a pooler or another client runs it there.
 func (s *Store) Unlock(id int64) {
 	if ss := s.sessions[id]; ss != nil {
 		ss.unlocked = true
@@ -245,8 +239,8 @@ func (s *Store) unlockAll(id int64) {
 	}
 }
 
-// Expire ends what has idled for longer than its lease: sessions, and
-// transactions that hold a fence. It returns the sessions it ended.
+// Expire ends the sessions, except those under Keep, and the fenced transactions that have
+// idled for longer than their lease. It returns the sessions that it has ended.
 func (s *Store) Expire(now time.Duration) []int64 {
 	var ended []int64
 	for id, ss := range s.sessions {
@@ -265,14 +259,13 @@ func (s *Store) Expire(now time.Duration) []int64 {
 	return ended
 }
 
-// LockRow has somebody who is no candidate lock the row of a scope, or let go of it.
+// LockRow locks or unlocks the row of a scope for a client that is no candidate.
 func (s *Store) LockRow(scope string, locked bool) { s.locked[scope] = locked }
 
 // Alive reports whether a session lives.
 func (s *Store) Alive(id int64) bool { return s.sessions[id] != nil }
 
-// Gone reports whether a process key is free, which is how others see a process
-// end.
+// Gone reports whether a process key is free: to other processes it has ended.
 func (s *Store) Gone(id int64) bool { return s.sessions[id] == nil || s.sessions[id].unlocked }
 
 // Restart ends every session and transaction, as a restart of the database does.
@@ -280,8 +273,7 @@ func (s *Store) Restart() {
 	s.sessions, s.locks, s.fences = map[int64]*session{}, map[string]int64{}, map[int64]*fenced{}
 }
 
-// Promote fails over to a standby that has not seen the last lag transitions,
-// nor what was committed after them.
+// Promote fails over to a standby that lacks the last lag transitions and the later commits.
 func (s *Store) Promote(lag int) {
 	s.Restart()
 	s.timeline++
@@ -296,7 +288,7 @@ func (s *Store) Promote(lag int) {
 	}
 }
 
-// remember keeps what Promote may go back to.
+// remember saves the state for Promote.
 func (s *Store) remember() {
 	snap := make(map[string]row, len(s.rows))
 	for scope, r := range s.rows {

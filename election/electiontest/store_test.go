@@ -7,9 +7,8 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Found by the simulator: over several failovers jumps must add up to the same on
-// every path, or a last failover to a standby that lagged behind all of them hands
-// out an epoch that was given before.
+// Found by the simulator: the jumps of several failovers must add up to the same on every
+// path, or a standby that lags behind all of them mints an epoch again.
 func TestJumpsAddUpToTheSameOnEveryPath(t *testing.T) {
 	t.Parallel()
 	s := NewStore()
@@ -17,26 +16,26 @@ func TestJumpsAddUpToTheSameOnEveryPath(t *testing.T) {
 		id := s.Open(0, election.Candidate{ID: "a", Lease: time.Second, Takeover: election.Strict}, SessionLocks)
 		r, err := s.Try(0, id, []election.Bid{{Scope: "s", Lease: time.Second}})
 		if err != nil || r[0].Outcome != election.Won {
-			t.Fatalf("%+v, %v", r, err)
+			t.Fatalf("bid: %+v, %v; want Won", r, err)
 		}
 		return r[0].Token.Epoch
 	}
 	highest := mint()
-	for range 4 { // each sees all that came before
+	for range 4 { // these standbys do not lag
 		s.Promote(0)
 		epoch := mint()
 		if epoch <= highest {
-			t.Fatalf("epoch %d after %d", epoch, highest)
+			t.Fatalf("epoch %d after %d, want a higher one", epoch, highest)
 		}
 		highest = epoch
 	}
-	s.Promote(4) // this one saw none of it
+	s.Promote(4) // this standby lags behind all of them
 	if epoch := mint(); epoch <= highest {
-		t.Errorf("epoch %d after a lagging failover, %d was given before", epoch, highest)
+		t.Errorf("epoch %d after a lagging failover, want more than %d", epoch, highest)
 	}
 }
 
-// A transfer's courtesy ends although the database's clock is set back.
+// The precedence after a transfer ends although the database's clock is set back.
 func TestCourtesyEndsWhenTheClockGoesBack(t *testing.T) {
 	t.Parallel()
 	s := NewStore()
@@ -53,6 +52,6 @@ func TestCourtesyEndsWhenTheClockGoesBack(t *testing.T) {
 	}
 	r, err = s.Try(0, open(0, "b"), []election.Bid{{Scope: "s", Lease: time.Second}})
 	if err != nil || r[0].Outcome != election.Won {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("bid: %+v, %v; want Won", r, err)
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// conn is a session's connection, as seen from both ends.
+// conn is a session's connection, with the view of both ends.
 type conn struct {
 	p        *process
 	key      int64 // the session at the server; 0 before it has one
 	up, down *world.Pipe
-	dead     bool // the client knows that it is over
+	dead     bool // the client has noticed its end
 }
 
-// flight is the request under way.
+// flight is a request under way.
 type flight struct {
 	sent fence.Instant
 	over bool
@@ -32,7 +32,7 @@ var (
 func (p *process) dial() *conn {
 	c := &conn{p: p}
 	noticed := false
-	// A stream that lost a piece is found out by the keepalives of both ends.
+	// The keepalives of both ends find out that a message was lost.
 	broken := func() {
 		if noticed {
 			return
@@ -55,7 +55,7 @@ func (p *process) dial() *conn {
 
 func lost() election.Failed { return election.Failed{Lost: true, Err: election.ErrSessionLost} }
 
-// patience is the loop's: after a lease the server has given up anyway.
+// patience returns the loop's timeout: after a lease the server has ended the session anyway.
 func (p *process) patience(a election.Action) time.Duration {
 	_, opening := a.(election.Connect)
 	switch {
@@ -67,8 +67,8 @@ func (p *process) patience(a election.Action) time.Duration {
 	return p.set.Lease
 }
 
-// call sends a request. The send time is read first; the request may leave long
-// after, since the process may be stopped in between.
+// call sends a request. It reads the send time first: the process may be stopped before the
+// request leaves.
 func (p *process) call(a election.Action) {
 	if _, ok := a.(election.Connect); ok {
 		p.conn = p.dial()
@@ -99,7 +99,7 @@ func (p *process) call(a election.Action) {
 	p.after(p.r.w.Between(0, p.set.Lease/2), send)
 }
 
-// answer hands the outcome of a request to the loop, once.
+// answer hands the result of a request to the loop, once.
 func (p *process) answer(f *flight, in election.Input) {
 	if f.over {
 		return
@@ -129,7 +129,7 @@ func (p *process) answer(f *flight, in election.Input) {
 	p.post(in)
 }
 
-// key is the session's.
+// key returns the key of the current session; 0 if there is none.
 func (p *process) key() int64 {
 	if p.conn == nil {
 		return 0
@@ -137,7 +137,7 @@ func (p *process) key() int64 {
 	return p.conn.key
 }
 
-// hangUp closes the connection; the news may not arrive.
+// hangUp closes the connection; the server may not hear of that.
 func (p *process) hangUp() {
 	if c := p.conn; c != nil {
 		p.conn = nil
@@ -145,8 +145,8 @@ func (p *process) hangUp() {
 	}
 }
 
-// watch waits for the end of other processes, on connections of its own: each is
-// asked about again and again, and the server answers early when one ends.
+// watch waits for the end of other processes, outside the session: it asks about each again
+// and again, and the server reports an end early.
 func (p *process) watch(keys []int64) {
 	p.watched = keys
 	for _, key := range keys {

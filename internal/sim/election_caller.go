@@ -7,8 +7,8 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// caller is a program elsewhere that asks a node whether it may act, over the network, and
-// believes the answer for as long as it says, from the moment at which it asked.
+// caller is a program elsewhere that asks a node over the network whether it may act. It counts
+// the validity of an answer from the moment at which it asked.
 type caller struct {
 	r     *run
 	scope string
@@ -16,13 +16,12 @@ type caller struct {
 	clock *world.Clock
 }
 
-// newCaller returns one whose clock is slower or faster than any node's by up to a tenth:
-// nodes are wrong by 2 % themselves.
+// newCaller returns a caller whose clock is 7.2 % slow to 10 % fast; a node's is within 2 %.
 func newCaller(r *run, scope string) *caller {
 	return &caller{r: r, scope: scope, name: "caller of " + scope, clock: r.w.NewClock(0, int64(r.w.Pick(172_001)-72_000))}
 }
 
-// call asks again and again, mostly the process that leads.
+// call asks again and again, mostly the leader's node.
 func (c *caller) call() {
 	w := c.r.w
 	w.After(w.Between(baseLease/8, baseLease), func() {
@@ -42,7 +41,7 @@ func (c *caller) ask(n *node) {
 	}
 }
 
-// asked is the handler of a node. It may be held up between what it finds and what it says.
+// asked is the handler of a node. It may be delayed between the gate's answer and the reply.
 func (c *chair) asked(by *caller, sent, life time.Duration) {
 	r, t := c.p.r, c.term
 	hold := r.heldUp()
@@ -69,8 +68,8 @@ func (c *chair) asked(by *caller, sent, life time.Duration) {
 	c.p.after(hold, func() { c.tell(by, t, sent+by.clock.For(left)) })
 }
 
-// heldUp is how long something stands still between two steps: a thread that is scheduled
-// elsewhere, now and then a machine that swaps.
+// heldUp draws the delay between two steps: of a thread that waits for a processor, or of a
+// machine that swaps.
 func (r *run) heldUp() time.Duration {
 	if !r.quiet && r.w.Chance(0.4) {
 		return r.w.Between(0, baseLease/2)
@@ -78,8 +77,8 @@ func (r *run) heldUp() time.Duration {
 	return r.w.Between(0, time.Millisecond)
 }
 
-// work begins transactions above READ COMMITTED, and asks for a token only later: what they
-// see of the row may be older than the token.
+// work begins transactions above READ COMMITTED and asks for a token only later, so that their
+// snapshot of the row may be older than the token.
 func (c *caller) work() {
 	w, db := c.r.w, c.r.db
 	w.After(w.Between(baseLease/4, 2*baseLease), func() {
@@ -106,7 +105,7 @@ func (c *caller) work() {
 	})
 }
 
-// tell sends the answer. What it allows outlives the process that gave it.
+// tell sends the answer, which outlives the process that gave it.
 func (c *chair) tell(by *caller, t *tenure, until time.Duration) {
 	r := c.p.r
 	r.net.Tell(c.p.node.name, by.name, func() {
@@ -120,7 +119,7 @@ func (c *chair) tell(by *caller, t *tenure, until time.Duration) {
 	})
 }
 
-// answers is until when the desk waits for callers.
+// answers returns the instant until which the end of a term waits for callers.
 func (c *chair) answers() fence.Instant {
 	is := c.latch.Answers()
 	if c.p.r.breaks("answers-waited") || c.p.r.breaks("promise-not-forgotten") && is <= c.forgotten {
@@ -129,7 +128,7 @@ func (c *chair) answers() fence.Instant {
 	return is
 }
 
-// waitsForAnswers: all else is over, and callers may still act.
+// waitsForAnswers reports whether the end of a term waits for nothing but callers.
 func (c *chair) waitsForAnswers(t *tenure) bool {
 	return c.term == t && c.back && t.counted == 0 && c.answers() > c.p.now()
 }

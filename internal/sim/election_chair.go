@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// chair is where one process leads one scope: the real gate, and the role.
+// chair is the part of a process that leads one scope: the real gate, and the role.
 type chair struct {
 	p     *process
 	scope string
@@ -19,9 +19,9 @@ type chair struct {
 	term  *tenure // nil before the first
 	back  bool    // the role of a shut term has returned
 
-	outside   *fence.Gate // for callers
-	forgotten fence.Instant
-	doing     bool // Gate.Do is on its way to an act
+	outside   *fence.Gate   // for callers
+	forgotten fence.Instant // what callers were promised when the gate was last suspended
+	doing     bool          // Gate.Do has not begun its act yet
 }
 
 func newChair(p *process, seat election.SeatSettings) *chair {
@@ -31,8 +31,8 @@ func newChair(p *process, seat election.SeatSettings) *chair {
 	return c
 }
 
-// look is the clock of the gate. Between a look at it and the act that it allows, a process
-// may be held up for any time, in which the gate is shut: so the act must be counted by then.
+// look is the gate's clock. Between a look and the act that it allows, the process may be delayed
+// and the gate shut, so the act must be counted before the look.
 func (c *chair) look() fence.Instant {
 	if c.doing && c.latch.Acts() == 0 {
 		c.p.r.violated(GateRule, c.scope+": Do looks at its clock before it counts its act")
@@ -75,8 +75,7 @@ func (c *chair) suspend() {
 	c.term.deadline, c.term.flag = 0, false
 }
 
-// shut is the top of the staircase. The role returns when it likes; then its
-// last act ends; then the loop is told.
+// shut shuts the gate. Later the role returns, then its last act ends, then the loop is told.
 func (c *chair) shut(why error) {
 	t, r := c.term, c.p.r
 	r.w.Note(c.p.name, "shuts "+c.scope, t.token.Epoch)
@@ -92,8 +91,7 @@ func (c *chair) shut(why error) {
 	back := r.w.Between(0, time.Millisecond)
 	if !r.quiet && r.w.Chance(0.15) {
 		back = r.w.Between(0, 2*c.lease)
-		// A command acts until it has ended, on request, or is killed: by the last
-		// deadline that its keeper was told.
+		// A command may act until it ends, or its keeper kills it at the last deadline.
 		t.ending = true
 	}
 	c.p.after(back, func() {
@@ -110,8 +108,8 @@ func (c *chair) close(t *tenure, why error) {
 	}
 }
 
-// ended tells the loop once the role has returned, no act is counted, and no answer that
-// callers were given lives.
+// ended tells the loop that the term is over, once the role has returned, no act is counted and
+// all answers to callers have expired.
 func (c *chair) ended(t *tenure) {
 	switch {
 	case c.waitsForAnswers(t):
@@ -122,8 +120,8 @@ func (c *chair) ended(t *tenure) {
 	}
 }
 
-// die is kill -9. A command that was begun behind the act door goes on until its keeper
-// sees to it: at once, or as late as it may.
+// die is kill -9. A command that was begun behind the act door acts until its keeper kills it: at
+// once, or at the last deadline.
 func (c *chair) die() {
 	t := c.term
 	if t == nil {
@@ -138,7 +136,7 @@ func (c *chair) die() {
 	c.close(t, context.Canceled)
 }
 
-// role asks the act door again and again, for acts short and long.
+// role asks the act door again and again, for short and long acts.
 func (c *chair) role(t *tenure) {
 	pause := c.p.r.w.Between(c.lease/20, c.lease/3)
 	c.p.after(pause, func() {
@@ -192,8 +190,8 @@ func (c *chair) act(t *tenure) {
 	c.begin(t, lasts)
 }
 
-// begin runs an act. Its effect is over when its time is, wherever its process
-// stands; the process counts it as over when it sees that.
+// begin runs an act. The act ends in time even if the process stands still, but the process
+// counts it until it moves again.
 func (c *chair) begin(t *tenure, lasts time.Duration) {
 	r := c.p.r
 	r.count("acts")
@@ -205,7 +203,7 @@ func (c *chair) begin(t *tenure, lasts time.Duration) {
 		}
 		t.acts--
 		if c.p.stops > 0 {
-			r.count("acts_frozen") // had it not written yet, only a fence would refuse it now
+			r.count("acts_frozen") // if it writes only after the thaw, only a fence can refuse it
 		}
 		c.p.run(func() {
 			t.counted--
@@ -214,7 +212,7 @@ func (c *chair) begin(t *tenure, lasts time.Duration) {
 	})
 }
 
-// lowerFlags is the tick that clears a flag, where the gate is one.
+// lowerFlags clears the expired flags, which stand for gates if compare-at-use is broken.
 func (p *process) lowerFlags() {
 	for _, scope := range p.r.scopes {
 		if t := p.chairs[scope].term; t != nil && p.now() >= t.deadline {

@@ -7,14 +7,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// standing is what the process of a term knows of it.
+// standing is what a process was told about its term.
 type standing struct {
-	session int  // the one that minted it
-	deposed bool // a heartbeat was told that somebody else leads
-	givenUp bool // its time to drain was over
+	session int  // the process's number of the session that minted it
+	deposed bool // a heartbeat was answered Over
+	givenUp bool // its drain timed out
 }
 
-// learn takes down what the machine is about to be told.
+// learn records what the machine is about to be told.
 func (p *process) learn(in election.Input) {
 	switch in := in.(type) {
 	case election.Opened:
@@ -38,7 +38,7 @@ func (p *process) learn(in election.Input) {
 	}
 }
 
-// term is the one of a token, if it is the latest here.
+// term returns the tenure of a token if it is the latest here, else nil.
 func (p *process) term(token fence.Token) *tenure {
 	if c := p.chairs[token.Scope]; c != nil && c.term != nil && c.term.token.Same(token) {
 		return c.term
@@ -46,7 +46,7 @@ func (p *process) term(token fence.Token) *tenure {
 	return nil
 }
 
-// tamper has the machine want what it must not, where that rule is broken.
+// tamper adds what the machine must not do, if a rule is broken.
 func (p *process) tamper(actions []election.Action) []election.Action {
 	for _, a := range actions {
 		switch a := a.(type) {
@@ -67,8 +67,8 @@ func (p *process) tamper(actions []election.Action) []election.Action {
 	return actions
 }
 
-// judge holds what the machine wants done against what it was told. Nothing worse need come
-// of it: the mint would refuse. But a machine that does such things leans on the mint alone.
+// judge checks the machine's actions against what it was told. The mint would refuse a wrong
+// one, but must not be the only safeguard.
 func (p *process) judge(actions []election.Action) {
 	for _, a := range actions {
 		switch a := a.(type) {
@@ -91,9 +91,9 @@ func (p *process) judge(actions []election.Action) {
 				switch {
 				case t == nil: // opened and given up in one step
 				case !t.token.Same(f.Token) && !t.shut:
-					p.r.violated(Conduct, fmt.Sprintf("%s: %s says farewell to epoch %d, and has won epoch %d since", f.Token.Scope, p.name, f.Token.Epoch, t.token.Epoch))
+					p.r.violated(Conduct, fmt.Sprintf("%s: %s says farewell to epoch %d, although it has won epoch %d since", f.Token.Scope, p.name, f.Token.Epoch, t.token.Epoch))
 				case t.token.Same(f.Token) && f.Released && t.standing.deposed:
-					p.r.violated(Conduct, fmt.Sprintf("%s: %s promises that epoch %d has ended in order, and was told that it was deposed", f.Token.Scope, p.name, f.Token.Epoch))
+					p.r.violated(Conduct, fmt.Sprintf("%s: %s releases epoch %d, although it was told that it is deposed", f.Token.Scope, p.name, f.Token.Epoch))
 				}
 			}
 		case election.Report:
@@ -104,21 +104,21 @@ func (p *process) judge(actions []election.Action) {
 	}
 }
 
-// bids: what is bid for is registered, with a lease as long as the bid's. Otherwise a failover
+// bids checks that a bid's scope is registered with at least its lease. Otherwise a failover
 // that forgets the term forgets its lease too.
 func (p *process) bids(bids []election.Bid) {
 	for _, b := range bids {
 		p.leases[b.Scope] = b.Lease
 		if p.conn != nil && p.r.db.store.Registered(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
-			p.r.violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, and is not registered for that", b.Scope, p.name, b.Lease))
+			p.r.violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, for which it is not registered", b.Scope, p.name, b.Lease))
 		}
 	}
 }
 
-// renews: a term is renewed over the session that minted it, and until it is given up.
+// renews checks that a term is renewed only over the session that minted it, until given up.
 func (p *process) renews(token fence.Token, does string) {
 	t := p.term(token)
-	if t == nil { // it is about to be opened, or never was
+	if t == nil { // it is not open yet, or never was
 		return
 	}
 	switch s := t.standing; {

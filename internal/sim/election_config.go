@@ -10,33 +10,30 @@ import (
 	"github.com/conchhq/conch/election/electiontest"
 )
 
-// Config describes one run of an election. Equal configurations give equal
-// reports.
+// Config describes one run of an election. Equal configurations give equal reports.
 type Config struct {
-	Nodes  int // default 3, or 1 where the broken rule shows there
+	Nodes  int // default 3, or 1 if the broken rule shows soonest there
 	Scopes int // default 1, or as many as the broken rule needs
-	Steps  int // events with faults among them; the quiet end is not counted. Default 1500
+	Steps  int // events before the faults end; default 1500
 	Seed   uint64
-	// Takeover is that of all nodes, or TakeoverMixed. Default Strict, or that in which
-	// the broken rule shows.
+	// Takeover is the takeover of all nodes, or TakeoverMixed. Default Strict, or
+	// TakeoverMixed if the broken rule needs it.
 	Takeover election.Takeover
-	// Locks says how the nodes' sessions keep what they win: LocksSession,
-	// LocksProcess, or LocksMixed, where each process draws its own. Default: those
-	// among which the broken rule shows, else LocksSession.
+	// Locks says how sessions keep their scopes: LocksSession, LocksProcess, or LocksMixed,
+	// where each process draws one. Default LocksSession, or what the broken rule needs.
 	Locks string
-	// Break names one of [Rules], to see what it is for.
+	// Break names one of [Rules] to leave out.
 	Break string
-	// UnequalLeases gives every node a lease of its own for each scope. It is set where
-	// the broken rule shows only so.
+	// UnequalLeases draws a lease for each node and scope. A broken rule that needs it sets it.
 	UnequalLeases bool
-	// Trace gets a line for everything that happens. It changes nothing.
+	// Trace receives a line for everything that happens. It does not change the run.
 	Trace io.Writer
 }
 
-// TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while
-// an operator changes the one into the other. Whoever differs from the row is refused until
-// a release, and nobody may be left who does not: liveness is not asked for. Nor does a
-// failover forget anything, since it would forget which takeover there was.
+// TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while an
+// operator changes one into the other. A candidate that differs from the row is refused until
+// a release. All may differ, so liveness is not required. A failover loses nothing, since it
+// could lose the takeover in the row.
 const TakeoverMixed = "mixed"
 
 // The values of Config.Locks.
@@ -46,8 +43,7 @@ const (
 	LocksMixed   = "mixed"
 )
 
-// WithDefaults fills in what is not said: what a rule to break needs, so that it shows,
-// before all else.
+// WithDefaults fills in the fields that are zero, preferably with what the broken rule needs.
 func (c Config) WithDefaults() Config {
 	r := findRule(c.Break)
 	if r == nil {
@@ -68,7 +64,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with a configuration, if anything.
+// Validate returns an error for a configuration that cannot be run.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	switch c.Takeover {
@@ -87,7 +83,7 @@ func (c Config) Validate() error {
 	case c.Scopes < 1 || c.Scopes > 20:
 		return fmt.Errorf("sim: %d scopes; 1 to 20 are possible", c.Scopes)
 	case c.Steps < 0:
-		return fmt.Errorf("sim: %d steps", c.Steps)
+		return fmt.Errorf("sim: %d steps; 0 or more are possible", c.Steps)
 	case c.Break != "" && findRule(c.Break) == nil:
 		var names []string
 		for _, r := range rules {
@@ -96,12 +92,12 @@ func (c Config) Validate() error {
 		return fmt.Errorf("sim: no rule %q to break; there are %s", c.Break, strings.Join(names, ", "))
 	}
 	if needs := c.needs(); needs != "" {
-		return fmt.Errorf("sim: without the rule %s no invariant can fall in such worlds: it needs %s", c.Break, needs)
+		return fmt.Errorf("sim: without the rule %s, such worlds violate no invariant: it needs %s", c.Break, needs)
 	}
 	return nil
 }
 
-// needs is the flag without which a broken rule cannot show; empty if it can.
+// needs returns the flag without which the broken rule cannot show; empty if it can.
 func (c Config) needs() string {
 	r := findRule(c.Break)
 	switch {
@@ -119,7 +115,7 @@ func (c Config) needs() string {
 	return ""
 }
 
-// replay is the command that repeats the run.
+// replay returns the command that repeats the run.
 func (c Config) replay() string {
 	s := fmt.Sprintf("conch sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
 		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)

@@ -10,32 +10,31 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// place is where the database is in the network.
+// place is the name of the database in the network.
 const place = "db"
 
-// database is the server around the pure store: its clocks, its connections, its
-// restarts.
+// database is the server around the pure store: its clocks, connections and restarts.
 type database struct {
 	r     *run
 	store *electiontest.Store
 	clock *world.Clock // counts idle time
-	// stepped is how far the wall clock has been set away from it. Nothing but
-	// the courtesy of a transfer reads that one.
+	// stepped is the wall clock's distance from clock. Only the precedence after a transfer and
+	// the age of a fence are counted on the wall clock.
 	stepped time.Duration
 	down    bool
 	keys    []int64 // sessions that may live, in the order of their opening
-	// For the invariants, and for the rules that need a past.
+	// The highest epoch and the last heartbeat of each scope, and the hold of each term.
 	minted map[string]int64
 	beats  map[string]lastBeat
 	holds  map[fence.Term]time.Duration
-	// The fence of a scope: bids that wait for it in a slice, and who came after them.
-	waiters map[string][]*waiter
-	behind  map[string][]func()
-	refuses string // the scope of which no farewell can be said; empty: there is none
-	starts  int    // outages so far: no transaction outlives one
+
+	waiters map[string][]*waiter // bids that wait for the fence of a scope
+	behind  map[string][]func()  // transactions behind these bids
+	refuses string               // the scope whose farewells all fail; empty: none
+	starts  int                  // outages so far; no transaction outlives one
 }
 
-// lastBeat is what a mint that trusted its own timestamps would go by.
+// lastBeat serves a mint that breaks no-server-clock: it computes holds from its timestamps.
 type lastBeat struct{ at, lease time.Duration }
 
 func newDatabase(r *run) *database {
@@ -49,7 +48,7 @@ func newDatabase(r *run) *database {
 func (db *database) now() time.Duration  { return time.Duration(db.clock.Read()) }
 func (db *database) wall() time.Duration { return db.now() + db.stepped }
 
-// expire ends what has idled for too long and wakes those who wait for it.
+// expire ends what has idled for too long and wakes its waiters.
 func (db *database) expire() {
 	if db.r.breaks("server-lease") {
 		return
@@ -65,7 +64,7 @@ func (db *database) expire() {
 	}
 }
 
-// end is the end of one connection.
+// end ends the session of one connection.
 func (db *database) end(key int64) {
 	if key == 0 || !db.store.Alive(key) {
 		return
@@ -75,8 +74,7 @@ func (db *database) end(key int64) {
 	db.wake(key)
 }
 
-// unlock frees the locks of one session, which lives on: somebody said DISCARD ALL
-// in it, or a pooler did.
+// unlock frees the locks of a session that lives on, as DISCARD ALL by a pooler does.
 func (db *database) unlock(key int64) {
 	if !db.store.Alive(key) {
 		return
@@ -86,7 +84,7 @@ func (db *database) unlock(key int64) {
 	db.wake(key)
 }
 
-// advance raises an epoch by hand, once the fences that are open have ended.
+// advance raises an epoch by hand, once no transaction holds the fence.
 func (db *database) advance(scope string) {
 	if db.down || db.r.quiet {
 		return
@@ -118,7 +116,7 @@ func (db *database) isGone(p *process, key int64) {
 	}
 }
 
-// announce is NOTIFY.
+// announce sends a notification to all but the new holder.
 func (db *database) announce(scope, holder string) {
 	for _, n := range db.r.nodes {
 		for _, p := range n.living() {
@@ -129,7 +127,7 @@ func (db *database) announce(scope, holder string) {
 	}
 }
 
-// lockRow has a stranger lock the row of a scope for a while.
+// lockRow locks the row of a scope for a while, as a client that is no candidate.
 func (db *database) lockRow(scope string, d time.Duration) {
 	db.store.LockRow(scope, true)
 	db.r.w.After(d, func() { db.store.LockRow(scope, false) })
@@ -147,7 +145,7 @@ func (db *database) begin(c *conn, a election.Connect) {
 	p.hear(election.Woken{}) // listening begins: changes may have been missed
 }
 
-// watchIdle is the server's own timer over a session.
+// watchIdle is the server's idle timer of a session.
 func (db *database) watchIdle(c *conn) {
 	db.r.w.After(db.clock.For(c.p.set.Lease)+time.Microsecond, func() {
 		if db.expire(); db.store.Alive(c.key) {
@@ -156,8 +154,8 @@ func (db *database) watchIdle(c *conn) {
 	})
 }
 
-// outage stops the server for a while. Clients with a request under way are told
-// by a reset; the others learn it with their next.
+// outage stops the server for a while. It restarts if lag is negative, else it fails over. Most
+// clients with a request under way get a reset; the others learn of it with their next request.
 func (db *database) outage(d time.Duration, lag int) {
 	var ended []int64
 	for _, key := range db.keys {

@@ -8,46 +8,46 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// hall is where the doors of one scope are watched.
+// hall watches the doors of one scope.
 type hall struct {
 	r     *run
 	scope string
-	terms []*tenure // those that may still act, in the order of their opening
+	terms []*tenure // those that may still act, in the order in which they opened
 }
 
-// tenure is what the world knows of one opened gate: the gate's own rule,
-// evaluated on the node's clock over intervals of true time.
+// tenure is what the world knows of one opened gate: it evaluates the gate's rule on the node's
+// clock over intervals of true time.
 type tenure struct {
 	p        *process
 	token    fence.Token
 	actFrom  fence.Instant
 	deadline fence.Instant
 	shut     bool
-	flag     bool          // stands for the gate where compare-at-use is broken
-	ending   bool          // shut, and a command that was begun behind it has not ended
-	killAt   fence.Instant // when its keeper sees to it, whatever its process does
-	given    time.Duration // callers may be told that they may act, until this instant of true time
-	told     time.Duration // and until this one they were
+	flag     bool          // stands for the gate if compare-at-use is broken
+	ending   bool          // shut, but a command that was begun before has not ended
+	killAt   fence.Instant // when the keeper kills that command
+	given    time.Duration // true time at which the last answer for a caller expires
+	told     time.Duration // true time at which the last answer that arrived expires
 	over     bool          // the role has returned and no act is counted
-	acts     int           // running, whatever their process does
-	counted  int           // running as far as the process knows
-	endedAt  time.Duration // when the loop was told, in true time
+	acts     int           // acts that run in true time
+	counted  int           // acts that the process counts as running
+	endedAt  time.Duration // true time at which the loop was told
 	key      int64         // the session that minted it
 	standing standing
 }
 
-// prolong is what a keeper is told.
+// prolong tells the keeper a later deadline.
 func (t *tenure) prolong(d fence.Instant) { t.killAt = max(t.killAt, d) }
 
-// past: nothing comes of it any more. The command of a dead process is past once its
-// keeper has seen to it; that of a live one may get more time.
+// past reports whether nothing acts under the term any more. A dead process's command is past
+// once its keeper has killed it; that of a live one may get more time.
 func (t *tenure) past() bool {
 	goesOn := t.ending && (!t.p.dead || t.p.now() < t.killAt)
 	return t.acts == 0 && t.shut && !goesOn && t.p.r.w.Now() >= t.given
 }
 
-// span is the part of [from, to) of true time in which the tenure can act, itself or by
-// a caller that it has told so.
+// span returns the part of [from, to) of true time in which the tenure can act, itself or by a
+// caller with its answer.
 func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
 	a, b = t.ownSpan(from, to)
 	switch {
@@ -76,7 +76,7 @@ func (t *tenure) ownSpan(from, to time.Duration) (a, b time.Duration) {
 	return t.within(from, to, t.deadline)
 }
 
-// within is the part of [from, to) between the opening of the act door and an end.
+// within returns the part of [from, to) between the opening of the act door and end.
 func (t *tenure) within(from, to time.Duration, end fence.Instant) (a, b time.Duration) {
 	clock := t.p.node.clock
 	if clock.At(to) < int64(t.actFrom) || clock.At(from) >= int64(end) {
@@ -85,8 +85,8 @@ func (t *tenure) within(from, to time.Duration, end fence.Instant) (a, b time.Du
 	return max(from, clock.When(int64(t.actFrom))), min(to, clock.When(int64(end)))
 }
 
-// opened adds a term, and keeps how near it came to an overlap: the time between
-// the end of a predecessor's door and the opening of this one.
+// opened adds a term, and records the narrowest gap between the end of a predecessor's act door
+// and the opening of its own.
 func (h *hall) opened(t *tenure) {
 	for _, o := range h.terms {
 		if !o.shut && o.token.Epoch < t.token.Epoch && o.actFrom < o.deadline {
@@ -97,7 +97,7 @@ func (h *hall) opened(t *tenure) {
 	h.terms = append(h.terms, t)
 }
 
-// judge looks at all of [from, to), during which nothing happens.
+// judge checks all of [from, to), during which nothing happens.
 func (h *hall) judge(from, to time.Duration) {
 	h.terms = slices.DeleteFunc(h.terms, (*tenure).past)
 	for i, t := range h.terms {
@@ -121,12 +121,12 @@ func (h *hall) overlap(a, b *tenure, at time.Duration) {
 	}
 	h.r.count("overlaps")
 	if h.r.mayNotMeet(a, b) {
-		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may act at %s",
+		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may both act at %s",
 			h.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
 	}
 }
 
-// agree asks the real gate what the world thinks of both of its doors.
+// agree checks both doors of the real gate against the rule.
 func (h *hall) agree(t *tenure) {
 	c := t.p.chairs[h.scope]
 	if c.term != t || h.r.breaks("compare-at-use") {
@@ -136,7 +136,7 @@ func (h *hall) agree(t *tenure) {
 	fenced := !t.shut && now < t.deadline
 	act := fenced && now >= t.actFrom
 	if fenced != c.gate.IsOpen(fence.Fenced) || act != c.gate.IsOpen(fence.Act) {
-		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s should have its fenced door open: %v, its act door: %v", h.scope, t.p.name, fenced, act))
+		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s answers wrongly; want its fenced door open: %v, its act door open: %v", h.scope, t.p.name, fenced, act))
 	}
 }
 
@@ -150,7 +150,7 @@ func (h *hall) openNow() int {
 	return n
 }
 
-// released is told of every promise that the mint has taken down.
+// released checks a release that the mint is about to write.
 func (h *hall) released(token fence.Token) {
 	now := h.r.w.Now()
 	for _, t := range h.terms {

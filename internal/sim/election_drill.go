@@ -8,21 +8,21 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// drill is one trouble in a world that is calm otherwise: somebody has to lead again within
-// a bound that allows for no other, and it costs no other scope anything.
+// drill is a single trouble in a world without faults. The affected scopes must be led again
+// within a bound that allows for no other trouble, and all other scopes keep their leaders.
 type drill struct {
 	r      *run
 	scope  string
-	p      *process // leads it
-	rival  bool     // another could
+	p      *process // the leader of scope
+	rival  bool     // scope has another candidate
 	left   map[string]*loss
-	stream bool // clients of the scope are at work
+	stream bool // clients keep passing the fence of scope
 }
 
-// loss is a scope that somebody has to lead anew.
+// loss is a scope that needs a new leader.
 type loss struct {
-	term  *tenure       // the last before the trouble
-	since time.Duration // since when it could be led; 0: not yet
+	term  *tenure       // the last one before the trouble
+	since time.Duration // since when it can be led; 0: since the end of term; -1: not yet
 	bound time.Duration
 }
 
@@ -37,9 +37,9 @@ var drills = []struct {
 	{"busy", (*drill).busy},
 }
 
-// drill picks one, once all that the faults have left behind is over.
+// drill runs one drill, once the consequences of the faults are over.
 func (r *run) drill() {
-	if r.w.Chance(0.65) { // it takes as long as all else
+	if r.w.Chance(0.65) { // a drill takes as long as the rest of a run
 		return
 	}
 	d := &drill{r: r, left: map[string]*loss{}}
@@ -62,7 +62,7 @@ func (r *run) drill() {
 	d.stream, r.db.refuses = false, ""
 }
 
-// meets looks for a scope that is led, and for another candidate.
+// meets looks for a scope that is led, and for a rival. It returns false until all are ready.
 func (d *drill) meets() bool {
 	r := d.r
 	d.scope = r.scopes[r.w.Steps()%len(r.scopes)]
@@ -74,7 +74,7 @@ func (d *drill) meets() bool {
 	rivals := 0
 	for _, n := range r.nodes {
 		for _, p := range n.living() {
-			// Who has lost its process key without knowing finds out only once it has won.
+			// A process that has lost its process key finds out only once it has won.
 			ready := p.stops == 0 && p.conn != nil && !p.conn.dead && !r.db.store.Gone(p.conn.key)
 			switch {
 			case !ready:
@@ -88,18 +88,18 @@ func (d *drill) meets() bool {
 	return true
 }
 
-// gives has the leader give a scope up.
+// gives makes the leader give a scope up.
 func (d *drill) gives(scope string, why error) {
 	t := d.r.doors[scope].leader()
 	bound := d.r.longest
-	if !d.rival || t.p != d.p { // it rests for a lease and more, to let others go first
+	if !d.rival || t.p != d.p { // the leader rests for over a lease, to let others go first
 		bound = 3 * d.r.longest
 	}
 	d.left[scope] = &loss{term: t, bound: bound}
 	d.p.run(func() { d.p.post(election.StepDown{Scope: scope, Why: why, Timeout: 100 * d.r.longest}) })
 }
 
-// others are the scopes that the process leads as well.
+// others returns the other scopes that the leader of scope leads.
 func (d *drill) others() (all []string) {
 	for _, scope := range d.r.scopes {
 		if t := d.r.doors[scope].leader(); scope != d.scope && t != nil && t.p == d.p {
@@ -109,7 +109,7 @@ func (d *drill) others() (all []string) {
 	return all
 }
 
-// poisoned: a scope is given up for a reason that the mint cannot take, and another with it.
+// poisoned gives a scope up for a reason that the mint cannot store, and another with it.
 func (d *drill) poisoned() {
 	d.gives(d.scope, errPoison)
 	if others := d.others(); len(others) > 0 {
@@ -118,7 +118,7 @@ func (d *drill) poisoned() {
 	}
 }
 
-// locked: the row of a scope that is given up is locked by a stranger, for some leases.
+// locked gives a scope up while another client locks its row for three leases.
 func (d *drill) locked() {
 	r := d.r
 	r.db.store.LockRow(d.scope, true)
@@ -131,30 +131,30 @@ func (d *drill) locked() {
 	})
 }
 
-// refused: no farewell of a scope can be said, whatever its words, nor any that are to be
-// said with it. Its own process has to bid for it then, or to let go of its session.
+// refused makes every farewell to a scope fail, and all that are sent with it. Its process must
+// then bid for the scope itself, or end its session.
 func (d *drill) refused() {
 	d.r.db.refuses = d.scope
 	d.poisoned()
 	d.left[d.scope].bound = 5 * d.r.longest
 }
 
-// shared: a scope is given up while clients above READ COMMITTED pass its fence all the time.
+// shared gives a scope up while clients above READ COMMITTED keep passing its fence.
 func (d *drill) shared() {
 	d.clients(true, 10*time.Millisecond, 30*time.Millisecond)
 	d.gives(d.scope, election.ErrStepDown)
 }
 
-// busy: a leader dies while clients pass its fence all the time, now and then beside one
-// that works for leases.
+// busy kills a leader while clients keep passing its fence, sometimes beside a transaction that
+// takes six leases.
 func (d *drill) busy() {
 	r := d.r
 	most := r.shortest / 4
-	if r.w.Chance(0.5) { // of clients that all work for a good part of a lease, one always has the fence
+	if r.w.Chance(0.5) { // transactions so long that one always holds the fence
 		most *= 3
 	}
 	d.clients(false, most/2, most)
-	bound := 5*r.longest/2 + baseLease // a node that is alone is away for so long
+	bound := 5*r.longest/2 + baseLease // a node without a rival may be down for baseLease
 	if token, ok := r.db.store.Token(d.scope); ok && r.w.Chance(0.7) {
 		bound += r.longest
 		r.db.transact(token, false, 6*r.longest, func() bool { return false })
@@ -169,8 +169,8 @@ func (d *drill) busy() {
 	d.left[d.scope] = &loss{term: r.doors[d.scope].leader(), bound: bound}
 }
 
-// clients are 16 that pass the fence of the scope, work and commit, again and again, under
-// whatever token there is.
+// clients starts 16 clients that pass the fence with the current token, work and commit, again
+// and again.
 func (d *drill) clients(above bool, least, most time.Duration) {
 	d.stream = true
 	for range 16 {
@@ -197,8 +197,7 @@ func (d *drill) client(above bool, least, most time.Duration) {
 	})
 }
 
-// over: each scope is led that ought to be. What was not given up may not be without a leader
-// for a moment.
+// over reports whether each affected scope is led again. All other scopes must always be led.
 func (d *drill) over() bool {
 	r, all := d.r, true
 	for _, scope := range r.scopes {
@@ -206,7 +205,7 @@ func (d *drill) over() bool {
 		switch {
 		case l == nil:
 			if t == nil && r.wanted(scope) {
-				r.violated(Liveness, fmt.Sprintf("%s has no leader, which the trouble of %s is no reason for", scope, d.scope))
+				r.violated(Liveness, fmt.Sprintf("%s has no leader, although the drill is about %s", scope, d.scope))
 			}
 			continue
 		case t != nil && t != l.term:
@@ -218,13 +217,13 @@ func (d *drill) over() bool {
 			l.since = l.term.endedAt
 		}
 		if l.since > 0 && r.w.Now()-l.since > l.bound {
-			r.violated(Liveness, fmt.Sprintf("%s could be led for %s and is not, and nothing else is wrong", scope, r.w.Now()-l.since))
+			r.violated(Liveness, fmt.Sprintf("%s could have a leader for %s and has none, although nothing else is wrong", scope, r.w.Now()-l.since))
 		}
 	}
 	return all
 }
 
-// leader is the term whose act door is open, of its process and not of callers alone.
+// leader returns the term whose act door is open for its process, not only for callers.
 func (h *hall) leader() *tenure {
 	now := h.r.w.Now()
 	for _, t := range h.terms {
@@ -235,7 +234,7 @@ func (h *hall) leader() *tenure {
 	return nil
 }
 
-// wanted: somebody campaigns for a scope.
+// wanted reports whether a node campaigns for a scope.
 func (r *run) wanted(scope string) bool {
 	return slices.ContainsFunc(r.nodes, func(n *node) bool { return n.campaigns(scope) })
 }

@@ -13,7 +13,7 @@ import (
 
 var partings = map[election.Outcome]string{election.Said: "said", election.Over: "over", election.Locked: "locked"}
 
-// parting answers farewells at once, unless that is what is broken.
+// parting answers farewells at once, unless farewell-waits-for-nobody is broken.
 func (db *database) parting(c *conn, farewells []election.Farewell, reply func(election.Input)) {
 	if db.r.breaks("farewell-waits-for-nobody") {
 		for _, f := range farewells {
@@ -74,13 +74,13 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 		}
 	}
 	if free := db.store.Unlocked(); len(free) > 0 && !db.r.breaks(string(electiontest.LockExcludes)) {
-		db.r.violated(LockKept, fmt.Sprintf("%v: led by a session that has lost the lock of it to its own farewell", free))
+		db.r.violated(LockKept, fmt.Sprintf("%v: led by a session whose own farewell has freed the lock", free))
 	}
 	return answers, nil
 }
 
-// joined says farewells as they were said before: all that are unsaid in one go, so that one
-// which cannot be said keeps the others from it.
+// joined sends all unsaid farewells in one call, without splitting it, and reports whether one
+// that cannot be stored fails them all.
 func (p *process) joined(farewells []election.Farewell) (poisoned bool) {
 	for _, f := range farewells {
 		p.unsaid[f.Token.Scope] = f
@@ -94,8 +94,8 @@ func (p *process) joined(farewells []election.Farewell) (poisoned bool) {
 	return poisoned
 }
 
-// repeats says a farewell that was not heard once more, after its process has won anew:
-// the machine drops it there.
+// repeats sends an unanswered farewell once more after its process has won the scope again, if
+// win-drops-farewell is broken; the machine drops it.
 func (p *process) repeats(won fence.Token) {
 	f, ok := p.unsaid[won.Scope]
 	if !ok || !p.r.breaks("win-drops-farewell") || p.conn == nil {
@@ -110,14 +110,14 @@ func (p *process) repeats(won fence.Token) {
 	})
 }
 
-// fastActed tells whether a term's act door has opened, and did not wait for that.
+// fastActed reports whether a term's act door has opened under fast, without waiting.
 func (p *process) fastActed(token fence.Token) bool {
 	t := p.chairs[token.Scope].term
 	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
 }
 
-// still tells whether a process has shut a term and sees no act of it: all that
-// a release promises, but for the term's own entry.
+// still reports whether a process has shut a term and counts no act of it. A release promises
+// that, and that the act door had opened.
 func (p *process) still(token fence.Token) bool {
 	t := p.chairs[token.Scope].term
 	return t != nil && t.token.Same(token) && t.shut && t.counted == 0

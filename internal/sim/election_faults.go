@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/election/electiontest"
 )
 
-// fault does one bad thing and plans the next.
+// fault strikes once and schedules the next fault.
 func (r *run) fault() {
 	if r.quiet {
 		return
@@ -32,7 +32,7 @@ func (r *run) fault() {
 	}
 }
 
-// victim is mostly whoever leads something: nobody else is as interesting.
+// victim mostly picks a leader's node, where faults matter most.
 func (r *run) victim() *node {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
 	return r.victimOf(scope)
@@ -46,7 +46,7 @@ func (r *run) victimOf(scope string) *node {
 	return n
 }
 
-var errPoison = errors.New("sim: a text with a byte that is none " + electiontest.Poison)
+var errPoison = errors.New("sim: a text with an invalid byte " + electiontest.Poison)
 
 var faults = []struct {
 	name   string
@@ -110,7 +110,7 @@ func (r *run) each(n *node, f func(*process)) {
 	}
 }
 
-// part cuts a node off from the database for a while.
+// part cuts the links between a node and the database for a while.
 func (r *run) part(n *node, up, down bool) {
 	if up {
 		r.net.Cut(n.name, place)
@@ -124,8 +124,8 @@ func (r *run) part(n *node, up, down bool) {
 	})
 }
 
-// spring carries out an ambush: the heartbeat took, and this instant the node is
-// cut off and its session ended. Nothing leaves a deadline later than that.
+// spring carries out an ambush: right after a successful heartbeat the node is cut off and its
+// session ended. At no other moment does a gate stay open for longer.
 func (r *run) spring(p *process) {
 	p.ambushed = false
 	r.w.Note(p.name, "ambushed", 0)
@@ -133,8 +133,8 @@ func (r *run) spring(p *process) {
 	r.w.After(r.w.Between(0, 5*time.Millisecond), func() { r.reset(p.node) })
 }
 
-// waylay is an ambush on a mint: the session ends at the server, which its owner is not
-// told, and the answer comes as late as it may.
+// waylay is an ambush on a bid that wins: the session ends at the server without the winner's
+// knowledge, and the answer is late by up to a lease.
 func (r *run) waylay(c *conn, reply func(election.Input)) func(election.Input) {
 	return func(in election.Input) {
 		tried, ok := in.(election.Tried)
@@ -164,7 +164,7 @@ func (r *run) reset(n *node) {
 	})
 }
 
-// chain takes the scope from one leader after the other inside one lease.
+// chain takes a scope from one leader after the other, within about a lease.
 func (r *run) chain(_ *node) {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
 	at := time.Duration(0)
@@ -194,7 +194,7 @@ func (r *run) chain(_ *node) {
 func (r *run) stepDown(n *node, to string) {
 	scope := r.scopes[r.w.Pick(len(r.scopes))]
 	timeout := r.w.Between(0, 3*baseLease)
-	if r.w.Chance(0.5) { // callers ask in that moment
+	if r.w.Chance(0.5) { // callers ask right before
 		r.callers[scope].ask(n)
 	}
 	r.each(n, func(p *process) {
@@ -204,8 +204,8 @@ func (r *run) stepDown(n *node, to string) {
 	})
 }
 
-// retire takes a scope away from a node and gives it back a while later, at times so soon
-// that its bid or its term is still under way, and in an unequal world with another lease.
+// retire takes a scope away from a node and gives it back later, sometimes while its bid or
+// term is still under way, and in an unequal world with another lease.
 func (r *run) retire(n *node) {
 	k := r.w.Pick(len(r.scopes))
 	at := r.w.Between(0, 2*baseLease)
@@ -225,7 +225,7 @@ func (r *run) retire(n *node) {
 	})
 }
 
-// change gives the role of a scope another lease, which is not below the session's.
+// change gives the role of a scope another lease, not below those of the node's sessions.
 func (n *node) change(k int) {
 	lease := baseLease * time.Duration([]int{2, 3, 5, 8, 12}[n.r.w.Pick(5)]) / 4
 	for _, p := range n.living() {
@@ -239,12 +239,12 @@ func (n *node) change(k int) {
 	n.seats = seats
 }
 
-// restore has every process here campaign for a scope again.
+// restore makes every process of the node campaign for a scope again.
 func (n *node) restore(k int) {
 	n.r.each(n, func(p *process) { p.run(func() { p.post(election.Add{Seat: n.seats[k]}) }) })
 }
 
-// why is the reason that is given: now and then in words that the mint cannot take.
+// why returns the reason of a drain, sometimes one that the mint cannot store.
 func (r *run) why() error {
 	if r.w.Chance(0.2) {
 		return errPoison
@@ -252,8 +252,7 @@ func (r *run) why() error {
 	return election.ErrStepDown
 }
 
-// kill ends what runs here with SIGKILL and starts it again later, under its
-// name or a new one.
+// kill ends the running process with SIGKILL and starts another later, with its name or a new one.
 func (n *node) kill(down time.Duration) {
 	if n.running == nil || n.running.dead {
 		return
@@ -276,8 +275,8 @@ func (n *node) again(after time.Duration) {
 	})
 }
 
-// replace starts a second process in the name of one that only stands still, as
-// a supervisor does that takes stopped for dead.
+// replace starts a second process with the name of one that only stands still, as a supervisor
+// does that takes it for dead.
 func (n *node) replace() {
 	old := n.running
 	if old == nil || old.dead {
@@ -289,7 +288,7 @@ func (n *node) replace() {
 	n.boot(old.id)
 }
 
-// calm ends every fault; what stands still goes on when its time has come.
+// calm ends every fault; stopped processes still go on only when their time has come.
 func (r *run) calm() {
 	places := []string{place}
 	for _, n := range r.nodes {

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// fencedRole works behind the fenced door: transactions in the mint's own
-// database, begun by whoever holds the door open and refused there if stale.
+// fencedRole begins transactions behind the fenced door, in the mint's own database, which
+// refuses them if the token is stale.
 func (c *chair) fencedRole(t *tenure) {
 	pause := c.p.r.w.Between(c.lease/10, c.lease/2)
 	c.p.after(pause, func() {
@@ -25,8 +25,7 @@ func (c *chair) fencedRole(t *tenure) {
 	})
 }
 
-// fence begins a fenced transaction at the server. Its commit comes soon, or
-// very late from a process that was frozen meanwhile, or not at all.
+// fence begins a fenced transaction at the server, which commits soon, very late or never.
 func (db *database) fence(p *process, token fence.Token) {
 	r := db.r
 	if db.down {
@@ -43,9 +42,8 @@ func (db *database) fence(p *process, token fence.Token) {
 	db.transact(token, r.w.Chance(0.3), db.transaction(), func() bool { return p.dead && r.w.Chance(0.5) })
 }
 
-// transact runs a fenced transaction. Above READ COMMITTED it sees the row as it was when it
-// began, which may be some time before its fence. It never commits if vanished says so: its
-// client is gone.
+// transact runs a fenced transaction. Above READ COMMITTED it sees the row as at its begin, which
+// may be some time before its fence. It never commits if its client has vanished.
 func (db *database) transact(token fence.Token, above bool, lasts time.Duration, vanished func() bool) {
 	w, begun, seen := db.r.w, db.starts, db.store.See(token.Scope)
 	enter := func() {
@@ -64,7 +62,7 @@ func (db *database) transact(token fence.Token, above bool, lasts time.Duration,
 	w.After(before, func() { db.queue(token.Scope, enter) })
 }
 
-// past is the fence itself, and the commit after it.
+// past passes the fence, and commits after the time lasts.
 func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, lasts time.Duration, vanished func() bool) {
 	r := db.r
 	var id int64
@@ -81,7 +79,7 @@ func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, 
 	case err != nil:
 		r.count("fence_stale")
 		if db.store.Current(token) {
-			r.violated(FenceHonest, fmt.Sprintf("%s: epoch %d leads, and its fence says that it is over", token.Scope, token.Epoch))
+			r.violated(FenceHonest, fmt.Sprintf("%s: epoch %d leads, but the fence calls its token stale", token.Scope, token.Epoch))
 		}
 		return
 	}
@@ -92,7 +90,7 @@ func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, 
 	r.w.After(lasts, func() {
 		switch db.expire(); {
 		case vanished():
-			db.store.Works(id, false, db.now()) // until it has idled for a lease
+			db.store.Works(id, false, db.now()) // an idle transaction ends after a lease
 		case db.store.CommitFenced(id):
 			db.committed()
 			db.freed(token.Scope)
@@ -102,7 +100,7 @@ func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, 
 	})
 }
 
-// transaction is how long one stays open after its fence.
+// transaction draws how long a transaction stays open after its fence.
 func (db *database) transaction() time.Duration {
 	switch w := db.r.w; {
 	case db.r.quiet || w.Chance(0.8):
@@ -114,9 +112,9 @@ func (db *database) transaction() time.Duration {
 	}
 }
 
-// committed holds the newest commit against the row, and against the commit before it
-// of its scope: in one history of the database, epochs never go back. A commit may come
-// after another term was minted and before that one commits anything.
+// committed checks the newest commit against the scope's commit before it: in one history of
+// the database, epochs never go back. It checks the row too, since a newer term may have been
+// minted without a commit yet.
 func (db *database) committed() {
 	db.r.count("fence_commits")
 	all := db.store.Ledger
@@ -128,7 +126,7 @@ func (db *database) committed() {
 	for _, c := range slices.Backward(all[:len(all)-1]) {
 		if c.Scope == last.Scope {
 			if c.Epoch > last.Epoch {
-				db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits after %d", c.Scope, last.Epoch, c.Epoch))
+				db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits after epoch %d", c.Scope, last.Epoch, c.Epoch))
 			}
 			return
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A judge that cannot fail is none: each of these worlds is doctored by hand.
+// These tests break a world by hand, to show that its checks can fail.
 
-// leading is a world without faults, at a moment at which one process leads.
+// leading returns a world without faults, and the chair of a process that leads.
 func leading(t *testing.T, cfg Config) (*run, *chair) {
 	t.Helper()
 	r := newRun(cfg.WithDefaults())
@@ -22,7 +22,7 @@ func leading(t *testing.T, cfg Config) (*run, *chair) {
 	}
 	for !r.led() {
 		if r.w.Now() > time.Minute || !r.step() {
-			t.Fatal("nobody leads")
+			t.Fatal("no process leads within a minute")
 		}
 	}
 	terms := r.doors[r.scopes[0]].terms
@@ -32,8 +32,7 @@ func leading(t *testing.T, cfg Config) (*run, *chair) {
 
 func broken(r *run, invariant string) bool { return Report{Violations: r.found}.Has(invariant) }
 
-// The worst end of all is one after which nothing ever happens. The process here has
-// lost its session and does not see to another, and the queue of events runs empty.
+// A world may halt: here a process has lost its session and opens no other, so no event is left.
 func TestAHaltIsAViolation(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []election.Takeover{election.Strict, election.Fast, TakeoverMixed} {
@@ -41,15 +40,15 @@ func TestAHaltIsAViolation(t *testing.T) {
 		r.reset(c.p.node)
 		r.settle()
 		if _, more := r.w.Next(); more {
-			t.Errorf("%s: the world goes on", mode)
+			t.Errorf("%s: an event is left, want none", mode)
 		}
 		if !broken(r, Liveness) || !strings.Contains(r.found[0].Replay, "--nodes 1 ") {
-			t.Errorf("%s: nobody leads, nobody ever will, and what was found is %v", mode, r.found)
+			t.Errorf("%s: the world halted without a leader; found %v, want a liveness violation with --nodes 1", mode, r.found)
 		}
 	}
 }
 
-// Nobody has to lead where nobody campaigns.
+// A scope without candidates needs no leader.
 func TestAnEndWithoutCandidates(t *testing.T) {
 	t.Parallel()
 	r := newRun(Config{Nodes: 2}.WithDefaults())
@@ -58,11 +57,11 @@ func TestAnEndWithoutCandidates(t *testing.T) {
 		n.boot(n.name)
 	}
 	if r.settle(); len(r.found) > 0 {
-		t.Errorf("found %v", r.found)
+		t.Errorf("found %v, want nothing", r.found)
 	}
 }
 
-// Both doors of the real gate are asked, open and shut.
+// Both doors of the real gate are checked, open and shut.
 func TestTheGateIsAsked(t *testing.T) {
 	t.Parallel()
 	elsewhere := func(c *chair) { _, c.latch = fence.New(c.scope, c.p.now) }
@@ -89,7 +88,7 @@ func TestTheGateIsAsked(t *testing.T) {
 	}
 }
 
-// A command may outlive the conch that was killed, until its keeper must have ended it.
+// A command may outlive a killed process, until its keeper kills it.
 func TestACommandOutlivesItsConch(t *testing.T) {
 	t.Parallel()
 	outlived, ended := 0, 0
@@ -103,22 +102,22 @@ func TestACommandOutlivesItsConch(t *testing.T) {
 		}
 		last := c.p.node.clock.When(int64(term.killAt))
 		if until != now && until != last {
-			t.Errorf("seed %d: it may act until %s, its keeper ends it at %s", seed, until, last)
+			t.Errorf("seed %d: the command may act until %s, want %s, when its keeper kills it", seed, until, last)
 		}
 		if until == now {
 			ended++
 			continue
 		}
 		outlived++
-		r.w.After(last-now, func() {}) // something happens by then
+		r.w.After(last-now, func() {}) // so that an event comes at last
 		for r.w.Now() < last {
 			r.step()
 		}
 		if h.judge(r.w.Now(), r.w.Now()+1); len(h.terms) > 0 && h.terms[0] == term {
-			t.Errorf("seed %d: it is still watched at %s", seed, r.w.Now())
+			t.Errorf("seed %d: the term still counts at %s, want it past", seed, r.w.Now())
 		}
 	}
 	if outlived == 0 || ended == 0 {
-		t.Errorf("%d commands went on and %d were ended at once", outlived, ended)
+		t.Errorf("%d commands went on and %d ended at once, want some of both", outlived, ended)
 	}
 }

@@ -15,13 +15,12 @@ type node struct {
 	r     *run
 	name  string
 	clock *world.Clock
-	// slept is how long it was suspended, so far and in the nap under way: the
-	// runtime's timers do not count that time, the gate's clock does.
-	slept time.Duration
-	seats []election.SeatSettings
-	// running is what is to be running; zombies were replaced, but live.
-	running *process
-	zombies []*process
+	// slept is the time in suspend, with all of the present one. The runtime's timers do not
+	// count it, the gate's clock does.
+	slept   time.Duration
+	seats   []election.SeatSettings
+	running *process   // the current process
+	zombies []*process // replaced, but alive
 }
 
 func newNode(r *run, i int) *node {
@@ -56,7 +55,7 @@ func newNode(r *run, i int) *node {
 	return n
 }
 
-// settings are what an elector would make of its configuration.
+// settings returns what an elector would make of its configuration.
 func (n *node) settings() election.Settings {
 	s := election.Settings{
 		Seats: n.seats, Takeover: n.r.mode(), Lease: n.seats[0].Lease,
@@ -70,14 +69,14 @@ func (n *node) settings() election.Settings {
 	return s
 }
 
-// campaigns tells whether a process here is there to lead a scope. One that has been
-// stopped does not, but a supervisor starts another after it.
+// campaigns reports whether processes of the node campaign for a scope. If one is stopped, a
+// supervisor starts another.
 func (n *node) campaigns(scope string) bool {
 	return slices.ContainsFunc(n.seats, func(s election.SeatSettings) bool { return s.Scope == scope && !s.Never })
 }
 
-// locks are those of a new process here. In a mixed world a node may come back with
-// others, as one does whose configuration was changed.
+// locks returns the locks of a new process. In a mixed world they may differ from those before,
+// as after a change of the configuration.
 func (n *node) locks() electiontest.Locks {
 	if n.r.cfg.Locks == LocksMixed {
 		return []electiontest.Locks{electiontest.SessionLocks, electiontest.ProcessLocks}[n.r.w.Pick(2)]
@@ -85,13 +84,13 @@ func (n *node) locks() electiontest.Locks {
 	return electiontest.Locks(n.r.cfg.Locks)
 }
 
-// boot starts the process that is to run here, under a name.
+// boot starts the node's process, with id as its name.
 func (n *node) boot(id string) {
 	n.running = newProcess(n, id)
 	n.running.loop(election.Tick{})
 }
 
-// living are all processes here, in the order of their birth.
+// living returns all living processes of the node, in the order of their start.
 func (n *node) living() []*process {
 	all := make([]*process, 0, len(n.zombies)+1)
 	for _, z := range n.zombies {
@@ -106,8 +105,7 @@ func (n *node) living() []*process {
 	return all
 }
 
-// suspend puts the whole machine to sleep. Its clock goes on, except where that
-// rule is broken.
+// suspend suspends the machine. Its clock goes on, unless boottime is broken.
 func (n *node) suspend(d time.Duration) {
 	n.slept += d
 	for _, p := range n.living() {

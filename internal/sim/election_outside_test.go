@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A caller that was told that it may act goes on although the process that told it was
-// killed: nobody can tell it otherwise. It is an actor until its answer ends, and no longer.
+// A caller may act until its answer expires, and no longer, even if the process that gave it is
+// killed.
 func TestAnAnswerOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1, Scopes: 1})
@@ -22,30 +22,30 @@ func TestAnAnswerOutlivesItsProcess(t *testing.T) {
 	}
 	told := term.told
 	if life := told - sent; life < fence.AnswerLife*9/10 || life > fence.AnswerLife*11/10 {
-		t.Errorf("an answer of %s lives %s", fence.AnswerLife, life)
+		t.Errorf("an answer for %s is valid for %s", fence.AnswerLife, life)
 	}
 	c.p.kill()
 	term.ending = false // no command outlives it here
 	if a, b := term.span(r.w.Now(), r.w.Now()+time.Hour); a != r.w.Now() || b != told {
-		t.Errorf("it may act from %s to %s, want to %s", a, b, told)
+		t.Errorf("the caller may act from %s to %s, want from now to %s", a, b, told)
 	}
 	if term.past() {
-		t.Error("nobody watches it any more")
+		t.Error("the term is past before its answer has expired")
 	}
 	h.released(term.token)
 	if !broken(r, ReleasedHonest) {
-		t.Error("a promise that all is over was taken for true")
+		t.Error("a release before the answer has expired was not seen")
 	}
 	r.w.After(told-r.w.Now(), func() {})
 	for r.w.Now() < told {
 		r.step()
 	}
 	if a, b := term.span(r.w.Now(), r.w.Now()+time.Hour); a < b || !term.past() {
-		t.Error("it has no end")
+		t.Error("the term is not past after its answer has expired")
 	}
 }
 
-// The desk waits for what callers were told, the time that the drain has or not.
+// The end of a term waits for answers to expire, even if the drain has timed out.
 func TestTheDeskWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -57,15 +57,15 @@ func TestTheDeskWaitsForAnswers(t *testing.T) {
 			r.step()
 		}
 		if term.endedAt < term.given || term.given == 0 {
-			t.Errorf("seed %d: ended at %s, callers may act until %s", seed, term.endedAt, term.given)
+			t.Errorf("seed %d: the term ended at %s, want after the last answer at %s", seed, term.endedAt, term.given)
 		}
 		if r.stats["abandoned_answers"] == 0 {
-			t.Errorf("seed %d: the drain timed out and the answer did not", seed)
+			t.Errorf("seed %d: no drain timed out before its answers expired", seed)
 		}
 	}
 }
 
-// What the machine wants is held against what it was told.
+// The machine's actions are checked against what it was told.
 func TestConductIsJudged(t *testing.T) {
 	t.Parallel()
 	for what, doctor := range map[string]func(*chair) election.Action{
@@ -77,7 +77,7 @@ func TestConductIsJudged(t *testing.T) {
 			c.p.judge([]election.Action{election.Report{Fact: election.Fact{Kind: election.Abandoned, Scope: c.scope, Token: c.term.token}}})
 			return election.Prolong{Scope: c.scope}
 		},
-		"a promise of one that was deposed": func(c *chair) election.Action {
+		"a release of a term that was deposed": func(c *chair) election.Action {
 			c.p.pulses = []election.Pulse{{Token: c.term.token}}
 			c.p.learn(election.Beaten{Answers: []election.Outcome{election.Over}})
 			return election.Release{Farewells: []election.Farewell{{Token: c.term.token, Released: true}}}
@@ -92,7 +92,7 @@ func TestConductIsJudged(t *testing.T) {
 		r.found = nil
 		a := doctor(c)
 		if broken(r, Conduct) {
-			t.Errorf("%s: seen before it was wanted", what)
+			t.Errorf("%s: seen before the action", what)
 		}
 		if c.p.judge([]election.Action{a}); !broken(r, Conduct) {
 			t.Errorf("%s was not seen", what)
@@ -100,18 +100,17 @@ func TestConductIsJudged(t *testing.T) {
 	}
 }
 
-// An act that is not counted when Do looks at its clock would be missed by a shut in between.
+// If Do looked at its clock before it counts its act, a shut in between would miss the act.
 func TestAnActIsCountedBeforeTheLook(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1})
 	c.doing = true
 	if c.gate.IsOpen(fence.Act); !broken(r, GateRule) {
-		t.Error("a look without a count was not seen")
+		t.Error("a look before the count was not seen")
 	}
 }
 
-// What was promised holds in one history of the database. It is not asked for where a
-// failover lost a candidate with its lease, and only there.
+// An overlap is excused only after a failover that lost a candidate with its lease.
 func TestWhatAFailoverForgot(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 2})
@@ -120,22 +119,22 @@ func TestWhatAFailoverForgot(t *testing.T) {
 	newer.token.Term[0]++
 	r.db.holds[newer.token.Term] = c.lease / 2
 	if r.forgotten(&older, &newer) {
-		t.Error("a candidate that is known was excused")
+		t.Error("an overlap with a registered candidate was excused")
 	}
 	older.key = 1 << 40
 	if !r.forgotten(&older, &newer) || r.forgotten(&newer, &older) {
-		t.Error("one that was lost was not, or the other was")
+		t.Error("want an overlap excused if the older term was lost, and not if the newer was")
 	}
 	if r.db.holds[newer.token.Term] = c.lease; r.forgotten(&older, &newer) {
-		t.Error("it was waited for long enough, and excused")
+		t.Error("an overlap was excused although the hold covers the lease")
 	}
 	if newer.token.Timeline--; r.forgotten(&older, &newer) {
-		t.Error("there was no failover")
+		t.Error("an overlap was excused without a failover")
 	}
 }
 
-// A bid that waits for a fence keeps its place until its slice is over: who comes later
-// stands behind it, and passes once it has given up.
+// A bid that waits for a fence keeps its place for as long as it may block. A later transaction
+// waits behind it, and passes once the bid has won or given up.
 func TestAPlaceInTheQueue(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1})
@@ -158,7 +157,7 @@ func TestAPlaceInTheQueue(t *testing.T) {
 		})
 		db.queue(c.scope, func() { order = append(order, "later") })
 		if len(order) > 0 {
-			t.Fatalf("%v came past the bid", order)
+			t.Fatalf("%v passed the waiting bid", order)
 		}
 		for until := r.w.Now() + 150*time.Millisecond; len(order) < 2 && r.w.Now() < until; {
 			r.step()
@@ -168,7 +167,7 @@ func TestAPlaceInTheQueue(t *testing.T) {
 			want = "won"
 		}
 		if len(order) != 2 || order[0] != want || order[1] != "later" {
-			t.Fatalf("%v, want %s and then later", order, want)
+			t.Fatalf("order %v, want %s and then later", order, want)
 		}
 		order = nil
 		db.store.CommitFenced(id)
@@ -177,7 +176,7 @@ func TestAPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// Fences above READ COMMITTED keep their row for an instant.
+// Fences above READ COMMITTED share their row only for an instant.
 func TestARowIsSharedForAnInstant(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1})
@@ -185,18 +184,18 @@ func TestARowIsSharedForAnInstant(t *testing.T) {
 	db.past(token, true, db.store.See(c.scope), time.Second, func() bool { return false })
 	farewell := []election.Farewell{{Token: token, Reason: "over"}}
 	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Locked {
-		t.Errorf("a farewell of a shared row: %+v, %v", got, err)
+		t.Errorf("a farewell while the row is shared: %+v, %v; want Locked", got, err)
 	}
 	for until := r.w.Now() + time.Millisecond; r.w.Now() < until; {
 		r.step()
 	}
 	if !db.store.Fenced(c.scope) {
-		t.Error("the fence is open with the row")
+		t.Error("the fence ended when the row was no longer shared")
 	}
 	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Said {
-		t.Errorf("a farewell beside the fence: %+v, %v", got, err)
+		t.Errorf("a farewell while only the fence is held: %+v, %v; want Said", got, err)
 	}
 	if _, err := db.release(c.p.conn, []election.Farewell{{Token: token, Reason: electiontest.Poison}}); err == nil {
-		t.Error("a text that cannot be written was")
+		t.Error("a farewell succeeded whose text cannot be stored")
 	}
 }

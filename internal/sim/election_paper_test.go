@@ -20,7 +20,7 @@ const (
 	tableEnds    = "<!-- rules end -->\n"
 )
 
-// What the page says of the rules is what the simulator knows of them.
+// The page's table of rules is the one that the simulator prints.
 func TestRulesArePrinted(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(architecture)
@@ -40,7 +40,7 @@ func TestRulesArePrinted(t *testing.T) {
 		return
 	}
 	if printed != table {
-		t.Errorf("the table of rules is another now: go test ./internal/sim -run TestRulesArePrinted -update, then read the diff\nwant\n%s\ngot\n%s", table, printed)
+		t.Errorf("the table of rules has changed: run go test ./internal/sim -run TestRulesArePrinted -update, then read the diff\nwant\n%s\ngot\n%s", table, printed)
 	}
 }
 
@@ -62,7 +62,7 @@ func ruleTable() string {
 
 var rulesNamed = regexp.MustCompile("sim (`[a-z-]+`(?:, `[a-z-]+`)*)")
 
-// A rule that the page says is broken in the simulator can be broken there.
+// The simulator knows each rule that the page says is broken there.
 func TestNamedRulesExist(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(architecture)
@@ -79,6 +79,6 @@ func TestNamedRulesExist(t *testing.T) {
 		}
 	}
 	if named < 20 {
-		t.Errorf("found only %d names: the guard is blind", named)
+		t.Errorf("found only %d names of rules, want at least 20: does the pattern still match?", named)
 	}
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// process stands for one process with an elector in it: its loop, its timers and
-// its roles. It does what the loop of package election does, with the world's
-// clock and network in the place of the real ones.
+// process is one process with an elector: its loop, its timers and its roles. It does what the
+// loop of package election does, with the world's clock and network instead of the real ones.
 type process struct {
 	r       *run
 	node    *node
-	id      string // under which it campaigns; shared by a process and its replacement
-	name    string // of this process alone
+	id      string // the candidate's; a process and its replacement share it
+	name    string // unique to this process
 	set     election.Settings
 	locks   electiontest.Locks
 	machine *election.Machine
@@ -28,22 +27,22 @@ type process struct {
 	watched []int64
 
 	dead     bool
-	stops    int      // reasons for which all of it stands still
-	deferred []func() // what happens once it moves again
+	stops    int      // number of stops now in force
+	deferred []func() // run once it moves again
 	inbox    []election.Input
-	busy     bool // the loop is at work, or about to be
+	busy     bool // the loop works, or is about to
 	stallFor time.Duration
-	ended    []*chair // whose ends the loop is not told yet
-	together int      // so many are told at once
+	ended    []*chair // terms whose end the loop is not told yet
+	together int      // tell the loop this number of ends at once
 	ambushed bool
-	failing  bool // its next heartbeat fails, and nobody knows whether it took
-	timer    int  // the generation of the loop's timer
+	failing  bool // its next heartbeat fails with an unknown effect
+	timer    int  // number of the loop's latest timer
 
-	sessions int              // begun and lost, as far as the machine knows
+	sessions int              // opened and lost, as the machine was told
 	pulses   []election.Pulse // of the latest heartbeat
 	saying   []election.Farewell
 	leases   map[string]time.Duration     // of the latest bids
-	unsaid   map[string]election.Farewell // for the rules about farewells
+	unsaid   map[string]election.Farewell // farewells to repeat or join, for broken rules
 }
 
 func newProcess(n *node, id string) *process {
@@ -63,7 +62,7 @@ func newProcess(n *node, id string) *process {
 
 func (p *process) now() fence.Instant { return fence.Instant(p.node.clock.Read()) }
 
-// run does f as part of this process: now, or once it moves again, or never.
+// run runs f as part of this process: now, or once it moves again, or never if it is dead.
 func (p *process) run(f func()) {
 	switch {
 	case p.dead:
@@ -74,8 +73,8 @@ func (p *process) run(f func()) {
 	}
 }
 
-// after does f when d has passed on the runtime's timer, which runs at the speed
-// of the machine's clock but stands still while the machine is suspended.
+// after runs f when d has passed on the runtime's timer, which runs at the speed of the
+// machine's clock but stands still while the machine is suspended.
 func (p *process) after(d time.Duration, f func()) {
 	slept := p.node.slept
 	p.r.w.After(p.node.clock.For(d), func() {
@@ -87,8 +86,8 @@ func (p *process) after(d time.Duration, f func()) {
 	})
 }
 
-// stop makes the process stand still, as SIGSTOP does. It wakes in no particular
-// order: timers, replies and roles come as the scheduler picks them.
+// stop makes the process stand still, as SIGSTOP does. What it deferred then runs in random
+// order, as a scheduler picks it.
 func (p *process) stop(d time.Duration) {
 	p.stops++
 	p.r.w.Note(p.name, "stopped", int64(d))
@@ -106,13 +105,13 @@ func (p *process) stop(d time.Duration) {
 	})
 }
 
-// post hands an input to the loop, which takes them one by one.
+// post hands an input to the loop, which takes one at a time.
 func (p *process) post(in election.Input) {
 	p.inbox = append(p.inbox, in)
 	p.wake()
 }
 
-// end tells the loop that a term is over; of several at once if they are to end together.
+// end tells the loop that a term is over, or waits to tell several ends together.
 func (p *process) end(c *chair) {
 	p.ended = append(p.ended, c)
 	if len(p.ended) < p.together {
@@ -141,8 +140,8 @@ func (p *process) wake() {
 	})
 }
 
-// loop steps the machine. The loop may be held up between the step and what
-// comes of it, while the rest of the process goes on or stands still as well.
+// loop steps the machine. It may be delayed between the step and the actions, while the rest of
+// the process goes on.
 func (p *process) loop(in election.Input) {
 	p.busy = true
 	if p.r.breaks("compare-at-use") {
@@ -181,7 +180,7 @@ func (p *process) carryOut(actions []election.Action) {
 	}
 }
 
-// forlorn is a process without a session that sets no timer to open another.
+// forlorn reports whether the process has no session and, with connect-again broken, opens none.
 func (p *process) forlorn() bool {
 	return p.r.breaks("connect-again") && p.conn == nil && p.flight == nil
 }
@@ -202,15 +201,15 @@ func (p *process) perform(a election.Action) {
 	case election.Prolong:
 		p.chairs[a.Scope].term.prolong(a.Deadline)
 		p.r.count("prolonged")
-	case election.Hurry: // roles end when they like, whatever time they have
+	case election.Hurry: // roles here do not react to it
 	case election.Watch:
 		p.watch(a.Processes)
-	case election.Forget: // the chair stays, for a role that comes again
+	case election.Forget: // the chair stays, in case the role comes again
 		p.r.count("forgotten_scopes")
 	case election.Report:
 		p.r.count("fact_" + string(a.Fact.Kind))
 		if c := p.chairs[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && c.waitsForAnswers(c.term) {
-			p.r.count("abandoned_answers") // the time to drain was shorter than what callers were told
+			p.r.count("abandoned_answers") // the drain timed out before the callers' answers expired
 		}
 	case election.Disconnect:
 		p.hangUp()
@@ -222,7 +221,7 @@ func (p *process) perform(a election.Action) {
 	}
 }
 
-// kill ends the process at once. What it had sent is still under way.
+// kill ends the process at once. What it has sent is still delivered.
 func (p *process) kill() {
 	if p.dead {
 		return
@@ -235,8 +234,7 @@ func (p *process) kill() {
 	p.watched = nil
 }
 
-// note hashes what the machine was told and how much it wants done; the words are
-// for readers only.
+// note hashes the number of actions. Input and actions go to the trace only.
 func (p *process) note(in election.Input, actions []election.Action) {
 	p.r.w.Mark(int64(len(actions)))
 	if p.r.cfg.Trace == nil {

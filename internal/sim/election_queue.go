@@ -7,12 +7,12 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// waiter is a bid that waits for the fence of a scope, until its slice of time is over. Then
-// it gives its place in the queue up, and all who came after it pass.
+// waiter is a bid that waits for the fence of a scope for as long as it may block. Then it gives
+// up its place in the queue, and the transactions behind it pass.
 type waiter struct {
 	c     *conn
 	bid   election.Bid
-	ended []election.Blocker // by this bid, before it waited
+	ended []election.Blocker // by this bid, before the wait
 	reply func(election.Input)
 }
 
@@ -36,7 +36,7 @@ func (db *database) wait(c *conn, b election.Bid, busy election.Tried, reply fun
 	})
 }
 
-// queue lets a transaction take a fence: after the bids that wait for it, not past them.
+// queue lets a transaction take a fence, behind the bids that wait for it.
 func (db *database) queue(scope string, f func()) {
 	if len(db.waiters[scope]) > 0 {
 		db.behind[scope] = append(db.behind[scope], f)
@@ -45,14 +45,14 @@ func (db *database) queue(scope string, f func()) {
 	f()
 }
 
-// freed is called when a transaction that had a fence may have ended.
+// freed is called when a transaction with a fence may have ended.
 func (db *database) freed(scope string) {
 	if len(db.waiters[scope]) > 0 && !db.store.Fenced(scope) {
 		db.r.w.After(time.Microsecond, func() { db.grant(scope) })
 	}
 }
 
-// grant lets the bid that has waited longest have the fence.
+// grant gives the fence to the bid that has waited longest.
 func (db *database) grant(scope string) {
 	if len(db.waiters[scope]) == 0 || db.store.Fenced(scope) {
 		return
@@ -68,7 +68,7 @@ func (db *database) grant(scope string) {
 	db.freed(scope)
 }
 
-// pass lets those through who stand behind nobody any more.
+// pass lets the transactions through once no bid waits before them.
 func (db *database) pass(scope string) {
 	if len(db.waiters[scope]) > 0 {
 		return

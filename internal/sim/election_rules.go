@@ -2,41 +2,38 @@ package sim
 
 import "github.com/conchhq/conch/election/electiontest"
 
-// The invariants.
+// The invariants, explained in the package comment.
 const (
 	ActDoors       = "act-doors"
 	Epochs         = "epochs"
 	FencedOrder    = "fenced-order"
 	ReleasedHonest = "released-honest"
 	Liveness       = "liveness"
-	GateRule       = "gate-rule" // the real gate answers as its own rule says
+	GateRule       = "gate-rule"
 	FenceHonest    = "fence-honest"
 	EvictsTheOld   = "evicts-the-old"
 	LockKept       = "lock-kept"
 	Conduct        = "conduct"
 )
 
-// rule is a RuleInfo with what it takes to break it: the store of the mint is
-// told, or the world tampers with what passes between machine, gate and mint.
-// Production code has no knob for it.
+// rule is a RuleInfo and how to break it: in the store, or where the world changes what passes
+// between machine, gate and mint. Production code has no switch for it.
 type rule struct {
 	RuleInfo
 	store   electiontest.Rule
-	unequal bool // shows only among unequal leases
-	// alone: shows soonest with one node (and a second process in its name). With more it
-	// can show as well, while no other node comes between: so needs does not ask for one.
+	unequal bool // shows only with unequal leases
+	// alone: shows soonest with one node (and a second process in its name). It can show with
+	// more nodes too, so needs does not ask for one.
 	alone bool
-	mixed bool // shows only where a scope's takeover changes
-	// uniform: shows only where all have one takeover. In a mixed world nothing is forgotten
-	// by a failover, and nobody has to lead.
+	mixed bool // shows only in a world of TakeoverMixed
+	// uniform: shows only with one takeover, since in a mixed world a failover forgets nothing
+	// and liveness is not required.
 	uniform bool
-	scopes  int // shows only where one process can lead so many
-	// amid names a rule that is broken as well, which by itself harms nothing.
-	amid string
+	scopes  int    // shows only with this number of scopes or more
+	amid    string // a rule that is broken as well, and by itself harms nothing
 }
 
-// Rules lists what can be broken, in the order of the rulebook. docs/ARCHITECTURE.md
-// has them as a table that a test writes.
+// Rules lists the rules that can be broken, in the order of the rulebook.
 func Rules() []RuleInfo {
 	var all []RuleInfo
 	for _, r := range rules {

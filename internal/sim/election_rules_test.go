@@ -10,11 +10,10 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// enough seeds for the rarest mutant, many times over.
+// enough is many times the number of seeds that the rarest mutant needs.
 const enough = 2000
 
-// Each rule of the design, broken and nothing else said: its invariant breaks, and the
-// same seed is clean with the rule in place.
+// A run without a rule violates the rule's invariant; with the rule the same seed is clean.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -35,14 +34,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// falls looks for a seed that shows what a rule is for.
+// falls looks for a seed that violates the invariant of a broken rule.
 func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 	t.Helper()
 	if rule.Why == "" {
-		t.Error("nobody knows what it is for")
+		t.Error("the rule has no Why")
 	}
 	for seed := range enough {
-		// Resolved, so that it is the same world once the rule is kept.
+		// The defaults are filled in now, so that the world stays the same once the rule is kept.
 		cfg := sim.Config{Seed: uint64(seed), Break: rule.Name, Locks: locks}.WithDefaults()
 		r := sim.Election(cfg)
 		if !r.Has(rule.Invariant) {
@@ -52,22 +51,22 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 		if cfg.Break = baseline(rule.Name); cfg.Break == "" {
 			clean(t, cfg)
 		} else if sim.Election(cfg).Has(rule.Invariant) {
-			t.Errorf("seed %d breaks %s without this rule broken as well", seed, rule.Invariant)
+			t.Errorf("seed %d violates %s with this rule kept too", seed, rule.Invariant)
 		}
 		return
 	}
-	t.Errorf("%d seeds without this rule, and %s held: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
+	t.Errorf("%d seeds without this rule do not violate %s: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
 }
 
 func clean(t *testing.T, cfg sim.Config) {
 	t.Helper()
 	for _, v := range sim.Election(cfg).Violations {
-		t.Errorf("the rules are kept, and %s breaks: %s\nreplay: %s", v.Invariant, v.Detail, v.Replay)
+		t.Errorf("all rules are kept, but %s is violated: %s\nreplay: %s", v.Invariant, v.Detail, v.Replay)
 	}
 }
 
-// baseline: only a lock that lies lets two processes of one name hold sessions
-// that both matter, so this rule is broken among such locks, and compared to them.
+// baseline returns the rule to break for comparison. Only with lying locks do two processes of
+// one name have sessions that both matter, so term-in-predicate is broken along with these.
 func baseline(name string) string {
 	if name == string(electiontest.TermInPredicate) {
 		return string(electiontest.LockExcludes)
@@ -75,7 +74,7 @@ func baseline(name string) string {
 	return ""
 }
 
-// A rule is not said to be broken without harm where it could do none.
+// Validate refuses a world in which the broken rule cannot show.
 func TestRulesNeedTheirWorlds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -92,22 +91,21 @@ func TestRulesNeedTheirWorlds(t *testing.T) {
 		{sim.Config{Break: "server-lease", Takeover: sim.TakeoverMixed}, "--takeover strict"},
 		{sim.Config{Break: "tombstone", Locks: sim.LocksSession}, "--locks process"},
 		{sim.Config{Break: "tombstone", Locks: sim.LocksMixed}, ""},
-		{sim.Config{Break: "lock-excludes", Takeover: election.Fast}, ""}, // needed for nothing, anywhere
-		{sim.Config{Break: "term-in-predicate", Nodes: 3}, ""},            // two may be away for as long as it takes
+		{sim.Config{Break: "lock-excludes", Takeover: election.Fast}, ""}, // no invariant needs it
+		{sim.Config{Break: "term-in-predicate", Nodes: 3}, ""},            // two may be away for long enough
 		{sim.Config{Break: "connect-again", Nodes: 2}, ""},                // both may have lost their sessions
 	} {
 		switch err := c.cfg.Validate(); {
 		case c.needs == "" && err != nil:
-			t.Errorf("%+v: %v", c.cfg, err)
+			t.Errorf("%+v: %v, want no error", c.cfg, err)
 		case c.needs != "" && (err == nil || !strings.HasSuffix(err.Error(), "it needs "+c.needs)):
-			t.Errorf("%+v: %v, want that it needs %s", c.cfg, err, c.needs)
+			t.Errorf("%+v: %v, want an error that it needs %s", c.cfg, err, c.needs)
 		}
 	}
 }
 
-// The row is the truth, the lock only says when to try: with a lock that everybody
-// gets, leaders chase each other away, which is no way to live, but never do two
-// act, and nothing is promised or committed that should not be.
+// The row is the truth, the lock only says when to bid. With locks that every session gets,
+// leaders depose each other again and again, but no invariant other than liveness breaks.
 func TestLyingLockIsHarmless(t *testing.T) {
 	t.Parallel()
 	var restless atomic.Int64
@@ -124,6 +122,6 @@ func TestLyingLockIsHarmless(t *testing.T) {
 		}
 	})
 	if restless.Load() == 0 {
-		t.Error("the lock that lies made no difference: did it lie?")
+		t.Error("the lying lock did not violate liveness: did it lie?")
 	}
 }

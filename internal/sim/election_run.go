@@ -9,17 +9,17 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// baseLease is the lease of an equal world.
+// baseLease is the lease in a world with equal leases.
 const baseLease = time.Second
 
-// maxViolations is where a run has shown enough.
+// maxViolations is the number of violations at which a run ends.
 const maxViolations = 5
 
 // run is one election in a world.
 type run struct {
 	cfg      Config
 	rule     *rule // broken; nil if none
-	amid     *rule
+	amid     *rule // broken with it
 	w        *world.World
 	net      *world.Network
 	db       *database
@@ -29,7 +29,7 @@ type run struct {
 	callers  map[string]*caller
 	longest  time.Duration
 	shortest time.Duration
-	waylaid  bool          // the next mint is
+	waylaid  bool          // waylay the next bid that wins
 	calmAt   time.Duration // when the faults ended
 	quiet    bool          // no more faults
 	found    []Violation
@@ -37,14 +37,14 @@ type run struct {
 	serial   int64
 }
 
-// Election runs one election and reports. The configuration must be valid.
+// Election runs one election and returns its report. The configuration must be valid.
 func Election(cfg Config) Report {
 	cfg = cfg.WithDefaults()
 	r := newRun(cfg)
 	for i := range r.nodes {
 		n := r.nodes[i]
 		r.w.After(r.w.Between(0, baseLease), func() {
-			if n.running == nil { // the calm may have come before
+			if n.running == nil { // the faults may have ended before
 				n.boot(n.name)
 			}
 		})
@@ -54,7 +54,7 @@ func Election(cfg Config) Report {
 		r.callers[scope].call()
 		r.callers[scope].work()
 	}
-	lies := cfg.Steps / 3 // a lying lock begins to lie once somebody leads
+	lies := cfg.Steps / 3 // some rules are broken only once a process leads
 	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
 		if r.w.Steps() == lies {
 			r.breakStore()
@@ -96,7 +96,7 @@ func newRun(cfg Config) *run {
 	return r
 }
 
-// breakStore breaks the rules that are interesting only among leaders.
+// breakStore breaks the rules of the store, also those that show only once a process leads.
 func (r *run) breakStore() {
 	for _, b := range []*rule{r.rule, r.amid} {
 		if b != nil && b.store != "" {
@@ -105,13 +105,13 @@ func (r *run) breakStore() {
 	}
 }
 
-// breaks tells whether the world is to tamper with a rule.
+// breaks reports whether a rule is broken in this run.
 func (r *run) breaks(name string) bool {
 	return r.rule != nil && r.rule.Name == name || r.amid != nil && r.amid.Name == name
 }
 
-// step runs one event. What holds after the event before holds until then, so
-// the doors are judged over the whole interval.
+// step judges the doors over the whole interval until the next event, since nothing changes
+// before it, and runs the event.
 func (r *run) step() bool {
 	next, ok := r.w.Next()
 	if !ok {
@@ -123,7 +123,7 @@ func (r *run) step() bool {
 	return r.w.Step()
 }
 
-// settle ends all faults and gives the election ten leases to come to rest.
+// settle ends all faults and gives the election ten leases to settle.
 func (r *run) settle() {
 	r.quiet = true
 	r.calm()
@@ -148,19 +148,18 @@ func (r *run) settle() {
 	if r.cfg.Takeover == TakeoverMixed {
 		return
 	}
-	r.violated(Liveness, "ten leases after the last fault some scope does not have exactly one leader with an open act door")
+	r.violated(Liveness, "ten leases after the last fault a scope does not have exactly one leader with an open act door")
 }
 
-// halted judges a world in which nothing will ever happen again. Whoever leads, bids or
-// waits has a timer, in a mixed world too: so nobody may be left who campaigns.
+// halted judges a world without further events. A leader or candidate always has a timer, in a
+// mixed world too, so each scope with a candidate must have a leader.
 func (r *run) halted() {
 	if !r.led() {
-		r.violated(Liveness, "nothing will ever happen again, and some scope that somebody campaigns for has no leader with an open act door")
+		r.violated(Liveness, "no event is left, and a scope with a candidate has no leader with an open act door")
 	}
 }
 
-// led tells whether each scope has exactly one open act door; none, if nobody campaigns
-// for it.
+// led reports whether each scope has exactly one open act door, or none without a candidate.
 func (r *run) led() bool {
 	for _, scope := range r.scopes {
 		want := 0
@@ -177,7 +176,7 @@ func (r *run) led() bool {
 func (r *run) violated(invariant, detail string) {
 	same := func(v Violation) bool { return v.Invariant == invariant }
 	if slices.ContainsFunc(r.found, same) {
-		return // the first says it all
+		return // one of each invariant is enough
 	}
 	r.w.Note("VIOLATION", invariant+": "+detail, 0)
 	r.found = append(r.found, Violation{Invariant: invariant, Step: r.w.Steps(), Replay: r.cfg.replay(), Detail: detail})
@@ -191,8 +190,7 @@ func (r *run) least(what string, n int64) {
 	}
 }
 
-// mayNotMeet: two act doors must not be open at once, but those of two terms under fast,
-// which lets them overlap and says so.
+// mayNotMeet reports whether two open act doors are a violation; only two under fast are not.
 func (r *run) mayNotMeet(a, b *tenure) bool {
 	if r.cfg.Takeover != TakeoverMixed {
 		return r.cfg.Takeover != election.Fast
@@ -200,15 +198,15 @@ func (r *run) mayNotMeet(a, b *tenure) bool {
 	return a.p.set.Takeover != election.Fast || b.p.set.Takeover != election.Fast
 }
 
-// forgotten: a failover lost the older term together with the registration of its candidate,
-// whose lease was longer than any other that the newer term could know of. What was promised
-// holds in one history of the database.
+// forgotten reports whether a failover lost the older term and the registration of its
+// candidate, whose lease is longer than the newer term's hold. The guarantee holds only within
+// one history of the database.
 func (r *run) forgotten(older, newer *tenure) bool {
 	return older.token.Timeline < newer.token.Timeline && !r.db.store.Registered(older.key) &&
 		older.p.chairs[older.token.Scope].lease > r.db.holds[newer.token.Term]
 }
 
-// mode is the takeover that the machine of a new process is told.
+// mode returns the takeover of a new process.
 func (r *run) mode() election.Takeover {
 	switch {
 	case r.breaks("strict"):

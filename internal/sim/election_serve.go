@@ -28,7 +28,7 @@ func (db *database) serve(c *conn, a election.Action, reply func(election.Input)
 		c.p.failing = false
 	}
 	if !db.r.quiet && (fails || db.r.w.Chance(0.01)) {
-		// The session lives on; whether the statement took is unknown.
+		// The session lives on; whether the statement took effect is unknown.
 		if db.r.w.Chance(0.5) {
 			db.do(c, a, func(election.Input) {})
 		}
@@ -73,8 +73,7 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	}
 }
 
-// minting is the second half of a bid: it may have to wait for rows that somebody
-// else has locked.
+// minting is the second half of a bid, which may have to wait for locked rows.
 func (db *database) minting(c *conn, bids []election.Bid, reply func(election.Input)) {
 	if db.r.quiet || db.r.w.Chance(0.7) {
 		reply(db.tried(c, bids))
@@ -87,7 +86,7 @@ func (db *database) tried(c *conn, bids []election.Bid) election.Input {
 	if db.expire(); !db.store.Alive(c.key) {
 		return lost()
 	}
-	// A mint may have no room for all of them, or for none.
+	// A mint may have room for some of the bids only, or for none.
 	switch n := len(bids); {
 	case n > 1 && db.r.w.Chance(0.1):
 		bids = bids[:1+db.r.w.Pick(n-1)]
@@ -122,7 +121,7 @@ func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error)
 	results, err := db.store.Try(db.wall(), c.key, bids)
 	for _, age := range db.store.Evicted[ended:] {
 		if age < bids[0].Lease {
-			db.r.violated(EvictsTheOld, fmt.Sprintf("%s: a transaction of %s was ended for a fence that it cannot have held for a lease of %s", bids[0].Scope, age, bids[0].Lease))
+			db.r.violated(EvictsTheOld, fmt.Sprintf("%s: a transaction was ended after it had held the fence for %s, which is less than a lease of %s", bids[0].Scope, age, bids[0].Lease))
 		}
 	}
 	if err != nil {
@@ -139,8 +138,7 @@ func (db *database) try(c *conn, bids []election.Bid) ([]election.Result, error)
 	return results, nil
 }
 
-// touch puts the session's idle time back on the clock that counts it: the store
-// has one clock, a server has two.
+// touch sets the session's last use by the idle clock: Try and Release take the wall clock.
 func (db *database) touch(c *conn) { _, _ = db.store.Beat(db.now(), c.key, nil) }
 
 func (db *database) won(c *conn, b election.Bid, res *election.Result) {

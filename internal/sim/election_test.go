@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// nightly multiplies the number of seeds; -short takes a few.
+// nightly multiplies the number of seeds if CONCH_NIGHTLY is 1; -short takes a few.
 func nightly(seeds int) int {
 	if testing.Short() {
 		return min(120, seeds)
@@ -25,8 +25,7 @@ func nightly(seeds int) int {
 	return seeds
 }
 
-// each runs f for every number below n, on as many goroutines as there are
-// processors: the worlds share nothing.
+// each runs f for every number below n, on all processors: the worlds share nothing.
 func each(n int, f func(i int)) {
 	var all sync.WaitGroup
 	next := make(chan int)
@@ -44,19 +43,18 @@ func each(n int, f func(i int)) {
 	all.Wait()
 }
 
-// config is the world of one seed: one to five nodes, one to three scopes, equal
-// and unequal leases.
+// config returns the world of a seed: 1 to 5 nodes, 1 to 3 scopes, equal or unequal leases.
 func config(seed int, mode election.Takeover) sim.Config {
 	return sim.Config{
 		Seed: uint64(seed), Nodes: 1 + seed%5, Scopes: 1 + seed%3, Steps: 1000, Takeover: mode, UnequalLeases: seed%2 == 0,
 	}
 }
 
-// lockings are the ways to keep what was won.
+// lockings are the values of Config.Locks.
 var lockings = []string{sim.LocksSession, sim.LocksProcess, sim.LocksMixed}
 
-// S4, S9, S11, S12, F4, F5: whatever befalls them, at most one acts, epochs grow,
-// commits are in order, promises are true, and in the end one leads.
+// S4, S9, S11, S12, F4, F5: under all faults at most one process acts, epochs grow, commits are
+// in order, promises are true, and in the end one process leads.
 func TestElection(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -86,12 +84,12 @@ func TestElection(t *testing.T) {
 			})
 			total := sum.Stats
 			eventful(t, total)
-			// In a mixed world a door of fast meets those of fast only; any other pair is a violation.
+			// In a mixed world only two doors of fast may overlap; any other pair is a violation.
 			if overlaps := total["overlaps"]; (overlaps > 0) != (c.mode == election.Fast || c.mode == sim.TakeoverMixed) {
-				t.Errorf("%d overlaps in %s: only fast lets two act doors be open at once, and it does", overlaps, c.mode)
+				t.Errorf("%d overlaps in %s, want some only with fast among the takeovers", overlaps, c.mode)
 			}
 			if refused := total["fact_barred"]; (refused > 0) != (c.mode == sim.TakeoverMixed) {
-				t.Errorf("%d candidates refused in %s: those and only those that differ in takeover are", refused, c.mode)
+				t.Errorf("%d candidates refused in %s, want some only if takeovers differ", refused, c.mode)
 			}
 		})
 	}
@@ -111,7 +109,7 @@ func eventful(t *testing.T, total map[string]int64) {
 		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie", "fault_unlock_all", "fault_advance",
 	} {
 		if total[name] == 0 {
-			t.Errorf("in no run was there any %s", name)
+			t.Errorf("no run had any %s", name)
 		}
 	}
 	t.Log(total)
@@ -134,14 +132,14 @@ func TestDeterminism(t *testing.T) {
 			cfg.Trace = &two
 			second := sim.Election(cfg)
 			if !reflect.DeepEqual(first, second) || !bytes.Equal(one.Bytes(), two.Bytes()) {
-				t.Fatalf("seed %d in %s ran twice and differed: %s, %s", seed, mode, first.Trace, second.Trace)
+				t.Fatalf("seed %d in %s ran twice with different results: %s, %s", seed, mode, first.Trace, second.Trace)
 			}
 			cfg.Trace = nil
 			if unseen := sim.Election(cfg); !reflect.DeepEqual(first, unseen) {
-				t.Fatalf("seed %d in %s runs otherwise when nobody looks", seed, mode)
+				t.Fatalf("seed %d in %s runs differently without a trace", seed, mode)
 			}
 			if seen[first.Trace] {
-				t.Errorf("seed %d in %s runs like another", seed, mode)
+				t.Errorf("seed %d in %s runs like another seed", seed, mode)
 			}
 			seen[first.Trace] = true
 		}

@@ -1,19 +1,18 @@
 package sim
 
-// Report is what a run has found; its JSON is part of the outside interface.
+// Report is the result of a run; its JSON is part of the public interface.
 type Report struct {
 	Seed       uint64      `json:"seed"`
 	Nodes      int         `json:"nodes"`
-	Steps      int         `json:"steps"` // events, those of the quiet end included
+	Steps      int         `json:"steps"` // all events, also those after the faults
 	Violations []Violation `json:"violations"`
-	// Stats are sums, but for narrowest_gap_us, which is the least that was seen, and
-	// settled_ms, which is the most.
+	// Stats are sums, except narrowest_gap_us, a minimum, and settled_ms, a maximum.
 	Stats map[string]int64 `json:"stats"`
-	// Trace is a hash of everything that happened: equal hashes, equal runs.
+	// Trace is a hash of everything that happened: equal runs have equal hashes.
 	Trace string `json:"trace"`
 }
 
-// AddStats puts the stats of another run to those of this report.
+// AddStats adds the stats of another run to those of this report.
 func (r Report) AddStats(stats map[string]int64) {
 	for name, n := range stats {
 		old, seen := r.Stats[name]
@@ -30,7 +29,7 @@ func (r Report) AddStats(stats map[string]int64) {
 	}
 }
 
-// The stats that are no sums.
+// The stats that are not sums.
 const (
 	narrowestGap = "narrowest_gap_us"
 	settledAfter = "settled_ms"
@@ -39,12 +38,12 @@ const (
 // Violation is an invariant that did not hold.
 type Violation struct {
 	Invariant string `json:"invariant"`
-	Step      int    `json:"step"`   // after this event
-	Replay    string `json:"replay"` // the command that shows it again
+	Step      int    `json:"step"`   // the event after which it did not hold
+	Replay    string `json:"replay"` // the command that repeats it
 	Detail    string `json:"detail,omitempty"`
 }
 
-// Has tells whether an invariant was violated.
+// Has reports whether an invariant was violated.
 func (r Report) Has(invariant string) bool {
 	for _, v := range r.Violations {
 		if v.Invariant == invariant {
@@ -54,14 +53,13 @@ func (r Report) Has(invariant string) bool {
 	return false
 }
 
-// RuleInfo is a rule of the design that a run can do without, to show what it
-// is for.
+// RuleInfo is a rule of the design that a run can leave out, to show what it prevents.
 type RuleInfo struct {
 	Name string `json:"name"`
 	// Why says what happens without it.
 	Why string `json:"why"`
-	// Invariant is the one that breaks; empty if none does, which is the point.
+	// Invariant is the invariant that breaks without it; empty if none does.
 	Invariant string `json:"invariant"`
-	// Locks are those among which it shows; empty for any.
+	// Locks is the kind of locks with which it shows; empty for any.
 	Locks string `json:"locks,omitempty"`
 }
