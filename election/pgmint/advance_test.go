@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// A scope that was first led after the standby fell behind is unknown there once it is
-// promoted. To advance it by hand says nothing of its leader, who may act still.
+// A promoted standby does not know a scope that was first led after the standby fell behind. Its
+// leader may still act, so the next leader holds even after an advance.
 func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
 	t.Parallel()
 	primary := primaryServer(t)
@@ -22,13 +22,13 @@ func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
 	standby.promote(t)
 	there := database(standby.Server)
 	advance(t, there.Connect(t), "s", 5_000_000)
-	next := candidate(t, newMint(t, there.URL), "next", time.Second, election.Fast) // it has agreed on no takeover
+	next := candidate(t, newMint(t, there.URL), "next", time.Second, election.Fast) // the row accepts any takeover mode
 	r := bid(t, next, election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Epoch <= 5_000_000 {
-		t.Errorf("%+v", r)
+		t.Errorf("the bid: got %+v, want Won with a hold of the longest lease and an epoch above 5000000", r)
 	}
 	growing(t, append(tokens, r.Token))
 	if who := value(t, standby.Server, `SELECT actor FROM conch.leadership_history WHERE event = 'evicted'`); who != "ops" {
-		t.Errorf("the history says it was %q", who)
+		t.Errorf("got the actor %q in the history, want ops", who)
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// errBuried: others found the lock on this process's key free, or an operator
-// advanced the epoch of a scope that it led.
+// errBuried is the reason why the session of a process with a tombstone is over.
 var errBuried = errors.New("this process was declared dead in conch.process: its process key was free for others to lock, or the epoch of one of its scopes was advanced")
 
-// Beat renews all terms in one statement.
+// Beat renews all terms in one statement. Without any it only keeps the session alive.
 func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
 	if len(pulses) > 0 && !s.bySession() {
 		return s.beatProcess(ctx, pulses)
@@ -55,8 +54,8 @@ func (s *session) Beat(ctx context.Context, pulses []election.Pulse) ([]election
 	return answers, nil
 }
 
-// settles: the term is to be settled with this heartbeat, or was to be with an earlier one
-// that left it to a later one. Whoever said so once need not say it again.
+// settles reports whether this heartbeat must settle the term: the caller asks for it now, or has
+// asked before and the row was locked.
 func (s *session) settles(p election.Pulse) bool {
 	term, owed := s.owed[p.Token.Scope]
 	return p.Settle || owed && term == p.Token.Term
@@ -70,9 +69,8 @@ func (s *session) owe(t fence.Token, owed bool) {
 	}
 }
 
-// beatProcess renews all terms in one row. It stands for those that this session
-// minted and has neither replaced nor given up, and for no other: whoever else
-// changes one of them tombstones the row.
+// beatProcess renews one row, for all terms that this session minted and has neither replaced nor
+// given up. Another process that changes one of them sets a tombstone on the row.
 func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]election.Outcome, error) {
 	scopes, terms := []string{}, [][16]byte{}
 	for _, p := range pulses {
@@ -81,7 +79,7 @@ func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]e
 		}
 	}
 	type renewal struct {
-		Alive *bool // nil: somebody has locked the row
+		Alive *bool // nil: the row is locked
 		Owed  []string
 	}
 	renewed, err := pg.QueryConfirmed(ctx, s.pg, pgx.RowToStructByPos[renewal], `SELECT * FROM conch.beat_process($1, $2, $3)`, s.process, scopes, terms)
@@ -106,5 +104,5 @@ func (s *session) beatProcess(ctx context.Context, pulses []election.Pulse) ([]e
 	return answers, nil
 }
 
-// knows: the session has minted that term, and neither replaced it nor given it up.
+// knows reports whether the session minted that term and has neither replaced nor given it up.
 func (s *session) knows(t fence.Token) bool { return s.minted[t.Scope] == t.Term }

@@ -16,12 +16,12 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// codeLockTableFull is out_of_memory, which is what a full lock table answers.
+// codeLockTableFull is out_of_memory, which Postgres returns if its lock table is full.
 const codeLockTableFull = "53200"
 
-// Try bids for the first of the scopes, as many as there is room for fences, in one
-// statement: conch.bid. If the server's lock table is full it tries fewer. Whatever it
-// fails of, it keeps no lock: while this candidate waits to try again, others may win.
+// Try makes the first of the bids, as many as the lock budget has room for, in one statement,
+// conch.bid. If the server's lock table is full, it makes fewer. After an error it keeps no lock of
+// these scopes, so that others can win while this candidate waits.
 func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
 	if err := s.resync(ctx); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 			return results, nil
 		}
 		failed := s.failure("bid", err)
-		if !errors.Is(failed, election.ErrSessionLost) { // or it holds nothing any more
+		if !errors.Is(failed, election.ErrSessionLost) { // a lost session holds no lock
 			if err := s.giveBack(ctx, bids[:n]); err != nil {
 				return nil, errors.Join(failed, err)
 			}
@@ -59,7 +59,7 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 
 func (s *session) bid(ctx context.Context, bids []election.Bid) ([]election.Result, error) {
 	order := slices.Clone(bids)
-	slices.SortFunc(order, func(a, b election.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows in scope order
+	slices.SortFunc(order, func(a, b election.Bid) int { return cmp.Compare(a.Scope, b.Scope) }) // rows are locked in scope order
 	scopes := make([]string, len(order))
 	keys := make([]int64, len(order))
 	leases := make([]int32, len(order))

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// BlockedError says that a command has changed nothing, since other sessions hold a lock
-// that it needs alone. It waits for them only briefly, because everybody else waits behind it.
+// BlockedError says that a command changed nothing, since other sessions hold a lock that it needs
+// exclusively. It waits for them only briefly, because all later users of the lock wait behind it.
 type BlockedError struct {
-	What string // is locked
+	What string // what is locked
 	By   []LockHolder
 }
 
@@ -28,7 +28,7 @@ func (e *BlockedError) Error() string {
 		by = append(by, fmt.Sprintf("pid %d (%s)", b.PID, b.App))
 	}
 	if len(by) == 0 {
-		return fmt.Sprintf("%s was not free in time, and no session is seen to hold it now: nothing was changed, so try again; if this goes on, look in pg_stat_activity for a transaction that has not ended", e.What)
+		return fmt.Sprintf("%s was not free in time, and now no session appears to hold it: nothing was changed, so try again; if it happens again, look in pg_stat_activity for a transaction that does not end", e.What)
 	}
 	return fmt.Sprintf("%s is held by %s: nothing was changed; wait until its transaction has ended, or end it (pg_terminate_backend), and try again",
 		e.What, strings.Join(by, ", "))

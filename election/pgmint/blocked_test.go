@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 )
 
-// A way down that is refused for a leader does not first wait for its acts, with every
-// fence, bid and look behind it. Without a leader it waits for a moment only.
+// While a scope is led, Down returns at once and does not wait for acts, with every fence and bid
+// behind it. Without a leader it waits only briefly.
 func TestDownStopsNobody(t *testing.T) {
 	t.Parallel()
 	db, a, token, act, pid := minttest.Working(t)
@@ -20,7 +20,7 @@ func TestDownStopsNobody(t *testing.T) {
 	defer cancel()
 	var held *pgmint.HeldError
 	if err := pgmint.Down(ctx, cfg, nil); !errors.As(err, &held) {
-		t.Fatalf("down under a holder whose act is under way: %v", err)
+		t.Fatalf("Down while a holder acts: got %v, want a HeldError", err)
 	}
 	_ = a.Close()
 	minttest.BlockedBy(t, pgmint.Down(ctx, cfg, nil), pid)

@@ -12,12 +12,12 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// facts are those of one elector, each with the time of its telling.
+// facts records the facts of one elector, each with the time at which it was told.
 type facts struct {
 	*election.Elector
 	mu  sync.Mutex
 	all []told
-	won map[int64]fence.Instant // when the bid was sent, by the epoch that it won
+	won map[int64]fence.Instant // by epoch, when the winning bid was sent
 }
 
 type told struct {
@@ -47,7 +47,7 @@ func (f *facts) await(t *testing.T, kind election.Kind) told {
 	return f.find(t, "the fact "+string(kind), func(one told) bool { return one.Kind == kind })
 }
 
-// among finds it in the facts of several electors, and says whose it was.
+// among waits for a fact of any of several electors, and returns whose it is.
 func among(t *testing.T, all []*facts, what string, is func(told) bool) (who *facts, found told) {
 	t.Helper()
 	pgtest.Eventually(t, 30*time.Second, what, func() bool {
@@ -65,8 +65,7 @@ func among(t *testing.T, all []*facts, what string, is func(told) bool) (who *fa
 	return who, found
 }
 
-// campaign runs an elector for scope "s" until the test ends. watch, which may be
-// nil, is called with each fact as it is told.
+// campaign runs an elector for scope "s" until the test ends. If watch is not nil, it hears each fact.
 func campaign(t *testing.T, address string, lease time.Duration, watch func(election.Fact)) *facts {
 	t.Helper()
 	f := &facts{won: map[int64]fence.Instant{}}

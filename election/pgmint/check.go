@@ -8,9 +8,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// Check looks before a program starts whether the database can serve as a mint:
-// reachable, version 14 or newer, primary, no pooler in transaction mode between,
-// schema present and known.
+// Check returns an error if the database cannot serve as a mint. It must be a primary of version 14
+// or newer, be reached without a pooler in transaction or statement mode, and have a schema that
+// this program knows. Call it before a program starts.
 func Check(ctx context.Context, cfg Config) error {
 	s, err := pg.Open(ctx, cfg.Connection(" check"), pg.Settings{})
 	if err != nil {
@@ -24,8 +24,7 @@ func Check(ctx context.Context, cfg Config) error {
 	return checkVersion(version)
 }
 
-// Sentence turns an error of this package into one sentence that says what to do.
-// It never contains a password.
+// Sentence returns an error of this package as one sentence that says what to do. It has no password.
 func Sentence(err error) string {
 	var schema *SchemaError
 	var held *HeldError

@@ -15,16 +15,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// An upgrade of the system may change how a locale sorts, and an index that was sorted
-// by it then misses rows that are there: a scope whose row is missed would begin again
-// at epoch 1, and the tokens of long ago would be the current ones.
+// An upgrade of the system may change how a locale sorts. An index sorted by that locale then misses
+// rows, and a scope whose row is missed would begin again at epoch 1, where old tokens are current.
 func TestTheSystemSortsAnew(t *testing.T) {
 	t.Parallel()
 	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 20})
 	admin := pgtest.Connect(t, pg.Config{URL: srv.URL("postgres")})
 	_, err := admin.Exec(t.Context(), `CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' ENCODING 'UTF8'`)
 	if pg.Code(err) == "0A000" || pg.Code(err) == "42601" {
-		pgtest.Missing(t, "this Postgres has no database with a locale of ICU, by which a change can be played: take 15 or newer, built with it")
+		pgtest.Missing(t, "this Postgres has no ICU locales, one of which the test changes: use 15 or newer, built with ICU")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -51,17 +50,17 @@ func TestTheSystemSortsAnew(t *testing.T) {
 		return got
 	}
 	old := tokens("a")
-	// Numbers by their value from now on: 10 after 9, not after 1.
+	// Sort numbers by their value from now on: 10 after 9, not after 1.
 	run(t, admin, `UPDATE pg_database SET daticulocale = 'en-u-kn' WHERE datname = 'sorted'`)
 	for i, token := range tokens("b") {
 		if token.Epoch != old[i].Epoch+1 {
-			t.Errorf("%s: epoch %d after %d", token.Scope, token.Epoch, old[i].Epoch)
+			t.Errorf("%s: got epoch %d after epoch %d, want the next one", token.Scope, token.Epoch, old[i].Epoch)
 		}
 	}
 	app := pgtest.Connect(t, pg.Config{URL: cfg.URL})
 	for _, token := range old {
 		if err := pgfence.Fence(t.Context(), app, token); !errors.Is(err, fence.ErrStale) {
-			t.Errorf("fence with the old token of %s: %v", token.Scope, err)
+			t.Errorf("fence with the old token of %s: got %v, want ErrStale", token.Scope, err)
 		}
 	}
 }

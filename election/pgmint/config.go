@@ -7,38 +7,37 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Config says which database holds the leaderships.
+// Config names the database of a mint, and how its sessions lock.
 type Config struct {
-	// URL in the form postgres://user:password@host:port/database?…, or a
-	// keyword/value string; empty means the standard PG* environment variables.
+	// URL is postgres://user:password@host:port/database?… or a keyword/value string. If it is
+	// empty, the standard PG* environment variables apply.
 	URL         string
 	TLSInsecure bool   // encrypt without verifying the server (S28)
 	TLSCAFile   string // verify the server against this file instead of the system's roots
 	AppName     string // shown in pg_stat_activity; default "conch"
-	// ListenChannel is where changes are announced; default conch_leader_change.
-	// All candidates of a scope must agree on it.
+	// ListenChannel is the channel of notifications of changes; default DefaultChannel. All
+	// candidates of a scope must use the same one.
 	ListenChannel string
-	// LockKeys overrides the advisory lock keys of scopes (S2, S27), for instance
-	// where another program already uses the key that LockKey gives. All candidates
-	// of a scope must agree; one that does not is refused until the scope is released.
+	// LockKeys overrides the advisory lock keys of scopes (S2, S27), for example if another program
+	// uses the key that LockKey returns. All candidates of a scope must use the same one: until
+	// the scope is released, the mint refuses any other.
 	LockKeys map[string]int64
-	// Locks says how sessions keep what they win; default SessionLocks.
+	// Locks is how sessions hold the scopes that they win; default SessionLocks.
 	Locks Locks
-	// LockBudget is the most advisory locks that the sessions of one Mint may hold at
-	// once. 0 means a quarter of the places in the server's lock table. A candidate
-	// that needs more is refused with a LockBudgetError; under ProcessLocks the budget
-	// only bounds how many scopes are bid for in one statement.
+	// LockBudget is how many advisory locks the sessions of one Mint may hold together; 0 means a
+	// quarter of the server's lock table. Open refuses a candidate that needs more. With
+	// ProcessLocks the budget only limits how many scopes one statement bids for.
 	LockBudget int
 }
 
-// DefaultChannel is where changes of leadership are announced, as
-// scope:holder:epoch. The holder is empty when the scope was given up. A scope may
-// contain ':', a holder does not: parse from the right.
+// DefaultChannel is the default channel of notifications of changes. Their payload is
+// scope:holder:epoch; the holder is empty if the scope was given up. Parse it from the right, since
+// a scope may contain ':'.
 const DefaultChannel = "conch_leader_change"
 
 // ConfigFromEnv reads CONCH_DB_URL, CONCH_DB_TLS_INSECURE, CONCH_DB_TLS_CA_FILE,
-// CONCH_LISTEN_CHANNEL, CONCH_LOCKS and CONCH_LOCK_BUDGET, and, for whoever campaigns, CONCH_LEADER_LOCK_KEY: a
-// key fits one scope, so with several it is an error (S27).
+// CONCH_LISTEN_CHANNEL, CONCH_LOCKS and CONCH_LOCK_BUDGET. For a candidate, which passes its scopes,
+// it also reads CONCH_LEADER_LOCK_KEY, which is an error with more than one scope (S27).
 func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error) {
 	base, err := pg.FromEnv(getenv)
 	c := Config{
@@ -57,15 +56,14 @@ func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error)
 	case err != nil:
 		return c, fmt.Errorf("CONCH_LEADER_LOCK_KEY=%q is not a 64-bit number", text)
 	case len(scopes) > 1:
-		return c, fmt.Errorf("CONCH_LEADER_LOCK_KEY is set, but there are %d scopes: one key for all would let one of them lead only", len(scopes))
+		return c, fmt.Errorf("CONCH_LEADER_LOCK_KEY is set, but there are %d scopes: one key for all would let only one of them lead", len(scopes))
 	}
 	c.LockKeys = map[string]int64{scopes[0]: key}
 	return c, nil
 }
 
-// Connection returns what all connections to this database have in common (S28), for the
-// packages of conch that open their own. The suffix tells a program's connections apart in
-// pg_stat_activity: it follows AppName.
+// Connection returns the settings that all connections to this database share (S28), for packages
+// of conch that open their own. The suffix follows AppName in pg_stat_activity.
 func (c Config) Connection(suffix string) pg.Config {
 	name := c.AppName
 	if name == "" {

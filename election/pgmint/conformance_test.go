@@ -13,15 +13,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// The same suite that the mint in memory passes, on a real server, whichever way
-// sessions keep what they win. A session that is cut off is a matter of real processes
-// and lines: see the chaos tests.
+// Both kinds of locks pass the suite of the mint in memory, on a real server. Sessions that are cut off
+// need real processes and connections: see the chaos tests.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	exercise(t, func(db *pgtest.DB) string { return db.URL })
 }
 
-// exercise runs the suite over mints that reach their databases at an address.
+// exercise runs the suite on mints that connect to the address of each database.
 func exercise(t *testing.T, address func(*pgtest.DB) string) {
 	t.Helper()
 	for locks, others := range map[pgmint.Locks]pgmint.Locks{

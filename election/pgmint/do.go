@@ -10,23 +10,22 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// ErrHeld says that somebody else leads; TryDo's error wraps it and names the holder.
-var ErrHeld = errors.New("somebody else leads")
+// ErrHeld says that another process leads. The error of TryDo wraps it and names the holder.
+var ErrHeld = errors.New("another process leads")
 
-// Do waits until this process leads the scope, runs f once behind the act door, and gives
-// the scope up: for work that has to be done by one process at a time, and ends. It uses a
-// session of its own for as long as it takes. F gets a context that ends when leadership
-// does, and has to end then; what is fenced passes Leadership.Token.
+// Do waits until this process leads the scope, runs f once, with the act door open, and gives the
+// scope up. It is for work that ends and that only one process at a time may do; for work that goes
+// on, use an [election.Elector]. Do opens a session for this one call. The context of f ends with
+// the leadership, and f must return then; fenced transactions pass Leadership.Token.
 //
-// The error is f's own; why leadership ended, if it did before f returned; or ctx's, if it
-// ended first. For work that goes on use an [election.Elector].
+// Do returns the error of f, the reason if the leadership ended before f returned, or the error of
+// ctx if ctx ended before f ran.
 func Do(ctx context.Context, mint election.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
 	return once(ctx, mint, scope, f, func(election.Fact) error { return nil })
 }
 
-// TryDo is Do for a process that has better things to do than to wait: if somebody else
-// leads the scope it returns an error that wraps ErrHeld, and f was not run. A predecessor
-// that crashed less than a lease ago is waited for.
+// TryDo is Do without the wait for a leader: if another process leads the scope, it returns an error
+// that wraps ErrHeld and does not run f. It does wait for the lease of a predecessor that crashed.
 func TryDo(ctx context.Context, mint election.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
 	return once(ctx, mint, scope, f, func(told election.Fact) error {
 		if told.Kind == election.Following {
@@ -36,17 +35,17 @@ func TryDo(ctx context.Context, mint election.Mint, scope string, f func(ctx con
 	})
 }
 
-// once runs f in the first term, unless leave says before that it is not waited for.
+// once runs f in the first term that it wins, unless leave returns an error before.
 func once(ctx context.Context, mint election.Mint, scope string, f func(context.Context, election.Leadership) error, leave func(election.Fact) error) error {
 	campaign, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var ran atomic.Bool
-	var outcome error // of f; read after the elector has ended
+	var outcome error // of f; read once the elector has ended
 	elector, err := election.New(election.Config{
-		Mint: mint, Logger: slog.New(slog.DiscardHandler), // an error says it
+		Mint: mint, Logger: slog.New(slog.DiscardHandler), // the returned error says enough
 		Roles: []election.Role{{Scope: scope, Lead: func(term context.Context, l election.Leadership) error {
 			select {
-			case <-campaign.Done(): // it ended while the scope was won
+			case <-campaign.Done(): // the campaign ended while the bid won
 				return nil
 			default:
 			}
@@ -54,7 +53,7 @@ func once(ctx context.Context, mint election.Mint, scope string, f func(context.
 			if outcome = f(term, l); outcome == nil && term.Err() != nil {
 				outcome = context.Cause(term)
 			}
-			stop(nil) // before the elector hears of the end, and bids again
+			stop(nil) // before the elector learns that f returned, and bids again
 			return outcome
 		}}},
 		Events: election.Events{Fact: func(told election.Fact) {

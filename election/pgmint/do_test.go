@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Each runs once, one at a time, each under an epoch of its own; what fails says so.
+// Each Do runs its function once, one at a time, under a new epoch, and returns its error.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -27,7 +27,7 @@ func TestDo(t *testing.T) {
 		all.Go(func() {
 			err := pgmint.Do(t.Context(), m, "s", func(_ context.Context, l election.Leadership) error {
 				if inside.Add(1) > 1 {
-					t.Error("two at once")
+					t.Error("two functions run at once")
 				}
 				defer inside.Add(-1)
 				ran.Add(1)
@@ -46,21 +46,20 @@ func TestDo(t *testing.T) {
 		seen[e] = true
 	}
 	if ran.Load() != 4 || len(seen) != 4 {
-		t.Errorf("%d runs under the epochs %v", ran.Load(), seen)
+		t.Errorf("got %d runs under the epochs %v, want 4 of each", ran.Load(), seen)
 	}
 	broken := errors.New("broken")
 	if err := pgmint.Do(t.Context(), m, "s", func(context.Context, election.Leadership) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("f fails: %v", err)
+		t.Errorf("f failed: Do returned %v, want its error", err)
 	}
 }
 
-// TryDo does not wait for a leader, and names it; Do waits until it is told not to. Neither
-// runs anything then.
+// TryDo names the leader without waiting, and Do waits until its context ends. Neither runs f then.
 func TestTryDo(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	never := func(context.Context, election.Leadership) error { t.Error("it ran"); return nil }
+	never := func(context.Context, election.Leadership) error { t.Error("the function ran"); return nil }
 	leads, over := make(chan struct{}), make(chan error, 1)
 	ctx, end := context.WithCancel(t.Context())
 	go func() {
@@ -72,22 +71,22 @@ func TestTryDo(t *testing.T) {
 	}()
 	pgtest.Within(t, time.Minute, "the first leads", func() { <-leads })
 	if err := pgmint.TryDo(t.Context(), m, "s", never); !errors.Is(err, pgmint.ErrHeld) || !strings.Contains(err.Error(), `"s" is led by `) {
-		t.Errorf("another leads: %v", err)
+		t.Errorf("another process leads: TryDo returned %v, want ErrHeld with the leader", err)
 	}
 	brief, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := pgmint.Do(brief, m, "s", never); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("told not to wait any longer: %v", err)
+		t.Errorf("the context ended: Do returned %v, want DeadlineExceeded", err)
 	}
 	end()
 	pgtest.Within(t, time.Minute, "the first ends", func() {
 		if err := <-over; !errors.Is(err, context.Canceled) {
-			t.Errorf("the first: %v", err)
+			t.Errorf("the first TryDo returned %v, want Canceled", err)
 		}
 	})
 }
 
-// Leadership that ends before f returns is an error, though f saw none.
+// Do returns an error if the leadership ends before f does, although f returns none.
 func TestDoThatIsDeposed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -100,6 +99,6 @@ func TestDoThatIsDeposed(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, election.ErrDeposed) {
-		t.Errorf("deposed: %v", err)
+		t.Errorf("got %v, want ErrDeposed", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// S4, S6, S9, F3, F4: a leader whose session breaks is followed at the fenced door
-// at once and at the act door a lease later; a leader that stops hands over both.
+// S4, S6, S9, F3, F4: if a leader's session breaks, the successor's fenced door opens at once and its
+// act door a lease later. A leader that stops hands over both at once.
 func TestElectorsOverPostgres(t *testing.T) { t.Parallel(); bothWays(t, electorsOverPostgres) }
 
 func electorsOverPostgres(t *testing.T) {
@@ -32,7 +32,7 @@ func electorsOverPostgres(t *testing.T) {
 	second := wait(t, b, fence.Act)
 	t.Logf("clean handover: %s from the call to stop to the successor's act door", time.Since(began))
 	if second.Epoch != first.Epoch+1 {
-		t.Errorf("epochs %d, %d", first.Epoch, second.Epoch)
+		t.Errorf("got epoch %d and then %d, want the next one", first.Epoch, second.Epoch)
 	}
 
 	d, _ := elector(t, db.URL, "d", lease)
@@ -40,13 +40,13 @@ func electorsOverPostgres(t *testing.T) {
 		var n int
 		return c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND `+here).Scan(&n) == nil && n == 1
 	})
-	// Both campaign again after the break; whoever is first must hold the act door back.
+	// Both campaign after the break; the winner must keep its act door shut for the hold.
 	began = time.Now()
 	run(t, c, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'conch b' AND datname = current_database()`)
 	third := wait(t, d, fence.Fenced)
 	t.Logf("broken session: fenced door of the successor after %s", time.Since(began))
 	if third.Epoch != second.Epoch+1 {
-		t.Errorf("epochs %d, %d", second.Epoch, third.Epoch)
+		t.Errorf("got epoch %d and then %d, want the next one", second.Epoch, third.Epoch)
 	}
 	if d.Gate("s").IsOpen(fence.Act) {
 		t.Error("the act door opened without waiting for the predecessor's gate")
@@ -75,12 +75,12 @@ func transferOverPostgres(t *testing.T) {
 	}
 	wait(t, c, fence.Act)
 	if err := b.Drain(t.Context(), "s"); !errors.Is(err, election.ErrNotLeading) {
-		t.Errorf("drain of a follower: %v", err)
+		t.Errorf("drain of a follower: got %v, want ErrNotLeading", err)
 	}
 	if err := c.StepDown(t.Context(), election.StepDown{Scope: "s", Actor: "ops", Why: election.ErrStepDown}); err != nil {
 		t.Fatal(err)
 	}
-	pgtest.Eventually(t, 10*time.Second, "somebody else to lead", func() bool {
+	pgtest.Eventually(t, 10*time.Second, "another candidate to lead", func() bool {
 		return a.Gate("s").IsOpen(fence.Act) || b.Gate("s").IsOpen(fence.Act)
 	})
 	got := text(t, db.Connect(t), `SELECT string_agg(event || ' ' || holder || ' ' || actor, ', ' ORDER BY id) FROM conch.leadership_history`)
@@ -89,7 +89,7 @@ func transferOverPostgres(t *testing.T) {
 	}
 }
 
-// A row on which nothing can be minted keeps no other scope of its process from being led.
+// A row for which no term can be minted does not keep its process from leading other scopes.
 func TestABadRowFailsAlone(t *testing.T) { t.Parallel(); bothWays(t, aBadRowFailsAlone) }
 
 func aBadRowFailsAlone(t *testing.T) {

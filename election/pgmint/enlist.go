@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Enlist changes what this candidate is registered for, in one statement that waits for no
-// row. Locks of scopes that it withdraws from stay reserved until the session ends.
+// Enlist changes the scopes that the candidate is registered for, in one statement that waits for no
+// row. The locks of a withdrawn scope stay reserved in the budget until the session ends.
 func (s *session) Enlist(ctx context.Context, r election.Roll) error {
 	fresh := slices.DeleteFunc(slices.Clone(r.Add), func(scope string) bool { return slices.Contains(s.who.Scopes, scope) })
 	add, err := s.spelt(ctx, r.Add)
@@ -35,5 +35,5 @@ func (s *session) Enlist(ctx context.Context, r election.Roll) error {
 
 var errRollLocked = errors.New("the candidate's row in conch.process is locked, or was deleted")
 
-// withdrawn never is nil, which SQL would take for NULL.
+// withdrawn returns the scopes, never nil, which would be NULL in SQL.
 func withdrawn(r election.Roll) []string { return append([]string{}, r.Withdraw...) }

@@ -9,8 +9,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// A candidate's row that somebody has locked delays no heartbeat: the change is refused, and
-// said again later.
+// A locked row of the candidate delays no heartbeat: Enlist returns an error, and may be repeated.
 func TestEnlistWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
@@ -26,7 +25,7 @@ func TestEnlistWaitsForNobody(t *testing.T) {
 	}
 	roll := election.Roll{Add: []string{"more"}, Longest: unhurried}
 	if err := b.Enlist(t.Context(), roll); err == nil || !strings.Contains(err.Error(), "locked") {
-		t.Errorf("with its row locked: %v", err)
+		t.Errorf("with its row locked: got %v, want an error that says so", err)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func TestEnlistWaitsForNobody(t *testing.T) {
 	}
 }
 
-// Scopes that come later count against the lock budget as those from the beginning do.
+// Scopes that are added later count against the lock budget like the first ones.
 func TestEnlistKeepsTheLockBudget(t *testing.T) {
 	t.Parallel()
 	db, _, _, _ := setup(t)
@@ -50,10 +49,10 @@ func TestEnlistKeepsTheLockBudget(t *testing.T) {
 		t.Errorf("two scopes, a process key and a fence fit into 4: %v", err)
 	}
 	if err := s.Enlist(t.Context(), election.Roll{Add: []string{"t"}, Longest: unhurried}); err != nil {
-		t.Errorf("the same said again: %v", err)
+		t.Errorf("the same scope again: %v", err)
 	}
 	err = s.Enlist(t.Context(), election.Roll{Add: []string{"u"}, Longest: unhurried})
 	if err == nil || !strings.Contains(err.Error(), "lock budget is 4") {
-		t.Errorf("a third scope: %v", err)
+		t.Errorf("a third scope: got %v, want an error that names the lock budget", err)
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// Sixteen clients hold a fence in turns, and the leader dies. Its term is given up by the first
-// bid that finds the fence busy, so no other transaction passes it: the successor is minted as
-// soon as those under way have ended, and none of them is ended (R2, L5).
+// Sixteen clients hold a fence in turns, and the leader dies. The first bid that finds the fence busy
+// gives up the leader's term, so no further transaction passes: the successor wins as soon as those
+// under way have ended, and evicts none (R2, L5).
 func TestNobodyIsEndedWhoComesAndGoes(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]float64{"short": 0.12, "nearly a lease": 0.75} {
@@ -57,7 +57,7 @@ func comesAndGoes(t *testing.T, share float64) {
 				})
 				if err != nil {
 					if ctx.Err() == nil && !errors.Is(err, fence.ErrStale) {
-						t.Errorf("a client: %v", err)
+						t.Errorf("a client: got %v, want ErrStale or no error", err)
 					}
 					return
 				}
@@ -65,20 +65,20 @@ func comesAndGoes(t *testing.T, share float64) {
 		})
 	}
 	pgtest.Eventually(t, time.Minute, "all to hold the fence in turns", func() bool { return passed.Load() > 40 })
-	e := streamElector(t, db, "b", lease, new(atomic.Pointer[fence.Token])) // it complains of evictions
+	e := streamElector(t, db, "b", lease, new(atomic.Pointer[fence.Token])) // fails the test at an eviction
 	unlockAll(t, db, a)
 	pgtest.Eventually(t, time.Minute, "the successor", func() bool { return e.Gate("s").IsOpen(fence.Fenced) })
 	c := db.Connect(t)
 	if n := text(t, c, `SELECT count(*)::text FROM conch.leadership_history WHERE event IN ('evicted', 'blocked')`); n != "0" {
-		t.Errorf("%s evictions", n)
+		t.Errorf("got %s evictions in the history, want none", n)
 	}
 	if got := released(t, c, "s"); got != "lost its session ended without a farewell" {
-		t.Errorf("the history: %q", got)
+		t.Errorf("got the history %q, want one term lost without a farewell", got)
 	}
 }
 
-// A prepared transaction holds the fence: there is no session to end. It is named with what
-// ends it, once a lease, and once that is done the scope is led (R8).
+// A prepared transaction that holds the fence has no session to end. Bids name it with the statement
+// that ends it, the history names it once, and after that statement the scope can be won (R8).
 func TestAPreparedFenceIsNamed(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{Settings: map[string]string{"max_prepared_transactions": "4"}})
@@ -102,22 +102,21 @@ func TestAPreparedFenceIsNamed(t *testing.T) {
 		r = bid(t, b, election.Bid{Scope: "s", Lease: 3 * time.Second, Block: time.Millisecond, Evict: true})
 		return len(r.Blockers) > 0
 	}
-	pgtest.Eventually(t, time.Minute, "it to be older than a lease", ask)
+	pgtest.Eventually(t, time.Minute, "the transaction to be older than a lease", ask)
 	if !ask() || r.Outcome != election.Busy || r.Blockers[0].Ended || r.Blockers[0].PID != 0 ||
 		!strings.Contains(r.Blockers[0].What, `ROLLBACK PREPARED 'half done'`) {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want Busy and the statement that ends the prepared transaction", r)
 	}
 	if got := text(t, c, `SELECT string_agg(event || ' ' || reason, '; ') FROM conch.leadership_history WHERE event IN ('evicted', 'blocked')`); !strings.HasPrefix(got, "blocked ") || strings.Contains(got, "; ") {
-		t.Errorf("the history: %q", got)
+		t.Errorf("got the history %q, want one entry, blocked", got)
 	}
 	run(t, c, `ROLLBACK PREPARED 'half done'`)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
-		t.Errorf("after it: %+v", r)
+		t.Errorf("a bid after the rollback: got %+v, want Won", r)
 	}
 }
 
-// A role or a database can be set to anything. On a lock session it does not count
-// (R3, R10).
+// A lock session overrides the settings of its role and its database (R3, R10).
 func TestSettingsOfALockSession(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

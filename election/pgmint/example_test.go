@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A service that leads and hands a gate to its work.
+// A service leads a scope and gives its gate to the work.
 func Example() {
 	mint, err := pgmint.New(pgmint.Config{URL: os.Getenv("CONCH_DB_URL")})
 	if err != nil {
@@ -42,7 +42,7 @@ func Example() {
 	}
 }
 
-// A report that is made by one process at a time, whichever asks for it.
+// Many processes may call Do, and one at a time makes the report.
 func ExampleDo() {
 	mint, err := pgmint.New(pgmint.Config{URL: os.Getenv("CONCH_DB_URL")})
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// The examples are compiled and run: each does its work, and hands over to a
-// second copy of itself when asked to stop.
+// Each example compiles, does its work, and hands over to a second copy of itself when it is stopped.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"ledger": "paid ", "mailer": "mailed "} {
@@ -79,7 +78,7 @@ func expect(t *testing.T, lines <-chan string, parts ...string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("no line with %q", parts)
+			t.Fatalf("got no line with %q, want one", parts)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Conn is a session's own connection.
+// Conn returns the connection of a session.
 func Conn(s election.Session) *pgx.Conn { return s.(*session).pg.Conn() }
 
-// UnlockAll frees every lock of a session, which lives on.
+// UnlockAll frees every lock of a session, and keeps the session open.
 func UnlockAll(ctx context.Context, s election.Session) error {
 	_, err := Conn(s).Exec(ctx, `SELECT pg_advisory_unlock_all()`)
 	return err

@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A bid that fails, whatever of, leaves the scope to others: its lock outlives the
-// transaction, and a candidate that cannot mint must not keep it from those who can.
+// A bid that fails frees the lock of the scope, which outlives the transaction: a candidate that
+// cannot mint must not keep the scope from those that can.
 func TestAFailedBidKeepsNoLock(t *testing.T) {
 	t.Parallel()
 	c := minttest.Granted(t)
@@ -27,14 +27,14 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 		run(t, admin, fmt.Sprintf(`REVOKE INSERT ON conch.heartbeat FROM %q`, c.Node))
 		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried}})
 		if pg.Code(err) != "42501" {
-			t.Fatalf("without a privilege: %v", err)
+			t.Fatalf("a bid without a privilege: got %v, want SQLSTATE 42501", err)
 		}
 		run(t, admin, fmt.Sprintf(`GRANT INSERT ON conch.heartbeat TO %q`, c.Node))
 	}
 	fails()
 	token := lead(t, b, "s", unhurried)
 
-	// Nor does it keep the lock that it had while it waited for the fence.
+	// Nor does it keep the lock that it held while it waited for the fence.
 	tx, err := c.DB.Connect(t).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := bid(t, a, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
-		t.Fatalf("bid under a fence: %+v", r)
+		t.Fatalf("bid under a fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func TestAFailedBidKeepsNoLock(t *testing.T) {
 	lead(t, b, "s", unhurried)
 }
 
-// The first row of a scope is written by somebody who does not commit. That scope cannot be
-// had, and says why; another one of the same bid is had at once (L6).
+// A transaction has inserted the first row of a scope and does not commit. A bid for that scope fails
+// and says why; another scope in the same statement is won at once (L6).
 func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T) {
@@ -73,18 +73,18 @@ func TestAFirstRowThatIsNotCommitted(t *testing.T) {
 		bids := []election.Bid{{Scope: "quiet", Lease: unhurried}, {Scope: "s", Lease: unhurried, Explain: true}}
 		r, err := a.Try(t.Context(), bids)
 		if err != nil || r[0].Outcome != election.Won || r[1].Outcome != election.Locked || !strings.Contains(r[1].Why.Error(), "its fence is held by pid ") {
-			t.Fatalf("%+v, %v", r, err)
+			t.Fatalf("got %+v, %v, want quiet won, and s locked with its reason", r, err)
 		}
 		if err := operator.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if token := lead(t, a, "s", unhurried); token.Epoch != 8 {
-			t.Errorf("afterwards: %v", token)
+			t.Errorf("after the commit: got %v, want epoch 8", token)
 		}
 	})
 }
 
-// A session that cannot give back what its rehearsal has locked is not opened.
+// Open fails if it cannot free the lock that the rehearsal took.
 func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 	t.Parallel()
 	c := minttest.Granted(t)
@@ -96,7 +96,7 @@ func TestARehearsalThatCanNotBeTakenBack(t *testing.T) {
 		_ = s.Close()
 	}
 	if pg.Code(err) != "42501" {
-		t.Errorf("opened: %v", err)
+		t.Errorf("Open returned %v, want SQLSTATE 42501", err)
 	}
 	pgtest.Eventually(t, 10*time.Second, "its locks to be free", func() bool {
 		var n int

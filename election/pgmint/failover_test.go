@@ -18,7 +18,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// replica is a standby and its line to the primary.
+// replica is a standby and its connection to the primary.
 type replica struct {
 	*postmaster.Server
 	link *tcpproxy.Proxy
@@ -38,7 +38,7 @@ func value(t *testing.T, s *postmaster.Server, sql string) (text string) {
 	return text
 }
 
-// catchesUp waits until the replica has replayed all that the other has written.
+// catchesUp waits until the replica has replayed all that the other server has written.
 func (r replica) catchesUp(t *testing.T, other *postmaster.Server) {
 	t.Helper()
 	lsn := value(t, other, `SELECT pg_current_wal_lsn()::text`)
@@ -57,7 +57,7 @@ func (r replica) promote(t *testing.T) {
 	}
 }
 
-// takeovers makes so many leaders, one after the other, each ended by force.
+// takeovers makes n leaders, one after the other, and ends the session of each.
 func takeovers(t *testing.T, s *postmaster.Server, n int) (tokens []fence.Token) {
 	t.Helper()
 	m := newMint(t, database(s).URL)
@@ -65,7 +65,7 @@ func takeovers(t *testing.T, s *postmaster.Server, n int) (tokens []fence.Token)
 		who := candidate(t, m, "n"+strconv.Itoa(len(tokens)), 20*time.Second, election.Strict)
 		r := bid(t, who, election.Bid{Scope: "s", Lease: 20 * time.Second})
 		if r.Outcome != election.Won {
-			t.Fatalf("%+v", r)
+			t.Fatalf("the bid: got %+v, want Won", r)
 		}
 		tokens = append(tokens, r.Token)
 		unlockAll(t, database(s), who)
@@ -73,8 +73,7 @@ func takeovers(t *testing.T, s *postmaster.Server, n int) (tokens []fence.Token)
 	return tokens
 }
 
-// growing demands that tokens are ordered by (timeline, epoch), and by the bare
-// epoch as well.
+// growing demands that tokens grow by (timeline, epoch), and by the bare epoch as well.
 func growing(t *testing.T, tokens []fence.Token) {
 	t.Helper()
 	for i, next := range tokens[1:] {
@@ -90,20 +89,19 @@ func passes(t *testing.T, s *postmaster.Server, token fence.Token) error {
 	return pgfence.Fence(t.Context(), database(s).Connect(t), token)
 }
 
-// refusesAll demands that the fence of a server knows none of the tokens.
+// refusesAll demands that the fence of a server refuses each of the tokens.
 func refusesAll(t *testing.T, s *postmaster.Server, tokens []fence.Token) {
 	t.Helper()
 	for _, token := range tokens {
 		if err := passes(t, s, token); !errors.Is(err, fence.ErrStale) {
-			t.Errorf("epoch %d of timeline %d passes: %v", token.Epoch, token.Timeline, err)
+			t.Errorf("fence with epoch %d of timeline %d: got %v, want ErrStale", token.Epoch, token.Timeline, err)
 		}
 	}
 }
 
-// A standby is promoted that never heard of the last two leaders. Their epochs are
-// not given out again, their tokens and that of the leader it does know are refused,
-// and the successor waits for the longest lease that was registered. No checkpoint has
-// to come first: until then the control file names the timeline of before.
+// A standby that does not know the last two leaders is promoted. It does not mint their epochs again,
+// refuses their tokens and that of the leader it knows, and its first leader holds for the longest
+// registered lease: even before a checkpoint, until which the control file names the old timeline.
 func TestFailoverToALaggingStandby(t *testing.T) {
 	t.Parallel()
 	bothWays(t, failoverToALaggingStandby)
@@ -128,12 +126,12 @@ func failoverToALaggingStandby(t *testing.T) {
 	standby.promote(t)
 	stale := value(t, standby.Server, `SELECT timeline_id || ' ' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int FROM pg_control_checkpoint()`)
 	if stale != "1 2" {
-		t.Errorf("timelines by control file and by the log: %s, want 1 2", stale)
+		t.Errorf("got the timelines %s by the control file and by the log, want 1 2", stale)
 	}
 	refusesAll(t, standby.Server, tokens)
 	r := bid(t, candidate(t, newMint(t, database(standby.Server).URL), "next", time.Second, election.Strict), election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Handoff || r.Hold != longest || r.Token.Timeline != 2 || r.Token.System != tokens[0].System {
-		t.Errorf("%+v", r)
+		t.Errorf("the next bid: got %+v, want Won on timeline 2 with a hold of the longest lease", r)
 	}
 	refusesAll(t, standby.Server, tokens)
 	if err := passes(t, standby.Server, r.Token); err != nil {
@@ -142,14 +140,14 @@ func failoverToALaggingStandby(t *testing.T) {
 	growing(t, append(tokens, r.Token))
 }
 
-// The second failover goes to a standby that lags behind all leaders of both
-// histories before it; it has only heard that there was a second one.
+// The second failover is to a standby that knows no later leader of either timeline before it, and
+// only that there was a second timeline.
 func TestRepeatedFailovers(t *testing.T) {
 	t.Parallel()
 	primary := primaryServer(t)
 	tokens := takeovers(t, primary, 1)
 	one, two := replicaOf(t, primary, "s1"), replicaOf(t, primary, "s2")
-	// The one to be promoted last: a standby that has heard more than it cannot follow it.
+	// Cut off two first, since it could not follow a server that has received less.
 	for _, r := range []replica{two, one} {
 		r.catchesUp(t, primary)
 		r.link.Blackhole(tcpproxy.Both)
@@ -172,18 +170,17 @@ func TestRepeatedFailovers(t *testing.T) {
 	tokens = append(tokens, takeovers(t, two.Server, 2)...)
 	growing(t, tokens)
 	if last := tokens[len(tokens)-1]; last.Timeline != 3 {
-		t.Errorf("timeline %d", last.Timeline)
+		t.Errorf("got timeline %d for the last leader, want 3", last.Timeline)
 	}
 	if i := slices.IndexFunc(tokens, func(x fence.Token) bool { return x.Timeline == 2 }); tokens[i].Epoch <= 1_000_000 {
-		t.Errorf("epoch %d on timeline 2", tokens[i].Epoch)
+		t.Errorf("got epoch %d first on timeline 2, want one above 1000000", tokens[i].Epoch)
 	}
 }
 
-// Where it does not hold: two standbys of one primary are both promoted, and the
-// second has never heard of the first. Postgres gives both the same timeline, so
-// their epochs repeat. Terms tell them apart, in the fence as well; who compares bare
-// epochs is deceived. An archive of timelines that every standby restores from, or a
-// tool that promotes only who knows the newest timeline, keeps this from happening.
+// The promise that epochs grow does not hold if two standbys of one primary are promoted and the
+// second does not know the first: Postgres gives both the same timeline, so epochs repeat. Terms tell
+// them apart, in the fence as well; bare epochs do not. An archive of timelines from which every
+// standby restores, or a tool that promotes only with the newest timeline, prevents this.
 func TestPromotingTwiceUnheardRepeatsEpochs(t *testing.T) {
 	t.Parallel()
 	primary := primaryServer(t)
@@ -198,7 +195,7 @@ func TestPromotingTwiceUnheardRepeatsEpochs(t *testing.T) {
 		tokens = append(tokens, lead(t, candidate(t, m, "x", 20*time.Second, election.Strict), "s", time.Second))
 	}
 	if tokens[0].Epoch != tokens[1].Epoch || tokens[0].Timeline != tokens[1].Timeline || tokens[0].Same(tokens[1]) {
-		t.Errorf("%s and %s: the documentation is out of date", tokens[0], tokens[1])
+		t.Errorf("got the tokens %s and %s, want the same epoch in two terms: the documentation is out of date", tokens[0], tokens[1])
 	}
 	refusesAll(t, two.Server, tokens[:1])
 	if _, err := database(two.Server).Connect(t).Exec(t.Context(), `SELECT conch.fence('s', $1)`, tokens[0].Epoch); err != nil {

@@ -11,16 +11,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// released reads how often a scope was given up, as the history has it.
+// released reads from the history how often and why a scope was given up.
 func released(t *testing.T, c *pgx.Conn, scope string) string {
 	t.Helper()
 	return text(t, c, `SELECT coalesce(string_agg(event || ' ' || reason, '; ' ORDER BY id), '') FROM conch.leadership_history
 		WHERE scope = $1 AND event NOT IN ('acquired', 'evicted')`, scope)
 }
 
-// A farewell waits for nobody: not for transactions that are past the fence, at whatever
-// level, and not for a row that somebody has locked, which concerns that scope alone. What
-// is locked keeps its lock until it is said (R1, R3, R11).
+// A farewell waits neither for transactions past the fence, at any isolation level, nor for a locked
+// row, which concerns only its scope. That scope keeps its lock until its farewell is said (R1, R3, R11).
 func TestAFarewellWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T) {
@@ -39,7 +38,7 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 		}
 		for scope, level := range map[string]pgx.TxIsoLevel{"s": pgx.Serializable, "rr": pgx.RepeatableRead, "rc": pgx.ReadCommitted} {
 			token := lead(t, a, scope, unhurried)
-			if err := pgfence.Fence(t.Context(), begin(level), token); err != nil { // and works on, without end
+			if err := pgfence.Fence(t.Context(), begin(level), token); err != nil { // and does not end
 				t.Fatal(err)
 			}
 			farewells = append(farewells, election.Farewell{Token: token, Released: true, Reason: "bye"})
@@ -53,11 +52,11 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 		answers := parts(t, a, append(farewells, last)...)
 		for i, f := range farewells {
 			if answers[i].Outcome != election.Said || released(t, c, f.Token.Scope) != "released bye" {
-				t.Errorf("%s: %+v, %q", f.Token.Scope, answers[i], released(t, c, f.Token.Scope))
+				t.Errorf("%s: got %+v and the history %q, want Said and released", f.Token.Scope, answers[i], released(t, c, f.Token.Scope))
 			}
 		}
 		if got := answers[len(farewells)]; got.Outcome != election.Locked || !strings.Contains(got.By, "(conch-test)") || !strings.Contains(got.By, "pg_terminate_backend(") {
-			t.Errorf("locked: %+v", got)
+			t.Errorf("the scope with a locked row: got %+v, want Locked and by whom", got)
 		}
 		held := `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND ` + here + `
 			AND (classid::bigint << 32) | objid::bigint = conch.lock_key('locked')`
@@ -68,7 +67,7 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := parts(t, a, last)[0]; got.Outcome != election.Said {
-			t.Errorf("no longer locked: %+v", got)
+			t.Errorf("no longer locked: got %+v, want Said", got)
 		}
 		if text(t, c, held) != "0" {
 			t.Error("the lock of a scope that was given up is held")
@@ -76,8 +75,8 @@ func TestAFarewellWaitsForNobody(t *testing.T) {
 	})
 }
 
-// Many rows are locked at once. Each farewell is answered, and the first few say by whom: to
-// find out reads all locks of the server.
+// Many rows are locked at once. Each farewell is answered, and only the first three name the locker,
+// since that reads all locks of the server.
 func TestManyLockedFarewells(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -95,12 +94,12 @@ func TestManyLockedFarewells(t *testing.T) {
 	}
 	for i, p := range parts(t, a, farewells...) {
 		if p.Outcome != election.Locked || (i < 3) != strings.Contains(p.By, "pg_terminate_backend(") {
-			t.Errorf("%d: %+v", i, p)
+			t.Errorf("farewell %d: got %+v, want Locked, and by whom for the first three", i, p)
 		}
 	}
 }
 
-// A farewell whose answer was lost is said again. That changes nothing (R9).
+// A farewell whose answer was lost is repeated, which changes nothing (R9).
 func TestAFarewellSaidTwice(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
@@ -110,11 +109,11 @@ func TestAFarewellSaidTwice(t *testing.T) {
 	late := election.Farewell{Token: token, Released: true, Reason: "the acts have ended"}
 	for _, f := range []election.Farewell{f, f, late, late, f} {
 		if got := parts(t, a, f)[0]; got.Outcome != election.Said {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v, want Said", got)
 		}
 	}
 	if got := released(t, c, "s"); got != "lost drain timed out; released the acts have ended" {
-		t.Errorf("the history: %q", got)
+		t.Errorf("got the history %q, want the loss and then the release, once each", got)
 	}
 	run(t, c, `NOTIFY conch_leader_change, 'the end'`)
 	var heard []string
@@ -126,39 +125,39 @@ func TestAFarewellSaidTwice(t *testing.T) {
 		heard = append(heard, n.Payload)
 	}
 	if len(heard) > 3 {
-		t.Errorf("announced: %q", heard)
+		t.Errorf("got the notifications %q, want at most two before the end", heard)
 	}
 	r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried})
 	if r.Outcome != election.Won || r.Hold != 0 {
-		t.Errorf("after the late promise: %+v", r)
+		t.Errorf("a bid after the late release: got %+v, want Won without a hold", r)
 	}
 	if got := parts(t, a, late)[0]; got.Outcome != election.Over {
-		t.Errorf("after the next term: %+v", got)
+		t.Errorf("after the next term: got %+v, want Over", got)
 	}
 }
 
-// A farewell unlocks what it gives up, and not the term that its session has won since (R6).
+// A farewell does not free the lock of a later term that its session has won (R6).
 func TestAFarewellUnlocksItsOwn(t *testing.T) {
 	t.Parallel()
 	db, m, a, first := setup(t)
 	second := lead(t, a, "s", unhurried)
 	if got := parts(t, a, election.Farewell{Token: first, Released: true})[0]; got.Outcome != election.Over {
-		t.Errorf("the farewell of the term before: %+v", got)
+		t.Errorf("the farewell of the term before: got %+v, want Over", got)
 	}
 	if got := text(t, db.Connect(t), `SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND `+here+`
 			AND (classid::bigint << 32) | objid::bigint = conch.lock_key('s')`); got != "1" {
-		t.Errorf("the present term's lock is held %s times", got)
+		t.Errorf("the lock of the current term is held %s times, want once", got)
 	}
 	if r := bid(t, candidate(t, m, "b", unhurried, election.Strict), election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Held {
-		t.Errorf("beside the present term: %+v", r)
+		t.Errorf("a bid beside the current term: got %+v, want Held", r)
 	}
 	if got := parts(t, a, election.Farewell{Token: second, Released: true})[0]; got.Outcome != election.Said {
-		t.Errorf("its own farewell: %+v", got)
+		t.Errorf("the farewell of the current term: got %+v, want Said", got)
 	}
 }
 
-// A row of conch.process that somebody has locked, with which a dead leader is buried, keeps
-// its scopes alone from being given up and taken.
+// A locked row of conch.process, which needs a tombstone, keeps only the scopes of that process from
+// being given up and taken.
 func TestALockedProcessKeepsItsScopesAlone(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T) {
@@ -178,21 +177,21 @@ func TestALockedProcessKeepsItsScopesAlone(t *testing.T) {
 		unlockAll(t, db, old)
 		farewells := []election.Farewell{{Token: lost, Released: true}, {Token: own, Released: true}}
 		if got := parts(t, again, farewells...); got[0].Outcome != election.Locked || got[1].Outcome != election.Said {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v, want Locked and Said", got)
 		}
 		bids := []election.Bid{{Scope: taken.Scope, Lease: unhurried}, {Scope: "fresh", Lease: unhurried}}
 		got, err := again.Try(t.Context(), bids)
 		if err != nil || got[0].Outcome != election.Held || got[0].Process != 0 || got[1].Outcome != election.Won {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("got %+v, %v, want one scope held without a process and the other won", got, err)
 		}
 		if err := stranger.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := parts(t, again, farewells...); got[0].Outcome != election.Said || got[1].Outcome != election.Said {
-			t.Errorf("no longer locked: %+v", got)
+			t.Errorf("no longer locked: got %+v, want Said twice", got)
 		}
 		if r := bid(t, again, bids[0]); r.Outcome != election.Won {
-			t.Errorf("no longer locked: %+v", r)
+			t.Errorf("no longer locked: got %+v, want Won", r)
 		}
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// insideSQL is a whole transaction: it writes what the fence lets pass.
+// insideSQL is a whole transaction, which writes only if the fence passes.
 const insideSQL = `INSERT INTO work SELECT $1::int FROM conch.fence($2, $3, $4)`
 
-// The fence may stand in the INSERT that it is to protect: it locks and looks while the
-// statement runs, whose own snapshot is older, and the lock lasts until the commit.
+// The fence may be part of the INSERT that it protects. It locks and reads while that statement runs,
+// whose snapshot is older, and the lock lasts until the commit.
 func TestFenceInsideAStatement(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -38,20 +38,20 @@ func TestFenceInsideAStatement(t *testing.T) {
 	unlockAll(t, db, a)
 	b := candidate(t, m, "b", unhurried, election.Strict)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
-		t.Fatalf("bid under a fence inside a statement: %+v", r)
+		t.Fatalf("bid under a fence inside a statement: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
-		t.Fatalf("bid after the commit: %+v", r)
+		t.Fatalf("bid after the commit: got %+v, want Won", r)
 	}
 	if err := write(app, 3, old); !errors.Is(err, fence.ErrStale) {
-		t.Fatalf("a deposed leader's statement: %v", err)
+		t.Fatalf("a deposed leader's statement: got %v, want ErrStale", err)
 	}
 	var rows []int
 	if err := app.QueryRow(t.Context(), `SELECT array_agg(n ORDER BY n) FROM work`).Scan(&rows); err != nil || len(rows) != 2 || rows[0] != 1 || rows[1] != 2 {
-		t.Errorf("written: %v, %v", rows, err)
+		t.Errorf("got the rows %v, %v, want 1 and 2", rows, err)
 	}
 }
 
@@ -86,10 +86,10 @@ func TestFenceInsideAStatementThatWaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-ended; !errors.Is(pgfence.Stale(err), fence.ErrStale) {
-		t.Errorf("a statement that waited for a mint: %v", err)
+		t.Errorf("a statement that waited for a mint: got %v, want ErrStale", err)
 	}
 	var n int
 	if err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM work`).Scan(&n); err != nil || n != 0 {
-		t.Errorf("it wrote %d rows, %v", n, err)
+		t.Errorf("the statement wrote %d rows, %v, want none", n, err)
 	}
 }

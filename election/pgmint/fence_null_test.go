@@ -9,15 +9,15 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// What compares with NULL is neither true nor false, and a fence has to be true: a token
-// without an epoch is nobody's, whatever else it says, of scopes that nobody knows too.
+// A comparison with NULL is neither true nor false, and the fence must not let it pass. It refuses
+// every token without an epoch, also for unknown scopes.
 func TestFenceRefusesNulls(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setup(t)
 	app := db.Connect(t)
 	run(t, app, `CREATE TABLE work (n int)`)
 	term, other := any([16]byte(token.Term)), any([16]byte{7})
-	tokens := map[string][]any{"the current one, but for a term of another": {"s", token.Epoch, other}}
+	tokens := map[string][]any{"the current one with another term": {"s", token.Epoch, other}}
 	for _, scope := range []any{"s", "paymnts", nil} {
 		for _, term := range []any{nil, term, other} {
 			tokens[fmt.Sprint(scope, term)] = []any{scope, nil, term}
@@ -34,7 +34,7 @@ func TestFenceRefusesNulls(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := tx.Exec(t.Context(), sql, args...); pg.Code(err) != "CN001" {
-					t.Errorf("%s, %s, %s: %v", name, level, sql, err)
+					t.Errorf("%s, %s, %s: got %v, want CN001", name, level, sql, err)
 				}
 				if err := tx.Rollback(t.Context()); err != nil {
 					t.Fatal(err)
@@ -42,7 +42,7 @@ func TestFenceRefusesNulls(t *testing.T) {
 			}
 		}
 	}
-	// The shortest form passes only with what is current.
+	// The form without a term passes only with the current epoch.
 	for sql, want := range map[string]string{
 		`SELECT conch.fence('s', NULL)`: "CN001", `SELECT conch.fence(NULL, 1)`: "CN001",
 		fmt.Sprintf(`SELECT conch.fence('s', %d)`, token.Epoch): "",

@@ -15,9 +15,8 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// The fence runs as the owner of the tables and has no search_path of its own, since
-// setting one would be the dearest part of it. A caller whose path begins with traps
-// (every operator and function that it uses, for their types) springs none.
+// The fence runs as the owner of the tables and sets no search_path, which would cost as much as all the
+// rest. The caller's path has a trap for each operator and function that it uses, and it springs none.
 func TestFenceUnderAHostilePath(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setup(t)
@@ -70,24 +69,24 @@ func TestFenceUnderAHostilePath(t *testing.T) {
 			run(t, app, `SELECT set_config('idle_in_transaction_session_timeout', $1, false), set_config('default_transaction_isolation', $2, false)`, idle, level)
 			run(t, app, `SET search_path = evil, pg_catalog`)
 			if _, err := app.Exec(t.Context(), `SELECT 1 = 1`); pg.Code(err) != "P0001" {
-				t.Fatalf("no trap is set: %v", err)
+				t.Fatalf("got %v, want a trap to be sprung", err)
 			}
-			for range 8 { // from the sixth on a plan is kept
+			for range 8 { // from the sixth call on Postgres keeps a plan
 				if err := pgfence.Fence(t.Context(), app, token); err != nil {
 					t.Errorf("idle %s, %s: %v", idle, level, err)
 				}
 			}
 			if err := pgfence.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
-				t.Errorf("idle %s, %s: %v", idle, level, err)
+				t.Errorf("a wrong epoch, idle %s, %s: got %v, want ErrStale", idle, level, err)
 			}
 		}
 	}
 }
 
-// What a caller allows itself to idle is bounded by the lease, and by nothing longer.
+// The fence limits how long the caller may idle to the lease, and leaves a shorter limit alone.
 func TestFenceBoundsTheIdling(t *testing.T) {
 	t.Parallel()
-	db, _, _, token := setupFor(t, 30*time.Second) // with a short one the server might end the transaction before it is asked
+	db, _, _, token := setupFor(t, 30*time.Second) // with a short lease the server might end the transaction first
 	for set, want := range map[string]string{"0": "30s", "10min": "30s", "29999": "29999ms", "30s": "30s", "30001ms": "30s"} {
 		for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 			app := db.Connect(t)
@@ -101,15 +100,14 @@ func TestFenceBoundsTheIdling(t *testing.T) {
 			}
 			var got string
 			if err := tx.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&got); err != nil || got != want {
-				t.Errorf("%s: %s became %s, want %s; %v", level, set, got, want, err)
+				t.Errorf("%s: a limit of %s became %s, want %s; error %v", level, set, got, want, err)
 			}
 			_ = tx.Rollback(t.Context())
 		}
 	}
 }
 
-// A session may be older than the promotion of its server. What its plans remember of
-// the database's history must be that of afterwards.
+// The plans of a session that is older than the promotion of its server must not keep the old timeline.
 func TestFenceOfASessionThatSawThePromotion(t *testing.T) {
 	t.Parallel()
 	primary := primaryServer(t)
@@ -118,16 +116,16 @@ func TestFenceOfASessionThatSawThePromotion(t *testing.T) {
 	standby.catchesUp(t, primary)
 
 	app := database(standby.Server).Connect(t)
-	for range 8 { // as often as it takes to keep a plan
+	for range 8 { // often enough for Postgres to keep a plan
 		if err := pgfence.Fence(t.Context(), app, old); pg.Code(err) != "55000" {
-			t.Fatalf("on a standby: %v", err)
+			t.Fatalf("on a standby: got %v, want SQLSTATE 55000", err)
 		}
 	}
 	primary.Kill9()
 	standby.promote(t)
 	for range 8 {
 		if err := pgfence.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
-			t.Fatalf("a token of before: %v", err)
+			t.Fatalf("a token from before the promotion: got %v, want ErrStale", err)
 		}
 	}
 	m := newMint(t, database(standby.Server).URL)

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Above READ COMMITTED a snapshot may be older than the leadership. A token that is valid
-// is never told that it is over: its transaction is to be begun again (R4).
+// Above READ COMMITTED a snapshot may be older than the term. The fence never calls a current token
+// stale: it asks to begin the transaction again (R4).
 func TestFenceWithAnOldSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
@@ -27,7 +27,7 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 				t.Helper()
 				tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
 				if err == nil {
-					_, err = tx.Exec(t.Context(), `INSERT INTO work VALUES (1)`) // the snapshot is of now
+					_, err = tx.Exec(t.Context(), `INSERT INTO work VALUES (1)`) // takes the snapshot
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -37,7 +37,7 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 			want := func(what string, err error, code string) {
 				t.Helper()
 				if pg.Code(err) != code || errors.Is(err, fence.ErrStale) != (code == pgfence.CodeStale) {
-					t.Errorf("%s: %v, want %q", what, err, code)
+					t.Errorf("%s: got %v, want SQLSTATE %q", what, err, code)
 				}
 			}
 			fenced := func(tx pgx.Tx, token fence.Token) error {
@@ -71,7 +71,7 @@ func TestFenceWithAnOldSnapshot(t *testing.T) {
 	}
 }
 
-// Such a fence keeps the mint out until its commit, and keeps nobody from the row.
+// A fence above READ COMMITTED keeps the mint out until the commit, but locks the row only briefly.
 func TestFenceSharesForAnInstant(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
@@ -88,17 +88,17 @@ func TestFenceSharesForAnInstant(t *testing.T) {
 	unlockAll(t, db, a)
 	b := candidate(t, m, "b", unhurried, election.Strict)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
-		t.Errorf("past a fence: %+v", r)
+		t.Errorf("a bid beside the fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
-		t.Errorf("after it: %+v", r)
+		t.Errorf("a bid after the commit: got %+v, want Won", r)
 	}
 }
 
-// The look for a row that cannot be seen leaves none.
+// The INSERT that looks for an invisible row leaves no row.
 func TestFenceOfAnUnknownScopeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -107,10 +107,10 @@ func TestFenceOfAnUnknownScopeLeavesNoRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := pgfence.Fence(t.Context(), tx, fence.Token{Scope: "x", Epoch: 1}); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("a scope that nobody ever led: %v", err)
+		t.Errorf("a scope that was never led: got %v, want ErrStale", err)
 	}
 	_ = tx.Rollback(t.Context())
 	if n := text(t, db.Connect(t), `SELECT count(*)::text FROM conch.leadership`); n != "0" {
-		t.Errorf("%s rows", n)
+		t.Errorf("got %s rows, want none", n)
 	}
 }

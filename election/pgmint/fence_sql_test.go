@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 )
 
-// database/sql knows nothing of pgx's types: a term is an argument and a column of it as it is.
+// A term works as an argument and as a column of database/sql, which does not know pgx's types.
 func TestFenceThroughDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -36,28 +36,28 @@ func TestFenceThroughDatabaseSQL(t *testing.T) {
 		return tx.Commit()
 	}
 	if err := fenced(old); err != nil {
-		t.Errorf("with the current token: %v", err)
+		t.Errorf("fence with the current token: %v", err)
 	}
 	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 	for _, column := range []string{"term", "term::text", "uuid_send(term)"} {
 		var term fence.Term
 		if err := pool.QueryRowContext(ctx, `SELECT `+column+` FROM conch.leadership WHERE scope = $1 AND term = $2`, "s", current.Term).Scan(&term); err != nil || term != current.Term {
-			t.Errorf("%s is %s, %v, want %s", column, term, err, current.Term)
+			t.Errorf("got the %s %s, %v, want %s", column, term, err, current.Term)
 		}
 	}
 	if err := fenced(current); err != nil {
-		t.Errorf("with the current token: %v", err)
+		t.Errorf("fence with the current token: %v", err)
 	}
 	forged := current
 	forged.Term[0] ^= 1
 	for name, token := range map[string]fence.Token{"old": old, "forged": forged} {
 		if err := fenced(token); errors.Is(err, fence.ErrStale) || !errors.Is(pgfence.Stale(err), fence.ErrStale) {
-			t.Errorf("with the %s token: %v", name, err)
+			t.Errorf("fence with the %s token: got %v, want an error that Stale turns into ErrStale", name, err)
 		}
 	}
 }
 
-// And pgx takes it as it is too, however it sends its arguments.
+// A term works with pgx too, in each of its modes.
 func TestATermThroughPgx(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setup(t)
@@ -71,18 +71,18 @@ func TestATermThroughPgx(t *testing.T) {
 		var term, bare fence.Term
 		err := app.QueryRow(t.Context(), `SELECT term, term FROM conch.leadership WHERE term = $1`, mode, token.Term).Scan(&term, (*[16]byte)(&bare))
 		if err != nil || term != token.Term || bare != token.Term {
-			t.Errorf("%s: %s and %s, %v, want %s", mode, term, bare, err, token.Term)
+			t.Errorf("%s: got %s and %s, %v, want %s", mode, term, bare, err, token.Term)
 		}
 	}
 }
 
-// state is an error of another driver, of which only its SQLSTATE is known.
+// state is an error of another driver, which has only a SQLSTATE.
 type state string
 
 func (s state) Error() string    { return "pq: refused" }
 func (s state) SQLState() string { return string(s) }
 
-// The fence's refusal is known by its SQLSTATE, from any driver and inside any other error.
+// Stale knows the refusal of the fence by its SQLSTATE, from any driver and inside any error.
 func TestStaleKnowsEveryDriver(t *testing.T) {
 	t.Parallel()
 	const stale, aborted = state(pgfence.CodeStale), state("25P02")
@@ -91,18 +91,18 @@ func TestStaleKnowsEveryDriver(t *testing.T) {
 		"behind another": fmt.Errorf("%w: %w", aborted, stale),
 	} {
 		if got := pgfence.Stale(err); !errors.Is(got, fence.ErrStale) || !errors.Is(got, stale) {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: got %v, want ErrStale", name, got)
 		}
 	}
 	for _, err := range []error{nil, aborted, errors.New("SQLSTATE CN001"), fmt.Errorf("paying: %w", aborted)} {
 		if got := pgfence.Stale(err); got != err { //nolint:errorlint // the very same
-			t.Errorf("%v became %v", err, got)
+			t.Errorf("Stale turned %v into %v, want it unchanged", err, got)
 		}
 	}
 }
 
-// What f wrote commits under the current token only, and not when f fails or panics; the
-// connection goes back to the pool without a transaction.
+// TransactSQL commits only with the current token, and not if f fails or panics. The connection goes
+// back to the pool without a transaction.
 func TestTransactSQL(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -130,19 +130,19 @@ func TestTransactSQL(t *testing.T) {
 	}
 	fine := func() error { return nil }
 	if err := transact(old, "by the old token", fine); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("the old token: %v", err)
+		t.Errorf("with the old token: got %v, want ErrStale", err)
 	}
 	if err := transact(current, "and failed", func() error { return broken }); err != broken { //nolint:errorlint // the very same
-		t.Errorf("f failed: %v", err)
+		t.Errorf("f failed: got %v, want its error", err)
 	}
 	if err := transact(current, "and panicked", func() error { panic(broken) }); !errors.Is(err, broken) {
-		t.Errorf("f panicked: %v", err)
+		t.Errorf("f panicked: got %v, want the panic to reach the caller", err)
 	}
 	if err := transact(current, "by the current token", fine); err != nil {
 		t.Errorf("the current token: %v", err)
 	}
 	var written string
 	if err := pool.QueryRowContext(t.Context(), `SELECT string_agg(what, ', ') FROM public.written`).Scan(&written); err != nil || written != "by the current token" {
-		t.Errorf("written %q, %v", written, err)
+		t.Errorf("got the rows %q, %v, want only that of the current token", written, err)
 	}
 }

@@ -16,16 +16,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// depose makes b the leader although a's session lives: a loses its lock, as
-// behind a pooler, and nothing else.
+// depose ends the session of a and makes b the leader.
 func depose(t testing.TB, db *pgtest.DB, a election.Session, b election.Session) fence.Token {
 	t.Helper()
 	unlockAll(t, db, a)
 	return lead(t, b, "s", unhurried)
 }
 
-// The fence refuses what is not the current leadership, by epoch and
-// by term, in every isolation level, with the caller's snapshot older than the mint.
+// The fence refuses a token that is not current, by epoch and by term, at every isolation level, even
+// if the caller's snapshot is older than the mint.
 func TestFenceRefusesStale(t *testing.T) {
 	t.Parallel()
 	for _, level := range []struct {
@@ -40,16 +39,16 @@ func TestFenceRefusesStale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tx.Exec(t.Context(), `SELECT 1`); err != nil { // the snapshot is taken here
+			if _, err := tx.Exec(t.Context(), `SELECT 1`); err != nil { // takes the snapshot
 				t.Fatal(err)
 			}
 			current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 			err = pgfence.Fence(t.Context(), tx, old)
 			if pg.Code(err) != level.code {
-				t.Errorf("fence with the old token: %v, want SQLSTATE %s", err, level.code)
+				t.Errorf("fence with the old token: got %v, want SQLSTATE %s", err, level.code)
 			}
 			if level.code == pgfence.CodeStale && !errors.Is(err, fence.ErrStale) {
-				t.Errorf("%v is no fence.ErrStale", err)
+				t.Errorf("got %v, want ErrStale", err)
 			}
 			_ = tx.Rollback(t.Context())
 
@@ -66,9 +65,9 @@ func TestFenceRefusesStale(t *testing.T) {
 			wrong := current
 			wrong.Term[0] ^= 1
 			if err := pgfence.Fence(t.Context(), app, wrong); !errors.Is(err, fence.ErrStale) {
-				t.Errorf("fence with a foreign term: %v", err)
+				t.Errorf("fence with another term: got %v, want ErrStale", err)
 			}
-			// psql and other languages may leave the term out.
+			// The term may be left out, for example in psql.
 			if _, err := app.Exec(t.Context(), `SELECT conch.fence('s', $1)`, current.Epoch); err != nil {
 				t.Error(err)
 			}
@@ -76,8 +75,7 @@ func TestFenceRefusesStale(t *testing.T) {
 	}
 }
 
-// A fence that has passed keeps every mint out until its transaction has ended,
-// and a mint that waits lets no new fence pass it.
+// A fence that has passed keeps every mint of its scope out until its transaction ends.
 func TestFenceHoldsUntilCommit(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -96,23 +94,23 @@ func TestFenceHoldsUntilCommit(t *testing.T) {
 	unlockAll(t, db, a)
 	b := candidate(t, m, "b", unhurried, election.Strict)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
-		t.Fatalf("bid under an open fence: %+v", r)
+		t.Fatalf("bid under an open fence: got %+v, want Busy", r)
 	}
-	// It shares nothing with other scopes: they are won meanwhile.
+	// Other scopes can be won meanwhile.
 	lead(t, b, "other", unhurried)
 	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatalf("the fenced commit came first and must succeed: %v", err)
+		t.Fatalf("the fenced commit, which came first: %v", err)
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
-		t.Fatalf("bid after the commit: %+v", r)
+		t.Fatalf("bid after the commit: got %+v, want Won", r)
 	}
 	if err := pgfence.Fence(t.Context(), app, old); !errors.Is(err, fence.ErrStale) {
-		t.Fatalf("old fence after the mint: %v", err)
+		t.Fatalf("fence with the old token after the mint: got %v, want ErrStale", err)
 	}
 }
 
-// A client that freezes behind its fence is ended by the server after a lease;
-// what it wrote is rolled back, and the successor is minted without eviction.
+// The server ends a client that freezes after its fence, a lease later. What the client wrote is rolled
+// back, and the successor wins without an eviction.
 func TestFrozenFenceEndsItself(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setupFor(t, time.Second)
@@ -140,7 +138,7 @@ func TestFrozenFenceEndsItself(t *testing.T) {
 	}
 }
 
-// A blocker that the timeout does not end (it keeps talking) is evicted, and named.
+// A bid that may evict ends the transaction that holds the fence, and names it.
 func TestEvictionNamesTheBlocker(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -168,24 +166,22 @@ func TestEvictionNamesTheBlocker(t *testing.T) {
 		return got.Outcome == election.Won
 	})
 	if len(r.Blockers) != 1 || r.Blockers[0].PID != int32(pid) || r.Blockers[0].Query != busy {
-		t.Errorf("evicted %+v, want pid %d with its query", r.Blockers, pid)
+		t.Errorf("got the evictions %+v, want pid %d with its query", r.Blockers, pid)
 	}
 	if err := tx.Commit(t.Context()); err == nil {
 		t.Error("the evicted transaction committed")
 	}
-	// Whichever bid was the one that won: the history has the one that ended it, and not what
-	// was said in it, which is for the log.
+	// The history has one eviction, without the query, which is only for the log.
 	var events string
 	err = db.Connect(t).QueryRow(t.Context(), `SELECT string_agg(event || ' ' || epoch || ' ' || reason, '; ' ORDER BY epoch, event) FROM conch.leadership_history`).Scan(&events)
 	want := fmt.Sprintf("acquired 1 first; evicted 1 ended for holding its fence: pid %d (conch-test); lost 1 its session ended without a farewell; acquired 2 takeover", pid)
 	if err != nil || events != want {
-		t.Errorf("the history says %q, %v; want %q", events, err, want)
+		t.Errorf("got the history %q, %v; want %q", events, err, want)
 	}
 }
 
-// What the fence does not protect from, kept as a test so that the manual stays
-// true: inside a savepoint, a rollback to it drops the lock, and a stale commit
-// succeeds.
+// The fence does not work inside a savepoint: a rollback to it drops the lock, and a stale commit
+// succeeds. The documentation says so, and this test keeps it true.
 func TestFenceInSavepointIsNoFence(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -208,11 +204,11 @@ func TestFenceInSavepointIsNoFence(t *testing.T) {
 	}
 	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatalf("it was refused after all (%v): the manual can be kinder", err)
+		t.Fatalf("the commit was refused (%v): the documentation is out of date", err)
 	}
 }
 
-// As a trigger the fence works when it is deferred to the commit.
+// The fence works in a trigger that is deferred to the commit.
 func TestFenceAsDeferredTrigger(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -230,13 +226,13 @@ func TestFenceAsDeferredTrigger(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `INSERT INTO work VALUES (2, $1)`, old.Epoch); err != nil {
 		t.Fatal(err)
 	}
-	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict)) // the insert alone holds nothing
+	depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict)) // the insert alone takes no lock
 	if err := pgfence.Stale(tx.Commit(t.Context())); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("commit of a stale insert: %v", err)
+		t.Errorf("commit of a stale insert: got %v, want ErrStale", err)
 	}
 }
 
-// The fence needs EXECUTE and nothing else (S29).
+// The role of a fence needs EXECUTE on it and no other privilege (S29).
 func TestFenceNeedsExecuteAlone(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setup(t)
@@ -250,7 +246,7 @@ func TestFenceNeedsExecuteAlone(t *testing.T) {
 	run(t, app, `GRANT USAGE ON SCHEMA conch TO `+role)
 	run(t, app, `SET ROLE `+role)
 	if err := pgfence.Fence(t.Context(), app, token); pg.Code(err) != "42501" {
-		t.Errorf("without EXECUTE: %v", err)
+		t.Errorf("without EXECUTE: got %v, want SQLSTATE 42501", err)
 	}
 	run(t, app, `RESET ROLE`)
 	run(t, app, `GRANT EXECUTE ON FUNCTION conch.fence(text, bigint, uuid) TO `+role)
@@ -259,14 +255,14 @@ func TestFenceNeedsExecuteAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := app.Exec(t.Context(), `SELECT * FROM conch.leadership`); pg.Code(err) != "42501" {
-		t.Errorf("the fence's role can read the table: %v", err)
+		t.Errorf("a read of the table with the role: got %v, want SQLSTATE 42501", err)
 	}
 	run(t, app, `RESET ROLE`)
 	run(t, app, `DROP OWNED BY `+role)
 }
 
-// Under 64 clients that fence without pause the mint comes through by queueing,
-// well before it would have to evict anybody, and nothing stale commits after it.
+// While 64 clients fence without pause, a mint gets the lock in the queue, long before it would have to
+// evict a client. No stale transaction commits after the mint.
 func TestTakeoverUnderFencingClients(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -306,7 +302,7 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 			break
 		}
 		if tries > 10 {
-			t.Fatalf("after %d tries in %s: %+v", tries, time.Since(began), r)
+			t.Fatalf("after %d tries in %s: got %+v, want Won", tries, time.Since(began), r)
 		}
 	}
 	t.Logf("takeover under 64 fencing clients: %s, %d tries", time.Since(began), tries)
@@ -316,8 +312,8 @@ func TestTakeoverUnderFencingClients(t *testing.T) {
 		}
 		return n
 	}
-	atMint := count() // whoever passed its fence had committed before the mint could
-	wg.Wait()         // every client is refused sooner or later
+	atMint := count() // every transaction past the fence committed before the mint
+	wg.Wait()         // each client ends once it is refused
 	if late := count() - atMint; late != 0 {
 		t.Errorf("%d stale rows were committed after the mint", late)
 	}

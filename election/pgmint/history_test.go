@@ -8,16 +8,16 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// A million rows of history slow no takeover down. Counted in pages, since time depends on
+// A million rows of history do not slow a takeover. The test counts pages, not time, which depends on
 // the machine.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
-	s := candidate(t, m, "b", 20*time.Minute, election.Strict) // silent while a million rows are written
+	s := candidate(t, m, "b", 20*time.Minute, election.Strict) // a lease that outlasts writing a million rows
 	own := pgmint.Conn(s)
 	takeover := func() int {
-		run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`) // a dead holder's
+		run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`) // as after a crash
 		return touched(t, own, `SELECT * FROM conch.bid('b', $1, 'strict', true, '{s}', ARRAY[conch.lock_key('s')], '{1000}', ARRAY[$2::boolean], 0, false, '{}')`, s.Process(), true)
 	}
 	if _, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil {
@@ -38,18 +38,18 @@ func TestLongHistory(t *testing.T) {
 	after := warm()
 	t.Logf("a takeover reads %d pages, %d after a million rows of history", before, after)
 	if after > before+before/2 {
-		t.Errorf("a takeover reads %d pages, and %d after a million rows of history", before, after)
+		t.Errorf("a takeover reads %d pages, and %d after a million rows of history, want at most half as many more", before, after)
 	}
 
 	run(t, c, `UPDATE conch.leadership SET process_key = 1, parted_at = NULL WHERE scope = 's'`)
 	var won election.Result
 	unscanned(t, own, "a takeover", func() { won = bid(t, s, election.Bid{Scope: "s", Lease: time.Second}) })
 	if won.Outcome != election.Won {
-		t.Fatalf("%+v", won)
+		t.Fatalf("the bid: got %+v, want Won", won)
 	}
 	unscanned(t, own, "a heartbeat", func() {
 		if alive, err := s.Beat(t.Context(), []election.Pulse{{Token: won.Token, Settle: true}}); err != nil || alive[0] != election.Renewed {
-			t.Errorf("%v, %v", alive, err)
+			t.Errorf("the heartbeat: got %v, %v, want Renewed", alive, err)
 		}
 		run(t, own, `SELECT conch.beat_process($1, '{s}', ARRAY[gen_random_uuid()])`, s.Process())
 	})
@@ -60,6 +60,6 @@ func TestLongHistory(t *testing.T) {
 	})
 	var rows int64
 	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM conch.leadership_history`).Scan(&rows); err != nil || rows < 1_000_000 {
-		t.Errorf("%d rows, %v", rows, err)
+		t.Errorf("got %d rows of history, %v, want at least a million", rows, err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Bids after a failover wait for the longest lease registered. They read each long list of
-// scopes in conch.process once, and not once for each bid. Counted in pages.
+// Bids after a failover hold for the longest registered lease. They read each long list of scopes in
+// conch.process once, and not once per bid. The test counts pages.
 func TestListsOfScopesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	const scopes, asked, processes = 2000, 200, 3
@@ -34,7 +34,7 @@ func TestListsOfScopesAreReadOnce(t *testing.T) {
 	}
 	alone := bids()
 	minttest.Campaigners(t, c, scopes, processes)
-	if pages := bids() - alone; pages > 5*asked { // reading one of the lists takes some forty
+	if pages := bids() - alone; pages > 5*asked { // to read one list takes some forty
 		t.Errorf("%d bids after a failover read %d pages more with %d other processes", asked, pages, processes)
 	}
 	if r := bid(t, s, election.Bid{Scope: minttest.FirstOfMany, Lease: time.Second}); r.Outcome != election.Won || r.Hold != 9*time.Second {

@@ -12,13 +12,13 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// overriding is a mint with a lock key of its own for the scope "s".
+// overriding makes a mint with another lock key for the scope "s".
 func overriding(t *testing.T, db *pgtest.DB, key int64) *pgmint.Mint {
 	t.Helper()
 	return mintWith(t, pgmint.Config{URL: db.URL, LockKeys: map[string]int64{"s": key}})
 }
 
-// S2: a scope's key is the same in Go and in SQL, and never another.
+// S2: the lock key of a scope is the same in Go and in SQL, and in every version.
 func TestLockKey(t *testing.T) {
 	t.Parallel()
 	const payments = 5637261023012900710 // first 8 bytes, big-endian, of SHA-256("conch:payments")
@@ -32,13 +32,12 @@ func TestLockKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		if key != pgmint.LockKey(scope) || fenceKey == key {
-			t.Errorf("%q: lock key %d in SQL, %d in Go, fence key %d", scope, key, pgmint.LockKey(scope), fenceKey)
+			t.Errorf("%q: lock key %d in SQL and %d in Go, fence key %d; want the first two equal and the third different", scope, key, pgmint.LockKey(scope), fenceKey)
 		}
 	}
 }
 
-// S2, S27: an overridden lock key is the one locked; a candidate with another one
-// is refused and keeps nothing locked.
+// S2, S27: a session locks the overriding key. A candidate with another key is refused and keeps no lock.
 func TestLockKeyOverride(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -58,7 +57,7 @@ func TestLockKeyOverride(t *testing.T) {
 	}
 	b := candidate(t, newMint(t, db.URL), "b", 10*time.Second, election.Strict)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || r.Why == nil || !strings.Contains(r.Why.Error(), "conch drain") {
-		t.Errorf("a candidate with another key: %+v", r)
+		t.Errorf("a candidate with another key: got %+v, want Refused with advice to drain", r)
 	}
 	if locked(pgmint.LockKey("s")) != 0 {
 		t.Error("the refused candidate keeps its lock")
@@ -69,33 +68,33 @@ func TestLockKeyOverride(t *testing.T) {
 	if locked(4711) != 0 {
 		t.Error("a release leaves the overriding key locked")
 	}
-	// Released, the scope takes any key, and from then on that one counts.
+	// A released scope accepts any key, and then requires that one.
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || !r.Handoff || locked(pgmint.LockKey("s")) != 1 {
-		t.Errorf("a candidate with another key, after the release: %+v", r)
+		t.Errorf("a candidate with another key, after the release: got %+v, want Won and its key locked", r)
 	}
 	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused || locked(4711) != 0 {
-		t.Errorf("a candidate with the key of before: %+v", r)
+		t.Errorf("a candidate with the key from before: got %+v, want Refused and its key free", r)
 	}
-	// What a crash has left stays with its key.
+	// After a crash the scope still requires its key.
 	unlockAll(t, db, b)
 	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
-		t.Errorf("a candidate with another key, after a crash: %+v", r)
+		t.Errorf("a candidate with another key, after a crash: got %+v, want Refused", r)
 	}
 }
 
-// A row that an operator made for an epoch knows no candidate, so it agrees to any key.
+// A row that an operator made by advancing the epoch accepts any lock key.
 func TestLockKeyOverrideAfterAdvance(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	advance(t, db.Connect(t), "s", 90)
 	a := candidate(t, overriding(t, db, 4711), "a", 10*time.Second, election.Strict)
 	if r := bid(t, a, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 91 {
-		t.Errorf("%+v", r)
+		t.Errorf("the bid: got %+v, want Won with epoch 91", r)
 	}
 }
 
-// Two whose keys differ each have their lock, when they bid at once for what was released:
-// the fence and the row let one of them win, and the other learns why it does not.
+// Two candidates with different lock keys bid at once for a released scope, and each gets its lock. The
+// fence and the row let one of them win, and the other learns why it does not.
 func TestTwoLockKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -110,15 +109,15 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 		for i, s := range sessions {
 			both.Go(func() {
 				<-start
-				// Block waits for the fence that the other may hold, and looks at the row again.
+				// With Block the bid waits for the fence, which the other may hold, and reads the row again.
 				r, err := s.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Block: unhurried}})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				// Held, if the other had won by the time that the locks were looked at.
+				// Held, if the other won before this bid looked at the locks.
 				if tokens[i] = r[0].Token; r[0].Outcome != election.Won && r[0].Outcome != election.Refused && r[0].Outcome != election.Held {
-					t.Errorf("round %d: %+v", round, r[0])
+					t.Errorf("round %d: got %+v, want Won, Refused or Held", round, r[0])
 				}
 			})
 		}
@@ -129,10 +128,10 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 			won = 1
 		}
 		if tokens[won].Epoch != int64(round+1) || tokens[1-won].Epoch != 0 {
-			t.Fatalf("round %d: %+v", round, tokens)
+			t.Fatalf("round %d: got the tokens %+v, want one, with the next epoch", round, tokens)
 		}
 		if r := bid(t, sessions[1-won], election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Refused || r.Why == nil {
-			t.Fatalf("round %d: the loser's next bid: %+v", round, r)
+			t.Fatalf("round %d: the loser's next bid: got %+v, want Refused with a reason", round, r)
 		}
 		if gone, err := sessions[won].Release(t.Context(), []election.Farewell{{Token: tokens[won], Released: true}}); err != nil || gone[0].Outcome != election.Said {
 			t.Fatal(gone, err)
@@ -140,7 +139,7 @@ func TestTwoLockKeysAtOnce(t *testing.T) {
 	}
 }
 
-// Who is refused is told what would help: a drain, if somebody leads, else a term first.
+// A refusal says what helps: a drain if there is a leader, otherwise a candidate that agrees.
 func TestARefusalSaysWhatHelps(t *testing.T) {
 	t.Parallel()
 	_, m, a, token := setup(t)
@@ -148,7 +147,7 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 	refused := func(says string) {
 		t.Helper()
 		if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Why == nil || !strings.Contains(r.Why.Error(), says) {
-			t.Errorf("%v: %v", r.Outcome, r.Why)
+			t.Errorf("got %v, because of %v, want a reason that helps", r.Outcome, r.Why)
 		}
 	}
 	refused(`; release the scope (conch drain) before`)

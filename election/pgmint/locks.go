@@ -7,24 +7,24 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Locks says how a session keeps the scopes that it wins. Candidates of both kinds
-// may meet in one scope, with the same guarantees.
+// Locks is how a session holds the scopes that it wins. Candidates of both kinds may compete for
+// one scope, with the same guarantees.
 type Locks string
 
 const (
-	// SessionLocks: one advisory lock for each scope, and a heartbeat that names each
-	// term. An epoch that is advanced by hand ends that scope's term alone. The default.
+	// SessionLocks takes one advisory lock per scope, and its heartbeats name each term. Advancing
+	// the epoch of a scope ends only the term of that scope. It is the default.
 	SessionLocks Locks = "session"
-	// ProcessLocks: one lock for the process, and a heartbeat of one row for all its
-	// terms, for thousands of scopes. What declares the process dead ends all of them.
+	// ProcessLocks takes one lock for the process, and its heartbeats renew one row for all terms:
+	// for thousands of scopes. Advancing the epoch of one scope ends all terms of the process.
 	ProcessLocks Locks = "process"
 )
 
-// LockBudgetError refuses a candidate that would hold more locks than it may: a full
-// lock table keeps even new connections out of the whole server.
+// LockBudgetError refuses a candidate that needs more advisory locks than its budget: a full lock
+// table keeps even new connections out of the whole server.
 type LockBudgetError struct {
 	Scopes int
-	Need   int // locks: one a scope, one for the process, one for a fence in flight
+	Need   int // locks: one per scope, one for the process, one for a fence
 	Used   int // by other sessions of this process
 	Budget int
 	Table  int // places in the server's lock table
@@ -40,16 +40,16 @@ func (e *LockBudgetError) Error() string {
 		e.Scopes, e.Need, e.Budget, used, e.Table)
 }
 
-// Unwrap says that trying again changes nothing.
+// Unwrap returns election.ErrBarred, since trying again does not help.
 func (*LockBudgetError) Unwrap() error { return election.ErrBarred }
 
-// tableSQL is how many locks the server's table has room for. There are a few more
-// places, for its own processes, on which nobody should count.
+// tableSQL reads how many locks the server's table has room for, without the few more places for
+// its own processes. It also sets the channel of conch.announce for the session.
 const tableSQL = `SELECT current_setting('max_locks_per_transaction')::int
      * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)
   FROM set_config('conch.listen_channel', $1, false)`
 
-// reserve books what a session will hold for as long as it lives.
+// reserve books the locks of a session until unreserve.
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	return locks, err
 }
 
-// reserveMore books what scopes that come later take in addition.
+// reserveMore books the locks of scopes that a session adds.
 func (m *Mint) reserveMore(s *session, scopes int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,13 +73,13 @@ func (m *Mint) reserveMore(s *session, scopes int) error {
 	return nil
 }
 
-// book books the locks of one session; with the lock held.
+// book books the locks of one session. The caller holds m.mu.
 func (m *Mint) book(scopes, table int) (locks int, err error) {
 	budget := m.cfg.LockBudget
 	if budget == 0 {
 		budget = table / 4
 	}
-	locks = 1 // its process key
+	locks = 1 // the process key
 	if m.cfg.locks() == SessionLocks {
 		locks += scopes
 	}
@@ -98,11 +98,10 @@ func (m *Mint) unreserve(locks int) {
 	m.sessions--
 }
 
-// bidsAtOnce bounds one statement of bids even where there is room for more: no
-// heartbeat may have to wait long behind it.
+// bidsAtOnce limits the bids of one statement, so that no heartbeat waits long behind it.
 const bidsAtOnce = 500
 
-// room is how many fences one session may hold at once, inside one statement.
+// room returns how many fences one session may hold in one statement.
 func (m *Mint) room() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +115,7 @@ func (c Config) locks() Locks {
 	return c.Locks
 }
 
-// validateLocks says what is wrong with the two settings, if anything.
+// validateLocks checks Locks and LockBudget.
 func (c Config) validateLocks() error {
 	switch {
 	case c.locks() != SessionLocks && c.locks() != ProcessLocks:
@@ -127,13 +126,13 @@ func (c Config) validateLocks() error {
 	return nil
 }
 
-// Where ConfigFromEnv reads the two.
+// EnvLocks and EnvLockBudget are where ConfigFromEnv reads Locks and LockBudget.
 const (
 	EnvLocks      = "CONCH_LOCKS"
 	EnvLockBudget = "CONCH_LOCK_BUDGET"
 )
 
-// lockEnv reads them.
+// lockEnv reads EnvLocks and EnvLockBudget.
 func (c Config) lockEnv(getenv func(string) string) (Config, error) {
 	c.Locks = Locks(getenv(EnvLocks))
 	if err := c.validateLocks(); err != nil {

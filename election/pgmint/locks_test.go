@@ -16,7 +16,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// scopes are as many names.
+// scopes returns n names of scopes.
 func scopes(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -37,12 +37,11 @@ func crowdOf(scopes []string) election.Candidate {
 	return election.Candidate{ID: "a", Lease: 20 * time.Second, Longest: 20 * time.Second, Takeover: election.Strict, Scopes: scopes}
 }
 
-// small is a server whose lock table is soon full: 100 places, and the few more that
-// it has for its own processes.
+// small starts a server with a small lock table: 100 places, and a few more for its own processes.
 func small(t *testing.T) string {
 	t.Helper()
 	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 10, Settings: map[string]string{
-		"max_locks_per_transaction": "10", "autovacuum": "off", // what must fail must fail for one reason only
+		"max_locks_per_transaction": "10", "autovacuum": "off", // so that nothing else takes locks
 	}})
 	if err := pgmint.Up(t.Context(), pgmint.Config{URL: srv.URL("postgres")}, nil); err != nil {
 		t.Fatal(err)
@@ -50,7 +49,7 @@ func small(t *testing.T) string {
 	return srv.URL("postgres")
 }
 
-// newcomer connects as anybody's psql does, and asks something.
+// newcomer connects as psql does, and makes a query.
 func newcomer(t *testing.T, url string) error {
 	t.Helper()
 	c, err := pg.Connect(t.Context(), pg.Config{URL: url})
@@ -62,8 +61,8 @@ func newcomer(t *testing.T, url string) error {
 	return err
 }
 
-// A candidate with more scopes than the lock budget is refused before
-// it takes anything, in a sentence that says what to do.
+// A candidate with more scopes than the lock budget is refused before it takes a lock, and the error
+// says what to do.
 func TestOverBudgetIsRefused(t *testing.T) {
 	t.Parallel()
 	url := small(t)
@@ -72,27 +71,27 @@ func TestOverBudgetIsRefused(t *testing.T) {
 	_, err := m.Open(t.Context(), crowdOf(scopes(200)))
 	var over *pgmint.LockBudgetError
 	if !errors.As(err, &over) || over.Scopes != 200 || over.Need != 202 || over.Budget != 25 || over.Table != 100 || !errors.Is(err, election.ErrBarred) {
-		t.Fatalf("%v (%+v)", err, over)
+		t.Fatalf("got %v (%+v), want a LockBudgetError for 200 scopes", err, over)
 	}
 	for _, want := range []string{"200 scopes", "202", "25", "lock_budget", "max_locks_per_transaction", `locks = "process"`} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the refusal does not say %s: %v", want, err)
+			t.Errorf("the refusal does not contain %q: %v", want, err)
 		}
 	}
 	var held, registered int
 	if err := watching.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'), (SELECT count(*) FROM conch.process)`).Scan(&held, &registered); err != nil || held+registered != 0 {
-		t.Errorf("%d advisory locks and %d processes after a refusal, %v", held, registered, err)
+		t.Errorf("got %d advisory locks and %d processes after a refusal, %v, want none", held, registered, err)
 	}
 	if err := newcomer(t, url); err != nil {
 		t.Errorf("a newcomer: %v", err)
 	}
-	// What fits is let in, and what another session of the same process has is counted.
+	// Fewer scopes fit, and the locks of other sessions of the process count.
 	s, err := m.Open(t.Context(), crowdOf(scopes(20)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Open(t.Context(), crowdOf(scopes(10))); !errors.As(err, &over) || over.Used != 21 {
-		t.Errorf("a second session beyond the budget: %v", err)
+		t.Errorf("a second session beyond the budget: got %v, want a LockBudgetError with 21 locks in use", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -102,7 +101,7 @@ func TestOverBudgetIsRefused(t *testing.T) {
 		t.Fatalf("once the first session has ended: %v", err)
 	}
 	_ = s.Close()
-	// By process a lock for each scope is not needed, and the bids are cut to what fits.
+	// With ProcessLocks a scope needs no lock, and bids are split to fit.
 	p := mintWith(t, pgmint.Config{URL: url, Locks: pgmint.ProcessLocks})
 	s, err = p.Open(t.Context(), crowdOf(scopes(200)))
 	if err != nil {
@@ -113,11 +112,11 @@ func TestOverBudgetIsRefused(t *testing.T) {
 	for len(left) > 0 {
 		rs, err := s.Try(t.Context(), left)
 		if err != nil || len(rs) == 0 || len(rs) > 24 {
-			t.Fatalf("%d bids: %d results, %v", len(left), len(rs), err)
+			t.Fatalf("%d bids: got %d results, %v, want 1 to 24", len(left), len(rs), err)
 		}
 		for _, r := range rs {
 			if r.Outcome != election.Won {
-				t.Fatalf("%+v", r)
+				t.Fatalf("got %+v, want Won", r)
 			}
 		}
 		left = left[len(rs):]
@@ -127,9 +126,8 @@ func TestOverBudgetIsRefused(t *testing.T) {
 	}
 }
 
-// What the budget is for: without it the lock table fills, and whoever comes then is
-// turned away by the server. The session that filled it tries fewer, says so when
-// there is no room for one, and is not lost.
+// Without the budget the lock table fills, and the server refuses new connections. The session that
+// filled it makes fewer bids, returns Full once there is no room for one, and is not lost.
 func TestFullLockTable(t *testing.T) {
 	t.Parallel()
 	url := small(t)
@@ -158,9 +156,9 @@ func TestFullLockTable(t *testing.T) {
 		left = left[len(rs):]
 	}
 	if !full || len(pulses) < 25 {
-		t.Fatalf("%d scopes were won, full: %v", len(pulses), full)
+		t.Fatalf("%d scopes were won, Full = %v; want at least 25, and Full", len(pulses), full)
 	}
-	// The bid that failed has given its lock back. Somebody else takes that place.
+	// The failed bid has freed its lock. Another connection takes that place.
 	fill := func() (n int) {
 		for {
 			if _, err := other.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, n); err != nil {
@@ -173,19 +171,18 @@ func TestFullLockTable(t *testing.T) {
 	err = newcomer(t, url)
 	t.Logf("%d scopes fill the table; a newcomer: %v", len(pulses), err)
 	if pg.Code(err) != "53200" {
-		t.Errorf("a newcomer beside a full lock table: %v", err)
+		t.Errorf("a newcomer beside a full lock table: got %v, want SQLSTATE 53200", err)
 	}
-	// Each transaction that writes needs a place as well: heartbeats fail, which shuts
-	// gates, and the session stands.
+	// A transaction that writes needs a place too: heartbeats fail, but the session is not lost.
 	if _, err := s.Beat(t.Context(), pulses); pg.Code(err) != "53200" || errors.Is(err, election.ErrSessionLost) {
-		t.Errorf("a heartbeat beside a full lock table: %v", err)
+		t.Errorf("a heartbeat beside a full lock table: got %v, want SQLSTATE 53200 and not ErrSessionLost", err)
 	}
 	run(t, other, `SELECT pg_advisory_unlock_all()`)
 	alive, err := s.Beat(t.Context(), pulses)
 	if err != nil || len(alive) != len(pulses) || alive[0] != election.Renewed || alive[len(alive)-1] != election.Renewed {
-		t.Errorf("heartbeats where there is room for them: %v", err)
+		t.Errorf("heartbeats with room in the lock table: got an error %v, or a term that is not Renewed", err)
 	}
-	// Nothing is held that was not won: where there is room again bids are won again.
+	// Failed bids left no locks: with room in the table, bids are won again.
 	farewells := []election.Farewell{}
 	for _, p := range pulses[:20] {
 		farewells = append(farewells, election.Farewell{Token: p.Token, Released: true})
@@ -194,15 +191,15 @@ func TestFullLockTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := newcomer(t, url); err != nil {
-		t.Errorf("a newcomer where there is room again: %v", err)
+		t.Errorf("a newcomer with room in the lock table: %v", err)
 	}
 	if rs, err := s.Try(t.Context(), left[:1]); err != nil || rs[0].Outcome != election.Won {
-		t.Errorf("%+v, %v", rs, err)
+		t.Errorf("a bid with room in the lock table: got %+v, %v, want Won", rs, err)
 	}
 }
 
-// An elector over budget says what to do, not that the database is away, and leads
-// nothing; one by process leads all.
+// An elector over budget reports Barred, and not that the database is away. With ProcessLocks it leads
+// all scopes.
 func TestElectorOverBudget(t *testing.T) {
 	t.Parallel()
 	url := small(t)
@@ -233,12 +230,12 @@ func TestElectorOverBudget(t *testing.T) {
 	f := <-begin(pgmint.SessionLocks)
 	var over *pgmint.LockBudgetError
 	if f.Kind != election.Barred || f.Scope != "" || !errors.As(f.Err, &over) {
-		t.Errorf("the first thing that is said: %+v", f)
+		t.Errorf("the first fact: got %+v, want Barred with a LockBudgetError", f)
 	}
 	led := 0
 	for f := range begin(pgmint.ProcessLocks) {
 		if f.Kind == election.Retrying || f.Kind == election.Barred {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v, want no failure", f)
 		}
 		if f.Kind == election.Acquired {
 			led++

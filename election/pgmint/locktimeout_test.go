@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A bid waits for no row: one that it waited for would keep the heartbeats of all other
-// scopes waiting (R3). Once it is free, the same session wins.
+// A bid does not wait for a locked row, since that would delay the heartbeats of all other scopes (R3).
+// Once the row is free, the same session wins.
 func TestABidWaitsForNoRow(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
@@ -45,12 +45,12 @@ func TestABidWaitsForNoRow(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done })
 	first := <-gaveUp
 	if first.Err != nil || len(first.Results) != 1 || first.Results[0].Outcome != election.Held || first.Results[0].Process != 0 {
-		t.Errorf("the bid beside a locked row: %+v", first)
+		t.Errorf("the bid beside a locked row: got %+v, want Held without a process", first)
 	}
 	if err := blocker.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Gate("s").Wait(t.Context(), fence.Act); err != nil { // on the same session: nothing was lost
+	if _, err := e.Gate("s").Wait(t.Context(), fence.Act); err != nil { // on the same session
 		t.Error(err)
 	}
 }

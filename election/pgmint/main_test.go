@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	minttest.Main(m)
 }
 
-// What these tests share with those of pgops, under shorter names.
+// Shorter names for what these tests share with those of pgops.
 var (
 	newMint, mintWith, bothWays = minttest.New, minttest.With, minttest.BothWays
 	setup, setupFor             = minttest.Setup, minttest.SetupFor

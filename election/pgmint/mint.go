@@ -19,19 +19,17 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// Mint is an election.Mint over Postgres. It is safe for concurrent use; Close
-// it when its electors have ended.
+// Mint is an election.Mint over Postgres, safe for concurrent use. Close it after its electors.
 type Mint struct {
 	cfg   Config
 	mu    sync.Mutex
-	spare []spare // connections for waiting that hold nothing
+	spare []spare // idle connections of Wait
 	shut  bool
-	// Advisory locks: how many this process may hold, and how many its sessions have
-	// reserved.
+	// budget and booked count advisory locks: the limit, and those reserved by the open sessions.
 	budget, booked, sessions int
 }
 
-// spare is a connection at rest; the server ends it when it rests for long.
+// spare is an idle connection, which the server ends if it stays idle for long.
 type spare struct {
 	*pg.Session
 	since time.Time
@@ -39,7 +37,7 @@ type spare struct {
 
 var _ election.Mint = (*Mint)(nil)
 
-// New checks the configuration; it connects to nothing yet.
+// New checks the configuration and returns a mint. It does not connect yet.
 func New(cfg Config) (*Mint, error) {
 	if _, err := cfg.Connection("").Parse(); err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func New(cfg Config) (*Mint, error) {
 	return &Mint{cfg: cfg}, nil
 }
 
-// Close closes the connections kept for waiting.
+// Close closes the idle connections that Wait keeps.
 func (m *Mint) Close() {
 	m.mu.Lock()
 	spares := m.spare
@@ -61,14 +59,15 @@ func (m *Mint) Close() {
 	}
 }
 
-// Open opens the lock session, takes its process key and registers the candidate.
+// Open opens the lock session, locks its process key and registers the candidate. It refuses with a
+// *[SchemaError] or a *[LockBudgetError], and with election.ErrBarred a candidate that cannot lead.
 func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
 	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout, StatementTimeout: c.Lease / 2}
 	if settings.LockTimeout == 0 {
 		settings.LockTimeout = election.DefaultLockTimeout(c.Lease)
 	}
 	if c.Takeover == election.Keep {
-		settings.Lease = 0 // only a dead connection frees the lock
+		settings.Lease = 0 // only the end of the connection frees the locks
 	}
 	conn, err := pg.Open(ctx, m.cfg.Connection(" "+c.ID), settings)
 	if err != nil {
@@ -93,7 +92,7 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	return s, nil
 }
 
-// admit refuses what cannot go well, before anything is taken.
+// admit checks the schema, the names and the lock budget before the session takes any lock.
 func (s *session) admit(ctx context.Context) error {
 	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
 	if err != nil {
@@ -114,13 +113,13 @@ func (s *session) admit(ctx context.Context) error {
 	return err
 }
 
-// spell sees to names that a database of another encoding than UTF8 has no letters for. A
-// scope of that kind is not registered, since that would fail for all: its own bid says why.
+// spell checks for names that the database's encoding cannot represent. It refuses such an id, and
+// leaves such a scope unregistered, so that only the bid for that scope fails.
 func (s *session) spell(ctx context.Context) error {
 	ok, err := s.spells(ctx, s.who.ID)
 	if err == nil && !ok {
 		encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
-		return fmt.Errorf("%w: the database's encoding %s has no letters for the instance id %q: choose another one", election.ErrBarred, encoding, s.who.ID)
+		return fmt.Errorf("%w: the database's encoding %s cannot represent the instance id %q: choose another id", election.ErrBarred, encoding, s.who.ID)
 	}
 	if err == nil {
 		s.who.Scopes, err = s.spelt(ctx, s.who.Scopes)
@@ -128,7 +127,7 @@ func (s *session) spell(ctx context.Context) error {
 	return err
 }
 
-// spelt is the scopes that the database has letters for.
+// spelt returns the scopes that the database's encoding can represent.
 func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err error) {
 	fit = []string{}
 	for _, scope := range scopes {
@@ -143,7 +142,7 @@ func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err
 	return fit, nil
 }
 
-// spells reports whether the database's encoding has letters for a name.
+// spells reports whether the database's encoding can represent a name.
 func (s *session) spells(ctx context.Context, name string) (bool, error) {
 	if pg.Storable(s.pg.Conn().PgConn(), name) == name {
 		return true, nil
@@ -155,8 +154,7 @@ func (s *session) spells(ctx context.Context, name string) (bool, error) {
 	return true, err
 }
 
-// register takes a process key that was never used before and writes down who
-// campaigns, with which leases.
+// register locks a new, random process key and records the candidate, its scopes and its lease.
 func (s *session) register(ctx context.Context) error {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails since Go 1.24
@@ -174,17 +172,17 @@ func (s *session) register(ctx context.Context) error {
 	return err
 }
 
-// waitSlice bounds a wait: it pins the database's xmin horizon.
+// waitSlice limits a wait, which holds back the xmin horizon of the whole database.
 const waitSlice = 5 * time.Second
 
-// Wait blocks in shared mode on the key that the process holds. When it returns
-// the connection holds nothing.
+// Wait waits up to five seconds for the key of a process, in shared mode, and reports whether that
+// process is gone. It holds no lock when it returns.
 func (m *Mint) Wait(ctx context.Context, process int64) (gone bool, err error) {
 	s, err := m.waiter(ctx)
 	if err != nil {
 		return false, err
 	}
-	// A waiter whose connection has gone silent must not believe in it for ever.
+	// A connection may have gone silent: do not wait for it for ever.
 	inner, cancel := context.WithTimeout(ctx, waitSlice+2*time.Second)
 	defer cancel()
 	_, err = s.Conn().Exec(inner, `SELECT pg_advisory_xact_lock_shared($1)`, process)
@@ -227,8 +225,8 @@ func (m *Mint) spared(s *pg.Session, err error) {
 	}
 }
 
-// Listen passes on what conch.announce notifies, and the zero Change after each
-// (re)connect, since some may have been missed.
+// Listen calls heard with each change that conch.announce notifies, and with the zero Change after
+// each (re)connect, since a change may have been missed.
 func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
 	return pg.Listen(ctx, m.cfg.Connection(" listener"), []string{m.cfg.Channel()}, pg.ListenFuncs{
 		Up: func() { heard(election.Change{}) },
@@ -240,7 +238,7 @@ func (m *Mint) Listen(ctx context.Context, heard func(election.Change)) error {
 	})
 }
 
-// parseChange reads scope:holder:epoch from the right.
+// parseChange parses scope:holder:epoch from the right, since a scope may contain ':'.
 func parseChange(payload string) (c election.Change, ok bool) {
 	last := strings.LastIndexByte(payload, ':')
 	if last < 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// S1: a pooler in session mode changes nothing that the suite can see.
+// S1: the suite passes through a pooler in session mode.
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	// Thirty databases side by side: what the pool keeps idle must not add up.
+	// There are thirty databases at once: the idle connections of the pool must not add up.
 	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
 	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) })
 }
 
-// S1: through a pool that shares backends not one case of the suite could begin:
-// no session opens, nobody waits, and whoever campaigns is told why and leads nothing.
+// S1: through a pool that shares backends no session opens and no Wait begins. A candidate is told why
+// and leads nothing.
 func TestSharedPoolsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{pgtest.TransactionMode, pgtest.StatementMode} {
@@ -48,7 +48,7 @@ func TestSharedPoolsAreRefused(t *testing.T) {
 			sharing(t, mode, "an elector", f.Err)
 			var rows int
 			if err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM conch.leadership`).Scan(&rows); err != nil || rows != 0 {
-				t.Errorf("%d scopes were touched, %v", rows, err)
+				t.Errorf("got %d rows in conch.leadership, %v, want none", rows, err)
 			}
 		})
 	}
@@ -57,13 +57,12 @@ func TestSharedPoolsAreRefused(t *testing.T) {
 func sharing(t *testing.T, mode, what string, err error) {
 	t.Helper()
 	if refused, ok := errors.AsType[*pg.PoolerError](err); !ok || refused.Mode != mode || refused.Name != "PgBouncer" {
-		t.Errorf("%s: %v", what, err)
+		t.Errorf("%s: got %v, want a PoolerError", what, err)
 	}
 }
 
-// S1, S4, S11: a leader that is cut off from its pooler in session mode, as one that
-// was stopped, is followed after its lease, and its gate was shut before. It was
-// warned once.
+// S1, S4, S11: a leader that is cut off from its pooler in session mode shuts its gate, and has a
+// successor after its lease, like one that was stopped. It was warned about the pooler.
 func TestSilenceBeforePgBouncer(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
@@ -78,26 +77,26 @@ func TestSilenceBeforePgBouncer(t *testing.T) {
 	wait(t, first.Elector, fence.Act)
 	var pooled *pg.PooledError
 	if f := first.await(t, election.Cautioned); !errors.As(f.Err, &pooled) {
-		t.Errorf("the warning: %v", f.Err)
+		t.Errorf("the warning: got %v, want a PooledError", f.Err)
 	}
 	second := campaign(t, b.URL(db.Name), lease, nil)
 	proxy.Blackhole(tcpproxy.Both)
 	wait(t, second.Elector, fence.Act)
 	if first.Gate("s").IsOpen(fence.Fenced) {
-		t.Error("the gate of the one that was cut off is open")
+		t.Error("the gate of the leader that was cut off is open")
 	}
 	proxy.Heal()
 	first.await(t, election.Following)
 }
 
-// unnamed is an application's connection, whose driver prepares no statement by name.
+// unnamed connects as an application does whose driver prepares no named statements.
 func unnamed(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	return pgtest.Connect(t, pg.Config{URL: address, Unnamed: true})
 }
 
-// The application's fenced transactions may go through a pool in transaction mode:
-// what the fence takes and sets lives in one transaction, and so does the backend.
+// Fenced transactions of applications work through a pool in transaction mode: the locks and settings
+// of a fence last for one transaction, and so does the backend.
 func TestFenceThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
@@ -109,7 +108,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 	if err := fenced(token); err != nil {
 		t.Fatal(err)
 	}
-	// The backend is the neighbour's now, and nothing of the fence came with it.
+	// The neighbour gets the backend, without locks or settings of the fence.
 	var locks int
 	var idle string
 	err := neighbour.QueryRow(t.Context(), `SELECT count(*), current_setting('idle_in_transaction_session_timeout')
@@ -117,7 +116,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 	if err != nil || locks != 0 || idle != "0" {
 		t.Errorf("left on the backend: %d locks, idle_in_transaction_session_timeout = %s, %v", locks, idle, err)
 	}
-	// An open one keeps the mint out, also through the pool.
+	// An open fence keeps the mint out, also through the pool.
 	tx, err := app.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,19 +127,19 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 	unlockAll(t, db, a)
 	next := candidate(t, m, "b", unhurried, election.Strict)
 	if r := bid(t, next, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Busy {
-		t.Errorf("a bid beside an open fence: %+v", r)
+		t.Errorf("a bid beside an open fence: got %+v, want Busy", r)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Error(err)
 	}
 	lead(t, next, "s", unhurried)
 	if err := fenced(token); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("a stale token through the pool: %v", err)
+		t.Errorf("a stale token through the pool: got %v, want ErrStale", err)
 	}
 }
 
-// A client that freezes behind a pool in transaction mode with the fence in its hand
-// is ended by the server after the lease, and the pool goes on without it.
+// The server ends a client that freezes after its fence, behind a pool in transaction mode, once the
+// lease is over. The pool goes on without it.
 func TestFrozenFenceBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	db, _, _, token := setupFor(t, time.Second)
@@ -152,7 +151,7 @@ func TestFrozenFenceBehindPgBouncer(t *testing.T) {
 	if err := pgfence.Fence(t.Context(), tx, token); err != nil {
 		t.Fatal(err)
 	}
-	// The only backend is taken: the neighbour's question waits until it is freed.
+	// The only backend is taken: the neighbour's query waits until it is free.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := unnamed(t, address).Ping(ctx); err != nil {

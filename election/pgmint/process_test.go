@@ -9,8 +9,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// byProcess is a database, a mint whose sessions keep what they win by process, and a
-// leader of scope "s".
+// byProcess makes a database, a mint with ProcessLocks, and a leader of scope "s".
 func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, election.Session) {
 	t.Helper()
 	db := pgtest.New(t)
@@ -20,8 +19,8 @@ func byProcess(t *testing.T) (*pgtest.DB, *pgmint.Mint, election.Session) {
 	return db, m, a
 }
 
-// Between the look at a dead holder and the row's lock somebody else may
-// have been minted. The key that is held is not that one's.
+// A bid that found the holder dead checks again once it has locked the row: a rival, whose process
+// lives, may have won in between.
 func TestHolderIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	for _, locks := range []pgmint.Locks{pgmint.ProcessLocks, pgmint.SessionLocks} {
@@ -30,7 +29,7 @@ func TestHolderIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// looksAgain replaces the holder while a bid waits for the fence, which comes free or does not.
+// looksAgain replaces the holder while a bid waits for the fence, which is then freed if free is set.
 func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
 	t.Helper()
 	db, m, a := byProcess(t)
@@ -66,19 +65,19 @@ func looksAgain(t *testing.T, locks pgmint.Locks, free bool) {
 		want = election.Held
 	}
 	if r := <-answer; r.Outcome != want || r.Holder != "c" || r.Process != c.Process() {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want c as the holder: Held with a free fence, otherwise Busy", r)
 	}
 	if parted := text(t, watching, `SELECT count(*)::text FROM conch.leadership WHERE parted_at IS NOT NULL`); parted != "0" {
-		t.Error("the term of a process that lives was given up")
+		t.Error("the term of a live process was given up")
 	}
 	var stones int
 	if err := watching.QueryRow(t.Context(), `SELECT count(*) FROM conch.process WHERE tombstoned`).Scan(&stones); err != nil || stones != 0 {
-		t.Errorf("%d tombstones, though nobody was deposed; %v", stones, err)
+		t.Errorf("got %d tombstones, %v, want none, since no leader was deposed", stones, err)
 	}
 }
 
-// Two bidders meet at the fence, where neither locks the scope. That is not the fence
-// of acts, for which one would wait and end sessions.
+// With ProcessLocks two bids meet at the fence, since neither locks the scope. A bid tells a rival from a
+// fenced transaction, for which it would wait and end sessions.
 func TestRivalIsNoAct(t *testing.T) {
 	t.Parallel()
 	db, m, a := byProcess(t)
@@ -88,21 +87,21 @@ func TestRivalIsNoAct(t *testing.T) {
 	run(t, rival, `BEGIN`)
 	run(t, rival, `SELECT pg_advisory_xact_lock(conch.fence_key('s'))`)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held {
-		t.Errorf("beside one who mints: %+v", r)
+		t.Errorf("beside a rival that mints: got %+v, want Held", r)
 	}
 	run(t, rival, `ROLLBACK`)
 	run(t, rival, `BEGIN`)
 	run(t, rival, `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Busy {
-		t.Errorf("beside one who acts: %+v", r)
+		t.Errorf("beside a fenced transaction: got %+v, want Busy", r)
 	}
-	// Nor is the lock session of a rival one that acts, when such are ended.
+	// An eviction also spares the lock session of a rival.
 	c := candidate(t, m, "c", 20*time.Second, election.Strict)
 	run(t, pgmint.Conn(c), `BEGIN`)
 	run(t, pgmint.Conn(c), `SELECT pg_advisory_xact_lock_shared(conch.fence_key('s'))`)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Millisecond, Block: 50 * time.Millisecond, Evict: true})
 	if len(r.Blockers) != 1 {
-		t.Errorf("ended: %+v", r.Blockers)
+		t.Errorf("got the evictions %+v, want only the fenced transaction", r.Blockers)
 	}
 	run(t, pgmint.Conn(c), `COMMIT`)
 	pgtest.Eventually(t, 10*time.Second, "the fence to be free", func() bool {
@@ -110,7 +109,7 @@ func TestRivalIsNoAct(t *testing.T) {
 	})
 }
 
-// A heartbeat by process is one row, whatever is led, and settles what it is told to.
+// A heartbeat by process writes one row for all terms, and settles the terms that it must.
 func TestBeatByProcessSettles(t *testing.T) {
 	t.Parallel()
 	db, m, a := byProcess(t)
@@ -129,16 +128,16 @@ func TestBeatByProcessSettles(t *testing.T) {
 			t.Fatal(alive, err)
 		}
 		if want := map[bool]int{false: 20_000, true: 1000}[settle]; hold() != want {
-			t.Errorf("hold of %d ms, want %d", hold(), want)
+			t.Errorf("got a hold of %d ms, want %d", hold(), want)
 		}
 	}
 	var beats int
 	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM conch.heartbeat WHERE holder = 'b' AND beat_at > (SELECT acquired_at + interval '1 second' FROM conch.leadership)`).Scan(&beats); err != nil || beats != 0 {
-		t.Errorf("%d rows of conch.heartbeat were written, %v", beats, err)
+		t.Errorf("got %d rows written in conch.heartbeat, %v, want none", beats, err)
 	}
 }
 
-// A process whose key is locked lives, however long ago the clock says it was seen.
+// A process whose key is locked is not deleted, however long ago it was seen by the clock.
 func TestALiveProcessIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -149,22 +148,22 @@ func TestALiveProcessIsNotForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := db.Connect(t)
-	pgtest.Eventually(t, 10*time.Second, "the ended one to be forgotten", func() bool {
+	pgtest.Eventually(t, 10*time.Second, "the ended process to be forgotten", func() bool {
 		run(t, c, `UPDATE conch.process SET last_seen = last_seen - interval '2 days'`)
 		_ = candidate(t, m, "next", unhurried, election.Strict).Close()
 		var ended, live int
 		err := c.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE id = 'ended'), count(*) FILTER (WHERE id = 'a') FROM conch.process`).Scan(&ended, &live)
 		if err != nil || live != 1 {
-			t.Fatalf("%d rows of the live one, %v", live, err)
+			t.Fatalf("got %d rows of the live process, %v, want one", live, err)
 		}
 		return ended == 0
 	})
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
-		t.Errorf("the heartbeat of the live one: %v, %v", alive, err)
+		t.Errorf("the heartbeat of the live process: got %v, %v, want Renewed", alive, err)
 	}
 }
 
-// Whoever bids anew for what it won, its answer having been lost, has not ended.
+// If a process bids again for a scope that it won, since the answer was lost, the history says so.
 func TestTheHistoryOfABidMadeTwice(t *testing.T) {
 	t.Parallel()
 	db, _, a, _ := setup(t)
@@ -172,6 +171,6 @@ func TestTheHistoryOfABidMadeTwice(t *testing.T) {
 	var events string
 	err := db.Connect(t).QueryRow(t.Context(), `SELECT string_agg(event || ' ' || epoch || ' ' || reason, '; ' ORDER BY id) FROM conch.leadership_history`).Scan(&events)
 	if want := "acquired 1 first; lost 1 its own process bid for it again; acquired 2 takeover"; err != nil || events != want {
-		t.Errorf("the history says %q, %v; want %q", events, err, want)
+		t.Errorf("got the history %q, %v; want %q", events, err, want)
 	}
 }

@@ -8,14 +8,12 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// rehearse plays a whole tenure of a scope that nobody knows, and takes it back: a bid
-// that is refused, one that wins, a heartbeat, a farewell. What they run is compiled and
-// planned by then. The first time on a session is slower by milliseconds than the next,
-// and would come when everybody waits for it.
+// rehearse makes a bid that wins, a heartbeat, a bid that is refused and a farewell, for a scope that
+// no candidate uses, and undoes them. The first time on a session takes milliseconds longer, for
+// compiling and planning, and would otherwise fall into a takeover.
 //
-// It may fail: then the first bid says why. The transaction is undone, with its rows and
-// notifications, and the lock of the scope, which would outlive it, is given back; a session
-// that does not get that far is of no use, and the error is of that alone.
+// It ignores a failure of these calls, which the first bid reports. It returns an error if it cannot
+// undo them, which includes the lock of the scope: that lock outlives the transaction.
 func (s *session) rehearse(ctx context.Context) error {
 	if len(s.who.Scopes) == 0 {
 		return nil
@@ -27,20 +25,20 @@ func (s *session) rehearse(ctx context.Context) error {
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
 	s.keys[scope] = LockKey(scope)
 	if s.play(ctx, scope) != nil {
-		s.locked[scope] = s.bySession() // a bid that failed may have got that far
+		s.locked[scope] = s.bySession() // the bid that failed may have locked it
 	}
 	err = errors.Join(tx.Rollback(ctx), s.unlock(ctx, []string{scope}))
 	delete(s.locked, scope)
 	delete(s.minted, scope)
 	delete(s.keys, scope)
 	if err != nil {
-		return s.failure("take the rehearsal back", err)
+		return s.failure("undo the rehearsal", err)
 	}
 	return nil
 }
 
 func (s *session) play(ctx context.Context, scope string) error {
-	bids := []election.Bid{{Scope: scope}} // without a lease: no number of the history is used up
+	bids := []election.Bid{{Scope: scope}} // without a lease a bid uses up no id of the history
 	results, err := s.bid(ctx, bids)
 	if err != nil || results[0].Outcome != election.Won {
 		return err

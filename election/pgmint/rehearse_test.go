@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A session that was opened has led nothing, holds nothing but its process key, and has
-// used no number of the history, although it has run whatever a tenure runs.
+// After Open, which has run every function of a tenure, a session has led no scope, holds only its
+// process key, and has used up no id of the history.
 func TestARehearsalLeavesNothing(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
@@ -36,9 +36,9 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 	want.Processes++
 	want.Locks++
 	if got := count(); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
-	_ = b.Close() // what it has run is counted at once when it ends, else after ten seconds of rest
+	_ = b.Close() // the server counts its calls when it ends, otherwise after ten idle seconds
 	for _, function := range []string{"bid", "beat", "part", "announce", "guard_epoch"} {
 		pgtest.Eventually(t, 10*time.Second, "conch."+function+" to have run", func() (has bool) {
 			err := conn.QueryRow(t.Context(), `SELECT coalesce(sum(calls), 0) > 0 FROM pg_stat_user_functions WHERE schemaname = 'conch' AND funcname = $1`, function).Scan(&has)
@@ -50,7 +50,7 @@ func TestARehearsalLeavesNothing(t *testing.T) {
 	}
 }
 
-// A rehearsal that fails half-way keeps no lock, and whoever was rehearsing campaigns.
+// A rehearsal that fails half-way keeps no lock, and its session can campaign.
 func TestARehearsalThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
@@ -69,6 +69,6 @@ func TestARehearsalThatFailsLeavesNothing(t *testing.T) {
 	before := locks()
 	candidate(t, m, "b", unhurried, election.Strict)
 	if after := locks(); after != before+1 {
-		t.Errorf("%d locks more, want that of its process alone", after-before)
+		t.Errorf("got %d locks more, want one, of the process key", after-before)
 	}
 }

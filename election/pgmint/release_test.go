@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Whoever is woken by a farewell wins with its first bid: one that comes before the
-// lock is free costs a round trip and a pause, which is most of a handover (S6, S8).
+// A candidate that a farewell wakes wins with its first bid. A bid before the lock is free would cost a
+// round trip and a pause, which is most of a handover (S6, S8).
 func TestAScopeIsFreeWhenItsEndIsHeard(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -40,7 +40,7 @@ func TestAScopeIsFreeWhenItsEndIsHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Outcome != election.Won || !r.Handoff {
-			t.Fatalf("woken, it finds %+v", r)
+			t.Fatalf("the bid after the wake: got %+v, want Won by a handover", r)
 		}
 		token, leader, waiter = r.Token, waiter, leader
 	}

@@ -29,7 +29,7 @@ func synchronous(t *testing.T, s *postmaster.Server, names string) {
 	})
 }
 
-// until lets real time go by on the gate's own clock.
+// until waits for an instant of the gate's clock.
 func until(t *testing.T, at fence.Instant) {
 	t.Helper()
 	timer := time.NewTimer(at.Sub(fence.Boottime()))
@@ -58,8 +58,7 @@ func follows(t *testing.T, all ...*facts) {
 	}
 }
 
-// isolated is a primary with a leader in it and a follower, whose synchronous standby
-// has just been cut off in silence.
+// isolated makes a primary with a leader and a follower, and silences its synchronous standby.
 func isolated(t *testing.T, lease time.Duration) (primary *postmaster.Server, standby replica, leader, follower *facts, cut fence.Instant) {
 	t.Helper()
 	primary = primaryServer(t)
@@ -73,10 +72,9 @@ func isolated(t *testing.T, lease time.Duration) (primary *postmaster.Server, st
 	return primary, standby, leader, follower, fence.Boottime()
 }
 
-// S10, S11: a primary that has lost its synchronous standby still answers, and even
-// writes what need not be synchronous. It renews nothing: a heartbeat is a write that
-// waits for the standby, so both doors shut within a lease, and nobody else leads
-// there. When the standby is back leadership goes on.
+// S10, S11: a primary without its synchronous standby still answers, and makes writes that need not be
+// synchronous. It renews no term: a heartbeat waits for the standby, so both doors shut within a
+// lease, and no other candidate leads. Leadership goes on once the standby is back.
 func TestIsolatedPrimaryRenewsNothing(t *testing.T) {
 	t.Parallel()
 	bothWays(t, isolatedPrimaryRenewsNothing)
@@ -95,13 +93,12 @@ func isolatedPrimaryRenewsNothing(t *testing.T) {
 	until(t, cut.Add(3*lease))
 	shut(t, "three leases after it", leader, follower)
 	standby.link.Heal()
-	pgtest.Eventually(t, 30*time.Second, "somebody to act again", func() bool {
+	pgtest.Eventually(t, 30*time.Second, "an act door to open again", func() bool {
 		return leader.Gate("s").IsOpen(fence.Act) || follower.Gate("s").IsOpen(fence.Act)
 	})
 }
 
-// The same while somebody cancels every commit that waits: the commit comes through
-// on this server alone, with a warning, and counts as a heartbeat that failed.
+// A heartbeat whose wait is cancelled commits on this server alone, with a warning, and has failed.
 func TestCancelledWaitsRenewNothing(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -130,24 +127,23 @@ func TestCancelledWaitsRenewNothing(t *testing.T) {
 	}()
 	late := leader.await(t, election.Late)
 	if !strings.Contains(late.Err.Error(), "on this server only") {
-		t.Errorf("late because of %v", late.Err)
+		t.Errorf("late because of %v, want a commit on this server only", late.Err)
 	}
 	for _, after := range []time.Duration{lease, 2 * lease, 3 * lease} {
 		until(t, cut.Add(after))
 		shut(t, "while waits are cancelled", leader, follower)
 	}
 	if cancelled.Load() < 3 {
-		t.Errorf("only %d waits were cancelled", cancelled.Load())
+		t.Errorf("got only %d cancelled waits, want at least 3", cancelled.Load())
 	}
 	standby.link.Heal()
-	pgtest.Eventually(t, 30*time.Second, "somebody to act again", func() bool {
+	pgtest.Eventually(t, 30*time.Second, "an act door to open again", func() bool {
 		return leader.Gate("s").IsOpen(fence.Act) || follower.Gate("s").IsOpen(fence.Act)
 	})
 }
 
-// With synchronous replication "at most one actor" survives the failover, also if
-// nobody stops the old primary: when the act door opens on the promoted standby, the
-// gate on the old primary has shut by its own clock.
+// With synchronous replication at most one process acts, even if the old primary is not stopped: the
+// gates there have shut by their own clock before the act door opens on the promoted standby.
 func TestSynchronousFailoverHasOne(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -168,14 +164,12 @@ func TestSynchronousFailoverHasOne(t *testing.T) {
 	refusesAll(t, standby.Server, []fence.Token{old.Token})
 }
 
-// Where it does not hold: asynchronous replication, the old primary cut off from its
-// standby and not from its clients, the standby promoted. Each history has a leader
-// whose act door is open, for as long as nobody stops the old primary. The fence keeps
-// each resource to its own history: the new primary refuses the old term, the old one
-// goes on accepting it, and what it commits is lost.
+// With asynchronous replication two processes can act: a standby is promoted while the old primary still
+// has clients. Each server has a leader with an open act door until the old primary is stopped. Each
+// fence accepts only the leader of its server, and what the old primary commits is lost.
 func TestAsyncReplicaCanHaveTwo(t *testing.T) {
 	t.Parallel()
-	const lease = 3 * time.Second // a session that is lost between the looks at it has another term
+	const lease = 3 * time.Second // long, since a session that is lost between the checks has another term
 	primary := primaryServer(t)
 	standby := replicaOf(t, primary, "s1")
 	old := campaign(t, database(primary).URL, lease, nil)
@@ -185,7 +179,7 @@ func TestAsyncReplicaCanHaveTwo(t *testing.T) {
 	standby.promote(t)
 	next := campaign(t, database(standby.Server).URL, lease, nil)
 	wait(t, next.Elector, fence.Act)
-	pgtest.Eventually(t, 20*time.Second, "two to act at once, as the documentation says", func() bool {
+	pgtest.Eventually(t, 20*time.Second, "two act doors to be open at once, as the documentation says", func() bool {
 		return old.Gate("s").IsOpen(fence.Act) && next.Gate("s").IsOpen(fence.Act)
 	})
 	theirs, ours := wait(t, old.Elector, fence.Fenced), wait(t, next.Elector, fence.Fenced)
@@ -197,9 +191,9 @@ func TestAsyncReplicaCanHaveTwo(t *testing.T) {
 	}
 }
 
-// Nor does it hold where another standby can stand in: one of two is cut off and
-// promoted, and the other goes on confirming the heartbeats of the old primary. Whoever
-// promotes must first take so many standbys away from it that it gets no confirmation.
+// Two can act too if one of two synchronous standbys is promoted and the other one goes on confirming
+// the heartbeats of the old primary. Before a promotion, cut off as many standbys as it takes for the
+// old primary to get no confirmation.
 func TestStandInsCanHaveTwo(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
@@ -215,19 +209,18 @@ func TestStandInsCanHaveTwo(t *testing.T) {
 			one.link.Reset() // with silence alone, FIRST would wait until the sender gives up
 			one.promote(t)
 			next := campaign(t, database(one.Server).URL, lease, nil)
-			pgtest.Eventually(t, 30*time.Second, "two to act at once, as the documentation says", func() bool {
+			pgtest.Eventually(t, 30*time.Second, "two act doors to be open at once, as the documentation says", func() bool {
 				return old.Gate("s").IsOpen(fence.Act) && next.Gate("s").IsOpen(fence.Act)
 			})
-			two.link.Blackhole(tcpproxy.Both) // now nobody confirms
+			two.link.Blackhole(tcpproxy.Both) // now no standby confirms
 			until(t, fence.Boottime().Add(lease))
 			shut(t, "without any standby", old)
 		})
 	}
 }
 
-// S4, S9: the primary dies, the standby is promoted, and the electors find it: by an
-// address that moves or by a URL that names both hosts. One of them leads under a
-// higher epoch, and its act door opens no earlier than the hold after its mint.
+// S4, S9: after the primary dies, electors find the promoted standby by an address that moves or a URL
+// with both hosts. One leads with a higher epoch, and its act door stays shut for the hold.
 func TestElectorsFollowAPromotion(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -242,7 +235,7 @@ func TestElectorsFollowAPromotion(t *testing.T) {
 				address = bothHosts(primary, standby.Server)
 			}
 			all := []*facts{campaign(t, address, lease, nil), campaign(t, address, lease, nil)}
-			leader, first := among(t, all, "somebody to act", func(f told) bool { return f.Kind == election.Entered })
+			leader, first := among(t, all, "an act door to open", func(f told) bool { return f.Kind == election.Entered })
 			standby.catchesUp(t, primary)
 			primary.Kill9()
 			standby.promote(t)
@@ -254,19 +247,19 @@ func TestElectorsFollowAPromotion(t *testing.T) {
 			})
 			entered := who.find(t, "its act door", func(f told) bool { return f.Kind == election.Entered && f.Token.Same(won.Token) })
 			growing(t, []fence.Token{first.Token, won.Token})
-			// From the sending of the bid, which is before the mint on any clock.
+			// Measured from when the bid was sent, which is before the mint.
 			if waited := entered.at.Sub(who.won[won.Token.Epoch]); won.Hold < lease || waited < won.Hold {
-				t.Errorf("the act door opened after %s, the hold is %s", waited, won.Hold)
+				t.Errorf("the act door opened after %s, want at least the hold of %s", waited, won.Hold)
 			}
 			if leader != who && leader.Gate("s").IsOpen(fence.Fenced) {
-				t.Error("the leader of before has an open gate")
+				t.Error("the old leader has an open gate")
 			}
 			refusesAll(t, standby.Server, []fence.Token{first.Token})
 		})
 	}
 }
 
-// bothHosts is a URL that leads to whichever of them takes writes.
+// bothHosts returns a URL that connects to the server that takes writes.
 func bothHosts(a, b *postmaster.Server) string {
 	var hosts, ports []string
 	for _, s := range []*postmaster.Server{a, b} {

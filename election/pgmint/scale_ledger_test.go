@@ -8,11 +8,11 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// ledger keeps where each scope of a crowd stands. Facts alone do not add up: a process
-// that lost its session is told anew whom it follows, and loses what it had not entered.
+// ledger keeps the state of each scope of a crowd. Counting facts is not enough: a process that lost its
+// session reports again whom it follows, and loses scopes that it had not entered.
 type ledger struct {
 	mu    sync.Mutex
-	state map[string]election.Kind // the last of those below, by scope
+	state map[string]election.Kind // by scope, the last kind that hear counts
 	count map[election.Kind]int    // scopes in each state
 	late  int
 }
@@ -35,7 +35,7 @@ func (l *ledger) hear(f election.Fact) {
 	}
 }
 
-// standing is all but the processor time.
+// standing returns the state of the crowd without its processor time.
 func (l *ledger) standing() standing {
 	l.mu.Lock()
 	defer l.mu.Unlock()

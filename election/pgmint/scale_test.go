@@ -27,8 +27,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// crowd is one process of the scale tests: an elector for many scopes. The test
-// binary runs itself as one, since what is on trial is the end of a process.
+// crowd is an elector for many scopes in a process, the test binary, that a test can kill.
 type crowd struct {
 	ID     string
 	URL    string
@@ -39,14 +38,14 @@ type crowd struct {
 
 const crowdEnv = "CONCH_TEST_CROWD"
 
-// standing is what a crowd says of itself, once a change has come to rest.
+// standing is what a crowd reports of itself.
 type standing struct {
 	Led, Entered, Following int
-	Late                    int // gates that were late, and sessions lost: the machine was too busy
+	Late                    int // late gates and lost sessions, since the machine was too busy
 	CPU                     time.Duration
 }
 
-// beCrowd runs as one until SIGTERM, and says on its standard output where it stands.
+// beCrowd runs a crowd until SIGTERM, and prints its standing on standard output.
 func beCrowd(text string) int {
 	var c crowd
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -85,7 +84,7 @@ func beCrowd(text string) int {
 	return 0
 }
 
-// running is such a process, seen from the test.
+// running is a crowd as its test sees it.
 type running struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex
@@ -136,7 +135,7 @@ func (r *running) standing() standing {
 	return r.last
 }
 
-// big is a server of its own that counts statements, with a role for each process.
+// big starts a server that counts statements, with a role for each process.
 func big(t testing.TB, settings map[string]string) (base string, as func(role string) string) {
 	t.Helper()
 	set := map[string]string{"shared_preload_libraries": "pg_stat_statements"}
@@ -161,7 +160,7 @@ func big(t testing.TB, settings map[string]string) (base string, as func(role st
 	}
 }
 
-// calls is how many statements a role has sent, by the server's own count.
+// calls returns how many statements a role has sent, as the server counts them.
 func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 	t.Helper()
 	if err := c.QueryRow(t.Context(), `SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements WHERE toplevel AND userid = $1::regrole`, role).Scan(&n); err != nil {
@@ -170,26 +169,25 @@ func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 	return n
 }
 
-// crowded is how many scopes the tests of scale are about.
+// crowded is the number of scopes of TestTenThousandScopes.
 const crowded = 10_000
 
-// S5: ten thousand scopes in two processes. At rest each sends a handful of
-// statements a second, and when one is killed with -9 all that it led is led by the
-// other, with open act doors, within a lease and two seconds.
+// S5: ten thousand scopes in two processes. At rest each sends a few statements a second. If one is
+// killed with -9, the other leads all scopes, with open act doors, within a lease and two seconds.
 func TestTenThousandScopes(t *testing.T) {
 	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded, nil) })
 	t.Run("session", func(t *testing.T) {
 		if os.Getenv("CONCH_NIGHTLY") != "1" {
-			t.Skip("in process mode they are what counts; with a lock for each of them only under CONCH_NIGHTLY=1")
+			t.Skip("ten thousand scopes are for ProcessLocks; with SessionLocks only under CONCH_NIGHTLY=1")
 		}
 		scale(t, pgmint.SessionLocks, crowded, map[string]string{"max_locks_per_transaction": "1024"})
 	})
 }
 
-// The same for a few scopes, where it can be had with a lock for each.
+// The same for a few scopes, with both kinds of locks.
 func TestStatementsAtRest(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") != "1" {
-		t.Skip("TestTenThousandScopes counts where it matters most; these only under CONCH_NIGHTLY=1")
+		t.Skip("TestTenThousandScopes counts the statements; these only under CONCH_NIGHTLY=1")
 	}
 	for _, scopes := range []int{1, 100} {
 		for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
@@ -201,7 +199,7 @@ func TestStatementsAtRest(t *testing.T) {
 func scale(t *testing.T, locks pgmint.Locks, scopes int, settings map[string]string) {
 	t.Helper()
 	const lease = 3 * time.Second
-	const patience = 5 * time.Minute // whoever loses its session on a busy machine begins again
+	const patience = 5 * time.Minute // a process that loses its session on a busy machine begins again
 	base, as := big(t, settings)
 	c := pgtest.Connect(t, pg.Config{URL: base})
 	began := time.Now()
@@ -224,17 +222,16 @@ func scale(t *testing.T, locks pgmint.Locks, scopes int, settings map[string]str
 	})
 	took := time.Since(began)
 	t.Logf("%d scopes, locks by %s: won from nothing in %s; after kill -9 all minted in %s, all act doors open in %s", scopes, locks, first, minted, took)
-	// How long winning them takes is a matter of the machine, and of who else is at
-	// work on it: what it took for nothing is the measure.
+	// The machine and its load decide how fast scopes are won, so the first time is the measure.
 	if limit := lease + max(2*time.Second, 4*first); took > limit {
-		t.Errorf("moving %d scopes took %s, allowed are a lease of %s and 2s, or four times what winning them from nothing took, %s", scopes, took, lease, first)
+		t.Errorf("moving %d scopes took %s, want at most a lease of %s and 2s, or four times the %s that it took to win them first", scopes, took, lease, first)
 	}
 	if late := b.standing().Late; late > 0 {
-		t.Logf("%d times a gate was late while the others were being won", late)
+		t.Logf("a gate was late %d times while the other scopes were being won", late)
 	}
 }
 
-// atRest counts the statements of ten seconds in which nothing happens.
+// atRest counts the statements of ten idle seconds.
 func atRest(t *testing.T, c *pgx.Conn, processes map[string]*running) {
 	t.Helper()
 	for range 4 {
@@ -245,8 +242,8 @@ func atRest(t *testing.T, c *pgx.Conn, processes map[string]*running) {
 	t.Error("this machine never let the processes rest")
 }
 
-// rested is false if a heartbeat was late meanwhile: a process that lost its session
-// for want of processor time is not at rest.
+// rested reports whether no heartbeat was late meanwhile: a process that lost its session for want of
+// processor time is not at rest.
 func rested(t *testing.T, c *pgx.Conn, processes map[string]*running) bool {
 	t.Helper()
 	const span = 10 * time.Second
@@ -271,7 +268,7 @@ func rested(t *testing.T, c *pgx.Conn, processes map[string]*running) bool {
 		used := float64(r.standing().CPU-cpu[role]) / float64(time.Since(began))
 		t.Logf("%s at rest: %.1f statements and %.1f %% of a processor a second", role, rate, 100*used)
 		if rate > 5 {
-			t.Errorf("%s sends %.1f statements a second at rest, allowed are 5", role, rate)
+			t.Errorf("%s sends %.1f statements a second at rest, want at most 5", role, rate)
 		}
 	}
 	return true

@@ -17,23 +17,23 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// SchemaMin and SchemaMax bound the schema versions this program works with:
-// schema N works with programs N and N − 1.
+// SchemaMin and SchemaMax are the oldest and the newest schema version that this program knows. It
+// also works with SchemaMax+1, since schema N works with programs N and N − 1.
 const (
 	SchemaMin = 4
 	SchemaMax = 4
 )
 
-// Migrations are the schema's files.
+// Migrations returns the SQL files of the schema.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
-		return files // not possible for the name embedded above; no migration is found there
+		return files // impossible for the name embedded above
 	}
 	return sub
 }
 
-// SchemaError says that the schema does not fit this program.
+// SchemaError says that this program does not work with the schema's version; 0 is no schema.
 type SchemaError struct{ Version int }
 
 func (e *SchemaError) Error() string {
@@ -46,7 +46,7 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("the schema conch is at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
 }
 
-// checkVersion accepts one version more than this program was built with.
+// checkVersion also accepts one version above SchemaMax.
 func checkVersion(v int) error {
 	if v < SchemaMin || v > SchemaMax+1 {
 		return &SchemaError{Version: v}
@@ -54,56 +54,54 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// SchemaStatus is what is applied and what could be.
+// SchemaStatus lists the migrations, applied or not.
 type SchemaStatus struct {
 	Current    int         `json:"current"`
 	Latest     int         `json:"latest"`
 	Migrations []Migration `json:"migrations"`
 }
 
-// Migration is one step of the schema.
+// Migration is one step of the schema; AppliedAt is nil if it is not applied.
 type Migration struct {
 	Version   int        `json:"version"`
 	Name      string     `json:"name"`
 	AppliedAt *time.Time `json:"applied_at"`
 }
 
-// Up brings the schema to the latest version. It may run on several processes at
-// once.
+// Up migrates the schema to the latest version. Several processes may call it at once.
 func Up(ctx context.Context, cfg Config, progress func(string)) error {
 	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: Migrations()}, progress)
 	})
 }
 
-// HeldError says that Down was refused.
+// HeldError says that Down changed nothing, since Holder still leads Scope.
 type HeldError struct{ Scope, Holder string }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s still leads %q: stop its process or drain the scope first", e.Holder, e.Scope)
 }
 
-// Down takes the schema away but for the leaderships and their history: epochs
-// survive everything, a later Up goes on from them. It refuses while any holder
-// lives.
+// Down removes the schema except for the leaderships and their history, so that a later Up goes on
+// from their epochs. Its errors are those of [RefuseHeld], and those of the database.
 func Down(ctx context.Context, cfg Config, progress func(string)) error {
 	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
 		return migrate.Down(ctx, conn, migrate.Removal{Set: migrate.Set{Files: Migrations()}, Guard: RefuseHeld, Progress: progress})
 	})
 }
 
-// RefuseHeld returns a *[HeldError] while any holder lives, and keeps others from
-// leading until the transaction ends: a guard for whoever takes away what leaders
-// work on. A *[BlockedError] names transactions that work on it still.
+// RefuseHeld guards the removal of tables that leaders use. It returns a *[HeldError] while any
+// holder lives, or a *[BlockedError] while transactions use conch.leadership; otherwise it keeps
+// every candidate from leading until tx ends.
 func RefuseHeld(ctx context.Context, tx pgx.Tx) error {
-	// Before the lock too: every fence and every bid waits behind whoever waits for that.
+	// Check before the lock too: while LOCK waits, every fence and every bid waits behind it.
 	if err := refuseHolder(ctx, tx); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `SELECT pg_catalog.set_config('lock_timeout', '1s', true)`); err != nil {
 		return err
 	}
-	err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error { // so that one can ask who is in the way
+	err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error { // a savepoint, for the query after a timeout
 		_, err := inner.Exec(ctx, `LOCK TABLE conch.leadership IN ACCESS EXCLUSIVE MODE`)
 		return err
 	})
@@ -139,7 +137,7 @@ func refuseHolder(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Status reads which migrations are applied.
+// Status reports which migrations are applied.
 func Status(ctx context.Context, cfg Config) (SchemaStatus, error) {
 	var s SchemaStatus
 	err := pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {

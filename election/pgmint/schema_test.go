@@ -9,27 +9,27 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// Down refuses while a holder lives; afterwards epochs go on from where they were.
+// Down refuses while a holder lives. After Down and Up, epochs go on from the old ones.
 func TestDownKeepsEpochs(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
 	cfg := pgmint.Config{URL: db.URL}
 	var held *pgmint.HeldError
 	if err := pgmint.Down(t.Context(), cfg, nil); !errors.As(err, &held) || held.Holder != "a" || held.Scope != "s" {
-		t.Fatalf("down under a holder: %v", err)
+		t.Fatalf("Down with a live holder: got %v, want a HeldError", err)
 	}
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
-		t.Fatalf("the holder after the refusal: %v, %v", alive, err)
+		t.Fatalf("the holder's heartbeat after the refusal: got %v, %v, want Renewed", alive, err)
 	}
 	_ = a.Close()
 	if err := pgmint.Down(t.Context(), cfg, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Open(t.Context(), election.Candidate{ID: "b", Lease: time.Second}); err == nil || pgmint.Sentence(err) != "the database has no schema conch: run `conch migrate up`" {
-		t.Errorf("opening without a schema: %v", err)
+		t.Errorf("Open without a schema: got %v, want advice to run conch migrate up", err)
 	}
 	if err := pgmint.Check(t.Context(), cfg); err == nil {
-		t.Error("Check without a schema passed")
+		t.Error("Check without a schema: got no error, want one")
 	}
 	if err := pgmint.Up(t.Context(), cfg, nil); err != nil {
 		t.Fatal(err)
@@ -38,11 +38,11 @@ func TestDownKeepsEpochs(t *testing.T) {
 		t.Error(err)
 	}
 	if next := lead(t, candidate(t, m, "b", unhurried, election.Strict), "s", unhurried); next.Epoch != token.Epoch+1 {
-		t.Errorf("epoch %d after down and up, want %d", next.Epoch, token.Epoch+1)
+		t.Errorf("got epoch %d after Down and Up, want %d", next.Epoch, token.Epoch+1)
 	}
 	s, err := pgmint.Status(t.Context(), cfg)
 	if err != nil || s.Current != s.Latest || s.Current != pgmint.SchemaMax {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("got the status %+v, %v, want the latest version", s, err)
 	}
 }
 
@@ -53,13 +53,13 @@ func TestLockKeyFromEnv(t *testing.T) {
 	get := func(name string) string { return env[name] }
 	c, err := pgmint.ConfigFromEnv(get, "s")
 	if err != nil || c.LockKeys["s"] != -42 || c.ListenChannel != "elsewhere" {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("got %+v, %v, want the key -42 and the channel elsewhere", c, err)
 	}
 	if _, err := pgmint.ConfigFromEnv(get, "s", "t"); err == nil {
-		t.Error("one key for two scopes passed")
+		t.Error("one key for two scopes: got no error, want one")
 	}
 	env["CONCH_LEADER_LOCK_KEY"] = "0x1g"
 	if _, err := pgmint.ConfigFromEnv(get, "s"); err == nil {
-		t.Error("a key that is no number passed")
+		t.Error("a key that is not a number: got no error, want one")
 	}
 }

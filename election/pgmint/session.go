@@ -13,30 +13,30 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// session is the lock session: dedicated, never pooled (S1). One call at a time.
+// session is the lock session: a dedicated connection, never pooled (S1). One call at a time.
 type session struct {
 	pg      *pg.Session
 	mint    *Mint
 	who     election.Candidate
 	process int64
-	booked  int // locks reserved for it
+	booked  int // locks reserved in the budget
 	table   int // places in the server's lock table
 	ended   sync.Once
-	keys    map[string]int64      // the lock keys of all scopes bid for
-	locked  map[string]bool       // the scopes whose session lock is held
-	unsure  bool                  // locked may be wrong: ask the server first
-	minted  map[string]fence.Term // what it leads, for all it knows; a heartbeat by process stands for these
-	owed    map[string]fence.Term // what is still to be settled
-	atOnce  int                   // bids in one statement
-	seen    time.Time             // when conch.process last heard of this session
+	keys    map[string]int64      // the lock keys of the scopes that it has bid for
+	locked  map[string]bool       // the scopes whose lock it holds
+	unsure  bool                  // locked may be wrong: resync first
+	minted  map[string]fence.Term // the terms that it believes in; a heartbeat by process renews these
+	owed    map[string]fence.Term // the terms that are still to be settled
+	atOnce  int                   // the most bids in one statement
+	seen    time.Time             // when this session last refreshed its row in conch.process
 }
 
 func (s *session) bySession() bool { return s.mint.cfg.locks() == SessionLocks }
 
-// seenEvery is how often a live session refreshes its line in conch.process.
+// seenEvery is how often a live session refreshes its row in conch.process.
 const seenEvery = 30 * time.Second
 
-// touch keeps the candidate registered.
+// touch refreshes the candidate's row, so that conch.register does not delete it.
 func (s *session) touch(ctx context.Context) error {
 	if time.Since(s.seen) < seenEvery {
 		return nil
@@ -48,10 +48,10 @@ func (s *session) touch(ctx context.Context) error {
 
 func (s *session) Process() int64 { return s.process }
 
-// Caution warns of a pooler in session mode.
+// Caution returns a *pg.PooledError behind a pooler in session mode, otherwise nil.
 func (s *session) Caution() error { return s.pg.Caution() }
 
-// failure sorts an error: the connection is gone, or the session lives on.
+// failure wraps an error, with ErrSessionLost if the session cannot go on.
 func (s *session) failure(what string, err error) error {
 	if s.pg.Lost() || pg.Code(err) == codeBuried {
 		return s.over(what, pg.Silenced(err))
@@ -60,18 +60,17 @@ func (s *session) failure(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// codeBuried is what conch.bid answers to a process that was declared dead.
+// codeBuried is what conch.bid raises for a process that was declared dead.
 const codeBuried = "CN002"
 
-// over says that the session is of no use any more, though its connection may stand.
+// over wraps an error after which the session cannot go on, although its connection may stand.
 func (s *session) over(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, election.ErrSessionLost, err)
 }
 
-// Release marks, unlocks and notifies in one transaction: a successor that is woken by
-// the notification finds the lock free, and one that finds it free before the commit
-// finds a row that says held. The commit's warning, that no standby has confirmed it, is not
-// looked at: after a failover that forgets a farewell nobody believes it.
+// Release records, unlocks and notifies in one transaction: a candidate that the notification wakes
+// finds the lock free, and one that finds it free before the commit reads a row that is held. It
+// ignores a warning that no standby confirmed: after a failover a release does not count anyway.
 func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
 	rows, err := s.pg.Conn().Query(ctx, `SELECT * FROM conch.part($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, s.part(farewells)...)
 	type answer struct {
@@ -87,7 +86,7 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 		return nil, s.failure("farewell", err)
 	}
 	if len(answers) != len(farewells) {
-		return nil, s.failure("farewell", fmt.Errorf("conch.part answered %d of %d", len(answers), len(farewells)))
+		return nil, s.failure("farewell", fmt.Errorf("conch.part answered %d of %d farewells", len(answers), len(farewells)))
 	}
 	out := make([]election.Parting, len(farewells))
 	for _, a := range answers {
@@ -102,7 +101,7 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 
 var partings = map[string]election.Outcome{"said": election.Said, "over": election.Over, "locked": election.Locked}
 
-// part lists the arguments of conch.part.
+// part returns the arguments of conch.part.
 func (s *session) part(farewells []election.Farewell) []any {
 	n := len(farewells)
 	scopes, terms, released, bare := make([]string, n), make([][16]byte, n), make([]bool, n), make([]bool, n)
@@ -119,13 +118,13 @@ func (s *session) part(farewells []election.Farewell) []any {
 			keys[i] = &key
 		}
 		if s.minted[scope] == f.Token.Term {
-			delete(s.minted, scope) // also if it is unknown whether this was heard
+			delete(s.minted, scope) // even if the statement fails, since it may have been carried out
 		}
 	}
 	return []any{s.process, scopes, terms, released, bare, hows, reasons, actors, tos, keys}
 }
 
-// anew: the session has won the scope of that term again since, and its lock stays.
+// anew reports whether the session has won the scope again since that term, and so keeps its lock.
 func (s *session) anew(t fence.Token) bool {
 	term, led := s.minted[t.Scope]
 	return led && term != t.Term
@@ -133,8 +132,8 @@ func (s *session) anew(t fence.Token) bool {
 
 func (s *session) text(text string) string { return pg.Storable(s.pg.Conn().PgConn(), text) }
 
-// resync asks the server which locks this session holds, after an error that
-// left it unknown: a lock taken twice would stay held after one unlock.
+// resync asks the server which locks this session holds, if an error has left that unknown: a lock
+// taken twice would stay held after one unlock.
 func (s *session) resync(ctx context.Context) error {
 	if !s.unsure || !s.bySession() {
 		return nil
@@ -156,8 +155,8 @@ func (s *session) resync(ctx context.Context) error {
 	return nil
 }
 
-// giveBack frees the locks of scopes whose bids have failed, those that the bids took and
-// those from before: session locks outlive the transaction that took them.
+// giveBack frees the locks of scopes whose bids failed, old ones and those that the bids took:
+// session locks outlive the transaction that took them.
 func (s *session) giveBack(ctx context.Context, bids []election.Bid) error {
 	if err := s.resync(ctx); err != nil {
 		return err
@@ -193,8 +192,7 @@ func (s *session) unlock(ctx context.Context, scopes []string) error {
 	return nil
 }
 
-// Close frees what the session holds before it ends: the server would notice the
-// end of a connection only a moment later.
+// Close frees the locks first, since the server notices the end of a connection a moment later.
 func (s *session) Close() error {
 	s.ended.Do(func() { s.mint.unreserve(s.booked) })
 	if !s.pg.Lost() {

@@ -13,13 +13,13 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Every setting that makes the session a lease is in force on it.
+// The server ends a silent lock session, not before its lease is over.
 func TestLockSessionIsALease(t *testing.T) {
 	t.Parallel()
 	db, m, _, _ := setup(t)
 	const lease = 1500 * time.Millisecond
 	c := db.Connect(t)
-	began := time.Now() // before the last that the server hears of it
+	began := time.Now() // before the last statement of the session
 	b := candidate(t, m, "b", lease, election.Strict)
 	pgtest.Eventually(t, 10*time.Second, "the silent session to be ended by the server", func() bool {
 		var n int
@@ -28,15 +28,15 @@ func TestLockSessionIsALease(t *testing.T) {
 		return err == nil && n == 0
 	})
 	if took := time.Since(began); took < lease {
-		t.Errorf("ended after %s, before its lease", took)
+		t.Errorf("the session ended after %s, want at least its lease", took)
 	}
 	_, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: time.Second}})
 	if !errors.Is(err, election.ErrSessionLost) {
-		t.Errorf("a call on the ended session: %v", err)
+		t.Errorf("a call on the ended session: got %v, want ErrSessionLost", err)
 	}
 }
 
-// D1: with takeover keep a silent holder keeps its scope while its connection stands.
+// D1: with takeover keep, a silent holder keeps its scope as long as its connection stands.
 func TestKeepHasNoLease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -46,18 +46,17 @@ func TestKeepHasNoLease(t *testing.T) {
 	b := candidate(t, m, "b", 300*time.Millisecond, election.Keep)
 	gone, err := m.Wait(t.Context(), a.Process()) // a whole slice of five seconds
 	if gone || err != nil {
-		t.Fatalf("gone=%v, %v", gone, err)
+		t.Fatalf("Wait returned %v, %v, want false", gone, err)
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Held || r.Holder != "a" {
-		t.Errorf("%+v", r)
+		t.Errorf("the bid: got %+v, want Held by a", r)
 	}
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Renewed {
-		t.Errorf("the holder's term after the silence: %v, %v", alive, err)
+		t.Errorf("the holder's heartbeat after the silence: got %v, %v, want Renewed", alive, err)
 	}
 }
 
-// Waiters hold nothing afterwards, wake together, and do not
-// stall CREATE INDEX CONCURRENTLY for longer than a slice.
+// Waiters wake together, keep no lock, and stall CREATE INDEX CONCURRENTLY for a slice at most.
 func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	t.Parallel()
 	db, m, a, _ := setup(t)
@@ -118,23 +117,23 @@ func TestWaitersWakeTogetherAndHoldNothing(t *testing.T) {
 	var shared int
 	err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND `+here).Scan(&shared)
 	if err != nil || shared != 0 {
-		t.Errorf("waiters still hold %d shared locks, %v", shared, err)
+		t.Errorf("waiters still hold %d shared locks, %v, want none", shared, err)
 	}
 }
 
-// After a failover the row comes from another history: the epoch jumps over any
-// that can be lost, a release does not count, the longest registered lease does.
+// After a failover the row is of another history: the epoch jumps over any that can be lost, a release
+// does not count, and the hold is the longest registered lease.
 func TestForeignHistory(t *testing.T) { t.Parallel(); bothWays(t, foreignHistory) }
 
 func foreignHistory(t *testing.T) {
 	t.Helper()
 	db, m, a, token := setup(t)
 	c := db.Connect(t)
-	// A failover to a standby that lagged brings an older term back. The fence refuses
-	// it although it is the current one, since its successor may have been minted.
+	// A failover to a lagging standby brings an older term back. The fence refuses that term although
+	// the row has it, since it may have had a successor.
 	run(t, c, `UPDATE conch.leadership SET timeline = 0`)
 	if err := pgfence.Fence(t.Context(), c, token); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("fence with a term of another history: %v", err)
+		t.Errorf("fence with a term of another history: got %v, want ErrStale", err)
 	}
 	run(t, c, `UPDATE conch.leadership SET timeline = 1`)
 	if err := pgfence.Fence(t.Context(), c, token); err != nil {
@@ -148,17 +147,17 @@ func foreignHistory(t *testing.T) {
 	b := candidate(t, m, "b", unhurried, election.Strict)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Handoff || r.Hold != 2*unhurried || r.Token.Epoch != token.Epoch+1+1_000_000 {
-		t.Errorf("%+v", r)
+		t.Errorf("the bid: got %+v, want Won with the longest lease as hold and an epoch a million higher", r)
 	}
 	run(t, c, `UPDATE conch.leadership SET lock_key = 1`)
 	unlockAll(t, db, b)
 	if r := bid(t, candidate(t, m, "d", unhurried, election.Strict), election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Refused {
-		t.Errorf("a row with a foreign lock key: %+v", r)
+		t.Errorf("a row with another lock key: got %+v, want Refused", r)
 	}
 }
 
-// A transfer's courtesy ends although the database's clock was set back, and the
-// jumps of several failovers add up to what one long one makes.
+// The courtesy of a transfer ends even if the database's clock is set back. The jumps of several
+// failovers add up to the one jump over all their timelines.
 func TestCourtesyAndJumpsSurviveClocksAndFailovers(t *testing.T) {
 	t.Parallel()
 	db, m, a, token := setup(t)
@@ -168,16 +167,16 @@ func TestCourtesyAndJumpsSurviveClocksAndFailovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second}); r.Outcome != election.Yield {
-		t.Errorf("right after a transfer to another: %+v", r)
+		t.Errorf("right after a transfer to another candidate: got %+v, want Yield", r)
 	}
 	run(t, c, `UPDATE conch.leadership SET parted_at = parted_at + interval '1 hour', timeline = -3`)
 	r := bid(t, b, election.Bid{Scope: "s", Lease: time.Second})
 	if r.Outcome != election.Won || r.Token.Epoch != token.Epoch+1+4_000_000 {
-		t.Errorf("%+v, want a jump by the four timelines between", r)
+		t.Errorf("got %+v, want Won and a jump by the four timelines between", r)
 	}
 }
 
-// Epochs never go down and rows are never deleted, whoever tries.
+// The triggers refuse to lower an epoch and to delete a row, even for the owner.
 func TestEpochsAreGuarded(t *testing.T) {
 	t.Parallel()
 	db, _, _, _ := setup(t)
@@ -187,12 +186,12 @@ func TestEpochsAreGuarded(t *testing.T) {
 		`TRUNCATE conch.leadership`,
 	} {
 		if _, err := c.Exec(t.Context(), sql); err == nil {
-			t.Errorf("%s was let through", sql)
+			t.Errorf("%s: got no error, want one", sql)
 		}
 	}
 }
 
-// A thousand scopes are won and renewed in one statement each.
+// One statement wins a thousand scopes, and one renews them.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	db, m, a, _ := setup(t)
@@ -209,7 +208,7 @@ func TestBatch(t *testing.T) {
 	pulses := make([]election.Pulse, len(results))
 	for i, r := range results {
 		if r.Outcome != election.Won || r.Scope != bids[i].Scope {
-			t.Fatalf("bid %d for %q: %+v", i, bids[i].Scope, r)
+			t.Fatalf("bid %d for %q: got %+v, want Won", i, bids[i].Scope, r)
 		}
 		pulses[i].Token = r.Token
 	}
@@ -219,7 +218,7 @@ func TestBatch(t *testing.T) {
 	}
 	for i, answer := range alive {
 		if answer != election.Renewed {
-			t.Fatalf("pulse %d", i)
+			t.Fatalf("the answer to pulse %d is not Renewed", i)
 		}
 	}
 }

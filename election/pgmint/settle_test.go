@@ -11,9 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Somebody has locked the row of a leadership. A heartbeat that is to settle this term waits
-// for nobody: it renews all, that one too, and a later one settles it, without being told to
-// once more.
+// A heartbeat that must settle a term whose row is locked does not wait: it renews all terms, this one
+// too, and a later heartbeat settles the term without being asked again.
 func TestSettlingWaitsForNobody(t *testing.T) { t.Parallel(); bothWays(t, settlingWaitsForNobody) }
 
 func settlingWaitsForNobody(t *testing.T) {
@@ -44,10 +43,10 @@ func settlingWaitsForNobody(t *testing.T) {
 		t.Helper()
 		alive, err := a.Beat(t.Context(), []election.Pulse{{Token: x, Settle: settle}, {Token: y}})
 		if err != nil || alive[0] != election.Renewed || alive[1] != election.Renewed {
-			t.Fatalf("the heartbeat: %v, %v", alive, err)
+			t.Fatalf("the heartbeat: got %v, %v, want Renewed twice", alive, err)
 		}
 		if got := hold(); got != want {
-			t.Fatalf("a successor would wait for %s, want %s", got, want)
+			t.Fatalf("got a hold of %s for a successor, want %s", got, want)
 		}
 	}
 	tx, err := db.Connect(t).Begin(t.Context())
@@ -66,9 +65,8 @@ func settlingWaitsForNobody(t *testing.T) {
 	beat(false, unhurried)
 }
 
-// A stranger has locked rows that conch alone writes. No call of a lock session waits for
-// that, and it costs what the row stands for: a heartbeat's one scope, or all of a process
-// whose one heartbeat it is (L6).
+// A stranger has locked rows that only conch writes. No call of a lock session waits for them. Only what
+// a locked row stands for is not renewed: one scope, or with ProcessLocks all of the process (L6).
 func TestAHeartbeatWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T) {
@@ -82,7 +80,7 @@ func TestAHeartbeatWaitsForNobody(t *testing.T) {
 		beats := func(what string, want ...election.Outcome) {
 			t.Helper()
 			if got, err := a.Beat(t.Context(), []election.Pulse{{Token: s}, {Token: quiet}}); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%s: %v, %v; want %v", what, got, err, want)
+				t.Errorf("%s: got %v, %v; want %v", what, got, err, want)
 			}
 		}
 		byProcess := strings.HasSuffix(t.Name(), "/"+byProcessName)
@@ -108,11 +106,11 @@ func TestAHeartbeatWaitsForNobody(t *testing.T) {
 		}
 		beats("and the process", one, all)
 		run(t, pgmint.Conn(a), `SELECT conch.seen($1)`, a.Process())
-		b := candidate(t, m, "b", unhurried, election.Strict) // forgets whom nobody has seen for a day, if it may
+		b := candidate(t, m, "b", unhurried, election.Strict) // deletes process 7, not seen for two days, if its row is free
 		parts(t, a, election.Farewell{Token: s, Released: true})
 		r, err := b.Try(t.Context(), []election.Bid{{Scope: "s", Lease: unhurried, Explain: true}, {Scope: "new", Lease: unhurried}})
 		if err != nil || r[0].Outcome != election.Locked || !strings.Contains(r[0].Why.Error(), "its row is locked by pid ") || r[1].Outcome != election.Won {
-			t.Errorf("bids: %+v, %v", r, err)
+			t.Errorf("bids: got %+v, %v, want s locked by a row and new won", r, err)
 		}
 		if err := stranger.Rollback(t.Context()); err != nil {
 			t.Fatal(err)

@@ -19,10 +19,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Sixteen clients fence above READ COMMITTED without pause. Leaders drain and crash under
-// them: each has a successor, no statement of a lock session stands for longer than a fifth
-// of a lease, another scope of the same processes is never late, and nobody with a current
-// token is told that it is over (R3, R4, R11; L4, L6).
+// Sixteen clients fence above READ COMMITTED without pause, while leaders drain and crash. Each leader
+// has a successor, no statement of a lock session takes longer than a fifth of a lease, another scope
+// of the same processes is never late, and no current token is called stale (R3, R4, R11; L4, L6).
 func TestAStreamOfFencesStarvesNobody(t *testing.T) {
 	t.Parallel()
 	const lease = 10 * time.Second
@@ -36,7 +35,7 @@ func TestAStreamOfFencesStarvesNobody(t *testing.T) {
 	leading := func(after int64) *election.Elector {
 		t.Helper()
 		var who *election.Elector
-		pgtest.Eventually(t, time.Minute, fmt.Sprintf("somebody to lead after epoch %d", after), func() bool {
+		pgtest.Eventually(t, time.Minute, fmt.Sprintf("a leader after epoch %d", after), func() bool {
 			for _, e := range squad {
 				if s, _ := e.Status("s"); s.Leading && s.Token.Epoch > after {
 					who = e
@@ -75,8 +74,8 @@ func TestAStreamOfFencesStarvesNobody(t *testing.T) {
 	}
 }
 
-// streamElector leads s, and says so in now; of quiet, the elector itself complains if its
-// gate is late or lost while its session lives.
+// streamElector campaigns for s, whose token it stores in now, and for quiet. It fails the test if a gate
+// is late, a farewell is not heard, a scope is unled, or a transaction is evicted.
 func streamElector(t *testing.T, db *pgtest.DB, id string, lease time.Duration, now *atomic.Pointer[fence.Token]) *election.Elector {
 	t.Helper()
 	e, err := election.New(election.Config{
@@ -102,7 +101,7 @@ func streamElector(t *testing.T, db *pgtest.DB, id string, lease time.Duration, 
 	return e
 }
 
-// streamOne is one transaction of a client: an insert, the fence, some work, the commit.
+// streamOne runs one transaction of a client: an insert, the fence, some work, the commit.
 func streamOne(ctx context.Context, t *testing.T, conn *pgx.Conn, level pgx.TxIsoLevel, token fence.Token, committed *atomic.Int64) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: level})
 	if err == nil {
@@ -123,17 +122,17 @@ func streamOne(ctx context.Context, t *testing.T, conn *pgx.Conn, level pgx.TxIs
 	case err == nil:
 		committed.Add(1)
 	case ctx.Err() != nil, pg.Code(err) == "40001":
-	case errors.Is(err, fence.ErrStale): // then it is over for ever, so it is now
+	case errors.Is(err, fence.ErrStale): // a stale token stays stale, so look now
 		var current bool
 		if err := conn.QueryRow(ctx, `SELECT term = $1 AND parted_at IS NULL FROM conch.leadership WHERE scope = 's'`, [16]byte(token.Term)).Scan(&current); err == nil && current {
-			t.Errorf("%s is current, and was told that it is over", token)
+			t.Errorf("%s is current, and the fence called it stale", token)
 		}
 	default:
 		t.Errorf("a client of the stream: %v", err)
 	}
 }
 
-// watchStatements complains of a lock session's statement that takes longer than most.
+// watchStatements fails the test if a statement of a lock session takes longer than most.
 func watchStatements(ctx context.Context, t *testing.T, db *pgtest.DB, running *sync.WaitGroup, most time.Duration) {
 	t.Helper()
 	conn := db.Connect(t)

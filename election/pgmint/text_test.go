@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Nothing that a user or a program says fails a farewell, in a database of any encoding (R7).
+// No reason and no actor makes a farewell fail, in a database of any encoding (R7).
 func TestNothingSaidFailsAWrite(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"UTF8", "LATIN1", "SQL_ASCII"} {
@@ -30,18 +30,18 @@ func TestNothingSaidFailsAWrite(t *testing.T) {
 				got := parts(t, a, election.Farewell{Token: lead(t, a, "s", unhurried), Released: true, Reason: word, Actor: word},
 					election.Farewell{Token: other, Released: true})
 				if got[0].Outcome != election.Said || got[1].Outcome != election.Said {
-					t.Errorf("%.40q: %+v", word, got)
+					t.Errorf("%.40q: got %+v, want Said twice", word, got)
 				}
 			}
 			if long := text(t, c, `SELECT max(length(reason))::text FROM conch.leadership_history`); len(long) > 4 {
-				t.Errorf("a reason of %s letters is kept", long)
+				t.Errorf("got a reason of %s characters in the history, want at most 9999", long)
 			}
 		})
 	}
 }
 
-// A scope or a name for which the database has no letters: the one that has it is told so,
-// and all other scopes are led.
+// If the database's encoding cannot represent a name, Open refuses an id and a bid a scope. All other
+// scopes can be led.
 func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Empty(t, "LATIN1")
@@ -51,7 +51,7 @@ func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
 	m := newMint(t, db.URL)
 	_, err := m.Open(t.Context(), election.Candidate{ID: "→", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s"}})
 	if !errors.Is(err, election.ErrBarred) || !strings.Contains(err.Error(), "LATIN1") {
-		t.Errorf("an instance id that cannot be written: %v", err)
+		t.Errorf("an instance id that the encoding does not have: got %v, want ErrBarred with the encoding", err)
 	}
 	s, err := m.Open(t.Context(), election.Candidate{ID: "für", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{"s", "ü", "→"}})
 	if err != nil {
@@ -60,10 +60,10 @@ func TestNamesThatTheEncodingDoesNotHave(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	lead(t, s, "ü", unhurried)
 	if _, err := s.Try(t.Context(), []election.Bid{{Scope: "→", Lease: unhurried}}); err == nil || errors.Is(err, election.ErrSessionLost) {
-		t.Errorf("a scope that cannot be written: %v", err)
+		t.Errorf("a scope that the encoding does not have: got %v, want an error that is not ErrSessionLost", err)
 	}
 	lead(t, s, "s", unhurried)
 	if got := text(t, db.Connect(t), `SELECT array_to_string(scopes, ',') FROM conch.process WHERE id = 'für'`); got != "s,ü" {
-		t.Errorf("registered for %q", got)
+		t.Errorf("got the registered scopes %q, want s and ü", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// exchanges counts what a connection sends; each request of pgx is one write.
+// exchanges counts the writes of a connection; each request of pgx is one write.
 type exchanges struct {
 	net.Conn
 	n *atomic.Int64
@@ -45,8 +45,8 @@ func dialCounted(t *testing.T, db *pgtest.DB) (*pgx.Conn, *atomic.Int64) {
 	return conn, sent
 }
 
-// The fence costs no round trip: it goes with the COMMIT. What it refuses is undone, as
-// is what fails, and the connection is good for the next.
+// The fence costs no round trip, since it is sent with the COMMIT. A transaction that is refused or fails
+// is rolled back, and its connection can be used again.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	db, m, a, old := setup(t)
@@ -67,7 +67,7 @@ func TestTransact(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n > 0 && sent.Load()-before != 3 { // the first one prepares
-			t.Errorf("%d requests for BEGIN, INSERT, and the rest", sent.Load()-before)
+			t.Errorf("got %d requests for BEGIN, INSERT, and fence with COMMIT, want 3", sent.Load()-before)
 		}
 	}
 	own := errors.New("changed its mind")
@@ -75,25 +75,25 @@ func TestTransact(t *testing.T) {
 		t.Error(err)
 	}
 	if err := write(old, 0, well); err == nil {
-		t.Error("the same row twice")
+		t.Error("the same row twice: got no error, want one")
 	}
-	if err := write(old, 11, func() error { // it swallows what ended the transaction
+	if err := write(old, 11, func() error { // it swallows the error that ended the transaction
 		_, _ = app.Exec(t.Context(), `SELECT 1/0`)
 		return nil
 	}); err == nil || errors.Is(err, fence.ErrStale) {
-		t.Errorf("committed nothing, and says %v", err)
+		t.Errorf("a transaction that had failed: got %v, want an error that is not ErrStale", err)
 	}
 	func() {
 		defer func() { _ = recover() }()
 		_ = write(old, 12, func() error { panic("in the middle") })
 	}()
 	if err := write(old, 13, func() error { return write(old, 14, well) }); err == nil {
-		t.Error("a transaction in a transaction")
+		t.Error("a transaction in a transaction: got no error, want one")
 	}
 
 	current := depose(t, db, a, candidate(t, m, "b", unhurried, election.Strict))
 	if err := write(old, 20, well); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("under the old token: %v", err)
+		t.Errorf("with the old token: got %v, want ErrStale", err)
 	}
 	if err := write(current, 21, well); err != nil {
 		t.Error(err)
@@ -105,7 +105,7 @@ func TestTransact(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled before the last exchange: %v", err)
+		t.Errorf("cancelled before the COMMIT: got %v, want Canceled", err)
 	}
 	rows, err := db.Connect(t).Query(t.Context(), `SELECT n FROM deed ORDER BY n`)
 	if err != nil {
@@ -113,6 +113,6 @@ func TestTransact(t *testing.T) {
 	}
 	got, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	if want := []int{0, 1, 2, 21}; err != nil || len(got) != len(want) || got[3] != 21 {
-		t.Errorf("rows %v, not %v; %v", got, want, err)
+		t.Errorf("got the rows %v, want %v; error %v", got, want, err)
 	}
 }

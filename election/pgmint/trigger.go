@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// TriggerSQL is the statement that puts a trigger of conch.leadership back, missing or
-// disabled, and does nothing else: the migration's own, on one line. It is empty for
-// a name that no trigger has.
+// TriggerSQL returns the statement, on one line, that restores a missing or disabled trigger of
+// conch.leadership and does nothing else. It is empty for an unknown name.
 func TriggerSQL(name string) string {
 	text, err := fs.ReadFile(Migrations(), "0001_leadership.up.sql")
 	if err != nil {
-		return "" // not possible: it is embedded
+		return "" // impossible: the file is embedded
 	}
 	found := triggerText.FindAllStringSubmatch(string(text), -1)
 	for _, f := range found {

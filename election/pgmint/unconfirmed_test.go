@@ -12,9 +12,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// With synchronous replication a commit whose wait is cancelled succeeds here and
-// warns. Such a heartbeat is a failed one, and such a mint is none, also where the role is
-// set not to be sent warnings.
+// With synchronous replication, a commit whose wait is cancelled succeeds with a warning. A heartbeat
+// or a mint with that warning has failed, even if the database is set to send no warnings.
 func TestCommitWithWarningIsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
@@ -44,7 +43,7 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}()
 	cancelWait()
 	if err := <-answer; err == nil || errors.Is(err, election.ErrSessionLost) {
-		t.Errorf("a heartbeat committed on one server only: %v, want a failure that leaves the session", err)
+		t.Errorf("a heartbeat committed on one server only: got %v, want an error that is not ErrSessionLost", err)
 	}
 	go func() {
 		_, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}})
@@ -52,16 +51,16 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}()
 	cancelWait()
 	if err := <-answer; err == nil {
-		t.Error("a mint committed on one server only was reported as won")
+		t.Error("a mint committed on one server only: got no error, want one")
 	}
-	// A doubtful mint over its own term: what the row has now nobody knows.
+	// An unconfirmed mint over the session's own term: the term in the row is unknown.
 	go func() {
 		_, err := a.Try(t.Context(), []election.Bid{{Scope: "s", Lease: 20 * time.Second}})
 		answer <- err
 	}()
 	cancelWait()
 	if err := <-answer; err == nil {
-		t.Error("a mint committed on one server only was reported as won")
+		t.Error("a mint committed on one server only: got no error, want one")
 	}
 	run(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
 	run(t, c, `SELECT pg_reload_conf()`)
@@ -70,15 +69,15 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == ""
 	})
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
-		t.Errorf("a term that may have been replaced beats: %v, %v", alive, err)
+		t.Errorf("the heartbeat of a term that may be replaced: got %v, %v, want Over", alive, err)
 	}
-	// The session knows which locks it holds, and mints anew under a new epoch.
+	// The session knows which locks it holds, and wins again with a new epoch.
 	if r := bid(t, a, election.Bid{Scope: "other", Lease: time.Second}); r.Outcome != election.Won || r.Token.Epoch != 2 || r.Hold == 0 {
-		t.Errorf("the bid after the doubtful one: %+v", r)
+		t.Errorf("the bid after the unconfirmed one: got %+v, want Won with epoch 2 and a hold", r)
 	}
 }
 
-// An epoch that an operator raises is flushed to disk, whatever the database is set to.
+// An advanced epoch is flushed to disk, even if the database is set to synchronous_commit = off.
 func TestAdvanceIsFlushed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -93,6 +92,6 @@ func TestAdvanceIsFlushed(t *testing.T) {
 	}
 	var said []string
 	if err := c.QueryRow(t.Context(), `SELECT array_agg(commits) FROM public.said`).Scan(&said); err != nil || len(said) != 2 || said[0] != "on" || said[1] != "on" {
-		t.Errorf("epochs are raised with synchronous_commit %q, %v", said, err)
+		t.Errorf("epochs are raised with synchronous_commit %q, %v, want on twice", said, err)
 	}
 }

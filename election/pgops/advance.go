@@ -12,12 +12,10 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// MaxAdvance is the highest epoch that Advance accepts: bids count on from it, and an epoch
-// is a 64-bit number.
+// MaxAdvance is the highest epoch that Advance accepts, so that bids can raise it further in 64 bits.
 const MaxAdvance = 1 << 62
 
-// advancePatience is how long Advance waits for acts that hold the fence. New ones wait
-// behind it.
+// advancePatience is how long Advance waits for acts that hold the fence; new acts wait behind it.
 const advancePatience = 5 * time.Second
 
 // Advance raises the epoch of a scope, after a restore from a backup that may be older than
@@ -53,7 +51,7 @@ func blocked(ctx context.Context, conn *pgx.Conn, scope string) error {
 	return &pgmint.BlockedError{What: fmt.Sprintf("the fence of scope %q", scope), By: by}
 }
 
-// admin opens a session as a leader does: what only this server has committed does not count.
+// admin opens a session, which can tell whether a standby confirmed a commit.
 func admin(ctx context.Context, cfg pgmint.Config) (*pg.Session, error) {
 	return pg.Open(ctx, cfg.Connection(" admin"), pg.Settings{LockTimeout: advancePatience})
 }

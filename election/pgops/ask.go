@@ -16,10 +16,9 @@ import (
 // lookEvery is how long a lost notification can hide a step from Ask.
 const lookEvery = 200 * time.Millisecond
 
-// Ask sends a request to the leader of its scope and returns once it is done: nil says that
-// all acts had ended and the scope was released. It reports each step to progress, and
-// returns the scope as it was before. When ctx ends, Ask withdraws a request that no leader
-// has taken; a request that was taken goes on.
+// Ask sends a request to the leader of its scope and returns once it is done: nil means that all acts
+// have ended and the scope is released. It reports each step to progress, and returns the scope as it
+// was before. When ctx ends, Ask withdraws a request that is not taken; one that is taken goes on.
 //
 // Its errors are [ErrNobodyLeads], *[CandidateError], *[UnansweredError] and *[FailedError];
 // any other is from the database.
@@ -32,18 +31,18 @@ func Ask(ctx context.Context, cfg pgmint.Config, r Request, progress func(string
 	return s.before, s.await(ctx)
 }
 
-// sentRequest is a request on its way.
+// sentRequest is a request that Ask has sent.
 type sentRequest struct {
 	Request
 	conn     *pgx.Conn
 	id       int64
 	before   ScopeStatus // of the scope, when the request was sent
 	state    string
-	until    time.Time // when Ask gives up; zero: not before the leader does
+	until    time.Time // when Ask gives up; zero: not while the leader lives
 	progress func(string)
 }
 
-// send writes the request down, if somebody leads and may hand the scope over as asked.
+// send inserts the request, if the scope has a leader and To is another candidate or empty.
 func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, takePatience)
 	defer cancel()
@@ -86,7 +85,7 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 
 var steps = map[string]string{"warm": "the successor is ready", "taken": "the leader is letting its acts end", "done": "done"}
 
-// await follows the row to its end.
+// await waits for the result of the request.
 func (s *sentRequest) await(ctx context.Context) error {
 	for {
 		var state, result string
@@ -120,8 +119,7 @@ func (s *sentRequest) await(ctx context.Context) error {
 	}
 }
 
-// waitForNews waits for a notification. After a silence it checks that the leader is still
-// there to send one.
+// waitForNews waits for a notification. If none comes, it checks that the leader still leads.
 func (s *sentRequest) waitForNews(ctx context.Context) error {
 	slice, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
@@ -140,15 +138,14 @@ func (s *sentRequest) waitForNews(ctx context.Context) error {
 	return err
 }
 
-// read goes on when ctx ends: a query that is cut short would take the connection with it,
-// and with that the means to withdraw.
+// read ignores the end of ctx: to cancel a query closes the connection, which withdraw needs.
 func (s *sentRequest) read(ctx context.Context, sql string, args []any, into ...any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takePatience)
 	defer cancel()
 	return s.conn.QueryRow(ctx, sql, args...).Scan(into...)
 }
 
-// leadsSQL asks whether that epoch is still under way.
+// leadsSQL asks whether the process that leads with that epoch still lives.
 const leadsSQL = `
 SELECT EXISTS (
     SELECT FROM conch.leadership l JOIN pg_locks k
@@ -156,7 +153,7 @@ SELECT EXISTS (
        AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
      WHERE l.scope = $1 AND l.epoch = $2 AND l.parted_at IS NULL)`
 
-// withdraw closes the request, so that no leader takes it when nobody expects it any more.
+// withdraw closes the request, so that no leader takes it later.
 func (s *sentRequest) withdraw(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestPoll)
 	defer cancel()

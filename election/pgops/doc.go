@@ -1,6 +1,6 @@
 // Package pgops is the operators' side of an election over Postgres. It shows who leads and
 // what happened, asks leaders to hand their scopes over, and raises epochs after a restore.
-// The commands, the HTTP API and the doctor of conch stand on it. A process that campaigns
+// The commands, the HTTP API and the doctor of conch use it. A process that campaigns
 // needs package pgmint, and of this package only [Obey].
 //
 // # What is where
@@ -13,35 +13,32 @@
 //
 // # A request
 //
-// A request is a row of conch.command. Its Ask and its leader meet in the database and need
-// no other way to each other. A notification wakes them, and both also poll, since one may
-// be lost.
+// A request is a row of conch.command. Ask and the leader need no connection but that to the
+// database. A notification wakes them, and both also poll, since a notification may be lost.
 //
 //	asked ──the successor of a transfer is ready──▶ warm ──┐
 //	  ├────────────────────────────────────────────────────┴──the leader takes it──▶ taken ──▶ done, failed
 //	  └──nobody takes it in time──▶ expired
 //
-// In a transfer the successor runs the Warm of its role first. The leader waits for it for two
-// seconds and then goes ahead without. A request names the epoch that it is for, so it never
-// ends a later term.
+// In a transfer the successor first runs the Warm of its role, and after two seconds the leader no
+// longer waits for it. A request names the epoch that it is for, so it never ends a later term.
 //
 // # Duties of the caller
 //
-// Decide nothing on what an [Observer] says: it is about the past. Use it from one goroutine
-// at a time, and close it. Run Obey beside each elector; without it nobody takes a request
-// for its scopes. Only the owner of the schema may Advance and Forget.
+// Base no decision on an [Observer], since it shows the past. Use it from one goroutine at a time,
+// and close it. Run [Obey] beside each elector, or requests for its scopes are not taken. Only the
+// owner of the schema may call [Advance] and [Forget].
 //
 // # What can fail, and what happens
 //
-//   - Nobody takes the request, because the leader is stopped, is cut off from the database or
+//   - The leader does not take the request, because it is stopped, is cut off from the database or
 //     does not run Obey: after six seconds Ask withdraws it and returns an *[UnansweredError].
-//     Nobody carries it out later.
 //   - The process that asks is killed: its request is not carried out once it is six seconds
 //     old, and is closed as expired after twelve.
 //   - The leader dies after it took the request: Ask returns an *[UnansweredError] with Taken
 //     set some four seconds later. The scope has a new leader as after any crash.
-//   - The database does not answer when the leader takes the request, so nobody knows whether
-//     it is taken: the leader does not carry it out, and closes it as failed.
+//   - The database does not answer when the leader takes the request: the leader cannot know
+//     whether it did, so it does not carry the request out, and closes it as failed.
 //   - Acts do not end in time: the scope is given up and not released, its successor waits as
 //     after a crash, and the *[FailedError] wraps election.ErrDrainTimeout.
 //   - A fenced transaction does not end: Advance gives up after five seconds and names it in a

@@ -33,9 +33,8 @@ func (e *executor) exec(ctx context.Context, sql string, args ...any) (pgconn.Co
 	return e.conn.Exec(ctx, sql, args...)
 }
 
-// disown closes the requests of which nobody knows whether this process took them: Ask would
-// wait without end for a row that says taken and that nobody carries out. If the statement
-// that takes one is still on its way, it will find the row closed.
+// disown closes the requests that this process may have taken: Ask would wait for ever for one that
+// is taken and not carried out. If the statement that takes it comes late, it finds the row closed.
 func (e *executor) disown(ctx context.Context) bool {
 	if len(e.unsure) == 0 {
 		return true
@@ -48,9 +47,8 @@ func (e *executor) disown(ctx context.Context) bool {
 	return err == nil
 }
 
-// warm gets the role ready to lead and says so. Warm is the role's own code and may never
-// return, so it runs beside the loop, once at a time for a scope, and nobody waits for it:
-// after warmPatience the leader goes ahead without.
+// warm runs the role's Warm and records that it is done. Warm may never return, so it runs outside
+// the loop, once at a time for a scope, and after warmPatience the leader no longer waits for it.
 func (e *executor) warm(ctx context.Context, r openRequest) {
 	if e.warming[r.Scope] {
 		return
@@ -76,9 +74,9 @@ func (e *executor) carryOut(ctx context.Context, r openRequest) {
 		e.unsure = append(e.unsure, r.ID)
 	}
 	if err != nil || tag.RowsAffected() != 1 {
-		return // expired or too old meanwhile, or perhaps not taken: it is not carried out
+		return // closed or too old, or perhaps not taken: do not carry it out
 	}
-	e.busy.Go(func() { // beside the loop: a drain takes its time, other scopes go on
+	e.busy.Go(func() { // outside the loop: a drain must not delay other scopes
 		state, result := "done", ""
 		err := e.leader.StepDown(ctx, election.StepDown{
 			Scope: r.Scope, Epoch: r.Epoch, Why: fmt.Errorf("%w: asked by %s", election.ErrStepDown, r.Actor),
@@ -94,9 +92,8 @@ func (e *executor) carryOut(ctx context.Context, r openRequest) {
 	})
 }
 
-// answer writes the result, for which Ask waits: over the connection that is open, or over a
-// new one if that is busy or fails. Each attempt has its own time limit, since a silent
-// connection must not use up that of the other.
+// answer writes the result for Ask over the open connection, or over a new one if that is busy or
+// fails. Each attempt has its own time limit: a silent connection must not use up that of the other.
 func (e *executor) answer(ctx context.Context, id int64, state, result string) {
 	write := func(conn *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, requestPoll)

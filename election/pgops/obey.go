@@ -13,17 +13,16 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Leader is what requests are carried out on; *[election.Elector] is one.
+// Leader carries requests out; *[election.Elector] is one.
 type Leader interface {
 	Snapshot() []election.Status
 	StepDown(ctx context.Context, s election.StepDown) error
 	Warm(ctx context.Context, scope string) error
 }
 
-// Obey carries out the requests of operators for every scope of the leader, until ctx ends.
-// The id is the candidate's: it gets ready for transfers to that id. Database errors only
-// delay requests. Obey returns once it has written the result of every request that it took;
-// it does not wait for a Warm that goes on after ctx.
+// Obey carries out the requests of operators for every scope of the leader, until ctx ends, and warms
+// the role for a transfer to the candidate id. Database errors only delay requests. Obey returns once
+// it has written the results of all requests that it took; it does not wait for Warm.
 func Obey(ctx context.Context, cfg pgmint.Config, id string, leader Leader) {
 	e := executor{cfg: cfg, id: id, leader: leader, warming: map[string]bool{}}
 	defer e.close()
@@ -62,7 +61,7 @@ type executor struct {
 	mu      sync.Mutex // guards conn and warming
 	conn    *pgx.Conn
 	warming map[string]bool // the scopes whose Warm has not returned
-	unsure  []int64         // requests that were perhaps taken, and are not carried out
+	unsure  []int64         // requests that may be taken, and are not carried out
 	busy    sync.WaitGroup  // requests being carried out
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Observer reads the state and the history of scopes for people and dashboards. What it says
-// is about the past, and nothing may be decided on it (S12). Not safe for concurrent use.
+// Observer reads the state and the history of scopes for people and dashboards. It shows the past,
+// so base no decision on it (S12). It is not safe for concurrent use.
 type Observer struct {
 	conn *pgx.Conn
 	cfg  pgmint.Config
@@ -70,10 +70,9 @@ type ScopeStatus struct {
 	lockKey int64
 }
 
-// A process is alive while its session holds its process key. Each list of scopes is unnested
-// once, not searched for each scope: a list of ten thousand is stored outside its row and slow
-// to read. Through a pooler this may run under a foreign search_path, so functions that accept
-// any type are qualified.
+// A process is alive while its session holds its process key. Each list of scopes is unnested once, not
+// searched for each scope, since a long list is stored outside its row and slow to read. Through a
+// pooler this may run with another search_path, so functions that accept any type are qualified.
 const scopesSQL = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
@@ -116,7 +115,7 @@ func (o *Observer) Scopes(ctx context.Context, scope string) ([]ScopeStatus, err
 	return all, o.explain(ctx, all)
 }
 
-// mostExplained bounds for how many scopes an observer looks into pg_locks.
+// mostExplained limits for how many scopes an observer reads pg_locks.
 const mostExplained = 50
 
 // explain looks for the obstacle where nobody leads, or a leader sends no heartbeats.

@@ -22,12 +22,11 @@ const (
 	takePatience = warmPatience + 2*requestPoll
 	// resultPatience is how long Ask waits for the result once the leader is done, or gone.
 	resultPatience = 2 * requestPoll
-	// orphanAge is the age of an open request whose Ask is gone: a live one would have
-	// withdrawn it long before.
+	// orphanAge is the age at which an open request has lost its Ask, which would have withdrawn it.
 	orphanAge = 2 * takePatience
 )
 
-// timedOut is the result of a request when acts had not ended in time.
+// timedOut is the result of a request whose acts did not end in time.
 const timedOut = "given up, but acts had not ended in time: the successor waits as after a crash"
 
 // openRequest is a row of conch.command that no leader has taken.
@@ -49,8 +48,7 @@ func (r openRequest) waitsForSuccessor() bool {
 	return r.Verb == "transfer" && r.State == "asked" && r.age() < warmPatience
 }
 
-// ageMS is the age of a request by the database's clock. If that clock was set back, a
-// request from the future is as old as it is far away.
+// ageMS is how far a request is from now by the database's clock, which may have been set back.
 const ageMS = `(abs(extract(epoch FROM clock_timestamp() - at)) OPERATOR(pg_catalog.*) 1000)::bigint`
 
 const openSQL = `SELECT id, scope, epoch, verb, to_id, actor, timeout_ms, state, ` + ageMS + `

@@ -2,14 +2,13 @@ package pgops
 
 import "maps"
 
-// tailMost bounds how many ids a tail reads again while some transaction does not end: more
-// than a process of ten thousand scopes writes at once.
+// tailMost limits how many ids a tail reads again while a transaction does not end. It is more than a
+// process with ten thousand scopes writes at once.
 const tailMost = 16384
 
-// tail keeps the place in a history whose ids become visible in another order than they were
-// drawn: one bid for five hundred scopes draws a thousand ids at once, and other transactions
-// commit before it. Ids above from are read again, until every transaction that was under way
-// when the history had reached them has ended.
+// tail keeps the position of a reader in a history whose ids become visible out of order: one bid for
+// five hundred scopes draws a thousand ids, and other transactions commit before it. Ids above from
+// are read again until every transaction that was under way at the time of their look has ended.
 type tail struct {
 	from    int64          // every event up to this id has been read
 	top     int64          // the highest id at the last look; 0: before the first
@@ -28,8 +27,7 @@ func (t *tail) look(oldest, next, top int64) {
 	if t.until > 0 && oldest >= t.until {
 		t.settled, t.until = t.mark, 0
 	}
-	// The top of the look before, since an id is drawn a moment before its transaction has a
-	// number.
+	// Use the top of the previous look: an id is drawn a moment before its transaction has a number.
 	if t.until == 0 && t.top > 0 {
 		t.mark, t.until = t.top, next
 	}
@@ -49,6 +47,5 @@ func (t *tail) advance() {
 	maps.DeleteFunc(t.seen, func(id int64, _ bool) bool { return id <= t.from })
 }
 
-// moved says that the history may come from another server now, which has its own
-// transaction numbers.
+// moved drops the mark, since the history may now come from a server with other transaction numbers.
 func (t *tail) moved() { t.until = 0 }

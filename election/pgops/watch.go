@@ -77,7 +77,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	return err
 }
 
-// look reads how long the history is, and which transactions are under way.
+// look reads the highest id of the history and which transactions are under way.
 func (w *watcher) look(ctx context.Context) error {
 	var oldest, next, top int64
 	err := w.observer.conn.QueryRow(ctx, `SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,

@@ -32,7 +32,7 @@ func Granted(t *testing.T) Cast {
 	return c
 }
 
-// Script runs deploy/grants.sql as its users do.
+// Script runs deploy/grants.sql with psql, as users do.
 func (c Cast) Script(t *testing.T) {
 	t.Helper()
 	bin, err := postmaster.Binaries(t.Context())
@@ -52,7 +52,7 @@ func (c Cast) Script(t *testing.T) {
 	}
 }
 
-// As is the URL of the database for a role.
+// As returns the URL of the database for a role.
 func (c Cast) As(t *testing.T, role string) string {
 	t.Helper()
 	u, err := url.Parse(c.DB.URL)

@@ -40,9 +40,8 @@ func Text(t *testing.T, c *pgx.Conn, sql string, args ...any) (s string) {
 	return s
 }
 
-// End ends a session from outside, unless the server has done so already. A backend that ends
-// frees its locks a few at a time, so End waits for all of them: when its process key is
-// free, the lock of a scope may not be.
+// End ends a session from outside, unless the server has done so. It waits for all its locks to be
+// free: a backend that ends frees its process key and the locks of scopes one after the other.
 func End(t testing.TB, db *pgtest.DB, s election.Session) {
 	t.Helper()
 	c, err := pg.Connect(t.Context(), db.Config()) // with a search_path of its own, past any traps
@@ -63,8 +62,7 @@ func End(t testing.TB, db *pgtest.DB, s election.Session) {
 	})
 }
 
-// Working makes a leader of scope "s" and a fenced transaction of it, by the backend pid,
-// that does not end.
+// Working makes a leader of scope "s" and leaves its fenced transaction open, in the backend pid.
 func Working(t *testing.T) (db *pgtest.DB, a election.Session, token fence.Token, act pgx.Tx, pid uint32) {
 	t.Helper()
 	db = pgtest.New(t)
@@ -81,7 +79,7 @@ func Working(t *testing.T) (db *pgtest.DB, a election.Session, token fence.Token
 	return db, a, token, act, app.PgConn().PID()
 }
 
-// BlockedBy demands an error that names the backend in the way and what to do.
+// BlockedBy demands a BlockedError that names the backend.
 func BlockedBy(t *testing.T, err error, pid uint32) {
 	t.Helper()
 	var blocked *pgmint.BlockedError
@@ -91,7 +89,7 @@ func BlockedBy(t *testing.T, err error, pid uint32) {
 	}
 }
 
-// Primary starts a server of the test's own with the schema in the database postgres.
+// Primary starts a server for one test, with the schema in the database postgres.
 func Primary(t *testing.T) *postmaster.Server {
 	t.Helper()
 	primary := pgtest.Own(t, postmaster.Config{})
@@ -101,12 +99,12 @@ func Primary(t *testing.T) *postmaster.Server {
 	return primary
 }
 
-// Database is the database postgres of a server.
+// Database returns the database postgres of a server.
 func Database(s *postmaster.Server) *pgtest.DB {
 	return &pgtest.DB{Name: "postgres", URL: s.URL("postgres")}
 }
 
-// Pages counts the pages that a statement reads, those of statements inside it included.
+// Pages counts the pages that a statement reads, with those of statements inside it.
 func Pages(t *testing.T, c *pgx.Conn, sql string, args ...any) int {
 	t.Helper()
 	var plans []struct {

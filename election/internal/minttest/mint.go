@@ -23,8 +23,7 @@ func Main(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// New makes a mint for a database. Its sessions lock by process in the second run of BothWays, and
-// by session everywhere else.
+// New makes a mint for a database, with ProcessLocks in the second run of BothWays, or SessionLocks.
 func New(t testing.TB, url string) *pgmint.Mint {
 	t.Helper()
 	locks := pgmint.SessionLocks
@@ -37,8 +36,7 @@ func New(t testing.TB, url string) *pgmint.Mint {
 // ByProcess is the name of the second run of BothWays.
 const ByProcess = "by_process"
 
-// BothWays runs a test twice: once with mints whose sessions lock by session, and once with
-// mints whose sessions lock by process.
+// BothWays runs a test twice: with SessionLocks and with ProcessLocks.
 func BothWays(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	for _, name := range []string{"by_session", ByProcess} {
@@ -106,14 +104,13 @@ func Part(t *testing.T, s election.Session, farewells ...election.Farewell) []el
 	return answers
 }
 
-// Setup makes a database, a mint on it, and a leader of scope "s" that lives on without a
-// heartbeat.
+// Setup makes a database, a mint, and a leader of scope "s" that needs no heartbeat during the test.
 func Setup(t testing.TB) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
 	t.Helper()
 	return SetupFor(t, Unhurried)
 }
 
-// SetupFor is Setup for tests that are about the lease.
+// SetupFor is Setup with another lease.
 func SetupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, election.Session, fence.Token) {
 	t.Helper()
 	db := pgtest.New(t)
@@ -122,7 +119,7 @@ func SetupFor(t testing.TB, lease time.Duration) (*pgtest.DB, *pgmint.Mint, elec
 	return db, m, a, Lead(t, a, "s", lease)
 }
 
-// Strange is what roles have failed with, and operators have been called.
+// Strange has unusual errors of roles and names of operators.
 var Strange = []string{
 	"HTTP/1.1 500 Kein Zugriff f\xfcr Sie", "nul\x00byte", "→ an arrow", "🐚", "\xf0\x9f", "ü", `quo'te "d" \ $1`, "\n\t\r",
 	strings.Repeat("→", 400), strings.Repeat("x", 1<<20),

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// Unconfirmed makes the commits of a server wait for a standby that does not exist.
-// CancelWait waits until a commit does, and cancels its wait.
+// Unconfirmed makes the commits of a server wait for a standby that does not exist. Its function
+// cancelWait cancels the wait of the next commit.
 func Unconfirmed(t *testing.T, server *postmaster.Server) (c *pgx.Conn, cancelWait func()) {
 	t.Helper()
 	c = Database(server).Connect(t)
@@ -22,12 +22,12 @@ func Unconfirmed(t *testing.T, server *postmaster.Server) (c *pgx.Conn, cancelWa
 		var s string
 		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == "nobody"
 	})
-	waiting := func() bool { // and cancels that wait
+	waiting := func() bool { // reports whether commits wait, and cancels their waits
 		var n int
 		err := c.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&n)
 		return err == nil && n > 0
 	}
-	// The setting is seen before the server's checkpointer has put it into force.
+	// SHOW has the setting before the server's checkpointer applies it.
 	d := Database(server).Connect(t)
 	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
 		over := make(chan struct{})

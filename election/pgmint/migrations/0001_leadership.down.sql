@@ -1,6 +1,5 @@
--- conch.leadership and its history stay, with the guard over the epochs: a fresh
--- `migrate up` goes on from them. An epoch that began again at 1 would make old
--- tokens current.
+-- conch.leadership, its history and its guards stay, so that a later `migrate up` goes on from
+-- them: an epoch that began again at 1 would make old tokens current.
 DROP TRIGGER IF EXISTS announce ON conch.leadership;
 DROP FUNCTION conch.announce();
 DROP VIEW conch.leader_heartbeat;

@@ -1,24 +1,24 @@
 -- refused names the scopes for which this candidate must not bid now.
 --
--- All candidates of a scope must agree on the takeover: a fast one among strict
--- ones would act while the predecessor may. So they must on the lock key, or the lock
--- would tell nobody anything. A released row agrees to any. A scope being transferred is left to its addressee for a moment; that is a courtesy,
--- so it may read the clock.
+-- All candidates of a scope must agree on the takeover mode, since a fast one among strict ones would
+-- act while the predecessor may, and on the lock key, since the lock would tell nothing otherwise. A
+-- released row accepts any. For a moment after a transfer only the chosen candidate may bid. That is
+-- a courtesy, so it may read the clock.
 CREATE FUNCTION conch.refused(scopes text[], keys bigint[], me text, my_takeover text) RETURNS text[]
 LANGUAGE sql VOLATILE AS $$
     SELECT coalesce(array_agg(l.scope), '{}')
       FROM conch.leadership l JOIN unnest(scopes, keys) AS b(scope, key) USING (scope)
      WHERE ((l.lock_key <> b.key OR l.takeover <> my_takeover) AND NOT l.released
             OR l.transfer_to NOT IN ('', me)
-               -- Both bounds: a clock set back by an hour must not hold everybody off for an hour.
+               -- Both bounds: a clock set back by an hour must not keep the others out for an hour.
                AND clock_timestamp() >= l.parted_at AND clock_timestamp() < l.parted_at + interval '2 seconds')
 $$;
 
--- bury ends the one heartbeat that stands for all terms of a process. Its caller has
--- locked rows of conch.leadership before, in scope order; keys are locked in theirs.
+-- bury declares processes dead, and so ends their heartbeats by process. Its caller has locked rows of
+-- conch.leadership before, in scope order; bury locks rows of conch.process, in key order.
 --
--- It waits for nobody, and answers with the processes whose rows somebody has locked: of
--- those no scope may be taken.
+-- It skips rows that are locked, and returns the keys of these processes: the caller must not take
+-- their scopes.
 CREATE FUNCTION conch.bury(processes bigint[]) RETURNS bigint[] LANGUAGE sql VOLATILE AS $$
     WITH had AS MATERIALIZED (
         SELECT d.process_key FROM conch.process d
@@ -30,10 +30,9 @@ CREATE FUNCTION conch.bury(processes bigint[]) RETURNS bigint[] LANGUAGE sql VOL
                   WHERE d.process_key = ANY (processes) AND NOT d.tombstoned AND d.process_key NOT IN (SELECT h.process_key FROM had h));
 $$;
 
--- holders says who has an advisory key of this database: sessions, and transactions that
--- were prepared and that no session belongs to any more. candidate is true of a session
--- that campaigns, for its process key is its own. began is NULL outside of a transaction,
--- and where this role may not know.
+-- holders returns what holds an advisory lock of this database: sessions, and prepared transactions,
+-- which have no session. candidate is true for a session that campaigns, since it also holds its
+-- process key. began is NULL outside a transaction, and where this role may not read it.
 CREATE FUNCTION conch.holders(key bigint)
 RETURNS TABLE (pid int, app text, query text, began timestamptz, gid text, owner text, candidate boolean)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -49,7 +48,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
        AND l.classid::bigint = (key >> 32) & 4294967295 AND l.objid::bigint = key & 4294967295
 $$;
 
--- row_holders says the same of the rows of a scope: their last lockers.
+-- row_holders returns the same for the rows of a scope: their latest lockers.
 CREATE FUNCTION conch.row_holders(the_scope text) RETURNS TABLE (pid int, app text, began timestamptz, gid text, owner text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -61,7 +60,7 @@ BEGIN
         IF EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'transactionid' AND k.transactionid = locker) THEN
             lockers := lockers || locker;
         ELSE
-            BEGIN -- several share it, or it is the number of nobody any more
+            BEGIN -- several share the row, or its locker has ended
                 lockers := lockers || ARRAY(SELECT m.xid FROM pg_get_multixact_members(locker) m);
             EXCEPTION WHEN OTHERS THEN
                 NULL;
@@ -74,7 +73,7 @@ BEGIN
      WHERE k.locktype = 'transactionid' AND k.granted AND k.transactionid = ANY (lockers) AND k.pid IS DISTINCT FROM pg_backend_pid();
 END $$;
 
--- culprit is how one of them is told to people, with what ends it.
+-- culprit describes one of these holders to people, with what ends it.
 CREATE FUNCTION conch.culprit(pid int, app text, began timestamptz, gid text, owner text) RETURNS text
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN pid IS NULL AND gid IS NULL THEN 'a prepared transaction that has just ended'
@@ -84,9 +83,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
                             ', in a transaction for ' || extract(epoch FROM clock_timestamp() - began)::bigint || ' s', pid) END
 $$;
 
--- obstacle says what keeps every candidate from a scope that is free: a session, which is
--- no candidate, has its lock, its fence or its row. NULL if nothing is seen to. It reads
--- pg_locks, so it is asked only once nobody has led for a while.
+-- obstacle says what keeps every candidate from a free scope: something that is no candidate holds its
+-- lock, its fence or its row. It returns NULL if it sees no such thing. It reads pg_locks, so call it
+-- only once nobody has led for a while.
 CREATE FUNCTION conch.obstacle(the_scope text, the_key bigint) RETURNS text
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT string_agg(o.what, '; ') FROM (SELECT DISTINCT o.what FROM (
@@ -98,23 +97,20 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     ) o(what) WHERE o.what IS NOT NULL ORDER BY 1 LIMIT 3) o
 $$;
 
--- bid tries every scope given, in one round trip: lock what is free, take its
--- fence alone, mint. Statements inside it see each other's effects and, being
--- READ COMMITTED, everything committed before each of them began.
+-- bid tries to win all given scopes in one round trip: it locks the free ones, takes their fences
+-- exclusively, and mints. Its statements see each other's effects and, in READ COMMITTED, all that
+-- was committed before each of them began.
 --
--- A scope is free if it was given up, or if the key of its holder's process can be
--- locked: shared, so that bidders and waiters are not in each other's way. With
--- by_lock the candidate takes the lock of the scope as well, for its session; without,
--- its process key is all that it keeps. Candidates of both kinds may meet.
+-- A scope is free if it was given up, or if the process key of its holder can be locked: in shared
+-- mode, so that bids and waits do not block each other. With by_lock the candidate's session also
+-- keeps the lock of the scope; without, only its process key. Candidates of both kinds may compete.
 --
--- locked[i] says that this session holds the scope's lock already. With block_ms
--- there must be one scope only: it waits that long for the fence. evict ends those
--- transactions that have held it for longer than a lease. No bid waits for a row: one
--- that somebody has locked is passed over. Of the scopes in explain it says what stands in
--- the way, should they be free and not to be had.
+-- locked[i] says that this session already holds the lock of the scope. block_ms needs a single scope,
+-- and waits at most this time for its fence. evict ends the transactions that hold the fence and began
+-- more than a lease ago. No bid waits for a row: it passes over one that is locked. For scopes in
+-- explain that are free and cannot be won, it returns the obstacle.
 --
--- A lease of nothing is a rehearsal, which its caller undoes: it uses up no number of
--- the history.
+-- A lease of 0 is a rehearsal, which its caller undoes: it uses up no id of the history.
 CREATE FUNCTION conch.bid(
     me text, my_process bigint, my_takeover text, by_lock boolean,
     scopes text[], keys bigint[], leases int[], locked boolean[], block_ms int, evict boolean, explain text[]
@@ -127,44 +123,43 @@ DECLARE
     sys     bigint := (SELECT system_identifier FROM pg_control_system());
     -- pg_control_checkpoint() stays stale after a promotion until a checkpoint.
     tl      bigint := ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
-    new     text[];   -- seen for the first time
-    another text[] := '{}'; -- and somebody else is about to write them down
-    gone    bigint[]; -- processes that have ended: this transaction holds their keys
-    mine    text[];   -- free, and locked if that is asked for
-    free    text[];   -- and the fence is ours alone
-    shut    text[];   -- the same, before the rows that somebody has locked are passed over
-    beats   text[];   -- of these, the ones whose heartbeats are ours as well
-    rivals  text[];   -- and somebody else has it alone, to mint
+    new     text[];   -- scopes without a row
+    another text[] := '{}'; -- of new, those that another transaction is about to insert
+    gone    bigint[]; -- processes that have ended; this transaction holds their keys
+    mine    text[];   -- scopes that are free, and locked by us if by_lock
+    free    text[];   -- of mine, those whose fence we hold exclusively
+    shut    text[];   -- free, before locked rows are passed over
+    beats   text[];   -- of free, those whose heartbeat rows we have locked
+    rivals  text[];   -- of mine, those whose fence another bid holds exclusively
     won     text[];
-    dead    bigint[]; -- whose terms that replaces
-    undead  bigint[]; -- of these, processes whose rows somebody has locked
+    dead    bigint[]; -- processes whose terms are replaced
+    undead  bigint[]; -- of dead, processes whose rows another transaction has locked
     busy    text[];
     refused text[];
     ended   jsonb;
     orphan  record;   -- a term of a process that has ended
     nobody  CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
-    -- How a term ended for which nobody has said farewell.
+    -- Why a term ended without a farewell.
     own_again   CONSTANT text := 'its own process bid for it again';
     no_farewell CONSTANT text := 'its session ended without a farewell';
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'conch.bid must run in READ COMMITTED';
     END IF;
-    -- Whoever mints under a tombstone could never renew it.
+    -- A process with a tombstone could not renew what it mints.
     IF NOT EXISTS (SELECT FROM conch.process p WHERE p.process_key = my_process AND NOT p.tombstoned) THEN
         RAISE EXCEPTION USING ERRCODE = 'CN002',
             MESSAGE = 'others have taken this process for dead, for the lock on its process key was free',
             HINT = 'Open a new session. Did something end or reset this one, such as pg_advisory_unlock_all or a pooler?';
     END IF;
-    -- A leadership that a crash or a failover could forget is none.
+    -- A crash or a failover must not forget a term.
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    -- A scope seen for the first time. On timeline 1 nothing can have been lost
-    -- before; later, a promotion may have lost the row: it counts as one of timeline
-    -- 1 that nobody released. The fence first: an insert waits for another's, and that may
-    -- be committed in an hour.
+    -- Insert missing rows. On timeline 1 no row can have been lost. Later, a promotion may have lost
+    -- it, so it counts as a row of timeline 1 that was not released. Take the fence first: an insert
+    -- would wait for the insert of another transaction, which may take an hour to commit.
     new := ARRAY(SELECT b.scope FROM unnest(scopes) AS b(scope) WHERE NOT EXISTS (SELECT FROM conch.leadership l WHERE l.scope = b.scope));
     IF new <> '{}' THEN
         another := ARRAY(SELECT n.scope FROM unnest(new) AS n(scope) WHERE NOT pg_try_advisory_xact_lock(conch.fence_key(n.scope)));
@@ -180,7 +175,7 @@ BEGIN
 
     refused := conch.refused(scopes, keys, me, my_takeover);
 
-    -- The key of a process is never used again: once it is free it stays free.
+    -- A process key is never used again: once it is free, it stays free.
     SELECT coalesce(array_agg(k.process_key) FILTER (WHERE k.got), '{}') INTO gone
       FROM (SELECT h.process_key, pg_try_advisory_xact_lock_shared(h.process_key) AS got
               FROM (SELECT DISTINCT l.process_key FROM conch.leadership l JOIN unnest(scopes) AS b(scope) USING (scope)
@@ -193,7 +188,7 @@ BEGIN
                AND (l.parted_at IS NOT NULL OR l.process_key = my_process OR l.process_key = ANY (gone))
              OFFSET 0) t;
 
-    -- All these locks only said when to try. From here on the fence and the row decide.
+    -- So far the locks only said when to try. From here on the fence and the row decide.
     IF block_ms > 0 AND mine IS NOT NULL THEN
         IF evict THEN
             ended := conch.evict_fences(mine[1], leases[1]);
@@ -206,7 +201,7 @@ BEGIN
             free := NULL;
         END;
     ELSE
-        -- A fence that can be shared is held by acts; one that cannot, by a rival.
+        -- If a fence can be shared, transactions hold it; if not, a rival that is minting does.
         SELECT array_agg(t.scope) FILTER (WHERE t.got),
                array_agg(t.scope) FILTER (WHERE CASE WHEN t.got THEN false ELSE NOT pg_try_advisory_xact_lock_shared(t.key) END)
           INTO free, rivals
@@ -214,25 +209,25 @@ BEGIN
                   FROM (SELECT u.scope, conch.fence_key(u.scope) AS key FROM unnest(mine) AS u(scope) OFFSET 0) m OFFSET 0) t;
     END IF;
 
-    -- The fence is alone now, and yet the row may be locked: by a late farewell, or by a
-    -- stranger. A bid that waited for it would keep the other scopes of its session waiting.
+    -- We hold the fence, but a late farewell or a stranger may have locked the row. To wait for it
+    -- would delay the other scopes of this session.
     IF free IS NOT NULL THEN
         shut := free;
         free := ARRAY(SELECT l.scope FROM conch.leadership l WHERE l.scope IN (SELECT unnest(shut))
                        ORDER BY l.scope FOR NO KEY UPDATE SKIP LOCKED);
         beats := ARRAY(SELECT h.scope FROM conch.heartbeat h WHERE h.scope = ANY (free) FOR NO KEY UPDATE SKIP LOCKED);
-        IF cardinality(beats) < cardinality(free) THEN -- never led yet, or locked
+        IF cardinality(beats) < cardinality(free) THEN -- some were never led, or are locked
             free := ARRAY(SELECT f.scope FROM unnest(free) AS f(scope)
                            WHERE f.scope = ANY (beats) OR NOT EXISTS (SELECT FROM conch.heartbeat h WHERE h.scope = f.scope));
         END IF;
         free := nullif(free, '{}');
     END IF;
-    -- A bid that loses loses quickly: the winner needs the server now.
+    -- A bid that loses ends early: the winner needs the server now.
     IF free IS NOT NULL THEN
-        -- Again, now that nobody else can change them. Who was refused before was not tried,
-        -- so it stays refused although its time may have come meanwhile.
+        -- Check again, now that nobody else can change the rows. A scope that was refused before was
+        -- not locked, so it stays refused even if it would pass now.
         refused := refused || conch.refused(scopes, keys, me, my_takeover);
-        -- Nor can the holder change any more: somebody may have been minted since the look.
+        -- Check the holder again too: a rival may have won since the first look.
         SELECT array_agg(l.scope) INTO won
           FROM conch.leadership l JOIN unnest(free) AS f(scope) USING (scope)
          WHERE l.scope NOT IN (SELECT unnest(refused))
@@ -257,17 +252,16 @@ BEGIN
                    l.system_id = sys AND l.timeline = tl AS same
               FROM conch.leadership l JOIN unnest(scopes, keys, leases) AS b(scope, key, lease) USING (scope)
              WHERE l.scope IN (SELECT unnest(won))
-        ), registered AS MATERIALIZED ( -- taken apart once, and only if anybody asks
+        ), registered AS MATERIALIZED ( -- unnested once, and only if it is read
             SELECT s.scope, max(p.lease_ms)::int AS lease FROM conch.process p CROSS JOIN unnest(p.scopes) AS s(scope)
              WHERE s.scope IN (SELECT unnest(won)) GROUP BY s.scope
         ), next AS (
             SELECT o.*,
-                   -- Under another history the terms after this row's may be lost with their
-                   -- epochs and leases: jump over any epoch they can have had, and wait for the
-                   -- longest lease that any candidate of the scope has registered.
-                   -- By the timelines between and not by the timeline itself: such jumps add up
-                   -- over several failovers, and a standby that lags behind them all makes one
-                   -- jump where the row that was lost had made many.
+                   -- If the row is of another history, later terms may be lost with their epochs
+                   -- and leases: jump over any epoch that they can have had, and wait for the
+                   -- longest lease that a candidate of the scope has registered. The jump grows
+                   -- with the timelines between: jumps add up over several failovers, and a
+                   -- standby that lags behind all of them makes one where the lost row made many.
                    o.epoch + 1 + CASE WHEN o.same THEN 0
                                       WHEN o.system_id = sys THEN 1000000 * greatest(1, tl - o.timeline)
                                       ELSE 1000000 * tl
@@ -276,13 +270,13 @@ BEGIN
                         WHEN o.same THEN greatest(o.lease, o.hold_ms)
                         ELSE greatest(o.lease, o.hold_ms, (SELECT r.lease FROM registered r WHERE r.scope = o.scope))
                    END AS hold1,
-                   -- What nobody led, or what was lost before it was given up, was handed over by nobody.
+                   -- Nobody handed over a scope that was never led, or lost before it was given up.
                    o.over AND o.epoch > 0 AND NOT o.lost AS handoff
               FROM old o
         ), minted AS (
             UPDATE conch.leadership l
                SET lock_key = n.key, epoch = n.epoch1, term = gen_random_uuid(), holder = me, lease_ms = n.lease,
-                   -- A successor must assume our own lease as well, also when we waited for nobody.
+                   -- A successor must also wait for our own lease, even if we have no hold.
                    hold_ms = greatest(n.hold1, n.lease),
                    released = false, process_key = my_process, takeover = my_takeover,
                    system_id = sys, timeline = tl, transfer_to = '',
@@ -316,9 +310,8 @@ BEGIN
     busy := ARRAY(SELECT u.scope FROM unnest(mine) AS u(scope)
                    WHERE u.scope NOT IN (SELECT unnest(shut) UNION ALL SELECT unnest(rivals) UNION ALL SELECT unnest(refused)));
 
-    -- The term of a process that has ended is given up for it: transactions with its token
-    -- are refused from now on, so those that hold the fence are the last. Not the term of a
-    -- rival who was minted since the look.
+    -- Give up the term of a process that has ended: its token is refused from now on, so the
+    -- transactions that hold the fence are the last. Leave the term of a rival that has won meanwhile.
     IF busy <> '{}' THEN
         FOR orphan IN SELECT l.scope, l.term, l.process_key FROM conch.leadership l
                     WHERE l.scope IN (SELECT unnest(busy)) AND l.parted_at IS NULL AND (l.process_key = my_process OR l.process_key = ANY (gone)) LOOP
@@ -327,7 +320,7 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- A candidate that did not get the scope must not keep its lock from others.
+    -- A scope that is neither won nor busy must not stay locked: others may want it.
     IF by_lock THEN
         PERFORM pg_advisory_unlock(b.key) FROM unnest(scopes, keys, locked) AS b(scope, key, locked)
           WHERE (b.locked OR b.scope IN (SELECT unnest(mine))) AND b.scope NOT IN (SELECT unnest(won) UNION ALL SELECT unnest(busy));
@@ -342,7 +335,7 @@ BEGIN
                 WHEN why.obstacle IS NOT NULL THEN 'locked'
                 ELSE 'held' END,
            l.epoch, l.term, 0, false,
-           -- A scope that nobody leads has no holder, whose end could be waited for.
+           -- A scope without a leader has no holder to wait for.
            CASE WHEN vacant THEN '' ELSE l.holder END, CASE WHEN vacant THEN 0 ELSE l.process_key END, sys, tl,
            CASE WHEN l.scope IN (SELECT unnest(refused)) AND l.lock_key <> b.key AND NOT l.released
                 THEN format('its candidates agreed on lock key %s, this one is set to %s; %s', l.lock_key, b.key, remedy)
@@ -367,12 +360,11 @@ BEGIN
      WHERE b.scope = ANY (another);
 END $$;
 
--- evict_fences ends the transactions that hold a scope's fence and began more than a lease
--- ago, and says which. It leaves alone whatever is younger, for that may be one of many
--- which come and go, and rivals, who hold the fence for a moment only and fence nothing in
--- their lock sessions. What it cannot end it names with what would. Both are history at
--- once, before the next mint. What a session said may hold anybody's secrets, and
--- the history is for ever and for all who may look: that is for the caller alone.
+-- evict_fences ends the transactions that hold a scope's fence and began more than a lease ago, and
+-- returns them. It spares younger ones, which may be one of a stream that comes and goes, and
+-- candidates, which hold the fence only for a moment. It names what it cannot end, with what would.
+-- The history records both at once, before the next mint. Only the caller gets the query of a
+-- session: a query may hold secrets, and the history is kept for ever and read by many.
 CREATE FUNCTION conch.evict_fences(scope text, lease_ms int) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET client_min_messages = error AS $$
 DECLARE
@@ -411,15 +403,15 @@ BEGIN
     SELECT l.scope, l.epoch, l.holder, t.event, t.reason
       FROM conch.leadership l, (VALUES ('evicted', 'ended for holding its fence: ' || evicted), ('blocked', 'its fence is held by ' || blocked)) t(event, reason)
      WHERE l.scope = evict_fences.scope AND t.reason IS NOT NULL
-       -- What cannot be ended is told once an hour, and not with each bid.
+       -- Record what cannot be ended once an hour, not with each bid.
        AND NOT EXISTS (SELECT FROM conch.leadership_history h WHERE h.scope = l.scope AND h.event = 'blocked' AND t.event = 'blocked'
                           AND h.reason = t.reason AND h.at > clock_timestamp() - interval '1 hour');
     RETURN said;
 END $$;
 
--- settle notes of terms whose act door is open that a successor need wait for their own
--- lease only. It answers with the scopes of which that is still to be noted, for somebody
--- has locked the row: a heartbeat that waited for that would renew no term of its session.
+-- settle records, for terms whose act door is open, that a successor must wait only for their own
+-- lease. It returns the scopes that are not settled yet, since their row is locked: a heartbeat that
+-- waited for the row would renew no term of its session.
 CREATE FUNCTION conch.settle(scopes text[], terms uuid[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -432,10 +424,9 @@ BEGIN
                   WHERE l.hold_ms <> l.lease_ms);
 END $$;
 
--- beat renews terms. It answers with the places, from 1, of those that are still
--- current: a row under another term is never touched, nor one of another holder. It waits for
--- nobody: where r_renewed is false somebody has locked the row, and the term may be over.
--- Those of which r_owed is true were to be settled and were not: ask again.
+-- beat renews terms. It returns the places, from 1, of those that are still current, and changes no
+-- row of another term. It waits for no row: if r_renewed is false, the row is locked and the term may
+-- be over. If r_owed is true, the term is still to be settled: ask again.
 CREATE FUNCTION conch.beat(scopes text[], terms uuid[], settle boolean[]) RETURNS TABLE (r_place bigint, r_renewed boolean, r_owed boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -463,8 +454,8 @@ BEGIN
     END IF;
 END $$;
 
--- seen notes that a process was heard of. False: it was declared dead. NULL: somebody has
--- locked its row, and nobody waits for that.
+-- seen records that a process lives. It returns false if the process was declared dead, and NULL,
+-- without waiting, if its row is locked.
 CREATE FUNCTION conch.seen(process bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM conch.process p WHERE p.process_key = process AND NOT p.tombstoned FOR NO KEY UPDATE SKIP LOCKED;
@@ -478,10 +469,8 @@ BEGIN
     RETURN false;
 END $$;
 
--- beat_process renews, in one row, every term that the process has minted and not
--- given up; r_alive is false if it was declared dead, and NULL if that cannot be told,
--- since somebody has locked the row. It settles the terms that are named, but for those of
--- the scopes in r_owed.
+-- beat_process renews, in one row, every term that the process has minted and not given up. r_alive is
+-- what conch.seen returns. It settles the terms that are named, except those of the scopes in r_owed.
 CREATE FUNCTION conch.beat_process(process bigint, scopes text[], terms uuid[]) RETURNS TABLE (r_alive boolean, r_owed text[])
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -496,25 +485,23 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- part records that terms were given up, and frees the session's locks on their scopes:
--- in one statement, so that those whom the commit wakes find them free. A candidate that
--- finds them free before the commit reads a row that is held.
+-- part records that terms were given up and frees the session's locks on their scopes, in one
+-- statement, so that candidates that the commit wakes find them free. A candidate that finds them
+-- free before the commit reads a row that is held.
 --
--- It waits for nobody and ends nobody. It takes no fence, for the next mint takes it, and
--- passes over a row that somebody has locked. It answers for each farewell: said, over
--- (another term, or none), or locked, and by whom. Said twice it changes nothing. A lock
--- is freed with what was said or is over; the caller leaves out those of terms that it has
--- won anew.
+-- It waits for nothing and ends no session. It takes no fence, since the next mint takes it, and passes
+-- over a row that is locked. It answers each farewell with said, over (another term, or none), or
+-- locked, and by whom. A repeated farewell changes nothing. Only said and over free the lock; the
+-- caller leaves out the locks of scopes that it has won again.
 --
--- A bare farewell leaves no trace in the history, where something may be wrong with its
--- text. A farewell that comes late, over another session than the one that led, buries
--- that one.
+-- A bare farewell is not in the history, since its text may be what fails. A late farewell, over
+-- another session than the one that led, declares the process of that one dead.
 CREATE FUNCTION conch.part(process bigint, scopes text[], terms uuid[], ended boolean[], bare boolean[],
                            hows text[], reasons text[], actors text[], tos text[], keys bigint[])
 RETURNS TABLE (r_place bigint, r_answer text, r_by text) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    had     text[]; -- the scopes whose rows are ours to change
-    others  bigint[]; -- processes, other than the caller, that led by them
+    had     text[]; -- the scopes whose rows we have locked
+    others  bigint[]; -- the other processes that hold these scopes
     answers text[];
 BEGIN
     had := ARRAY(SELECT l.scope FROM conch.leadership l JOIN unnest(scopes, terms, ended) AS b(scope, term, ended) USING (scope, term)
@@ -550,7 +537,7 @@ BEGIN
     PERFORM pg_advisory_unlock(k.key) FROM unnest(keys, answers) AS k(key, answer) WHERE k.key IS NOT NULL AND k.answer <> 'locked';
     RETURN QUERY SELECT a.place, a.answer, '' FROM unnest(answers) WITH ORDINALITY AS a(answer, place) WHERE a.answer <> 'locked';
     IF 'locked' = ANY (answers) THEN
-        RETURN QUERY -- by whom is said of the first few: to find out reads all locks of the server
+        RETURN QUERY -- only the first three are told by whom: that reads all locks of the server
         SELECT a.place, a.answer,
                CASE WHEN row_number() OVER (ORDER BY a.place) > 3 THEN 'somebody'
                     ELSE coalesce((SELECT string_agg(conch.culprit(h.pid, h.app, h.began, h.gid, h.owner), ', ') FROM conch.row_holders(a.scope) h), 'somebody who is not seen any more') END
@@ -558,10 +545,9 @@ BEGIN
     END IF;
 END $$;
 
--- register writes down who campaigns for what, before it can win anything, and
--- forgets candidates that were not seen for a day: not one whose process key is locked, for
--- the clock may have been set, or its machine have slept. A lease registered here counts
--- after a failover that lost the terms minted under it.
+-- register records a candidate before it can win a scope, and deletes candidates that were not seen
+-- for a day, unless their process key is locked: the clock may have been set, or a machine may have
+-- slept. A registered lease counts after a failover that lost the terms minted with it.
 CREATE FUNCTION conch.register(process bigint, me text, my_scopes text[], my_lease_ms bigint, my_takeover text, my_locks text) RETURNS void
 LANGUAGE sql VOLATILE AS $$
     DELETE FROM conch.process p
@@ -574,10 +560,9 @@ LANGUAGE sql VOLATILE AS $$
     VALUES (process, me, coalesce(my_scopes, '{}'), my_lease_ms, my_takeover, my_locks);
 $$;
 
--- enlist changes what a registered candidate campaigns for. Scopes that it withdraws from
--- stay among its scopes: a term of theirs may be under way, and after a failover that forgets
--- that term its lease must still count. It waits for nobody: it returns false, having changed
--- nothing, if something has locked the candidate's row.
+-- enlist changes what a registered candidate campaigns for. Scopes that it withdraws from stay among
+-- its scopes: they may have a term, whose lease must count after a failover that forgets it. If the
+-- candidate's row is locked, enlist does not wait: it changes nothing and returns false.
 CREATE FUNCTION conch.enlist(process bigint, more text[], fewer text[], my_lease_ms bigint) RETURNS boolean
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     WITH free AS (SELECT p.process_key FROM conch.process p WHERE p.process_key = process FOR NO KEY UPDATE SKIP LOCKED),
@@ -591,10 +576,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT count(*) = 1 FROM changed
 $$;
 
--- advance raises an epoch by hand, for instance after a restore from a backup that
--- is older than tokens still about. The term changes, so whoever led is deposed at
--- its next heartbeat; the hold stays, so a successor waits for it. Answers with the
--- epoch before.
+-- advance raises an epoch by hand, for example after a restore from a backup that is older than tokens
+-- in use, and returns the epoch before. The term changes, so the leader is deposed at its next
+-- heartbeat. The hold stays, so a successor waits for it.
 CREATE FUNCTION conch.advance(the_scope text, to_epoch bigint, who text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -605,15 +589,15 @@ BEGIN
             MESSAGE = format('epoch %s is above 2^62, 4611686018427387904', to_epoch),
             HINT = 'Name a lower one: bids count on from it, and an epoch is a 64-bit number.';
     END IF;
-    -- An epoch that a crash or a failover could forget was not raised.
+    -- A crash or a failover must not forget the new epoch.
     IF current_setting('synchronous_commit') <> 'remote_apply' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     PERFORM pg_advisory_xact_lock(conch.fence_key(the_scope));
     SELECT * INTO l FROM conch.leadership WHERE scope = the_scope FOR UPDATE;
     IF NOT FOUND THEN
-        -- Of timeline 1, as conch.bid has it: a promotion may have lost the row, and whoever
-        -- led by it may act still. Released all the same, so that candidates of any takeover agree.
+        -- A row of timeline 1, as in conch.bid: a promotion may have lost the row, and its leader may
+        -- still act. It is released all the same, so that it accepts any takeover mode.
         INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released,
                                       process_key, takeover, system_id, timeline, acquired_at, parted_at)
         VALUES (the_scope, conch.lock_key(the_scope), to_epoch, gen_random_uuid(), '', 0, 0, true, 0, 'strict',
@@ -625,7 +609,7 @@ BEGIN
     IF to_epoch <= l.epoch THEN
         RETURN l.epoch;
     END IF;
-    -- A heartbeat that does not name its terms would go on for the one that is over.
+    -- A heartbeat by process does not name its terms, and would go on for the one that is over.
     IF l.parted_at IS NULL THEN
         IF conch.bury(ARRAY(SELECT p.process_key FROM conch.process p WHERE p.process_key = l.process_key AND p.locks = 'process')) <> '{}' THEN
             RAISE EXCEPTION USING ERRCODE = 'lock_not_available', MESSAGE = format('somebody has locked the row of process %s in conch.process', l.process_key);
@@ -643,9 +627,8 @@ BEGIN
     RETURN l.epoch;
 END $$;
 
--- forget takes a scope off the lists until it is led again, and says why not; empty: it did.
--- The row stays, and with it the epoch: a scope that began again at 1 would make old tokens
--- look current.
+-- forget hides a scope from lists until it is led again, and returns '' or why it did not. The row and
+-- its epoch stay: a scope that began again at epoch 1 would make old tokens look current.
 CREATE FUNCTION conch.forget(the_scope text) RETURNS text LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

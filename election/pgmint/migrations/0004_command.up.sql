@@ -1,24 +1,23 @@
--- What operators ask of a leader: a row and a notification, so that it works with
--- access to the database alone.
+-- The requests of operators to leaders. A row and a notification need access to the database alone.
 --
 --     asked -> warm (the successor of a transfer is ready) -> taken (the leader has it) -> done | failed
---     asked or warm -> expired (nobody took it in time, or the leadership it was meant for is over)
+--     asked or warm -> expired (nobody took it in time, or its term is over)
 CREATE TABLE conch.command (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),
     scope      text COLLATE "C" NOT NULL,
-    epoch      bigint NOT NULL,               -- the leadership it is meant for, and no later one
+    epoch      bigint NOT NULL,               -- of the term that it is for
     verb       text NOT NULL CHECK (verb IN ('drain', 'transfer')),
     to_id      text NOT NULL DEFAULT '',
     actor      text NOT NULL,
-    timeout_ms bigint NOT NULL CHECK (timeout_ms >= 0), -- for acts to end; 0: as long as the leader is configured
+    timeout_ms bigint NOT NULL CHECK (timeout_ms >= 0), -- for acts to end; 0: the leader's drain timeout
     state      text NOT NULL DEFAULT 'asked' CHECK (state IN ('asked', 'warm', 'taken', 'done', 'failed', 'expired')),
     result     text NOT NULL DEFAULT '',
     done_at    timestamptz
 );
 CREATE INDEX command_open ON conch.command (scope) WHERE state IN ('asked', 'warm');
 
--- Keys only: readers fetch the row.
+-- The payload is only the id and the state: readers fetch the row.
 CREATE FUNCTION conch.announce_command() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
