@@ -12,12 +12,12 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// announcer tells a person at a terminal what a log at its default level leaves out: whom a
-// run waits for, and when it leads.
+// announcer tells a person at a terminal what the log leaves out at its default level: which
+// leader a run waits for, and when it leads itself.
 type announcer struct {
 	out io.Writer
 	id  string
-	now string // what was said last
+	now string // the line printed last
 }
 
 func (a *announcer) fact(f election.Fact) {
@@ -39,7 +39,7 @@ func (a *announcer) fact(f election.Fact) {
 	}
 }
 
-// announce has a person at a terminal told; nil where there is none, or the log says it all.
+// announce returns the function of an announcer, nil without a terminal or if the log says it all.
 func (a *app) announce(ctx context.Context, id string) func(election.Fact) {
 	if here, _ := Terminal(a.Stderr); !here || a.Log.Enabled(ctx, slog.LevelInfo) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A person at a terminal is told whom a run waits for and when it leads, once each.
+// A person at a terminal is told once which leader a run waits for, and once when it leads.
 func TestAnnouncements(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -32,6 +32,6 @@ func TestAnnouncements(t *testing.T) {
 		"conch: one waits for \"crons\", which three leads\n" +
 		"conch: one leads \"crons\" (epoch 6)\n"
 	if out.String() != want {
-		t.Errorf("%s", out.String())
+		t.Errorf("got the announcements:\n%s", out.String())
 	}
 }

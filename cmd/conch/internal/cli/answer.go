@@ -9,31 +9,30 @@ import (
 	"net/http"
 )
 
-// unansweredError says that a request may have been carried out: its answer was lost, or
-// does not say.
+// unansweredError means that a request may have been carried out: its answer was lost or unclear.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error { return e.error }
 
-// Unanswered tells that a request may have been carried out.
+// Unanswered reports whether the request that failed with err may have been carried out.
 func Unanswered(err error) bool {
 	_, unanswered := errors.AsType[unansweredError](err)
 	return unanswered
 }
 
-// awayError says that a request was not carried out, and may be if it is made later.
+// awayError means that a request was not carried out, and may succeed later.
 type awayError struct{ error }
 
 func (e awayError) Unwrap() error { return e.error }
 
-// Passing tells an error that says nothing of what was asked for: another attempt may.
+// Passing reports whether err says nothing about the request itself, so that another attempt may succeed.
 func Passing(err error) bool {
 	_, away := errors.AsType[awayError](err)
 	return away || Unanswered(err)
 }
 
-// unanswered is the error of a request that was handed over. To be interrupted then
-// is to lose the answer, not to take the request back.
+// unanswered returns the error of a request that was sent and not answered. An interrupt loses
+// the answer, but does not take the request back.
 func (c *Client) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted before the node at %s answered", c.base)
@@ -41,8 +40,8 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	return unansweredError{err}
 }
 
-// refusalOf gives a problem document's own sentence. One of the 5xx is no refusal: a
-// commit may have gone through whose end the node, or a proxy, did not see.
+// refusalOf returns the error that a problem document describes. A status of 5xx is no refusal:
+// the node or a proxy may have missed a commit that went through.
 func refusalOf(status int, text []byte) error {
 	var problem struct{ Title, Detail string }
 	known := json.Unmarshal(text, &problem) == nil && problem.Title != ""
@@ -55,7 +54,7 @@ func refusalOf(status int, text []byte) error {
 		return unansweredError{errors.New(said)}
 	case status == http.StatusTooManyRequests:
 		return awayError{errors.New(said)}
-	case !known: // a proxy's word, or of something that is no node
+	case !known: // the text of a proxy, or of something that is not a node
 	case status == http.StatusUnauthorized:
 		said += ": name a file that holds one with --token-file"
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:

@@ -27,7 +27,7 @@ const (
 	largestAnswer   = 64 << 20
 )
 
-// Client asks a node over its API.
+// Client sends requests to a node's API. Call Prepare before Ask.
 type Client struct {
 	node      string
 	tokenFile string
@@ -36,13 +36,13 @@ type Client struct {
 	http      *http.Client
 }
 
-// Flags are --node and --token-file.
+// Flags adds --node and --token-file to a command.
 func (c *Client) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.node, "node", "", "`URL` of any node's API, or unix:/path; else "+envNode+", else "+localNode)
 	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "`file` with the token; else "+envTokenFile)
 }
 
-// Prepare finds out whom to ask, and with which token.
+// Prepare determines the node and the token from flags and environment.
 func (c *Client) Prepare(getenv func(string) string) error {
 	node, file := c.node, c.tokenFile
 	if node == "" {
@@ -54,8 +54,7 @@ func (c *Client) Prepare(getenv func(string) string) error {
 	if file == "" {
 		file = getenv(envTokenFile)
 	}
-	// A redirected POST would go on as a GET, without its body, and the answer to that is
-	// none to what was asked.
+	// A redirected POST would become a GET without its body: the answer would be to another request.
 	c.http = &http.Client{Timeout: requestPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.base = strings.TrimSuffix(node, "/")
 	if path, local := strings.CutPrefix(node, "unix:"); local {
@@ -85,8 +84,7 @@ func isLocal(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// readToken takes the first token of a file as nodes have it: alone on its line, or
-// after a name.
+// readToken returns the first token of a file: alone on its line, or after a name.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -100,7 +98,7 @@ func readToken(file string) (string, error) {
 	return "", errors.New(file + " holds no token")
 }
 
-// Ask makes a request and reads its answer into out.
+// Ask sends a request and decodes its answer into out.
 func (c *Client) Ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
@@ -130,10 +128,10 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
 	if err != nil {
-		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s broke off: %w", c.base, err))
+		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s was cut off: %w", c.base, err))
 	}
 	if to, err := answer.Location(); err == nil && answer.StatusCode < http.StatusBadRequest && answer.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("what answers at %s is no node of conch: it redirects to %s://%s; name that with --node if a node answers there", c.base, to.Scheme, to.Host)
+		return fmt.Errorf("the server at %s is not a conch node: it redirects to %s://%s; name that with --node if it is a node", c.base, to.Scheme, to.Host)
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refusalOf(answer.StatusCode, text)
@@ -144,7 +142,7 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 	return nil
 }
 
-// Stranger is the error of an answer that no node gives.
+// Stranger returns the error for an answer that no node gives.
 func (c *Client) Stranger() error {
-	return unansweredError{fmt.Errorf("what answers at %s is no node of conch", c.base)}
+	return unansweredError{fmt.Errorf("the server at %s is not a conch node", c.base)}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// conductor is the service of the one role of a run. It has what no other node has: a
-// terminal, signals for the command, and an exit code that is the command's.
+// conductor is the service of the one role of a run. Unlike a node it has a terminal, forwards
+// signals to its command, and ends with the command's exit code.
 type conductor struct {
 	node.Plain
 	app     *app
@@ -28,28 +28,28 @@ type conductor struct {
 	campaign context.Context
 	stop     context.CancelCauseFunc // ends the campaign; the history shows the cause
 	ending   context.Context
-	end      context.CancelFunc // ends ending: conch was asked to end
+	end      context.CancelFunc // ends ending when conch is asked to end
 
 	mu      sync.Mutex
 	keeper  *keeper.Keeper // nil while no command runs
-	begun   atomic.Bool    // its keeper has said that it runs
+	begun   atomic.Bool    // its keeper has reported that it runs
 	outcome error          // what run returns
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
 func (c *conductor) run(ctx context.Context, cfg config.Config) error {
-	// Signals are the command's first: conch ends when the command has.
+	// Signals are for the command first: conch ends when the command has ended.
 	c.campaign, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.stop(nil)
 	c.ending, c.end = context.WithCancel(c.campaign)
-	if !c.flags.isolate { // inside, our process group has no number
+	if !c.flags.isolate { // inside the namespace, our process group has no number
 		c.tty = openTerminal()
 	}
 	defer c.tty.close()
 	quiet := c.listen()
 	defer quiet()
 	if ctx.Err() != nil {
-		return nil // asked to end before anything began
+		return nil // asked to end before the start
 	}
 	err := node.Run(c.campaign, node.Options{
 		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, Fact: c.app.announce(ctx, cfg.Election.ID),
@@ -66,8 +66,8 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	return err
 }
 
-// finish ends the campaign: conch is to end like this, and why is for the history. The first
-// outcome counts: until the campaign has ended there may be another term.
+// finish ends the campaign. outcome is what run returns, why the reason in the history. The first
+// outcome counts: another term may begin before the campaign has ended.
 func (c *conductor) finish(outcome, why error) {
 	c.mu.Lock()
 	if c.outcome == nil {
@@ -77,7 +77,7 @@ func (c *conductor) finish(outcome, why error) {
 	c.stop(why)
 }
 
-// Work implements node.Service: the command, until it has ended for good.
+// Work implements node.Service. The role runs the command until it has ended for good.
 func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
 	door := fence.Act
 	if r.Fenced {
@@ -106,7 +106,7 @@ func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.
 	}, nil
 }
 
-// attend makes a keeper the one that signals go to.
+// attend makes k the keeper that gets signals.
 func (c *conductor) attend(k *keeper.Keeper) (leave func()) {
 	set := func(k *keeper.Keeper) {
 		c.mu.Lock()
@@ -120,14 +120,14 @@ func (c *conductor) attend(k *keeper.Keeper) (leave func()) {
 	}
 }
 
-// note keeps in mind whether the command can have heard a signal.
+// note records whether a command runs, which may have had a signal from the terminal.
 func (c *conductor) note(r keeper.Report) {
 	if r.Kind == keeper.Running || r.Kind == keeper.Empty {
 		c.begun.Store(r.Kind == keeper.Running)
 	}
 }
 
-// oneRole is the section of a run: its role is not read from a file.
+// oneRole is the configuration of a run, whose role is not read from a file.
 type oneRole struct{ role config.Role }
 
 func (oneRole) Table() string                                 { return "run" }

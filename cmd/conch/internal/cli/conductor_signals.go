@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen passes signals on until the returned function is called.
+// listen handles signals until stop is called.
 func (c *conductor) listen() (stop func()) {
 	wanted := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH}
-	if !signal.Ignored(unix.SIGHUP) { // nohup means the command too
+	if !signal.Ignored(unix.SIGHUP) { // nohup is meant for the command too
 		wanted = append(wanted, unix.SIGHUP)
 	}
 	if c.tty == nil { // else the terminal stops and continues the whole job itself
@@ -44,8 +44,7 @@ func (c *conductor) listen() (stop func()) {
 	}
 }
 
-// heard does what a signal asks for. Nothing here waits: the elector goes on
-// leading while the command ends, so that it may take its time.
+// heard handles a signal. It never waits: the elector goes on leading while the command ends.
 func (c *conductor) heard(sig syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,23 +55,20 @@ func (c *conductor) heard(sig syscall.Signal) {
 		c.keeper.Signal(sig)
 	}
 	if sig == unix.SIGTSTP {
-		// Nothing is shut before: the deadline passes by itself, and the keeper is
-		// not stopped.
+		// The gate need not be shut first: the deadline passes by itself, and the keeper runs on.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	}
 }
 
-// typed tells whether the command may have had a signal from the terminal, which sends it
-// to all of the group in its foreground. The same signal sent to conch alone looks no
-// different. A hangup is passed on always: where conch is the first of its session it
-// reaches nobody else, and a shell's jobs are used to hearing it twice.
+// typed reports whether the command may have had a signal from the terminal, which signals all
+// of its foreground group. A signal to conch alone looks the same. A hangup is always passed on:
+// it reaches only conch if conch leads its session, and jobs of a shell may get it twice anyway.
 func (c *conductor) typed(sig syscall.Signal) bool {
 	return c.tty != nil && c.begun.Load() && c.tty.foreground() == unix.Getpgrp() &&
 		(sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGWINCH)
 }
 
-// asked: conch is to end. The first time the command may end in its own way and
-// time, the second time it is killed.
+// asked handles a signal that asks conch to end. The first lets the command end, the second kills it.
 func (c *conductor) asked(sig syscall.Signal) {
 	again := c.ending.Err() != nil
 	c.end()
@@ -85,8 +81,8 @@ func (c *conductor) asked(sig syscall.Signal) {
 		k, grace := c.keeper, c.flags.stopGrace
 		timers := []*time.Timer{time.AfterFunc(grace, k.Kill)}
 		if c.typed(sig) {
-			// Whoever is told again while it ends may take that for haste, so it gets half
-			// of its time for itself. If it was never told it has the other half.
+			// A command that is already ending may take a second signal for haste, so it has half
+			// of its time undisturbed. If it has had none, it has the other half.
 			timers = append(timers, time.AfterFunc(grace/2, func() { k.Signal(unix.SIGTERM) }))
 		} else {
 			k.Signal(sig)

@@ -56,7 +56,7 @@ Give it the flags that the node is started with.`,
 	return cmd
 }
 
-// faultsOf takes an error apart, and leaves out what is about a key that has a fault already.
+// faultsOf returns the faults in an error, except those of keys that already have a fault.
 func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []config.Fault) {
 	list, isList := errors.AsType[*config.FaultsError](err)
 	switch {
@@ -70,7 +70,6 @@ func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []conf
 	})
 }
 
-// printFaults shows what a check found.
 func (a *app) printFaults(path string, found []config.Fault) error {
 	if a.JSON {
 		if err := a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found}); err != nil {

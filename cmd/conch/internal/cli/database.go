@@ -12,17 +12,17 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// errNoDatabase: nothing was named, and nothing answers where Postgres usually is.
+// errNoDatabase means that no database was named and none answers at the default address.
 var errNoDatabase = usage{errors.New("no database: give --db URL or set CONCH_DB_URL")}
 
-// DatabaseVariables lists the variables that say which database, beside --db.
+// DatabaseVariables lists the environment variables that name the database.
 func DatabaseVariables() []string {
 	return []string{
 		pg.EnvURL, "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE",
 	}
 }
 
-// Configure reads which database to use.
+// Configure reads which database to use from --db and the environment. A candidate passes its scopes.
 func (s *Shell) Configure(scopes ...string) (pgmint.Config, error) {
 	cfg, err := pgmint.ConfigFromEnv(func(name string) string {
 		if name == pg.EnvURL && s.DB != "" {
@@ -36,7 +36,7 @@ func (s *Shell) Configure(scopes ...string) (pgmint.Config, error) {
 	return cfg, nil
 }
 
-// reach finds out whether the database can be worked with, schema apart.
+// reach checks that the database can be used, apart from its schema.
 func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
 	cfg, err := a.ready(ctx)
 	if _, missing := errors.AsType[*pgmint.SchemaError](err); missing {
@@ -45,22 +45,21 @@ func (a *app) reach(ctx context.Context) (pgmint.Config, error) {
 	return cfg, err
 }
 
-// ready finds out whether the database can be worked with, schema included. Who
-// campaigns says for which scopes.
+// ready checks that the database can be used, schema included. A candidate passes its scopes.
 func (a *app) ready(ctx context.Context, scopes ...string) (pgmint.Config, error) {
 	cfg, err := a.Configure(scopes...)
 	if err != nil {
 		return cfg, err
 	}
 	err = pgmint.Check(ctx, cfg)
-	// SafeToRetry: nothing was done, so it was the connection that failed.
+	// SafeToRetry means that nothing was done: the connection failed.
 	if err != nil && ctx.Err() == nil && pg.SafeToRetry(err) && !a.names() {
 		return cfg, errNoDatabase
 	}
 	return cfg, err
 }
 
-// names tells whether anybody said which database.
+// names reports whether a flag or variable names the database.
 func (a *app) names() bool {
 	if a.DB != "" {
 		return true
@@ -73,7 +72,6 @@ func (a *app) names() bool {
 	return false
 }
 
-// observe connects an observer to a database that is ready.
 func (a *app) observe(ctx context.Context) (*pgops.Observer, error) {
 	cfg, err := a.ready(ctx)
 	if err != nil {
@@ -82,8 +80,7 @@ func (a *app) observe(ctx context.Context) (*pgops.Observer, error) {
 	return pgops.Observe(ctx, cfg)
 }
 
-// observing gives a command that reads leaderships its --scope, of which none means
-// all, and its work, with an observer that is closed after it.
+// observing gives a command that reads leaderships its --scope, "" for all, and its work with an observer.
 func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pgops.Observer, scope string) error) *cobra.Command {
 	var scope string
 	cmd.Args = NoArguments
@@ -104,7 +101,6 @@ func (a *app) observing(cmd *cobra.Command, work func(ctx context.Context, o *pg
 	return cmd
 }
 
-// validScope checks a --scope that was given.
 func validScope(scope string) error {
 	if err := election.ValidScope(scope); err != nil {
 		return usage{err}

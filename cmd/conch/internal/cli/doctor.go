@@ -14,14 +14,14 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// doctorPatience bounds all questions together: a doctor that hangs tells nothing.
+// doctorPatience bounds all checks together: a doctor that hangs tells nothing.
 const doctorPatience = 30 * time.Second
 
 func (a *app) doctor() *cobra.Command {
 	src := config.Source{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "look for whatever would keep conch from leading, or from keeping its word",
+		Short: "look for whatever would keep conch from leading or from keeping its promises",
 		Long: `doctor looks at the database, at this machine and at the scopes, and says of each
 thing that is not as it should be what to do about it. It changes nothing. Run it as
 the role and from the machine that a node would use. With --config it looks at the
@@ -33,7 +33,7 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 		Args: NoArguments,
 		RunE: Does(func(ctx context.Context) error {
 			if src.ID != "" && src.Path == "" {
-				return Usagef("--id is a node's, and --config names its file: give both, or neither")
+				return Usagef("--id names a node, and needs --config with the file of that node")
 			}
 			ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 			defer cancel()
@@ -55,8 +55,7 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 	return cmd
 }
 
-// examine finds out about the database, and which configuration there is: an empty one if
-// none is named.
+// examine gathers facts about the database and loads the configuration, empty if no file is named.
 func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, config.Config, error) {
 	if src.Path == "" {
 		base, err := a.Configure()
@@ -75,12 +74,12 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 	}
 	facts := doctor.Facts{Standalone: cfg.Node.Standalone}
 	if !facts.Standalone {
-		facts, _ = pgfacts.Gather(ctx, cfg.Database) // why it cannot be asked is a fact as well
+		facts, _ = pgfacts.Gather(ctx, cfg.Database) // the facts include the error
 	}
 	return facts, cfg, nil
 }
 
-// printFindings also turns what failed into the exit code.
+// printFindings prints the findings, and returns an error if a check has failed.
 func (a *app) printFindings(all []doctor.Finding) error {
 	var failed, rows []string
 	for _, f := range all {

@@ -19,7 +19,7 @@ func (a *app) drain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain --scope S",
 		Short: "have the leader of a scope give it up in order",
-		Long: `drain asks whoever leads the scope to give it up: its gate shuts, its role ends,
+		Long: `drain asks the leader of a scope to give it up: its gate shuts, its role ends,
 then it releases, and another candidate takes over at once. It returns when that
 is done. If the role has not ended when the time is up the scope is given up all
 the same, but not released: its successor waits as after a crash. Exit 1 then.`,
@@ -48,11 +48,11 @@ candidates.`,
 	return cmd
 }
 
-// handOver gives both commands their flags and their work.
+// handOver gives drain and transfer their flags and their work.
 func (a *app) handOver(cmd *cobra.Command, r *pgops.Request) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.Scope, "scope", "", "which `scope`")
-	flags.DurationVar(&r.Timeout, "timeout", 0, "how long the role may take to end; default: as configured where it is led, 10s unless said otherwise")
+	flags.DurationVar(&r.Timeout, "timeout", 0, "how long the role may take to end; default: its drain_timeout, which is 10s unless configured")
 	cmd.RunE = Does(func(ctx context.Context) error {
 		if !flags.Changed("scope") {
 			return Usagef("%s needs --scope: %q lists all", cmd.Name(), "conch status")
@@ -93,7 +93,6 @@ func (a *app) askLeader(ctx context.Context, r pgops.Request) error {
 	return err
 }
 
-// printHandOver says what was given up, by whom.
 func (a *app) printHandOver(before pgops.ScopeStatus, state string) error {
 	if a.JSON {
 		return a.Document(map[string]any{"scope": before.Scope, "from": before.Holder, "epoch": before.Epoch, "state": state})

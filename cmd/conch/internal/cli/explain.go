@@ -13,26 +13,26 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// failure marks an error of a command that was called rightly. Whatever reaches
-// Main without it is cobra's or ours about the command line.
+// failure marks an error of a command that was called correctly. Any other error that reaches
+// Main is about the command line.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// usage marks a failure as the caller's after all.
+// usage marks a failure as a mistake of the caller after all.
 type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// exitError ends conch with the code of the command that it ran, without a word.
+// exitError silently ends conch with the exit code of its command.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
 
-// Usagef is the error of a command that was called wrongly.
+// Usagef returns the error of a command that was called wrongly.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
-// Does makes a cobra function of a command's work.
+// Does turns the work of a command into a function for cobra.
 func Does(work func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if err := work(cmd.Context()); err != nil {
@@ -42,7 +42,7 @@ func Does(work func(context.Context) error) func(*cobra.Command, []string) error
 	}
 }
 
-// explain gives the one sentence about an error, and the exit code.
+// explain returns one sentence about an error, and the exit code.
 func explain(err error) (text string, code int) {
 	var ours failure
 	var theirs usage
@@ -53,8 +53,7 @@ func explain(err error) (text string, code int) {
 	case !errors.As(err, &ours):
 		return Sentence(err.Error()), wrong
 	case errors.As(err, &lost):
-		// Not in the words of the database or of an interruption: what was added, such
-		// as a key, would be gone.
+		// The sentence for a database error or an interrupt would drop what was added, such as a key.
 		return Sentence(ours.Error()), Failed
 	case errors.Is(err, context.Canceled):
 		return "interrupted", Failed
@@ -63,7 +62,7 @@ func explain(err error) (text string, code int) {
 	}
 }
 
-// Sentence puts a text on one line, without the name of the package it is from.
+// Sentence puts a text on one line, without the package names that begin its lines.
 func Sentence(text string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
@@ -74,7 +73,7 @@ func Sentence(text string) string {
 	return strings.Join(parts, "; ")
 }
 
-// flagError says what is wrong with a flag in the words of a user, not of a parser.
+// flagError describes a fault in a flag in a user's words, not in a parser's.
 func flagError(cmd *cobra.Command, err error) error {
 	help := fmt.Sprintf("see %q", cmd.CommandPath()+" --help")
 	var unknown *pflag.NotExistError
@@ -101,7 +100,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 }
 
-// nearFlag finds the flag that a misspelt one stood for.
+// nearFlag returns the known flag that a misspelt one resembles, "" if there is none.
 func nearFlag(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -17,9 +17,9 @@ func (a *app) history() *cobra.Command {
 	cmd := a.observing(&cobra.Command{
 		Use:   "history",
 		Short: "how leadership changed hands, oldest first",
-		Long: `history shows how leadership changed hands. GAP says, of each leadership that
-begins, for how long nobody led before: since the last one was given up or, if it was
-lost, since its last heartbeat.`,
+		Long: `history shows how leadership changed hands. GAP is how long nobody led before a
+leadership began: since the last one was given up or, if it was lost, since its last
+heartbeat.`,
 		Example: `  conch history --limit 20
   conch history --scope payments --json | jq -r .event`,
 	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
@@ -95,7 +95,7 @@ func (a *app) printEvent(e pgops.Event) error {
 	return a.Line("%s", text)
 }
 
-// gap is for how long nobody led before a leadership that begins: 77s, 1.24s, 3ms.
+// gap returns for how long nobody led before a leadership began: 77s, 1.24s, 3ms.
 func gap(e pgops.Event) string {
 	if e.GapMS == nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 )
 
-// keepers are the processes that conch run starts from its own binary.
+// keepers returns the hidden commands of the processes that keep a command.
 func (a *app) keepers() []*cobra.Command {
 	var o keeper.Options
 	keep := &cobra.Command{

@@ -58,7 +58,7 @@ psql -v ON_ERROR_STOP=1 -f FILE.`,
 	return cmd
 }
 
-// printSchema prints what a database lacks.
+// printSchema prints the SQL that a database lacks.
 func (a *app) printSchema(ctx context.Context) error {
 	if a.JSON {
 		return Usagef("--print prints SQL: leave --json out")
@@ -111,14 +111,14 @@ func (a *app) migrateDown() *cobra.Command {
 		Long: `down removes the schema. Epochs and history stay, so that a later "up" goes on
 from them and no old token looks current. It is refused while anybody leads, while
 a pending transaction is not final, and while an accepted intent waits for one.
-What became of finished intents goes, and so do their idempotency keys.`,
+The results of finished intents are removed, and so are their idempotency keys.`,
 		Example: `  conch migrate down`,
 		Args:    NoArguments,
 		RunE:    Does(func(ctx context.Context) error { return pg.ForOwners(a.move(ctx, node.SchemaDown)) }),
 	}
 }
 
-// move runs a migration and shows where it led.
+// move runs a migration and prints the resulting schema.
 func (a *app) move(ctx context.Context, migrate func(context.Context, pgmint.Config, []node.Kind, func(string)) error) error {
 	cfg, err := a.reach(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *app) migrateAdvance() *cobra.Command {
 		Use:   "advance --scope S|--all --epoch N",
 		Short: "raise the epoch of a scope, or of all, after a restore from a backup",
 		Long: `advance raises the epoch of a scope. After a restore from a backup the database
-may be older than tokens that are still about; an epoch above all of them makes
+may be older than tokens that are still in use; an epoch above all of them makes
 every one stale. The process that leads the scope is deposed and campaigns again.
 With --all every scope that is below the epoch is raised to it, forgotten ones too.`,
 		Example: `  conch migrate advance --scope payments --epoch 5000000
@@ -223,7 +223,7 @@ With --all every scope that is below the epoch is raised to it, forgotten ones t
 	return cmd
 }
 
-// advance raises one scope after the other. One that cannot be raised keeps no other from it.
+// advance raises the epoch of each scope. It goes on after a scope that cannot be raised.
 func (a *app) advance(ctx context.Context, cfg pgmint.Config, epoch int64, scopes []string) error {
 	var faults []error
 	for _, scope := range scopes {
@@ -247,7 +247,7 @@ func (a *app) advance(ctx context.Context, cfg pgmint.Config, epoch int64, scope
 	return errors.Join(faults...)
 }
 
-// operator names who gives an instruction, for the history.
+// operator names the operator, for the history.
 func operator() string {
 	name := "somebody"
 	if u, err := user.Current(); err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
-// defaultFile is the configuration that is read unless another is named.
+// defaultFile is the configuration file that is read unless another is named.
 const defaultFile = "conch.toml"
 
 func (a *app) node() *cobra.Command {
@@ -34,7 +34,7 @@ docs/configuration.md lists every key.`,
 		Args: NoArguments,
 	}
 	nodeFlags(cmd, &src)
-	levelFlag(cmd.Flags(), "info") // of a daemon one wants to know who leads
+	levelFlag(cmd.Flags(), "info") // the log of a daemon should say who leads
 	cmd.RunE = Does(func(ctx context.Context) error {
 		load := func() (config.Config, error) { return a.load(src) }
 		cfg, err := load()
@@ -53,7 +53,7 @@ docs/configuration.md lists every key.`,
 	return cmd
 }
 
-// nodeFlags are all that a node can be told beside its file.
+// nodeFlags adds the flags that a node accepts beside its file.
 func nodeFlags(cmd *cobra.Command, src *config.Source) {
 	fileFlag(cmd, &src.Path)
 	idFlag(cmd, &src.ID)
@@ -69,14 +69,14 @@ func fileFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "config", defaultFile, "the configuration `file`")
 }
 
-// load reads a configuration as this command line and environment see it.
+// load reads a configuration, with the flags and the environment.
 func (a *app) load(src config.Source) (config.Config, error) {
 	src.DB, src.Getenv, src.Named, src.Sections = a.DB, a.Getenv, a.names(), node.Sections(a.Kinds)
 	return config.Load(src)
 }
 
-// heed turns signals into what they ask for: SIGHUP for a reload, and the second
-// SIGTERM or Ctrl-C for haste. The first one is Main's.
+// heed turns SIGHUP into a request for a reload, and the second SIGTERM or Ctrl-C into one for
+// haste. Main handles the first one.
 func heed(ctx context.Context) (reload, hurry <-chan struct{}, stop func()) {
 	hangups, ends := make(chan os.Signal, 1), make(chan os.Signal, 2)
 	signal.Notify(hangups, syscall.SIGHUP)

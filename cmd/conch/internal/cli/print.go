@@ -35,7 +35,7 @@ func (s *Shell) Table(header string, rows []string) error {
 	return w.Flush()
 }
 
-// Terminal tells whether a writer is one that can be redrawn, and how wide.
+// Terminal reports whether a writer is a terminal that can be redrawn, and how wide it is.
 func Terminal(w io.Writer) (is bool, width func() int) {
 	file, ok := w.(*os.File)
 	is = ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
@@ -43,15 +43,15 @@ func Terminal(w io.Writer) (is bool, width func() int) {
 		if !is {
 			return 0
 		}
-		width, _, _ := term.GetSize(int(file.Fd())) // 0 if it does not know
+		width, _, _ := term.GetSize(int(file.Fd())) // 0 if unknown
 		return width
 	}
 }
 
-// Clock is a time as people read it.
+// Clock formats a time for people.
 func Clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-// OrDash shows that something is empty.
+// OrDash returns s, or "-" if s is empty.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"

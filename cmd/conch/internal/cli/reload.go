@@ -39,8 +39,7 @@ It needs neither the database nor a token, only the right to signal the process.
 	}
 	fileFlag(cmd, &src.Path)
 	cmd.RunE = Does(func(ctx context.Context) error {
-		// Faults are for the node to find: it is asked whatever the file says now, as
-		// long as it says where the node is.
+		// The node finds the faults. Here the file need only say where the node is.
 		cfg, err := a.load(src)
 		if cfg.Node.DataDir == "" {
 			if err != nil {

@@ -1,5 +1,4 @@
-// Package cli is conch's command line: flags in, one document or one sentence
-// out, and an exit code that a script can tell apart.
+// Package cli is conch's command line: flags in; one document or sentence, and an exit code out.
 package cli
 
 import (
@@ -22,8 +21,8 @@ import (
 // Exit codes.
 const (
 	done   = 0
-	Failed = 1 // at what it was called for
-	wrong  = 2 // wrong usage, or nothing to work with
+	Failed = 1 // the command failed
+	wrong  = 2 // the command was called wrongly, or lacks something it needs
 )
 
 type app struct {
@@ -31,8 +30,8 @@ type app struct {
 	logFormat string
 }
 
-// Main runs one command line and returns the exit code. A node has the services of the
-// kinds. The commands that others make stand beside those of this package.
+// Main runs one command line and returns the exit code. kinds are those of a node's services;
+// others make further commands.
 func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,7 +51,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 		return int(command)
 	}
 	text, code := explain(err)
-	if a.DB != "" { // say the name of what was given
+	if a.DB != "" { // name the flag that was given
 		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
 	}
 	_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
@@ -61,7 +60,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 
 const logLevel = "log-level"
 
-// levelFlag is there once for all commands, and again where another level is the default.
+// levelFlag adds --log-level: once for all commands, and again for one with another default.
 func levelFlag(flags *pflag.FlagSet, level string) {
 	flags.String(logLevel, level, "what is logged: debug, info, warn or error")
 }
@@ -104,7 +103,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	root.Flags().BoolVarP(&asked, "version", "v", false, "as conch version")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := misspelt(cmd, args); word != "" {
-			return UnknownCommand(cmd, []string{word}) // it has the flags that this one has not
+			return UnknownCommand(cmd, []string{word}) // the flag may be one of the command that was meant
 		}
 		return flagError(cmd, err)
 	})
@@ -120,7 +119,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	return root
 }
 
-// prepare checks what all commands share.
+// prepare checks the flags that all commands share.
 func (a *app) prepare(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("db") && a.DB == "" {
 		return Usagef("--db is empty: give the URL of the database, for example postgres://app_node@localhost/app")
@@ -155,7 +154,7 @@ func helpCommand() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return UnknownCommand(cmd.Root(), args)
 			}
-			about.InitDefaultHelpFlag() // as it would have by --help
+			about.InitDefaultHelpFlag() // as --help does
 			return about.Help()
 		},
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// runFlags are what the command line says about a run.
 type runFlags struct {
 	scope, id, takeover  string
 	locks                string
@@ -31,7 +30,7 @@ type runFlags struct {
 	isolate              bool
 }
 
-// services are the commands that run something for long.
+// services returns run and the hidden commands that it starts.
 func (a *app) services() []*cobra.Command { return append(a.keepers(), a.run()) }
 
 func (a *app) run() *cobra.Command {
@@ -90,7 +89,7 @@ sleep (state D). Only a fence refuses those.`,
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
 	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
-	flags.DurationVar(&f.killGrace, "kill-grace", 0, "SIGTERM comes so long before the deadline, SIGKILL at half of it; default a quarter of the lease, less where the gate shuts soon after a heartbeat")
+	flags.DurationVar(&f.killGrace, "kill-grace", 0, "how long before the deadline CMD gets SIGTERM, and at half of it SIGKILL; default a quarter of the lease, less if the gate shuts soon after a heartbeat")
 	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return Does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
@@ -98,8 +97,7 @@ sleep (state D). Only a fence refuses those.`,
 	return cmd
 }
 
-// lead checks everything that can be checked before anybody is led, then runs: as a node of
-// one role that nobody asks over HTTP.
+// lead checks all that can be checked before the campaign, then runs a node with one role and no API.
 func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
 	campaign, err := a.candidate(cmd, f)
 	cfg := config.Config{
@@ -121,7 +119,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	if cfg.Database, err = a.ready(ctx, f.scope); err != nil {
 		return err
 	}
-	cfg.Named = true // or it is where Postgres usually is, and answers
+	cfg.Named = true // it was named, or it answers at the default address
 	if cmd.Flags().Changed("locks") {
 		cfg.Database.Locks = pgmint.Locks(f.locks)
 	}
@@ -137,7 +135,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	return c.run(ctx, cfg)
 }
 
-// runnable says what keeps a program from being run.
+// runnable returns why a program cannot be run, nil if it can.
 func runnable(program string) error {
 	_, err := exec.LookPath(program)
 	if err == nil {
@@ -153,8 +151,7 @@ func runnable(program string) error {
 	return fmt.Errorf("%s cannot be run: %w", program, why)
 }
 
-// timely finds out whether a campaign can keep its word, with a command to end in time; if
-// not, it names the flag or the variable that is to blame.
+// timely checks that a campaign can end its command in time; its error names the flag or variable at fault.
 func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
 	faults := config.Complaints(cfg, true)
 	if len(faults) == 0 {
@@ -171,7 +168,7 @@ func (a *app) timely(cmd *cobra.Command, cfg election.Config) error {
 	return Usagef("%s", text)
 }
 
-// candidate joins flags and environment: flags win.
+// candidate combines flags and environment; flags win.
 func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error) {
 	cfg, err := election.Config{Takeover: election.Takeover(f.takeover)}.WithEnv(a.Getenv)
 	if err != nil {

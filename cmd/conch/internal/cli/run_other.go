@@ -4,5 +4,5 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// services need a process group to keep, which needs a Unix.
+// services returns nothing: keeping a command takes a process group, so a Unix.
 func (a *app) services() []*cobra.Command { return nil }

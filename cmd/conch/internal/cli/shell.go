@@ -10,25 +10,24 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
-// Commands makes commands that work with a shell.
+// Commands makes the commands that use a shell.
 type Commands func(*Shell) []*cobra.Command
 
-// Shell is what every command works with: the system that it runs on, and what was said by
-// the flags that all commands have. Those flags are read before a command runs, and not yet
-// when it is made.
+// Shell is what every command works with: the system, and the flags that all commands share.
+// The flags are set when a command runs, and not yet when it is made.
 type Shell struct {
 	World
 	Build Build
 	DB    string // --db alone; Configure reads the environment as well
 	JSON  bool
 	Log   *slog.Logger
-	Kinds []node.Kind // of the services that this program has
+	Kinds []node.Kind // the kinds of services in this program
 }
 
-// Build is what the linker stamped.
+// Build is the version that the linker stamped.
 type Build struct{ Version, Commit string }
 
-// World is what a command touches of the system it runs on.
+// World is the part of the system that a command uses.
 type World struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -36,7 +35,7 @@ type World struct {
 	Getenv func(string) string
 }
 
-// System is the real one.
+// System returns the world of this process.
 func System() World {
 	return World{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
 }

@@ -19,9 +19,9 @@ func (a *app) status() *cobra.Command {
 		Long: `status shows who leads each scope as the database has it. It is for people: by
 the time it is read it is about the past. A program asks its gate instead.
 
-The state says how often the scope's role has failed in the last ten minutes, and why
-last. Where nobody leads, the line below says what keeps the candidates from it, and what
-would end that, as far as it can be seen.`,
+STATE also says how often the scope's role has failed in the last ten minutes, with the
+last reason. If nobody leads, a line below the table says what keeps the candidates from
+leading and how to end that, as far as it can be seen.`,
 		Example: `  conch status
   conch status --scope payments --json`,
 	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
@@ -69,13 +69,13 @@ func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 	return nil
 }
 
-// neverLed says that a scope has no leadership, and may be misspelt.
+// neverLed prints that nobody has led a scope, whose name may be misspelt.
 func (a *app) neverLed(scope string) error {
 	return a.Line("nobody has ever led %q: \"conch status\" lists the scopes that somebody has", scope)
 }
 
-// stateOf says in a word how it stands, and more where its role fails. A holder that is
-// neither held nor released crashed, or gave up without the promise that its acts had ended.
+// stateOf describes a leadership in a word, and adds the failures of its role. A holder that is
+// gone crashed, or gave up without a promise that its acts had ended.
 func stateOf(l pgops.ScopeStatus) string {
 	state := "gone"
 	switch {

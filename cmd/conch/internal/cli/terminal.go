@@ -9,14 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalOf is the terminal that this process belongs to. The methods of a nil
-// one, which is that of a service, do nothing.
+// terminalOf is the terminal of this process. The methods of a nil one, as of a service, do nothing.
 type terminalOf struct {
 	file  *os.File
-	state *term.State // as it was when we had it
+	state *term.State // its settings at our start, if we were in the foreground
 }
 
-// openTerminal returns nil if there is none.
+// openTerminal returns nil if this process has no terminal.
 func openTerminal() *terminalOf {
 	file, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -34,8 +33,7 @@ func (t *terminalOf) foreground() int {
 	return group
 }
 
-// group is the process group that a command has to join to be on the terminal
-// whenever we are; 0 if there is none.
+// group returns the group that a command joins to be in the foreground when we are; 0 without a terminal.
 func (t *terminalOf) group() int {
 	if t == nil {
 		return 0
@@ -43,9 +41,8 @@ func (t *terminalOf) group() int {
 	return unix.Getpgrp()
 }
 
-// restore repairs what a command that was killed left behind: a terminal in raw
-// mode, or in the hands of a process group that is dead. One that has been given
-// to somebody else, by a shell, is left alone.
+// restore repairs the terminal that a killed command has left in raw mode, or in the hands of a
+// dead process group. It leaves alone a terminal that a shell has given to another group.
 func (t *terminalOf) restore() {
 	if t == nil || t.state == nil {
 		return

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeTerminal brings our process group to the foreground. Who does that from the
-// background is stopped for it unless the signal is blocked, which concerns one
-// thread for the length of one call.
+// takeTerminal brings our process group to the foreground. A process that does so from the
+// background is stopped unless it blocks SIGTTOU, so this thread does for one call.
 func takeTerminal(tty *os.File) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// takeTerminal leaves it where it is: a signal cannot be blocked for one thread here.
+// takeTerminal does nothing: a signal cannot be blocked for one thread here.
 func takeTerminal(*os.File) bool { return false }

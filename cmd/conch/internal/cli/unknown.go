@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// meant are the words by which others call what conch does.
+// meant lists the words that users of other tools may try, by the command of conch.
 var meant = map[string][]string{
 	"advance":  {"epoch"},
 	"check":    {"validate", "lint", "test"},
@@ -26,7 +26,7 @@ var meant = map[string][]string{
 	"watch":    {"follow", "tail"},
 }
 
-// suggest has each command known by its other words, too.
+// suggest makes each command known by the words that are meant for it.
 func suggest(parent *cobra.Command) {
 	for _, cmd := range parent.Commands() {
 		cmd.SuggestFor = meant[cmd.Name()]
@@ -34,7 +34,7 @@ func suggest(parent *cobra.Command) {
 	}
 }
 
-// UnknownCommand refuses a word that is no command, and says which may be meant.
+// UnknownCommand refuses a word that is no command, and suggests commands that may be meant.
 func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("unknown command %q: did you mean %s? %q lists all", args[0], strings.Join(slices.Compact(near), " or "), help)
 }
 
-// NoArguments refuses a word that is no flag, and says of which flag it may be the value.
+// NoArguments refuses a word that is no flag, and suggests the flag whose value it may be.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return Usagef("%q takes no argument, and %q is one: see %q", cmd.CommandPath(), args[0], cmd.CommandPath()+" --help")
 }
 
-// noFlagAsValue refuses a flag whose value was left out, so that the next one was taken for it.
+// noFlagAsValue refuses a flag without a value, for which the next flag was taken.
 func noFlagAsValue(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && strings.HasPrefix(f.Value.String(), "--") {
@@ -72,8 +72,7 @@ func noFlagAsValue(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// misspelt finds the word of a command line that was to name a command below the one that
-// was understood, if there is such a word.
+// misspelt returns the word that was meant for a subcommand of cmd, "" if there is none.
 func misspelt(cmd *cobra.Command, args []string) string {
 	if !cmd.HasSubCommands() {
 		return ""
@@ -97,8 +96,7 @@ func misspelt(cmd *cobra.Command, args []string) string {
 	return words[0]
 }
 
-// takesNext tells a flag whose value is the next word. One that is not known is taken for
-// such a flag, as cobra does.
+// takesNext reports whether the next word is a flag's value, as cobra assumes of an unknown flag.
 func takesNext(cmd *cobra.Command, arg string) bool {
 	if strings.Contains(arg, "=") {
 		return false

@@ -36,7 +36,7 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// commit is what the linker stamped, else what the go command knows.
+// commit returns the commit that the linker stamped, else the one that the go command recorded.
 func (a *app) commit() string {
 	if a.Build.Commit != "" {
 		return a.Build.Commit

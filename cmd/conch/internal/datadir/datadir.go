@@ -19,23 +19,23 @@ import (
 const (
 	pidFile    = "conch.pid"
 	reloadFile = "reload.json"
-	looks      = 1000 // how often a lock that is only shared is tried
+	looks      = 1000 // the number of tries for a lock that is only shared
 )
 
-// ErrTaken says that another node uses the folder.
+// ErrTaken means that another node uses the folder.
 var ErrTaken = errors.New("another node uses it: name another folder")
 
-// ErrNoNode says that no node uses it.
+// ErrNoNode means that no node uses the folder.
 var ErrNoNode = errors.New("no node runs there")
 
-// Dir is a folder that is this process's.
+// Dir is a folder that this process has taken.
 type Dir struct {
 	path string
 	pid  *os.File
 	seq  int64
 }
 
-// Take makes the folder, if need be, and takes it for this process.
+// Take makes the folder if necessary, and takes it. It returns ErrTaken if another node has it.
 func Take(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -63,35 +63,34 @@ func Take(path string) (*Dir, error) {
 	return d, nil
 }
 
-// lock takes the file, unless a node has it. Whoever looks for a node shares the lock
-// for a moment, which must not keep one from starting.
+// lock locks the file, unless a node has it. A look for a node shares the lock for a moment, which
+// must not keep a node from starting.
 func lock(f *os.File) bool {
 	for range looks {
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			return true
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil {
-			return false // it is not shared
+			return false // a node has it
 		}
 		<-time.After(time.Millisecond)
 	}
 	return false
 }
 
-// Release empties the file and gives the folder up. The file stays: whoever
-// removed it could remove that of a successor.
+// Release empties the file and gives the folder up. It leaves the file, which may be a successor's.
 func (d *Dir) Release() {
 	_ = d.pid.Truncate(0)
 	_ = d.pid.Close()
 }
 
-// Result is how a reload went.
+// Result is the outcome of a reload.
 type Result struct {
 	Seq    int64           `json:"seq"` // grows with each reload
 	Answer json.RawMessage `json:"answer"`
 }
 
-// Write leaves the answer to a reload for whoever asked for it.
+// Write leaves the answer to a reload for the process that asked.
 func (d *Dir) Write(answer any) error {
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -118,7 +117,7 @@ func Read(path string) (r Result, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// Find returns the process number of the node that uses a folder.
+// Find returns the process number of the node that uses a folder, or ErrNoNode.
 func Find(path string) (int, error) {
 	f, err := os.Open(filepath.Join(path, pidFile))
 	if err != nil {
@@ -126,7 +125,7 @@ func Find(path string) (int, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
-		return 0, fmt.Errorf("%w: %s", ErrNoNode, path) // nobody holds it: its node is dead
+		return 0, fmt.Errorf("%w: %s", ErrNoNode, path) // no node holds the lock
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 32))
 	if err != nil {

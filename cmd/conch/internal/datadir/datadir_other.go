@@ -7,22 +7,22 @@ import (
 	"errors"
 )
 
-// ErrTaken says that another node uses the folder.
+// ErrTaken means that another node uses the folder.
 var ErrTaken = errors.New("another node uses it: name another folder")
 
-// ErrNoNode says that no node uses it.
+// ErrNoNode means that no node uses the folder.
 var ErrNoNode = errors.New("no node runs there")
 
-// Dir would be a folder that is this process's; it takes a Unix.
+// Dir would be a folder that this process has taken, which needs a Unix.
 type Dir struct{}
 
-// Take fails: there is no SIGHUP here that it could be for.
+// Take fails: the folder serves reloads by SIGHUP, which does not exist here.
 func Take(string) (*Dir, error) { return nil, errors.New("data_dir needs a Unix: leave it out") }
 
 // Release does nothing.
 func (*Dir) Release() {}
 
-// Result is how a reload went.
+// Result is the outcome of a reload.
 type Result struct {
 	Seq    int64           `json:"seq"`
 	Answer json.RawMessage `json:"answer"`
@@ -34,5 +34,5 @@ func (*Dir) Write(any) error { return nil }
 // Read finds nothing.
 func Read(string) (Result, error) { return Result{}, ErrNoNode }
 
-// Find finds nobody.
+// Find finds no node.
 func Find(string) (int, error) { return 0, ErrNoNode }

@@ -17,7 +17,7 @@ func TestOneNodeAFolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "deep", "data")
 	if _, err := datadir.Find(path); !errors.Is(err, datadir.ErrNoNode) {
-		t.Errorf("a folder that is not: %v", err)
+		t.Errorf("a missing folder: got %v, want ErrNoNode", err)
 	}
 	d, err := datadir.Take(path)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestOneNodeAFolder(t *testing.T) {
 		t.Errorf("found %d, %v", pid, err)
 	}
 	if _, err := datadir.Take(path); !errors.Is(err, datadir.ErrTaken) {
-		t.Errorf("a second node: %v", err)
+		t.Errorf("a second node: got %v, want ErrTaken", err)
 	}
 	for seq := int64(1); seq < 3; seq++ {
 		if err := d.Write(map[string]bool{"ok": true}); err != nil {
@@ -39,7 +39,7 @@ func TestOneNodeAFolder(t *testing.T) {
 	}
 	d.Release()
 	if _, err := datadir.Find(path); !errors.Is(err, datadir.ErrNoNode) {
-		t.Errorf("after its node's end: %v", err)
+		t.Errorf("after the end of its node: got %v, want ErrNoNode", err)
 	}
 	again, err := datadir.Take(path)
 	if err != nil {
@@ -50,11 +50,11 @@ func TestOneNodeAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, _ := datadir.Read(path); r.Seq != 3 {
-		t.Errorf("the numbers began again: %+v", r)
+		t.Errorf("result %+v of the next node, want Seq 3", r)
 	}
 }
 
-// What a killed node leaves names a process that is somebody else's by now.
+// The file of a killed node names a process that may be another program by now.
 func TestAFileWithoutANode(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -66,7 +66,7 @@ func TestAFileWithoutANode(t *testing.T) {
 	}
 }
 
-// Whoever looks for a node at the moment in which it starts does not keep it from that.
+// Looking for a node does not keep one from starting.
 func TestALookIsNoNode(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()

@@ -32,8 +32,8 @@ func locks(f Facts) []Finding {
 	return ok(detail)
 }
 
-// locksNeeded is what all the scopes cost at the worst: each fence in flight one lock, and
-// its holder one more unless it keeps its scopes by process; each process one.
+// locksNeeded returns the locks of all scopes at worst: each process takes one, each scope one for
+// its fence, and one more unless its holder locks by process.
 func locksNeeded(f Facts) int {
 	byProcess := map[int64]bool{}
 	for _, p := range f.Processes {

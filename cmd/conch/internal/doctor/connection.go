@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// minVersion is the oldest server whose sessions can be leases.
+// minVersion is the oldest server that can end the session of a silent leader.
 const minVersion = 140000
 
 func reachable(f Facts) []Finding {
@@ -19,20 +19,20 @@ func reachable(f Facts) []Finding {
 		return fail(f.Target+" is a standby and takes no writes",
 			"name the primary, or all hosts and target_session_attrs=read-write, in the URL")
 	case f.Session != "" && f.Pooler == "":
-		return fail("no lock session can be opened: "+f.Session, "do what the sentence says: a node opens just such a session")
+		return fail("no lock session can be opened: "+f.Session, "do what the detail says: a node opens such a session")
 	}
 	return ok(f.Target)
 }
 
 func encryption(f Facts) []Finding {
-	const remedy = "use sslmode=verify-full in the URL, and CONCH_DB_TLS_CA_FILE where the authority is your own"
+	const remedy = "use sslmode=verify-full in the URL, and CONCH_DB_TLS_CA_FILE if you have your own authority"
 	switch {
 	case f.Line.TLS && f.Line.Verified:
 		return ok("TLS, and the server's certificate is verified")
 	case f.Line.TLS:
-		return warn("TLS, but nobody checks whose certificate it is", remedy)
+		return warn("TLS, but the server's certificate is not verified", remedy)
 	case f.Line.Local:
-		return ok("none, and none needed: the line does not leave this machine")
+		return ok("none, and none needed: the connection does not leave this machine")
 	}
 	return warn("none: passwords and statements cross the network in plain text", remedy)
 }
@@ -70,7 +70,7 @@ func schemaVersion(f Facts) []Finding {
 	case f.Schema > f.Newest+1:
 		return fail(v, "upgrade this program")
 	case f.Schema > f.Newest:
-		return warn(v+" and one more", "upgrade this program before the schema is upgraded again")
+		return warn(v+", and tolerates one version more", "upgrade this program before the schema is upgraded again")
 	}
 	return ok(fmt.Sprintf("version %d", f.Schema))
 }
@@ -98,7 +98,7 @@ func privileges(f Facts) []Finding {
 	case len(missing) == 0:
 		return ok(fmt.Sprintf("role %q has what a node needs", f.Server.Role))
 	case looks && !leads:
-		return warn(fmt.Sprintf("role %q may look and not lead: right for an observer, wrong for a node", f.Server.Role), remedy)
+		return warn(fmt.Sprintf("role %q may read and not lead: right for an observer, wrong for a node", f.Server.Role), remedy)
 	}
 	slices.Sort(missing)
 	return fail(fmt.Sprintf("role %q lacks %s", f.Server.Role, strings.Join(missing, ", ")), remedy)

@@ -1,7 +1,6 @@
-// Package doctor judges whether a database, and this machine, can carry an
-// election, and says what to do about each thing that is in the way. It is pure:
-// facts in, findings out; cmd/conch/internal/pgfacts finds the facts out. Services find
-// out about what they need themselves, and judge it in the same words.
+// Package doctor judges whether a database and this machine are fit for an election, and gives a
+// remedy for each obstacle. It is pure: facts in, findings out; cmd/conch/internal/pgfacts gathers
+// the facts. Services gather the facts about their own needs, and return the same findings.
 //
 //	reachable encryption server schema privileges pooler          can conch work here at all?
 //	locks connections                                             is there room?
@@ -9,14 +8,14 @@
 //	clock boottime                                                this machine
 //	history holders leaders roles takeover identities             the scopes, as they are now
 //
-// ok is as it should be; warn works and costs something that the detail names; fail
-// keeps conch from leading, or breaks a guarantee. Everything but ok has a remedy.
+// ok means that all is as it should be; warn, that it works at a cost that the detail names; fail,
+// that it keeps conch from leading or breaks a guarantee. Every finding but ok has a remedy.
 package doctor
 
-// Status is how bad it is.
+// Status is the severity of a finding.
 type Status string
 
-// The three of them.
+// The statuses.
 const (
 	OK   Status = "ok"
 	Warn Status = "warn"
@@ -31,19 +30,19 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
-// check judges one thing; several findings where each has a remedy of its own.
+// check judges one thing. It returns several findings if each has its own remedy.
 type check struct {
 	name  string
 	needs need
 	judge func(Facts) []Finding
 }
 
-// need is what must be there for a check to have something to look at.
+// need is what a check needs to have anything to judge.
 type need int
 
 const (
 	nothing  need = iota
-	election      // which a standalone node takes no part in
+	election      // a standalone node has none
 	server
 	schema
 )
@@ -71,8 +70,7 @@ var checks = []check{
 	{"identities", schema, identities},
 }
 
-// Judge goes through all checks. What a check could not look at is a warning, for
-// not to know is not to be well.
+// Judge runs all checks. A check whose facts could not be read is a warning: unknown is not well.
 func Judge(f Facts) []Finding {
 	var all []Finding
 	for _, c := range checks {
@@ -84,7 +82,7 @@ func Judge(f Facts) []Finding {
 		case f.Unread[c.name] != "":
 			all = append(all, Finding{
 				Check: c.name, Status: Warn, Detail: "could not be looked at: " + f.Unread[c.name],
-				Remedy: "let doctor connect as a role that may look, such as the one that nodes use",
+				Remedy: "let doctor connect as a role that may read them, such as the one that nodes use",
 			})
 			continue
 		}
@@ -95,7 +93,7 @@ func Judge(f Facts) []Finding {
 	return all
 }
 
-// About are findings of one check.
+// About returns findings as those of one check.
 func About(check string, found ...Finding) []Finding {
 	for i := range found {
 		found[i].Check = check
@@ -103,15 +101,15 @@ func About(check string, found ...Finding) []Finding {
 	return found
 }
 
-// Well is a finding with nothing to do about it.
+// Well returns a finding that needs no remedy.
 func Well(detail string) Finding { return Finding{Status: OK, Detail: detail} }
 
-// Warning is a finding that costs something.
+// Warning returns a finding about something that works at a cost.
 func Warning(detail, remedy string) Finding {
 	return Finding{Status: Warn, Detail: detail, Remedy: remedy}
 }
 
-// Failure is a finding that keeps conch from its work.
+// Failure returns a finding about something that keeps conch from its work.
 func Failure(detail, remedy string) Finding {
 	return Finding{Status: Fail, Detail: detail, Remedy: remedy}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// well is a database and a machine without fault: a node leads, another follows.
+// well is a database and a machine without fault: one node leads, and another follows.
 func well() Facts {
 	return Facts{
 		Target: "database", Unread: map[string]string{}, Boottime: true,
@@ -41,11 +41,11 @@ func TestAllIsWell(t *testing.T) {
 	found := Judge(well())
 	for i, f := range found {
 		if f.Status != OK || f.Remedy != "" || f.Detail == "" || f.Check != checks[i].name {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v, want ok with a detail and no remedy", f)
 		}
 	}
 	if len(found) != len(checks) {
-		t.Errorf("%d findings of %d checks", len(found), len(checks))
+		t.Errorf("got %d findings, want %d", len(found), len(checks))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestEachFault(t *testing.T) {
 		{"vacant", func(f *Facts) {
 			l := &f.Leaderships[0]
 			l.Alive, l.LeaseMS, l.SilentMS, l.Obstacle = false, 3000, 9001, "its row is locked by pid 7 (to end it: SELECT pg_terminate_backend(7))"
-		}, "leaders", Fail, `nobody leads scope "s" for 9s, and a, b would like to: its row is locked by pid 7 (to end it`},
+		}, "leaders", Fail, `nobody has led scope "s" for 9s, and a, b would like to: its row is locked by pid 7 (to end it`},
 		{"vacant, and nobody can see why", func(f *Facts) { f.Leaderships[0].Parted, f.Leaderships[0].SilentMS = true, 1 }, "leaders", Fail, "NOBODY LEADS"},
 		{"vacant for a moment", func(f *Facts) {
 			f.Leaderships[0].Alive, f.Leaderships[0].LeaseMS, f.Leaderships[0].SilentMS = false, 3000, 9000
@@ -152,7 +152,7 @@ func TestEachFault(t *testing.T) {
 		{"a candidate that never led", func(f *Facts) { f.Processes[1].Takeover = "fast" }, "takeover", Warn, `refused there: b with "fast" set one takeover`},
 		{"candidates of what nobody led yet", func(f *Facts) {
 			f.Leaderships, f.Processes[1].Takeover = nil, "fast"
-		}, "takeover", Warn, `differ in takeover: b with "fast", a with "strict"; whoever leads first decides`},
+		}, "takeover", Warn, `differ in takeover: b with "fast", a with "strict"; the first leader decides`},
 		{"a released scope takes any", func(f *Facts) {
 			f.Leaderships[0].Parted, f.Leaderships[0].Released = true, true
 			f.Processes = f.Processes[1:]
@@ -169,7 +169,7 @@ func TestEachFault(t *testing.T) {
 			met := false
 			for _, f := range Judge(facts) {
 				if (f.Remedy == "") != (f.Status == OK) {
-					t.Errorf("%s, %s, and the remedy %q", f.Check, f.Status, f.Remedy)
+					t.Errorf("%s is %s with the remedy %q, want a remedy unless ok", f.Check, f.Status, f.Remedy)
 				}
 				met = met || f.Check == c.check && f.Status == c.status && strings.Contains(f.Detail+" "+f.Remedy, c.says)
 			}
@@ -180,7 +180,7 @@ func TestEachFault(t *testing.T) {
 	}
 }
 
-// A thousand faults of one kind are a few lines.
+// A thousand faults of one kind make only a few findings.
 func TestManyOfOneKindAreSummedUp(t *testing.T) {
 	t.Parallel()
 	f := well()
@@ -189,6 +189,6 @@ func TestManyOfOneKindAreSummedUp(t *testing.T) {
 		f.Leaderships = append(f.Leaderships, Leadership{Scope: "x", Epoch: 1, SystemID: 9, SilentMS: 1, Failures: 1})
 	}
 	if n := len(Judge(f)); n > len(checks)+4*(most+1) {
-		t.Errorf("%d findings", n)
+		t.Errorf("%d findings, want a few per check", n)
 	}
 }

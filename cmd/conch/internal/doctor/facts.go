@@ -4,20 +4,20 @@ import "time"
 
 // Facts are what the checks look at.
 type Facts struct {
-	Standalone  bool   // the configuration is of a node that asks no database
+	Standalone  bool   // the configuration is of a node without a database
 	Target      string // the database, without a password
-	Unreachable string // why nothing else could be asked, as one sentence
-	// Unread says, by check, why its facts could not be read.
+	Unreachable string // why the database could not be asked, as one sentence
+	// Unread says, for each check, why its facts could not be read.
 	Unread map[string]string
 
 	Line    Line
 	Server  Server
 	Pooler  string // "", "session", "transaction", "statement", "unknown"
-	Product string // the pooler's name, if it says it
+	Product string // the pooler's name, if known
 	Session string // why no lock session could be opened, as one sentence
 	Schema  int    // 0: none
-	Oldest  int    // the schema versions that this program works with
-	Newest  int
+	Oldest  int    // the oldest schema that this program works with
+	Newest  int    // the newest
 
 	Privileges []Privilege
 	Immortal   []string // roles that may fence and whose sessions this role could not end
@@ -29,20 +29,20 @@ type Facts struct {
 	Disarmed    []string // triggers of conch that are missing or disabled
 	Rearm       []string // the statements that put them back
 	ClockAhead  time.Duration
-	ClockSpan   time.Duration // how long the question took: the difference is known no better
+	ClockSpan   time.Duration // round trip of the query: the error of ClockAhead
 	Boottime    bool
 	Leaderships []Leadership
 	Processes   []Process
 }
 
-// Line is the connection.
+// Line is the connection to the database.
 type Line struct {
 	Local    bool // a Unix socket or the loopback
 	TLS      bool
 	Verified bool // the certificate was checked
 }
 
-// Server is what it says about itself.
+// Server is what the database server says about itself.
 type Server struct {
 	Version  int    `json:"version"` // 150004
 	Text     string `json:"text"`
@@ -52,14 +52,14 @@ type Server struct {
 	Timeline int64  `json:"timeline"` // 0 on a standby
 }
 
-// Privilege is one that a node needs.
+// Privilege is a privilege that a node needs.
 type Privilege struct {
 	Name string `json:"name"`
 	Look bool   `json:"look"` // an observer needs it too
 	Has  bool   `json:"has"`
 }
 
-// Room is what is left of the server's tables.
+// Room is the use and the limits of the server's lock table and connections.
 type Room struct {
 	LocksEach   int `json:"locks_each"` // max_locks_per_transaction
 	Connections int `json:"connections"`
@@ -73,17 +73,16 @@ type Room struct {
 	BaseInUse   int `json:"base_in_use"`
 }
 
-// Standby is one line of pg_stat_replication. Without pg_monitor only its presence
-// is seen.
+// Standby is a row of pg_stat_replication. Without pg_monitor only its presence is visible.
 type Standby struct {
 	Name string `json:"name"`
-	Sync string `json:"sync"` // async, potential, sync, quorum; empty if not to be seen
+	Sync string `json:"sync"` // async, potential, sync, quorum; empty if not visible
 }
 
-// Setting is one of the present role in the present database.
+// Setting is a setting of the present role in the present database.
 type Setting struct {
 	Name   string `json:"name"`
-	Value  string `json:"value"` // milliseconds where it is a time
+	Value  string `json:"value"` // in milliseconds if it is a time
 	Source string `json:"source"`
 }
 
@@ -99,14 +98,14 @@ type Leadership struct {
 	Takeover    string `json:"takeover"`
 	SystemID    int64  `json:"system_id"`
 	Timeline    int64  `json:"timeline"`
-	SilentMS    int64  `json:"silent_ms"` // since the last heartbeat, or since it was first wanted
+	SilentMS    int64  `json:"silent_ms"` // since the last heartbeat, or since the scope was first wanted
 	LeaseMS     int64  `json:"lease_ms"`
-	Obstacle    string `json:"obstacle"` // what keeps everybody from it, with what would end that; empty if it is led, or nothing is seen
+	Obstacle    string `json:"obstacle"` // what keeps candidates from leading, and how to end that; empty if led or not visible
 	Failures    int64  `json:"failures"` // of its role, in the last ten minutes
 	LastFailure string `json:"last_failure"`
 }
 
-// Process is a candidate that lives.
+// Process is a live candidate.
 type Process struct {
 	Key      int64    `json:"key"`
 	ID       string   `json:"id"`
@@ -122,7 +121,7 @@ func (f Facts) poolerName() string {
 	return f.Product
 }
 
-// setting finds one; a setting that the server does not know is empty.
+// setting returns a setting, empty if the server does not know it.
 func (f Facts) setting(name string) Setting {
 	for _, s := range f.Settings {
 		if s.Name == name {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// patience is how many leases a scope may be without a leader: a crash costs one or two.
+// patience is how many leases a scope may be without a leader; a crash costs one or two.
 const patience = 3
 
-// leaders finds scopes that somebody would like to lead and that nobody leads.
+// leaders finds scopes that have candidates and no leader.
 func leaders(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
@@ -24,10 +24,10 @@ func leaders(f Facts) (found []Finding) {
 			continue
 		}
 		since := (time.Duration(l.SilentMS) * time.Millisecond).Round(time.Second)
-		detail := fmt.Sprintf("nobody leads scope %q for %s, and %s would like to", l.Scope, since, strings.Join(who, ", "))
-		remedy := "nothing is seen in its way from here: a candidate that was refused or cannot say farewell says why in its log, look there for NOBODY LEADS"
+		detail := fmt.Sprintf("nobody has led scope %q for %s, and %s would like to", l.Scope, since, strings.Join(who, ", "))
+		remedy := "no obstacle is visible from here: look for NOBODY LEADS in the candidates' logs; one that is barred, or cannot give an earlier term up, says why there"
 		if l.Obstacle != "" {
-			detail, remedy = detail+": "+l.Obstacle, "end it as the detail says, if it may be ended: what began it may still be at work"
+			detail, remedy = detail+": "+l.Obstacle, "end it as the detail says, unless you need it: it may still be at work"
 		}
 		found = append(found, fail(detail, remedy)...)
 	}
@@ -35,12 +35,12 @@ func leaders(f Facts) (found []Finding) {
 		found = append(found, fail(fmt.Sprintf("nobody leads %d more scopes", vacant-most), "the same for each: `conch status` lists them")...)
 	}
 	if len(found) == 0 {
-		return ok("nobody waits for a leadership that nobody has")
+		return ok("no scope with candidates lacks a leader for long")
 	}
 	return found
 }
 
-// roles finds those that fail again and again: their scopes look led.
+// roles finds roles that have failed: their scopes look led.
 func roles(f Facts) (found []Finding) {
 	failing := 0
 	for _, l := range f.Leaderships {

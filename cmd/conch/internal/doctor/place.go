@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clockTolerance is where somebody who compares two logs is led astray.
+// clockTolerance is the difference from which a comparison of two logs misleads.
 const clockTolerance = 3 * time.Second
 
 func clock(f Facts) []Finding {
@@ -17,7 +17,7 @@ func clock(f Facts) []Finding {
 	if ahead < 0 {
 		way = "behind"
 	}
-	return warn(fmt.Sprintf("the database's clock is %s %s this machine's; no decision uses it, but logs of the two do not fit together", ahead.Abs(), way),
+	return warn(fmt.Sprintf("the database's clock is %s %s this machine's; no decision uses it, but the times in their logs do not match", ahead.Abs(), way),
 		"let both machines synchronise their clocks (NTP)")
 }
 

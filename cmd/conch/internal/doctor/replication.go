@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// replication says what the way the database is replicated does to the guarantees.
+// replication says what the database's replication means for the guarantees.
 func replication(f Facts) []Finding {
 	names := f.setting("synchronous_standby_names").Value
 	var synced, spare, hidden int
@@ -30,16 +30,16 @@ func replication(f Facts) []Finding {
 		return ok("one server: every guarantee holds for as long as its data does; a restore from a backup is another history, and asks for `conch migrate advance`")
 	case names == "":
 		return warn(fmt.Sprintf("asynchronous, %s: a failover may forget the newest transactions and leaderships, "+
-			"and the old primary, cut off, may still find somebody who believes it; epochs minted after it are higher than any that was lost", Count(len(f.Standbys), "standby", "standbys")),
+			"and clients may still reach and believe the old primary; epochs minted afterwards are higher than any that was lost", Count(len(f.Standbys), "standby", "standbys")),
 			"set synchronous_standby_names if at most one actor must hold across failovers; "+docs)
 	case hidden > 0 && synced == 0:
 		return warn(fmt.Sprintf("synchronous_standby_names is %q and %s connected, but this role cannot see whether one of them is synchronous",
 			names, Count(hidden, "standby is", "standbys are")), fmt.Sprintf("GRANT pg_monitor TO %q, or run doctor as another role", f.Server.Role))
 	case synced < need:
 		return fail(fmt.Sprintf("synchronous_standby_names is %q and %d of %d such standbys connected: every heartbeat waits for the rest, so nobody leads", names, synced, need),
-			"bring a standby back, or correct synchronous_standby_names; to empty it is to go on asynchronously")
+			"bring a standby back, or correct synchronous_standby_names; if you empty it, replication is asynchronous")
 	case synced+spare > need:
-		return ok(fmt.Sprintf("synchronous, %d standbys can confirm a commit and %d must: a failover keeps the guarantees only if so many are taken away from the old primary first "+
+		return ok(fmt.Sprintf("synchronous, %d standbys can confirm a commit and %d must: a failover keeps the guarantees only if so many are first cut off from the old primary "+
 			"that the rest cannot confirm; %s", synced+spare, need, docs))
 	case need == 1:
 		return ok("synchronous, one standby confirms every commit: guarantees hold across a failover to it; without it nobody leads until it is back or replaced")
@@ -49,7 +49,7 @@ func replication(f Facts) []Finding {
 
 var listed = regexp.MustCompile(`(?i)^\s*(?:any\s+|first\s+)?(\d+)\s*\(`)
 
-// confirmations is how many standbys a commit waits for: a plain list means the first.
+// confirmations returns how many standbys a commit waits for; a plain list means one.
 func confirmations(names string) int {
 	if found := listed.FindStringSubmatch(names); found != nil {
 		n, _ := strconv.Atoi(found[1])
@@ -58,17 +58,17 @@ func confirmations(names string) int {
 	return 1
 }
 
-// durability: what a crash may forget, no heartbeat can prove.
+// durability finds settings by which a crash may lose commits, which no heartbeat can detect.
 func durability(f Facts) (found []Finding) {
 	if s := f.setting("fsync"); s.Value == "off" {
-		found = append(found, fail("fsync is off: a crash of the machine may forget epochs that were given out", "set fsync = on in postgresql.conf")...)
+		found = append(found, fail("fsync is off: a crash of the machine may lose epochs that were issued", "set fsync = on in postgresql.conf")...)
 	}
 	if s := f.setting("full_page_writes"); s.Value == "off" {
 		found = append(found, warn("full_page_writes is off: a crash may leave torn pages, unless the file system forbids them",
 			"set full_page_writes = on in postgresql.conf")...)
 	}
 	if s := f.setting("synchronous_commit"); s.Value == "off" || s.Value == "local" {
-		found = append(found, warn(fmt.Sprintf("synchronous_commit is %s: conch sets its own to on, but your fenced transactions may be forgotten after their commit", s.Value),
+		found = append(found, warn(fmt.Sprintf("synchronous_commit is %s: conch sets its own to on, but your fenced transactions may be lost after their commit", s.Value),
 			f.undo(s))...)
 	}
 	if f.setting("client_min_messages").Value == "error" && f.setting("synchronous_standby_names").Value != "" {
@@ -92,7 +92,7 @@ func are(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// Count says how many there are of something.
+// Count returns a number with its noun.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

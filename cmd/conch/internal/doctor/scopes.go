@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// most is how many scopes are named one by one.
+// most is how many scopes a check names; it counts the rest.
 const most = 3
 
-// jump is what the mint adds to an epoch for each timeline between.
+// jump is what the mint adds to an epoch for each new timeline.
 const jump = 1_000_000
 
-// notOnAStandby: whoever leads or campaigns has a session on the primary alone.
+// notOnAStandby is the detail on a standby: candidates have sessions only on the primary.
 const notOnAStandby = "not asked on a standby"
 
-// history finds rows from another history of the database: a standby was promoted,
-// a backup restored, or the cluster upgraded.
+// history finds leaderships from another history of the database: a standby was promoted, a
+// backup restored, or the cluster upgraded.
 func history(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
@@ -40,15 +40,15 @@ func history(f Facts) (found []Finding) {
 		if l.SystemID != f.Server.SystemID {
 			how = fmt.Sprintf("in system %d, and this is %d: restored from a dump, or upgraded", l.SystemID, f.Server.SystemID)
 		}
-		// Above whatever the mint's own jump would reach.
+		// Higher than the mint's own jump reaches.
 		above := l.Epoch + jump*(l.Timeline+f.Server.Timeline)
-		found = append(found, warn(fmt.Sprintf("scope %q was last led %s; tokens newer than epoch %d may be about", l.Scope, how, l.Epoch),
-			fmt.Sprintf("after a failover or an upgrade nothing: the next election jumps over them; after a restore from a backup run `conch migrate advance --scope %s --epoch %d`", shell(l.Scope), above))...)
+		found = append(found, warn(fmt.Sprintf("scope %q was last led %s; tokens newer than epoch %d may be in use", l.Scope, how, l.Epoch),
+			fmt.Sprintf("after a failover or an upgrade do nothing: the next election jumps over them; after a restore from a backup run `conch migrate advance --scope %s --epoch %d`", shell(l.Scope), above))...)
 	}
 	return found
 }
 
-// shell quotes a scope for a command line, where it needs that.
+// shell quotes a scope for a command line if necessary.
 func shell(scope string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/", r)
@@ -59,7 +59,7 @@ func shell(scope string) string {
 	return "'" + strings.ReplaceAll(scope, "'", `'\''`) + "'"
 }
 
-// holders finds terms whose process is gone and that nobody followed.
+// holders finds terms whose process is gone and that have no successor.
 func holders(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
@@ -81,14 +81,14 @@ func holders(f Facts) (found []Finding) {
 		if len(who) > 0 {
 			remedy = fmt.Sprintf("%s campaigns for it: unless it leads in a moment, look at its log and for sessions that hold the fence in pg_locks", strings.Join(who, ", "))
 		}
-		found = append(found, warn(fmt.Sprintf("scope %q: %s, which led it with epoch %d, is gone, its last heartbeat was %s ago, and nobody follows",
+		found = append(found, warn(fmt.Sprintf("scope %q: %s, which led it with epoch %d, is gone, its last heartbeat was %s ago, and it has no successor",
 			l.Scope, l.Holder, l.Epoch, (time.Duration(l.SilentMS)*time.Millisecond).Round(time.Second)), remedy)...)
 	}
 	if gone > most {
 		found = append(found, warn(fmt.Sprintf("%d more scopes have lost their holder", gone-most), "the same for each: `conch status` lists them")...)
 	}
 	if len(found) == 0 {
-		return ok(fmt.Sprintf("%d of %s led now, and no term is left of a dead process", led, Count(len(f.Leaderships), "scope is", "scopes are")))
+		return ok(fmt.Sprintf("%d of %s led now, and no term of a dead process is left", led, Count(len(f.Leaderships), "scope is", "scopes are")))
 	}
 	return found
 }
@@ -102,8 +102,8 @@ func (f Facts) candidates(scope string) (ids []string) {
 	return ids
 }
 
-// takeover finds candidates of one scope that differ in what a successor waits for:
-// the mint refuses those that do not agree with whoever led last.
+// takeover finds candidates of one scope that differ in takeover: the mint refuses those that do
+// not agree with the last leader.
 func takeover(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
@@ -126,7 +126,7 @@ func takeover(f Facts) (found []Finding) {
 		}
 		detail := fmt.Sprintf("the candidates of scope %q agreed on takeover %q; refused there: %s", scope, agreed[scope], campaigning(modes))
 		if agreed[scope] == "" {
-			detail = fmt.Sprintf("the candidates of scope %q differ in takeover: %s; whoever leads first decides, and the others are refused from then on", scope, campaigning(modes))
+			detail = fmt.Sprintf("the candidates of scope %q differ in takeover: %s; the first leader decides, and the others are refused from then on", scope, campaigning(modes))
 		}
 		found = append(found, warn(detail, "set one takeover for all candidates of the scope and restart those that have another; "+
 			"to change the one that was agreed on, drain the scope first, since a released scope takes any")...)
@@ -140,7 +140,7 @@ func takeover(f Facts) (found []Finding) {
 	return found
 }
 
-// scopes are all that were ever led or that somebody campaigns for, in order.
+// scopes returns all scopes that were ever led or have candidates, sorted.
 func (f Facts) scopes() (all []string) {
 	for _, l := range f.Leaderships {
 		all = append(all, l.Scope)
@@ -152,7 +152,7 @@ func (f Facts) scopes() (all []string) {
 	return slices.Compact(all)
 }
 
-// takeovers are those that candidates of a scope are set to, with their names.
+// takeovers returns the names of a scope's candidates by their takeover.
 func (f Facts) takeovers(scope string) map[string][]string {
 	modes := map[string][]string{}
 	for _, p := range f.Processes {
@@ -171,7 +171,7 @@ func campaigning(modes map[string][]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// identities finds two processes alive under one name and after one scope.
+// identities finds two live processes with one name that campaign for one scope.
 func identities(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
@@ -182,8 +182,8 @@ func identities(f Facts) (found []Finding) {
 			if p.ID != q.ID || shared < 0 {
 				continue
 			}
-			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads all the same, since terms tell them apart, but history, transfer and you cannot", p.ID, p.Scopes[shared]),
-				"give each process a CONCH_INSTANCE_ID or --id of its own, or none: one is made up")...)
+			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads, since their terms differ, but history and transfer cannot tell them apart", p.ID, p.Scopes[shared]),
+				"give each process a CONCH_INSTANCE_ID or --id of its own, or none: then one is generated")...)
 		}
 	}
 	if len(found) == 0 {

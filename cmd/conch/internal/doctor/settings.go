@@ -7,18 +7,16 @@ import (
 	"time"
 )
 
-// What conch's connections do with their time. Lock sessions and waiters set the
-// timeouts for silence themselves; what is set for the role or the database counts
-// for the listeners, for commands and for the application.
+// Times of conch's connections. Lock sessions and waiters set their own timeouts for silence; the
+// settings of the role or the database apply to listeners, commands and the application.
 const (
-	// listenerRest is how long a listener is silent before it asks whether the line
-	// is still there.
+	// listenerRest is how long a listener is silent before it checks its connection.
 	listenerRest = 3 * time.Second
 	// waiterBlocks is how long a waiter's one statement takes while all is well.
 	waiterBlocks = 5 * time.Second
 )
 
-// undo says how to get rid of a setting, by where it comes from.
+// undo returns how to remove a setting, which depends on its source.
 func (f Facts) undo(s Setting) string {
 	switch s.Source {
 	case "user":
@@ -33,7 +31,7 @@ func (f Facts) undo(s Setting) string {
 	return fmt.Sprintf("change %s in postgresql.conf, or set it otherwise for conch alone: ALTER ROLE %q SET %s = …", s.Name, f.Server.Role, s.Name)
 }
 
-// limits are the timeouts that can hurt, and below which value they do.
+// limits are the timeouts that can hurt, and the values below which they do.
 var limits = []struct {
 	name  string
 	below time.Duration

@@ -8,10 +8,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// newAlarm returns a function that sets an alarm on the clock of the gate, the
-// one that goes on while the machine is suspended: a deadline that passes in the
-// meantime has passed at the moment of waking. It never needs to be closed, since
-// the process ends with its use.
+// newAlarm returns a function that sets an alarm on the gate's clock, which also counts while
+// the machine is suspended: an alarm that is due meanwhile rings on resume. The alarm is never
+// closed, since the process needs it until its end.
 func newAlarm(ring func()) (set func(at fence.Instant), err error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// foremost is the niceness of whoever has to kill.
+// foremost is the niceness of a process that has to kill.
 const foremost = -20
 
-// Where the scheduler groups processes by session, see sched(7), a niceness counts
-// only among those of one session, and each session gets the same share: a storm of
-// sessions is many and a keeper one, however nice. The group itself has a niceness too.
+// autogroupFile sets the niceness of our session. Where the scheduler groups processes by
+// session (see sched(7)), the niceness of a process counts only within its session, and sessions
+// share the processor equally: the many sessions of a storm would starve the keeper.
 const autogroupFile = "/proc/self/autogroup"
 
-// setAutogroup needs the same privilege as any niceness below the present one.
+// setAutogroup sets the niceness of our session. To lower it takes the usual privilege.
 func setAutogroup(nice int) error {
 	return os.WriteFile(autogroupFile, []byte(strconv.Itoa(nice)), 0)
 }
 
-// autogroup is the niceness of our session, 0 where there is no such thing.
+// autogroup returns the niceness of our session, 0 if the kernel does not group by session.
 func autogroup() (nice int) {
 	text, err := os.ReadFile(autogroupFile)
 	if err == nil {

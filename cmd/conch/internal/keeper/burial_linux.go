@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bury kills what lost keepers have left behind, and returns when nothing of it is
-// left. The keeper is the one whose control group is to go.
+// bury kills all orphans, returns when none is left, and removes the control group of the given keeper.
 func (n *nursery) bury(keeper int) {
 	restore := hurried()
 	defer restore()
@@ -38,7 +37,7 @@ func (n *nursery) bury(keeper int) {
 		case n.deserted():
 			return
 		case fresh > 0:
-			pace = firstPace // they spawn: no pause
+			pace = firstPace // the tree spawns: no pause
 		default:
 			timer := time.NewTimer(pace)
 			<-timer.C
@@ -47,9 +46,9 @@ func (n *nursery) bury(keeper int) {
 	}
 }
 
-// hurried gives this goroutine the processor before all others, if that is allowed: a
-// tree that spawns without end competes for it, as with a keeper. The thread keeps its
-// children, so it must not end.
+// hurried gives this goroutine's thread the highest priority, if allowed, since a fork storm
+// competes for the processor. restore must be called: the thread may have children, which die
+// if the thread ends.
 func hurried() (restore func()) {
 	runtime.LockOSThread()
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
@@ -58,13 +57,13 @@ func hurried() (restore func()) {
 	}
 	return func() {
 		if err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-raw) // the kernel says 20 less the niceness
+			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 20-raw) // the system call returns 20 minus the niceness
 		}
 		runtime.UnlockOSThread()
 	}
 }
 
-// pushAhead does the same for the session, until the last of several burials is over.
+// pushAhead gives our session the highest priority until the last burial is over.
 func (n *nursery) pushAhead() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,13 +79,13 @@ func (n *nursery) sweep(f *family, sig syscall.Signal) (fresh int) {
 	return f.sweep(sig)
 }
 
-// deserted reaps orphans and tells whether none is left. One that has ended counts
-// until it is reaped: before that its main thread may be dead and others alive. And
-// its children are ours before it can be reaped, so nobody hides below.
+// deserted reaps orphans and reports whether none is left. An orphan that has ended counts until
+// it is reaped: before that its main thread may be dead and other threads alive. Its children
+// become ours before it can be reaped, so no process hides below it.
 //
-// The list of the kernel skips somebody if who was read just before is taken off
-// meanwhile. Orphans and keepers are taken off under the mutex only; that no stranger
-// was is proven by a second reading that still has all of the first.
+// The kernel's list skips a child if the one read just before it is removed meanwhile. Orphans
+// and keepers are removed only under the mutex. A second reading that equals the first proves
+// that no stranger was removed.
 func (n *nursery) deserted() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,7 +105,7 @@ func (n *nursery) deserted() bool {
 	return false
 }
 
-// reaped tells whether a child is gone for good.
+// reaped reports whether a child is gone for good. It reaps a child that has ended.
 func reaped(pid int) bool {
 	for {
 		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)

@@ -8,24 +8,25 @@ import (
 	"syscall"
 )
 
-// cgroup is a control group of the command's own, where we may make one: in a
-// unit with Delegate=yes, in most containers, as root. cgroup.kill then kills
-// everything in it at one stroke. Without it the walk over /proc has to do.
+// cgroup is a control group for the command and its descendants, without the keeper. cgroup.kill
+// kills all its processes at once. To make one, the cgroup file system must be writable: as root, or
+// in a unit with Delegate=yes and ProtectControlGroups=no. Without a group, family finds them.
 type cgroup struct {
 	path string
-	dir  *os.File
+	dir  *os.File // for starting a process inside; nil from leftCgroup
 }
 
-// groupName is known to conch too, which removes it when the keeper was killed.
+// groupName names a keeper's control group. If the keeper was killed, conch removes
+// the group; if conch was killed as well, the next keeper does.
 func groupName(keeper int) string { return fmt.Sprintf("conch-%d", keeper) }
 
-// newCgroup returns nil where there can be none.
+// newCgroup returns nil if no control group can be made.
 func newCgroup(keeper int) *cgroup {
 	home := homeCgroup()
 	if home == "" || os.Getenv(NoCgroup) != "" {
 		return nil
 	}
-	forget(home)
+	sweepCgroups(home)
 	g := &cgroup{path: filepath.Join(home, groupName(keeper))}
 	if os.Mkdir(g.path, 0o750) != nil {
 		return nil
@@ -35,36 +36,37 @@ func newCgroup(keeper int) *cgroup {
 		g.remove()
 		return nil
 	}
-	if _, err := os.Stat(g.killer()); err != nil { // before Linux 5.14
+	if _, err := os.Stat(g.killFile()); err != nil { // before Linux 5.14
 		g.remove()
 		return nil
 	}
 	return g
 }
 
-func (g *cgroup) killer() string { return filepath.Join(g.path, "cgroup.kill") }
+func (g *cgroup) killFile() string { return filepath.Join(g.path, "cgroup.kill") }
 
-// forget removes what keepers have left that were killed together with their conch.
-// Nothing is lost should one be about to be used: its keeper does without.
-func forget(home string) {
+// sweepCgroups removes the control groups of keepers that were killed together with conch. A living
+// keeper of another PID namespace looks dead; if its group is still empty, it loses it and does
+// without.
+func sweepCgroups(home string) {
 	left, _ := filepath.Glob(filepath.Join(home, "conch-*"))
 	for _, path := range left {
 		pid := strings.TrimPrefix(filepath.Base(path), "conch-")
 		if _, err := os.Stat("/proc/" + pid); err != nil {
-			_ = syscall.Rmdir(path) // refused while anybody is inside
+			_ = syscall.Rmdir(path) // refused while a process is inside
 		}
 	}
 }
 
-// kill kills everything inside, forks under way included, so once is enough. The
-// kernel may take its time under a storm of forks, so nobody waits for it.
+// kill asks the kernel to kill every process inside, forks under way included. It neither waits,
+// since the kernel may be slow in a fork storm, nor reports a failure: the caller sweeps /proc too.
 func (g *cgroup) kill() {
 	if g != nil {
-		go func() { _ = os.WriteFile(g.killer(), []byte("1"), 0) }()
+		go func() { _ = os.WriteFile(g.killFile(), []byte("1"), 0) }()
 	}
 }
 
-// remove does nothing while a process is left inside.
+// remove deletes the group, unless a process is left inside.
 func (g *cgroup) remove() {
 	if g == nil {
 		return
@@ -75,17 +77,17 @@ func (g *cgroup) remove() {
 	_ = syscall.Rmdir(g.path)
 }
 
-// leftCgroup is that of a keeper that was killed, nil if it had none.
+// leftCgroup returns the control group of a killed keeper, nil if it had none.
 func leftCgroup(keeper int) *cgroup {
 	g := &cgroup{path: filepath.Join(homeCgroup(), groupName(keeper))}
-	if _, err := os.Stat(g.killer()); err != nil {
+	if _, err := os.Stat(g.killFile()); err != nil {
 		return nil
 	}
 	return g
 }
 
-// homeCgroup is the folder of our own control group, version 2; see cgroups(7)
-// and proc_pid_mountinfo(5).
+// homeCgroup returns the folder of our own control group (version 2), "" if there is none;
+// see cgroups(7) and proc_pid_mountinfo(5).
 func homeCgroup() string {
 	text, _ := os.ReadFile("/proc/self/cgroup")
 	_, home, found := strings.Cut("\n"+string(text), "\n0::")
@@ -97,6 +99,7 @@ func homeCgroup() string {
 	for line := range strings.Lines(string(mounts)) {
 		before, after, _ := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
+		// Field 3 is the root of the mount within the hierarchy, field 4 the mount point.
 		if !strings.HasPrefix(after, "cgroup2 ") || len(fields) < 5 {
 			continue
 		}

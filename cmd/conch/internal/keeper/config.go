@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// Hidden commands of the conch binary: the keeper's process, and the first
-// process inside a namespace of its own.
+// Hidden commands of the conch binary: the keeper, and the first process in a PID namespace.
 const (
 	Command     = "keeper"
 	InitCommand = "keeper-init"
 )
 
-// NoCgroup in the environment of a keeper makes it do without a control group.
+// NoCgroup is an environment variable that makes a keeper do without a control group.
 const NoCgroup = "CONCH_NO_CGROUP"
 
 // signalled is what shells add to a signal's number to make an exit code.
@@ -24,19 +23,19 @@ const signalled = 128
 // sigkill is SIGKILL, the same number on every Unix.
 const sigkill = 9
 
-// ErrIsolate says that the kernel gives us no PID namespace.
-var ErrIsolate = errors.New("--isolate needs a PID namespace, and this process may make none: " +
+// ErrIsolate means that this process may not create a PID namespace.
+var ErrIsolate = errors.New("--isolate needs a PID namespace, which this process may not create: " +
 	"run it with CAP_SYS_ADMIN, allow unprivileged user namespaces, or leave --isolate out")
 
-// Options is what a keeper's process is told when it starts.
+// Options are what a keeper's process is told when it starts.
 type Options struct {
 	Command []string      // what to run, and its arguments
 	Grace   time.Duration // see Settings
-	Group   int           // the process group that the command joins; 0: one of its own
-	Isolate bool          // in a PID namespace of its own
+	Group   int           // the process group that the command joins; 0: a new one
+	Isolate bool          // run the command in its own PID namespace
 }
 
-// Config describes a command to be kept.
+// Config describes a command for a keeper.
 type Config struct {
 	Options
 	Env                   []string

@@ -12,31 +12,31 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Asked to end, conch asks the command, leads while it ends, and releases after.
+// When conch is asked to end, it asks the command to end, leads until then, and releases.
 func TestDrainInOrder(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]unix.Signal{"TERM": unix.SIGTERM, "INT": unix.SIGINT} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
-			// It takes longer than a lease to end: longer than any deadline reaches. A lease
-			// of a second would not outlast the stalls of a busy machine meanwhile.
+			// Its end takes longer than a lease, so longer than any deadline reaches. A lease of one
+			// second would not outlast the stalls of a busy machine.
 			p := begin(t, sh(t, db, `trap 'sleep 4; echo bye; exit 5' `+name+`; echo up; `+idle, "--restart", "--lease", "3s"))
 			p.says("up")
 			p.send(sig)
 			p.says("bye")
 			if code := p.end(); code != 5 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d, want 5", code)
 			}
 			if got := events(t, db); got != "acquired released" {
-				t.Errorf("history: %s", got)
+				t.Errorf("history: got %s, want acquired released", got)
 			}
 		})
 	}
 }
 
-// Drained by an operator who has time: the command may take longer than any deadline
-// reached when it was asked, since its term is renewed until it has ended. (F6)
+// If the operator gives it time, a drained command may take longer than a lease to end, since its
+// term is renewed until then. (F6)
 func TestDrainedForLongerThanALease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -45,20 +45,20 @@ func TestDrainedForLongerThanALease(t *testing.T) {
 	main := child(t, child(t, p.Cmd.Process.Pid))
 	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 30 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
-		t.Errorf("drained, and the command is in state %q: %v", s, err)
+		t.Errorf("after the drain the command is in state %q, want none: %v", s, err)
 	}
-	p.says("bye 1") // it had more than its lease
+	p.says("bye 1") // it took longer than its lease
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
 	p.says("bye 2")
 	_ = p.end()
 	if got := events(t, db); got != "acquired drained acquired released" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired drained acquired released", got)
 	}
 }
 
-// Drained by an operator who does not say how long it may take: --stop-grace does, and
-// leaves time to kill a command that will not end. (F6)
+// If the operator gives no timeout, --stop-grace is the command's time to end, and time is left to
+// kill it. (F6)
 func TestDrainedWithoutATimeout(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -67,26 +67,26 @@ func TestDrainedWithoutATimeout(t *testing.T) {
 	began := time.Now()
 	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test"}, func(string) {})
 	if took := time.Since(began); err != nil || took < 2900*time.Millisecond || took > patience {
-		t.Errorf("the command was to have three seconds, and had %s: %v", took, err)
+		t.Errorf("the command had %s to end, want 3s: %v", took, err)
 	}
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
 	if code := p.end(); code != 137 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 137", code)
 	}
 	if got := events(t, db); got != "acquired drained acquired released" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired drained acquired released", got)
 	}
 	if got := history(t, db)[3].Reason; got != "stepping down" {
-		t.Errorf("asked to end by a signal, the history says %q", got)
+		t.Errorf("the reason for the release is %q, want \"stepping down\"", got)
 	}
 }
 
-// A drain that a newer term overtakes does not say that it was done.
+// A drain does not report success if the leader is deposed meanwhile.
 func TestDrainedAndDeposed(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	// A lease that a stall of the machine does not use up: then it would be lost, not overtaken.
+	// The lease outlasts a stall of the machine, by which the term would be lost, not deposed.
 	p := begin(t, sh(t, db, `trap 'echo asked; sleep 1000' TERM; echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "3s"))
 	p.says("epoch 1")
 	answer := make(chan error, 1)
@@ -99,20 +99,20 @@ func TestDrainedAndDeposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-answer; err == nil || !strings.Contains(err.Error(), "deposed") {
-		t.Errorf("the drain was overtaken, and says %v", err)
+		t.Errorf("the drain of a deposed leader returns the error %v, want \"deposed\"", err)
 	}
 	p.says("epoch 1001")
 	p.send(unix.SIGTERM)
-	p.says("asked") // two signals in a row may be one
+	p.says("asked") // two signals in a row may be delivered as one
 	p.send(unix.SIGTERM)
 	_ = p.end()
 	if got := events(t, db); got != "acquired evicted acquired released" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired evicted acquired released", got)
 	}
 }
 
-// Drained by an operator while it will not end: it is released when it is dead, by
-// the deadline, and not before; then it campaigns again.
+// A drained command that does not end is killed by the deadline. Only then does conch release
+// the scope and campaign again.
 func TestDrainedFromOutside(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -121,19 +121,19 @@ func TestDrainedFromOutside(t *testing.T) {
 	main := child(t, child(t, p.Cmd.Process.Pid))
 	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
-		t.Errorf("drained, and the command is in state %q: %v", s, err)
+		t.Errorf("after the drain the command is in state %q, want none: %v", s, err)
 	}
 	p.says("epoch 2")
 	p.send(unix.SIGTERM)
 	if code := p.end(); code != 137 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 137", code)
 	}
 	if got := events(t, db); got != "acquired drained acquired released" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired drained acquired released", got)
 	}
 }
 
-// Whoever does not end when asked is killed: at the second signal, or after a while.
+// A command that does not end when asked is killed: at the second signal, or after --stop-grace.
 func TestDrainTheUnwilling(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{"second signal": nil, "time is up": {"--stop-grace", "300ms"}} {
@@ -148,16 +148,16 @@ func TestDrainTheUnwilling(t *testing.T) {
 				p.send(unix.SIGTERM)
 			}
 			if code := p.end(); code != 137 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d, want 137", code)
 			}
 			if got := events(t, db); got != "acquired released" {
-				t.Errorf("history: %s", got)
+				t.Errorf("history: got %s, want acquired released", got)
 			}
 		})
 	}
 }
 
-// A follower that is asked to end has nothing to end but itself.
+// A follower that is asked to end has no command to end.
 func TestDrainAFollower(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -167,11 +167,11 @@ func TestDrainAFollower(t *testing.T) {
 	pgtest.Eventually(t, patience, "the follower has registered", func() bool { return strings.Contains(candidates(t, db), "other") })
 	p.send(unix.SIGTERM)
 	if code := p.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	_ = leader.stdin.Close()
 	if code := leader.end(); code != 0 {
-		t.Errorf("the leader's exit code %d", code)
+		t.Errorf("the leader's exit code is %d, want 0", code)
 	}
 }
 

@@ -12,34 +12,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is the tree of this process's descendants. Since this process is a
-// subreaper, none of them leaves it by losing its parent: a daemon that forked
-// twice and began a session of its own is found among our children.
+// family is the tree of our descendants, or of those below roots. Since this process is a subreaper,
+// a daemon that forked twice and started a session is found among our children. One goroutine may
+// use a family at a time.
 type family struct {
-	self   int
-	shared int          // a process group that is not ours alone, never signalled as one
-	seen   map[int]bool // every descendant ever met
-	quick  bool         // the kernel lists the children of a thread
-	roots  func() []int // whom the tree begins with; nil: all our children
-	buf    [4096]byte
+	self            int
+	shared          int          // a process group that is not ours alone, never signalled as a group; 0: none
+	seen            map[int]bool // the processes that sweeps have signalled
+	hasChildrenFile bool         // the kernel lists the children of a thread
+	roots           func() []int // where the tree begins; nil: all our children
+	buf             [4096]byte
 }
 
-// courtesy is how many are stopped before they are killed. A tree that is larger,
-// or that grows while we look, is killed at once.
-const courtesy = 500
+// maxStopped is how many processes a sweep that does not kill may signal. The rest of a larger or
+// growing tree is killed without being stopped first.
+const maxStopped = 500
 
 func newFamily(shared int) *family {
 	f := &family{self: os.Getpid(), shared: shared, seen: map[int]bool{}}
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d/children", f.self, f.self))
-	f.quick = err == nil // else a kernel without CONFIG_PROC_CHILDREN
+	f.hasChildrenFile = err == nil // false: a kernel without CONFIG_PROC_CHILDREN
 	return f
 }
 
-// walk visits every descendant until told to stop, generation by generation: who
-// was found is visited before anybody else is looked for.
+// walk visits every descendant until visit returns false. It visits the children of a process only
+// after the process: one that visit has stopped forks no more. Without the children file it works on
+// one snapshot; sweeps are repeated anyway.
 func (f *family) walk(visit func(pid int) bool) {
 	kids := f.listed
-	if !f.quick {
+	if !f.hasChildrenFile {
 		all, _ := scanned()
 		kids = func(pid int) []int { return all[pid] }
 	}
@@ -61,25 +62,26 @@ func (f *family) walk(visit func(pid int) bool) {
 	}
 }
 
-// sweep signals everybody that can be found and returns how many of them were met
-// for the first time. It must be quick: of processes that make a successor and are
-// gone, only those can be caught that we get to before they run again.
+// sweep signals the descendants and returns how many were met for the first time. It must be quick: a
+// process that forks and exits at once is caught only if the signal comes before it runs again.
 func (f *family) sweep(sig syscall.Signal) (fresh int) {
 	groups := map[int]bool{}
 	f.walk(func(pid int) bool {
 		fresh += f.hit(pid, sig, groups)
-		return sig == syscall.SIGKILL || len(f.seen) < courtesy
+		return sig == syscall.SIGKILL || len(f.seen) < maxStopped
 	})
 	return fresh
 }
 
-// hit signals one descendant, and its group as one, which no fork slips through.
+// hit signals one descendant. If another descendant made its process group, the group is signalled
+// once in a sweep, since no fork escapes that.
 func (f *family) hit(pid int, sig syscall.Signal, groups map[int]bool) (fresh int) {
 	if !f.seen[pid] {
 		f.seen[pid] = true
 		fresh = 1
 	}
-	// A group is named after who made it. If that is a descendant, so is the group.
+	// A group has the number of the process that made it, which is not used again while the group
+	// exists: if that is a descendant, the group is ours.
 	if group, err := unix.Getpgid(pid); err == nil && group != pid && f.seen[group] && group != f.shared && !groups[group] {
 		groups[group] = true
 		_ = unix.Kill(-group, sig)
@@ -88,7 +90,7 @@ func (f *family) hit(pid int, sig syscall.Signal, groups map[int]bool) (fresh in
 	return fresh
 }
 
-// signal sends a signal to the descendants in one process group.
+// signal signals our descendants in a process group one by one, since others may share the group.
 func (f *family) signal(group int, sig syscall.Signal) {
 	f.walk(func(pid int) bool {
 		if g, err := unix.Getpgid(pid); err == nil && g == group {
@@ -98,8 +100,8 @@ func (f *family) signal(group int, sig syscall.Signal) {
 	})
 }
 
-// listed are the children of a process as the kernel lists them by thread. Of other
-// processes only the main thread is asked: who was started by another thread is
+// listed returns the children of a process, which the kernel lists by thread. Of other processes
+// it reads only the main thread: a child of another thread is not stopped with the others, and is
 // found among our own children when its parent is dead.
 func (f *family) listed(pid int) (kids []int) {
 	threads := []string{strconv.Itoa(pid)}
@@ -111,14 +113,14 @@ func (f *family) listed(pid int) (kids []int) {
 		}
 	}
 	for _, thread := range threads {
-		more, _ := f.of(pid, thread) // an error: it has ended
+		more, _ := f.childrenOf(pid, thread) // an error: the thread has ended, or no file could be opened; sweeps are repeated
 		kids = append(kids, more...)
 	}
 	return kids
 }
 
-// of lists the children of one thread.
-func (f *family) of(pid int, thread string) (kids []int, err error) {
+// childrenOf lists the children of one thread. A space follows each number, the last one too.
+func (f *family) childrenOf(pid int, thread string) (kids []int, err error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+thread+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -140,8 +142,8 @@ func (f *family) of(pid int, thread string) (kids []int, err error) {
 	}
 }
 
-// scanned finds the children of all processes by looking at every one. The error
-// says that not all could be looked at.
+// scanned finds the children of all processes by reading every process. An error means that
+// some could not be read.
 func scanned() (all map[int][]int, fault error) {
 	all = map[int][]int{}
 	entries, fault := os.ReadDir("/proc")
@@ -164,12 +166,13 @@ func scanned() (all map[int][]int, fault error) {
 	return all, fault
 }
 
-// status of a process: its state, its parent and so on, see proc(5).
+// status returns the fields of /proc/PID/stat from the state on: 0 is the state, 1 the parent, 19 the
+// start time; see proc(5).
 func status(pid string) ([]string, error) {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return nil, err
 	}
-	// pid (name) state parent …, and a name may hold anything, brackets too.
+	// The text is: pid (name) state parent …. A name may contain anything, brackets too.
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])), nil
 }

@@ -23,7 +23,7 @@ import (
 
 const lease = 500 * time.Millisecond
 
-// race is two conches that want to lead one scope, and what their commands leave.
+// race is two processes of conch that campaign for one scope, and the acts of their commands.
 type race struct {
 	*testing.T
 	db      *pgtest.DB
@@ -38,12 +38,11 @@ type race struct {
 	seen    seen
 }
 
-// seen is what was read of the acts so far: they grow by hundreds a second, and are
-// looked at more often.
+// seen is what has been read of the acts so far, so that a look reads only new ones.
 type seen struct {
 	bytes int64
-	epoch map[string]int64 // of the last act, by who it was
-	actor map[int]life     // whoever has acted and was not found dead
+	epoch map[string]int64 // of the last act of main and of daemon
+	actor map[int]life     // by process number: has acted and was not found dead
 }
 
 type life struct {
@@ -55,7 +54,7 @@ func newRace(t *testing.T, db *pgtest.DB, env []string, args ...string) *race {
 	t.Helper()
 	r := &race{T: t, db: db, scope: t.Name(), dir: t.TempDir(), args: args, env: env, conches: map[string]*proctest.Process{}, words: map[string]*bytes.Buffer{}}
 	r.seen = seen{epoch: map[string]int64{}, actor: map[int]life{}}
-	t.Cleanup(func() { // before any is started: after all have ended
+	t.Cleanup(func() { // registered before they start, so it runs when all have ended
 		if t.Failed() {
 			for id, w := range r.words {
 				t.Logf("%s said: %s", id, w)
@@ -79,7 +78,7 @@ func (r *race) start(id string) {
 	r.conches[id] = proctest.Start(r.T, cmd)
 }
 
-// look reads what was added to the acts since the last look.
+// look reads the acts that were added since the last look.
 func (r *race) look() {
 	r.Helper()
 	file, err := os.Open(evidence.OutsideFile(r.dir))
@@ -108,8 +107,8 @@ func (r *race) look() {
 	}
 }
 
-// next waits until both the command and the daemon of a newer epoch have acted, and
-// demands that by then nothing of an older one lives: its act door has opened.
+// next waits until the command and the daemon of a newer epoch have acted. Its act door is open
+// then, so no process of an older epoch may live.
 func (r *race) next() {
 	r.Helper()
 	pgtest.Eventually(r.T, patience, fmt.Sprintf("a command of an epoch above %d acts", r.epoch), func() bool {
@@ -124,7 +123,7 @@ func (r *race) next() {
 		if s := state(pid); s != "" && s != "Z" {
 			r.Fatalf("the %s of epoch %d lives on in state %s while epoch %d acts", l.who, l.epoch, s, r.epoch)
 		}
-		delete(r.seen.actor, pid) // its number may come back
+		delete(r.seen.actor, pid) // its number may be reused
 	}
 }
 
@@ -134,7 +133,7 @@ func part(node string) (id, who string, pid int) {
 	return parts[0], parts[1], pid
 }
 
-// proven judges what was left behind.
+// proven checks the acts for overlaps, and how many leaderships there were.
 func (r *race) proven(epochs int64) {
 	r.Helper()
 	acts, err := evidence.ReadActs(evidence.OutsideFile(r.dir))
@@ -144,11 +143,11 @@ func (r *race) proven(epochs int64) {
 	v := evidence.Judge(evidence.Record{Outside: acts})
 	r.Logf("%d acts, %d leaderships", len(acts), v.Leaders)
 	if v.Overlapping != 0 || int64(v.Leaders) < epochs {
-		r.Errorf("%d overlaps, %d leaderships", v.Overlapping, v.Leaders)
+		r.Errorf("%d overlaps, want 0; %d leaderships, want at least one per round", v.Overlapping, v.Leaders)
 	}
 }
 
-// repeat runs a fault in four races at once, rounds times in each.
+// repeat injects a fault into four races at once, rounds times in each.
 func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -156,7 +155,7 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			var env []string
-			if i%2 == 0 { // the walk has to do it alone
+			if i%2 == 0 { // the walk over /proc must do without a control group
 				env = []string{keeper.NoCgroup + "=1"}
 			}
 			r := newRace(t, db, env, args...)
@@ -168,8 +167,7 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	}
 }
 
-// Conch is killed: nothing of its command is left when the successor's act door
-// opens. A hundred times.
+// When conch is killed, no process of its command is left when the successor's act door opens: 100 times.
 func TestConchKilled(t *testing.T) {
 	repeat(t, 25, func(r *race) {
 		killed := r.leader
@@ -180,8 +178,8 @@ func TestConchKilled(t *testing.T) {
 	})
 }
 
-// Conch is stopped, so no new deadline comes: the keeper's own alarm does it. On
-// its return conch campaigns again.
+// When conch is stopped, no deadline comes, and the keeper's alarm ends the command. Conch
+// campaigns again when it is resumed.
 func TestConchStopped(t *testing.T) {
 	repeat(t, 6, func(r *race) {
 		stopped := r.conches[r.leader]
@@ -191,8 +189,7 @@ func TestConchStopped(t *testing.T) {
 	})
 }
 
-// The keeper is killed: the command dies with it, conch kills the rest, and says
-// released only then.
+// When the keeper is killed, the command dies with it, and conch kills the rest before it releases.
 func TestKeeperKilled(t *testing.T) {
 	repeat(t, 6, func(r *race) {
 		for _, kid := range children(r.conches[r.leader].Cmd.Process.Pid) {
@@ -202,8 +199,7 @@ func TestKeeperKilled(t *testing.T) {
 	})
 }
 
-// The keeper is stopped, and then conch is killed, which would have noticed: its death
-// continues the keeper.
+// When the keeper is stopped and conch killed before it notices, the death of conch resumes the keeper.
 func TestConchKilledKeeperStopped(t *testing.T) {
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
@@ -214,12 +210,12 @@ func TestConchKilledKeeperStopped(t *testing.T) {
 		}
 		conch.Kill()
 		r.next()
-		conch.Wait(patience) // not before: a command that lives has its output
+		conch.Wait(patience) // not before: a live command holds its output open
 		r.start(killed)
 	})
 }
 
-// In a namespace even the death of both leaves nothing.
+// In a PID namespace no process outlives conch and the keeper, even if both are killed.
 func TestBothKilledInANamespace(t *testing.T) {
 	repeat(t, 3, func(r *race) {
 		killed := r.leader

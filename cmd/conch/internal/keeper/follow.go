@@ -11,29 +11,28 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// burial is what is left of a drain, where there is so much, for a command that has not
-// ended to be killed and buried and for that to be said.
+// burial is the part of a drain's time that is left, if there is enough, to kill and reap a
+// command that has not ended and to report it.
 const burial = 500 * time.Millisecond
 
-// Share is how much of the time that a drain may take is the command's: nine tenths, so
-// that it is over in time; less if that leaves no half second to kill it, but half.
+// Share returns the command's part of the time for a drain: nine tenths, or less so that half a
+// second is left to kill it, but at least half.
 func Share(drain time.Duration) time.Duration { return drain - min(max(drain/10, burial), drain/2) }
 
-// left is the command's share of the time until then.
+// left returns the command's share of the time until by.
 func left(by fence.Instant) time.Duration { return max(0, Share(by.Sub(fence.Boottime()))) }
 
-// Whole is the time of a drain of which the command's share is so much.
+// Whole returns the time for a drain of which share is the command's part.
 func Whole(share time.Duration) time.Duration {
 	return max(share+share/9, share+min(burial, share))
 }
 
-// Follow hands the keeper every deadline of a leadership while it lasts, asks the
-// command to end when ctx does, and returns when nothing of it is left.
+// Follow sends the keeper every deadline of a leadership while it lasts, asks the command to
+// end when ctx ends, and returns when no process of the command is left.
 //
-// Whoever asked for the scope says how long the command may take; within says it
-// where nobody did. Until then a term that is given up is renewed, so the deadlines
-// go on, and a command may take longer than a lease to end. When the leadership was
-// lost none comes any more, and the last one ends it.
+// The operator of a drain says how long the command may take to end; otherwise within does.
+// Meanwhile the term is renewed and deadlines come, so the command may take longer than a lease.
+// If the leadership was lost, no deadline comes any more, and the last one ends the command.
 func (k *Keeper) Follow(ctx context.Context, l election.Leadership, door fence.Door, within time.Duration) {
 	var telling sync.WaitGroup
 	telling.Go(func() {
@@ -45,7 +44,7 @@ func (k *Keeper) Follow(ctx context.Context, l election.Leadership, door fence.D
 	telling.Wait()
 }
 
-// lead returns when leadership ends, true, or the command has.
+// lead passes deadlines on. It returns true when the leadership ends, false when the command has.
 func (k *Keeper) lead(ctx context.Context, gate *fence.Gate, door fence.Door) bool {
 	var last fence.Instant
 	for {
@@ -73,7 +72,7 @@ func (k *Keeper) leave(l election.Leadership, within time.Duration) {
 	k.End(within)
 	var last fence.Instant
 	for {
-		if notice.By != by { // sooner: conch itself is to end by now
+		if notice.By != by { // earlier than before: conch itself must end
 			by = notice.By
 			k.End(left(by))
 		}

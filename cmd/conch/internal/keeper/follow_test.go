@@ -14,10 +14,10 @@ func TestShare(t *testing.T) {
 		400 * time.Millisecond: 200 * time.Millisecond, 0: 0,
 	} {
 		if got := Share(drain); got != want {
-			t.Errorf("of %s the command gets %s, want %s", drain, got, want)
+			t.Errorf("Share(%s) is %s, want %s", drain, got, want)
 		}
 		if got := Share(Whole(want)); got < want-2 || got > want+2 {
-			t.Errorf("a command that is to get %s gets %s of %s", want, got, Whole(want))
+			t.Errorf("Share(Whole(%s)) is %s, where Whole is %s", want, got, Whole(want))
 		}
 	}
 }

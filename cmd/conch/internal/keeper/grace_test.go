@@ -38,7 +38,7 @@ func TestGrace(t *testing.T) {
 			spare := election.Config{Lease: c.lease, Heartbeat: c.heartbeat}.Spare(election.Role{LateThreshold: c.late})
 			got, err := Grace(c.asked, c.lease, spare)
 			if got != c.want || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%s, %v", got, err)
+				t.Errorf("got %s and the error %v", got, err)
 			}
 		})
 	}

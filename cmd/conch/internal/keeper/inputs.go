@@ -6,16 +6,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Input is something that happened, as far as the machine is concerned.
+// Input is what the machine is told.
 type Input interface{ input() }
 
-// The inputs. The first four are orders from conch, in its words.
+// The inputs. The first four are orders from conch.
 type (
 	// Deadline is the instant before which the tree must be gone.
 	Deadline struct{ At fence.Instant }
-	// Signal is to be passed on to the command.
+	// Signal is a signal to pass on to the command.
 	Signal struct{ Number int }
-	// End asks the command to end, and kills it after that long.
+	// End asks the command to end, and kills it after Within.
 	End struct{ Within time.Duration }
 	// Kill kills the tree at once.
 	Kill struct{}
@@ -23,13 +23,13 @@ type (
 	Orphaned struct{}
 	// Started says that the command's main process runs.
 	Started struct{ PID int }
-	// Failed says that it could not be started.
+	// Failed says that the command could not be started.
 	Failed struct{ Why string }
-	// Exited says that it has ended, with a code or by a signal.
+	// Exited says that the main process has ended, with a code or by a signal.
 	Exited struct{ Code, Signal int }
 	// Emptied says that no descendant is left.
 	Emptied struct{}
-	// Swept answers a Freeze or a Slay: so many were met for the first time.
+	// Swept answers Freeze and Slay. Fresh counts the descendants met for the first time.
 	Swept struct{ Fresh int }
 	// Tick says that time has passed.
 	Tick struct{}
@@ -47,20 +47,20 @@ func (Emptied) input()  {}
 func (Swept) input()    {}
 func (Tick) input()     {}
 
-// Action is something that the loop is to do.
+// Action is what the machine asks its loop to do.
 type Action interface{ action() }
 
 // The actions.
 type (
-	// Start the command; answered by Started or Failed.
+	// Start starts the command. Started or Failed answers it.
 	Start struct{}
-	// Send a signal to the command's process group.
+	// Send sends a signal to the command's process group.
 	Send struct{ Number int }
-	// Freeze every descendant that can be found; answered by Swept.
+	// Freeze stops every descendant that can be found. Swept answers it.
 	Freeze struct{}
-	// Slay every descendant that can be found; answered by Swept.
+	// Slay kills every descendant that can be found. Swept answers it.
 	Slay struct{}
-	// Tell conch.
+	// Tell sends a report to conch.
 	Tell struct{ Report Report }
 	// Quit ends the loop: nothing is left to keep.
 	Quit struct{}
@@ -82,29 +82,29 @@ const (
 // Kind says what a Report reports.
 type Kind string
 
-// The kinds, in the order of a life.
+// The kinds, in the order in which they occur.
 const (
 	Running   Kind = "running"   // PID
 	Unstarted Kind = "unstarted" // Error
-	Gone      Kind = "gone"      // the main process: Code or Signal, and Cause
+	Gone      Kind = "gone"      // the main process has ended: Code or Signal, and Cause
 	Overdue   Kind = "overdue"   // the deadline has passed and something still lives
-	Abandoned Kind = "abandoned" // the keeper itself died, conch kills what is left
-	Empty     Kind = "empty"     // nothing lives any more; the last of all
+	Abandoned Kind = "abandoned" // the keeper itself died, and conch kills the rest
+	Empty     Kind = "empty"     // no process is left; the last report
 )
 
-// Cause says why a command was made to end.
+// Cause says why a command ended.
 type Cause string
 
 // The causes.
 const (
-	Itself Cause = ""         // nobody asked it to
+	Itself Cause = ""         // by itself
 	Late   Cause = "late"     // no new deadline came in time
-	Ended  Cause = "ended"    // conch asked
-	Killed Cause = "killed"   // conch would not wait any longer
+	Ended  Cause = "ended"    // conch asked it to end
+	Killed Cause = "killed"   // conch had it killed
 	Lonely Cause = "orphaned" // conch is gone
 )
 
-// Report is what a keeper says to conch, one line of JSON each.
+// Report is what a keeper tells conch, as one line of JSON.
 type Report struct {
 	Kind   Kind   `json:"kind"`
 	PID    int    `json:"pid,omitempty"`

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces are the ways to a PID namespace: by privilege, or as root of a user
-// namespace in which only we ourselves exist.
+// namespaces returns the ways to make a PID namespace, in the order to try them: with privilege, or
+// inside a user namespace that contains only our own user. The caller may change them.
 func namespaces() []*unix.SysProcAttr {
 	own := func(id int) []syscall.SysProcIDMap {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
@@ -28,7 +28,8 @@ func namespaces() []*unix.SysProcAttr {
 	}
 }
 
-// CanIsolate finds out whether this process may make a PID namespace, by making one.
+// CanIsolate makes a PID namespace once, to see whether this process may. Any failure wraps
+// ErrIsolate; of two failures it returns the second one.
 func CanIsolate(ctx context.Context) error {
 	var err error
 	for _, attr := range namespaces() {
@@ -41,21 +42,21 @@ func CanIsolate(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrIsolate, err)
 }
 
-// Init is the life of the first process in a namespace: it starts the command,
-// buries orphans, and ends as the command does; the kernel then kills whatever is
-// left inside. It is in the command's process group, so that signals reach the
-// command without its help. It returns the exit code.
+// Init is the work of the first process in a PID namespace: it starts the command, reaps orphans,
+// and returns the command's exit code; the kernel then kills the rest of the namespace. The command
+// stays in Init's process group, so a signal to the group reaches it directly.
 func Init(command []string) (int, error) {
 	if len(command) == 0 {
-		return 0, nil // it was only to be seen whether we get this far
+		return 0, nil // the trial of CanIsolate
 	}
-	runtime.LockOSThread()
+	runtime.LockOSThread() // Pdeathsig comes when the thread that forked ends
+	// Caught, not ignored: an ignored signal would stay ignored in the command.
 	signal.Notify(make(chan os.Signal, 1), deafTo...)
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return 0, err
 	}
-	main, err := syscall.ForkExec(path, command, &syscall.ProcAttr{
+	mainPID, err := syscall.ForkExec(path, command, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	})
 	if err != nil {
@@ -68,9 +69,9 @@ func Init(command []string) (int, error) {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return 0, os.NewSyscallError("wait4", err)
-		case pid == main && how.Signaled():
+		case pid == mainPID && how.Signaled():
 			return signalled + int(how.Signal()), nil
-		case pid == main:
+		case pid == mainPID:
 			return how.ExitStatus(), nil
 		}
 	}

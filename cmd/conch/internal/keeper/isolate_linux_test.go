@@ -16,10 +16,10 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// nobody may do nothing that others may not.
+// nobody is a user without privileges.
 const nobody = 65534
 
-// admitted is a user who can reach the private server: by a group, or everybody could.
+// admitted returns a user who can reach the private server: by its group, so that others cannot.
 func admitted(t *testing.T, db *pgtest.DB, uid uint32) *syscall.Credential {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(db.URL)
@@ -33,7 +33,7 @@ func admitted(t *testing.T, db *pgtest.DB, uid uint32) *syscall.Credential {
 	return &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{folder.Gid}}
 }
 
-// canUnshare skips where even util-linux gets no user namespace.
+// canUnshare skips the test if even util-linux cannot make a user namespace.
 func canUnshare(t *testing.T, flags ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -46,14 +46,14 @@ func canUnshare(t *testing.T, flags ...string) {
 	}
 }
 
-// A user without privileges gets a PID namespace by way of a user namespace, remains
-// who he is, and nothing that he has started survives conch and keeper.
+// A user without privileges gets a PID namespace inside a user namespace, keeps the same user ID,
+// and no process survives conch and keeper.
 func TestIsolatedWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	canUnshare(t, "--user", "--pid", "--fork")
 	db := pgtest.New(t)
 	cmd := sh(t, db, hard+` & echo "user $(id -u) counts $([ $$ -lt 100 ] && echo from one)"; cat`, "--isolate")
-	cmd.Path, cmd.Dir = "/proc/self/exe", "/" // the folder of the test binary is closed to him
+	cmd.Path, cmd.Dir = "/proc/self/exe", "/" // that user cannot enter the folder of the test binary
 	cmd.SysProcAttr.Credential = admitted(t, db, nobody)
 	p := begin(t, cmd)
 	p.says("user 65534 counts from one")
@@ -66,13 +66,13 @@ func TestIsolatedWithoutPrivileges(t *testing.T) {
 	pgtest.Eventually(t, patience, "nothing is left", func() bool { return len(marked(t)) == 0 })
 }
 
-// Who can have no PID namespace is told before anybody is led, and what to do.
+// If no PID namespace can be made, conch says so before it campaigns, with a remedy.
 func TestNoNamespaceToBeHad(t *testing.T) {
 	t.Parallel()
 	canUnshare(t, "--user", "--map-root-user")
 	db := pgtest.New(t)
 	cmd := sh(t, db, "echo never", "--isolate")
-	// In a user namespace that has no room for others, and without any capability.
+	// The user namespace allows no further ones, and the process has no capability.
 	cmd.Args = append([]string{
 		"unshare", "--user", "--map-root-user", "sh", "-c",
 		`echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all -- "$0" "$@"`, cmd.Path,
@@ -84,9 +84,9 @@ func TestNoNamespaceToBeHad(t *testing.T) {
 	}
 	r := call(t, cmd)
 	if r.code != 2 || r.out != "" || !strings.Contains(r.err, keeper.ErrIsolate.Error()) || strings.Count(r.err, "\n") != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want exit code 2 and one line about the namespace", r)
 	}
 	if got := events(t, db); got != "" {
-		t.Errorf("it was led for nothing: %s", got)
+		t.Errorf("conch led although the command cannot run: %s", got)
 	}
 }

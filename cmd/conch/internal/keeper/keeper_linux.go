@@ -14,10 +14,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// selfExe is this program even if its file has been replaced meanwhile.
+// selfExe names this program, even if its file has been replaced since it started.
 const selfExe = "/proc/self/exe"
 
-// Keeper is conch's side of a keeper's process.
+// Keeper is conch's side of a keeper's process. Its methods are safe for concurrent use.
 type Keeper struct {
 	cmd    *exec.Cmd
 	orders *writer
@@ -26,13 +26,12 @@ type Keeper struct {
 	done   chan struct{}
 
 	mu    sync.Mutex
-	watch *time.Timer // kills a keeper that has let a deadline come too near
+	watch *time.Timer // kills a keeper that has let the deadline come too near
 }
 
-// Keep starts a keeper. It starts the command with the first deadline that
-// leaves time to end it again.
+// Keep starts a keeper, which starts the command at the first deadline that leaves time to end it.
 func Keep(cfg Config) (*Keeper, error) {
-	// Whatever the keeper leaves behind, should it be killed, becomes ours to kill.
+	// The descendants of a killed keeper become our children, for us to kill.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("PR_SET_CHILD_SUBREAPER", err)
 	}
@@ -58,11 +57,10 @@ func Keep(cfg Config) (*Keeper, error) {
 	k.cmd.Env = cfg.Env
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = cfg.Stdin, cfg.Stdout, cfg.Stderr
 	k.cmd.ExtraFiles = []*os.File{theirOrders, theirReports}
-	// A session of its own keeps it from all that befalls ours. It cannot have one
-	// if the command is to stay on our terminal, which belongs to one session; then
-	// a process group of its own and deaf ears have to do. Should it be stopped when we
-	// are killed, who would have noticed, our death continues it and it finds us gone.
-	// That of the thread which starts it says the same, and continues whoever runs.
+	// Its own session shields the keeper from what is done to ours. If the command is to stay
+	// on our terminal, which belongs to one session, a process group and ignored signals must do.
+	// If the keeper is stopped when conch is killed, SIGCONT resumes it, and it sees the closed
+	// pipe. Pdeathsig also fires when the starting thread ends: SIGCONT does no harm then.
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cfg.Group == 0, Setpgid: cfg.Group != 0, Pdeathsig: unix.SIGCONT}
 	if err := ours.fork(k.cmd); err != nil {
 		_ = orders.Close()
@@ -73,14 +71,13 @@ func Keep(cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// listen passes the keeper's reports on. Should it end before the tree does, we
-// do the rest of its work.
+// listen passes on the keeper's reports, and kills the rest of a tree that outlives the keeper.
 func (k *Keeper) listen(reports io.ReadCloser) {
 	defer close(k.done)
 	empty := false
 	readReports(reports, func(r Report) {
 		if r.Kind == Empty {
-			empty = true // said below, when the keeper is buried too
+			empty = true // reported below, once the keeper is reaped too
 			return
 		}
 		k.report(r)
@@ -100,8 +97,8 @@ func (k *Keeper) listen(reports io.ReadCloser) {
 	k.report(Report{Kind: Empty})
 }
 
-// Deadline hands the keeper a new deadline. Should the keeper be late itself,
-// stopped by somebody, it is killed: the command dies with it, and we bury.
+// Deadline sends the keeper a new deadline. A keeper that is late itself, because it was stopped
+// or starved, is killed: the command dies with it, and conch kills the rest.
 func (k *Keeper) Deadline(at fence.Instant) {
 	last := at.Add(-k.grace / 4).Sub(fence.Boottime())
 	k.mu.Lock()
@@ -117,12 +114,11 @@ func (k *Keeper) Deadline(at fence.Instant) {
 // Signal passes a signal on to the command's process group.
 func (k *Keeper) Signal(sig syscall.Signal) { k.orders.line(order{Signal: int(sig)}) }
 
-// End asks the command to end, and has it killed after that long or shortly
-// before the deadline, whichever is first.
+// End asks the command to end. The command is killed after within or shortly before the
+// deadline, whichever comes first.
 func (k *Keeper) End(within time.Duration) { k.orders.line(order{End: &within}) }
 
-// Kill has everything killed at once. A keeper that does not even hear that is
-// killed as well.
+// Kill kills the whole tree at once. A keeper that has not done so within Grace is killed too.
 func (k *Keeper) Kill() {
 	k.orders.line(order{Kill: true})
 	last := time.AfterFunc(k.grace, func() { _ = k.cmd.Process.Kill() })

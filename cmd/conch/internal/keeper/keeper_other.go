@@ -16,9 +16,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Keeper keeps a process group from within conch itself. That is weaker than what
-// Linux offers: when conch is killed or stopped nobody ends the command, and who
-// leaves the group is not found.
+// Keeper keeps a process group from within conch itself. This is weaker than on Linux: nothing
+// ends the command when conch is killed or stopped, and a process that leaves the group is not
+// found.
 type Keeper struct {
 	loop *loop
 	done chan struct{}
@@ -26,16 +26,16 @@ type Keeper struct {
 
 var errLinux = errors.New("this needs Linux")
 
-// Serve is for Linux.
+// Serve fails: it needs Linux.
 func Serve(Options) error { return errLinux }
 
-// Init is for Linux.
+// Init fails: it needs Linux.
 func Init([]string) (int, error) { return 0, errLinux }
 
-// CanIsolate says no.
+// CanIsolate returns ErrIsolate: PID namespaces need Linux.
 func CanIsolate(context.Context) error { return fmt.Errorf("%w: %w", ErrIsolate, errLinux) }
 
-// Keep begins to keep a command.
+// Keep prepares to run a command. The first deadline that leaves time to end it starts it.
 func Keep(cfg Config) (*Keeper, error) {
 	awake := make(chan struct{}, 1)
 	wake := func() {
@@ -72,22 +72,23 @@ func (k *Keeper) order(in Input) {
 	}
 }
 
-// Deadline hands in a new deadline; the first starts the command.
+// Deadline sets a new deadline.
 func (k *Keeper) Deadline(at fence.Instant) { k.order(Deadline{At: at}) }
 
 // Signal passes a signal on to the command.
 func (k *Keeper) Signal(sig syscall.Signal) { k.order(Signal{Number: int(sig)}) }
 
-// End asks the command to end within that time.
+// End asks the command to end. The command is killed after within or shortly before the
+// deadline, whichever comes first.
 func (k *Keeper) End(within time.Duration) { k.order(End{Within: within}) }
 
-// Kill has the group killed at once.
+// Kill kills the group at once.
 func (k *Keeper) Kill() { k.order(Kill{}) }
 
 // Done is closed after the last report.
 func (k *Keeper) Done() <-chan struct{} { return k.done }
 
-// group is a command and what stays in its process group.
+// group is a command and the processes that stay in its process group.
 type group struct {
 	cfg   Config
 	wake  func()
@@ -122,7 +123,7 @@ func (g *group) start() (int, error) {
 	return g.cmd.Process.Pid, nil
 }
 
-// signal reaches the group, or the command alone where the group is not its own.
+// signal signals the group, or the command alone if the group is conch's.
 func (g *group) signal(sig syscall.Signal) {
 	if g.cfg.Group == 0 {
 		_ = unix.Kill(-g.cmd.Process.Pid, sig)
@@ -136,7 +137,7 @@ func (g *group) sweep(sig syscall.Signal) (fresh int) {
 	if !g.swept {
 		g.swept, fresh = true, 1
 	}
-	g.wake() // an empty group sends no signal of its own
+	g.wake() // no signal tells us that the group is empty
 	return fresh
 }
 
@@ -148,7 +149,7 @@ func (g *group) reap() (inputs []Input) {
 	}
 	if *g.ended != (Exited{Code: -1}) {
 		inputs = append(inputs, *g.ended)
-		*g.ended = Exited{Code: -1} // said once
+		*g.ended = Exited{Code: -1} // report it once
 	}
 	if g.cfg.Group != 0 || errors.Is(unix.Kill(-g.cmd.Process.Pid, 0), unix.ESRCH) {
 		inputs = append(inputs, Emptied{})

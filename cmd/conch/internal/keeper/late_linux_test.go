@@ -9,15 +9,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// late is the environment of a leader whose gate shuts so long after a heartbeat.
+// late sets how long after a heartbeat the leader's gate shuts, in milliseconds.
 const late = "CONCH_HEARTBEAT_LATE_THRESHOLD_MS="
 
-// A gate that shuts after two heartbeats leaves less time to end a command in than a
-// quarter of the lease: the command is asked later, and lives on from heartbeat to heartbeat.
+// A gate that shuts after two heartbeats leaves less than a quarter of the lease to end a command:
+// the command is asked later, and runs on from heartbeat to heartbeat.
 func TestLateAtTwoHeartbeats(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	// Of so long a lease a heartbeat that is sent as late as may be has 900 ms to be answered.
+	// With a lease of 9 s, a heartbeat that is sent as late as allowed has 900 ms to be answered.
 	cmd := sh(t, db, `echo "epoch $CONCH_EPOCH"; `+idle, "--lease", "9s")
 	cmd.Env = append(cmd.Env, late+"3600")
 	p := begin(t, cmd)
@@ -32,21 +32,20 @@ func TestLateAtTwoHeartbeats(t *testing.T) {
 			t.Fatal(err)
 		}
 		if epoch != 1 {
-			t.Fatalf("epoch %d: the command was ended though heartbeats come", epoch)
+			t.Fatalf("epoch %d, want 1: the command was ended although heartbeats came", epoch)
 		}
 		if at.After(last) {
 			beats, last = beats+1, at
 		}
-		return beats > 2 // the first is that of the election
+		return beats > 2 // the first comes with the election
 	})
 	if got := events(t, db); got != "acquired" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired", got)
 	}
 }
 
-// A gate that shuts so soon that no command could be ended between two heartbeats is
-// refused, and so is a grace that leaves the next heartbeat no time: both would lead and
-// never run the command, or end it with each heartbeat.
+// A gate that shuts too soon to end a command between two heartbeats is refused, and so is a grace
+// that leaves the next heartbeat no time: the command would never run, or end at each heartbeat.
 func TestNoTimeToEnd(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -70,6 +69,6 @@ func TestNoTimeToEnd(t *testing.T) {
 		}
 	}
 	if got := events(t, db); got != "" {
-		t.Errorf("it was led for nothing: %s", got)
+		t.Errorf("conch led although the command cannot run: %s", got)
 	}
 }

@@ -19,14 +19,14 @@ type tree interface {
 	sweep(sig syscall.Signal) (fresh int)
 }
 
-// loop feeds the machine and does what it says.
+// loop feeds the machine and performs its actions.
 type loop struct {
 	machine *Machine
 	tree    tree
 	inputs  chan Input
-	reap    func() []Input         // what became of children, asked when awake
+	reap    func() []Input         // reaps children; called after each wake-up
 	awake   <-chan struct{}        // a child may have ended, or the alarm rang
-	alarm   func(at fence.Instant) // is to ring at; 0: never
+	alarm   func(at fence.Instant) // sets the alarm; 0: never
 	tell    func(Report)
 }
 
@@ -47,7 +47,7 @@ func (l *loop) run() {
 	}
 }
 
-// feed steps through the inputs and through what the actions answer.
+// feed gives the machine the inputs and the answers to its actions. It reports whether it has quit.
 func (l *loop) feed(inputs ...Input) (over bool) {
 	for len(inputs) > 0 {
 		in := inputs[0]
@@ -61,7 +61,7 @@ func (l *loop) feed(inputs ...Input) (over bool) {
 			case Freeze:
 				inputs = append(inputs, Swept{Fresh: l.tree.sweep(syscall.SIGSTOP)})
 			case Slay:
-				// Buried first: if that was the last of them, there is no next round.
+				// Reap first: if the tree is empty now, there is no next round.
 				fresh := l.tree.sweep(syscall.SIGKILL)
 				inputs = append(append(inputs, l.reap()...), Swept{Fresh: fresh})
 			case Tell:

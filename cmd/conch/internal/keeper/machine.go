@@ -7,50 +7,49 @@ import (
 )
 
 // Machine decides when a command is started, asked to end, and killed. It is
-// pure: an input and the time go in, actions come out. The rules it keeps:
+// pure: an input and the time go in, actions come out. Its rules:
 //
-//   - nothing is started without a deadline that leaves time to end it again;
-//   - without a later deadline the command is asked to end Grace before the one
-//     it has, and killed at half of that;
-//   - once begun, an end is never taken back, whatever deadline comes; but a command
-//     that was asked to end gets its time while deadlines come;
-//   - whoever is gone, conch or the command itself, the end is an empty tree.
+//   - the command starts only under a deadline that leaves time to end it;
+//   - without a later deadline, the command is asked to end Grace before its deadline,
+//     and killed half of Grace before it;
+//   - an end is never taken back, whatever deadline comes; but a command that conch
+//     asked to end has its full time while deadlines come;
+//   - whether conch or the command itself is gone, the end is an empty tree.
 type Machine struct {
 	set      Settings
 	state    state
 	deadline fence.Instant
-	by       fence.Instant // Ended: how long it may take, if deadlines come
-	killAt   fence.Instant // when asking has had its time
-	sweepAt  fence.Instant // when to look through the tree again
+	by       fence.Instant // after End: when the command's time is over; 0: no End was sent
+	killAt   fence.Instant // when the killing begins
+	sweepAt  fence.Instant // when to sweep the tree again; 0: no sweep is due
 	pace     time.Duration
 	rounds   int
 	cause    Cause
-	overdue  bool // it was said
+	overdue  bool // Overdue was reported
 	out      []Action
 }
 
-// Settings are what the machine needs to know of a Config.
+// Settings are the part of a Config that the machine needs.
 type Settings struct {
-	// Grace is how long before the deadline the command is asked to end. Half of
-	// it is left to the command, the other half to kill and to bury.
+	// Grace is how long before the deadline the command is asked to end. The command has
+	// half of it to end; the other half is for killing and reaping.
 	Grace time.Duration
 }
 
 type state uint8
 
 const (
-	idle     state = iota // no deadline yet, or none that suffices
+	idle     state = iota // no deadline yet that leaves enough time
 	running               // the command runs
-	ending                // it was asked to end, or its main process has ended
-	freezing              // what is left of the tree is being stopped
-	killing               // and killed
+	ending                // the command was asked to end, or its main process has ended
+	freezing              // the rest of the tree is being stopped
+	killing               // the rest of the tree is being killed
 	over
 )
 
-// Freezing gives all of a tree one end instead of many, which is a courtesy: who
-// spawns faster than we can stop is killed without it. Between two looks at a
-// tree that will not go the pause grows, since a process in an uninterruptible
-// sleep ends when it ends.
+// Freezing is a maxStopped: the whole tree ends at one moment. A tree that spawns faster than we
+// stop it is killed unfrozen. The pause between two sweeps that kill grows, since nothing
+// hastens a process in an uninterruptible sleep.
 const (
 	freezeRounds = 8
 	firstPace    = time.Millisecond
@@ -96,8 +95,7 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-// extend takes a new deadline. The first that leaves more time than the end takes
-// starts the command.
+// extend takes a new deadline. The first that is more than Grace away starts the command.
 func (m *Machine) extend(now, at fence.Instant) {
 	m.deadline = max(m.deadline, at)
 	if m.state == idle && now < m.termAt() {
@@ -111,8 +109,7 @@ func (m *Machine) extend(now, at fence.Instant) {
 
 func (m *Machine) termAt() fence.Instant { return m.deadline.Add(-m.set.Grace) }
 
-// forward passes a signal on. One that asks to end is obeyed also while there is nobody
-// to hear it: then nothing is started.
+// forward passes a signal on. SIGINT or SIGTERM before the start means that nothing is started.
 func (m *Machine) forward(s Signal) {
 	switch {
 	case m.state == running || m.state == ending:
@@ -122,8 +119,8 @@ func (m *Machine) forward(s Signal) {
 	}
 }
 
-// end asks the command to end, by the given time or half of the grace before the
-// deadline, whichever is first.
+// end asks the command to end. It is killed at by or half of Grace before the deadline,
+// whichever comes first.
 func (m *Machine) end(why Cause, by fence.Instant) {
 	switch m.state {
 	case idle:
@@ -137,12 +134,12 @@ func (m *Machine) end(why Cause, by fence.Instant) {
 		m.do(Send{Number: terminate})
 	case ending:
 		m.killAt = min(m.killAt, by)
-		m.by = min(m.by, by) // 0 remains: nobody asked at first
+		m.by = min(m.by, by) // stays 0 if the end did not begin with End
 	case freezing, killing, over:
 	}
 }
 
-// kill ends the tree without asking.
+// kill kills the tree without asking it to end.
 func (m *Machine) kill(now fence.Instant, why Cause) {
 	switch m.state {
 	case idle:
@@ -157,8 +154,7 @@ func (m *Machine) kill(now fence.Instant, why Cause) {
 	}
 }
 
-// exited: the command's main process is gone. What it left behind gets the time
-// that it would have had itself.
+// exited handles the end of the command's main process. The rest of the tree has half of Grace to end.
 func (m *Machine) exited(now fence.Instant, in Exited) {
 	m.do(Tell{Report{Kind: Gone, Code: in.Code, Signal: in.Signal, Cause: m.cause}})
 	if m.state == running {
@@ -166,7 +162,7 @@ func (m *Machine) exited(now fence.Instant, in Exited) {
 	}
 }
 
-// emptied: no descendant is left. It counts only once there was one.
+// emptied handles the news that no descendant is left, which counts only after the start.
 func (m *Machine) emptied() {
 	if m.state != idle {
 		m.leave()
@@ -179,7 +175,7 @@ func (m *Machine) leave() {
 	m.do(Quit{})
 }
 
-// swept: one round over the tree is done; fresh were met for the first time.
+// swept handles the end of one sweep, which met fresh descendants for the first time.
 func (m *Machine) swept(now fence.Instant, fresh int) {
 	m.rounds++
 	switch {
@@ -190,7 +186,7 @@ func (m *Machine) swept(now fence.Instant, fresh int) {
 		m.do(Slay{})
 	case m.state == killing && fresh > 0:
 		m.pace = firstPace
-		m.do(Slay{}) // they spawn: no pause
+		m.do(Slay{}) // the tree spawns: no pause
 	case m.state == killing:
 		m.pace = max(m.pace, firstPace)
 		m.sweepAt = now.Add(m.pace)
@@ -198,7 +194,7 @@ func (m *Machine) swept(now fence.Instant, fresh int) {
 	}
 }
 
-// pass does what the mere passing of time asks for.
+// pass does what is due by now.
 func (m *Machine) pass(now fence.Instant) {
 	if m.state == running && now >= m.termAt() {
 		m.end(Late, m.deadline)
@@ -217,8 +213,7 @@ func (m *Machine) pass(now fence.Instant) {
 	}
 }
 
-// Next is when Step wants to be called with a Tick if nothing else happens
-// before; 0 means never.
+// Next returns when Step must be called with a Tick if nothing else happens first; 0 means never.
 func (m *Machine) Next() fence.Instant {
 	switch m.state {
 	case running:

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Times are milliseconds; the grace is 200.
+// at returns a time in milliseconds. The grace is 200 ms in these tests.
 func at(ms int) fence.Instant { return fence.Instant(time.Duration(ms) * time.Millisecond) }
 
 type step struct {
@@ -18,7 +18,7 @@ type step struct {
 	want string // the actions, and the next tick
 }
 
-// words of the actions.
+// words describes the actions and the next tick.
 func words(m *Machine, actions []Action) string {
 	var out []string
 	for _, a := range actions {
@@ -94,7 +94,7 @@ func TestMachine(t *testing.T) {
 		"signals pass until the killing": append(begun,
 			step{100, Signal{10}, "send:10 @800"}, step{101, End{time.Hour}, "send:15 @900"}, step{102, Signal{10}, "send:10 @900"},
 			step{900, Tick{}, "freeze"}, step{901, Signal{10}, ""}),
-		"who spawns faster than we stop gets no courtesy": append(begun, step{100, Kill{}, "freeze"},
+		"who spawns faster than we stop gets no maxStopped": append(begun, step{100, Kill{}, "freeze"},
 			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"},
 			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "slay"}),
 	} {
@@ -102,16 +102,15 @@ func TestMachine(t *testing.T) {
 			m := NewMachine(Settings{Grace: 200 * time.Millisecond})
 			for i, s := range steps {
 				if got := words(m, m.Step(at(s.now), s.in)); got != s.want {
-					t.Fatalf("step %d, at %d %T: %q, want %q", i, s.now, s.in, got, s.want)
+					t.Fatalf("step %d, at %d %T: got %q, want %q", i, s.now, s.in, got, s.want)
 				}
 			}
 		})
 	}
 }
 
-// Whatever comes in whatever order, a tree that began is asked to be killed half a
-// grace before the deadline at the latest, and nothing is said to be empty before
-// it is.
+// For any inputs in any order, a started tree is being killed half of the grace before the
+// deadline at the latest, and is not reported empty before it is.
 func FuzzMachine(f *testing.F) {
 	f.Add([]byte{0, 50, 1, 10, 9, 200})
 	f.Fuzz(func(t *testing.T, script []byte) {
@@ -130,7 +129,7 @@ func FuzzMachine(f *testing.F) {
 					dying = true
 				case Tell:
 					if a.Report.Kind == Empty && begun && !empty {
-						t.Fatal("said to be empty, and is not")
+						t.Fatal("the tree is reported empty before it is")
 					}
 				}
 			}
@@ -162,7 +161,7 @@ func FuzzMachine(f *testing.F) {
 					take(Emptied{})
 				}
 			case 7:
-				for range v { // the alarm is served when it rings
+				for range v { // the alarm is handled when it rings
 					now++
 					if next := m.Next(); next != 0 && at(now) >= next {
 						take(Tick{})

@@ -28,17 +28,16 @@ import (
 )
 
 const (
-	lifeEnv  = "CONCH_TEST_LIFE" // makes the test binary a command to be kept
+	lifeEnv  = "CONCH_TEST_LIFE" // makes the test binary a command
 	dirEnv   = "CONCH_TEST_DIR"
 	markEnv  = "CONCH_TEST_MARK"
-	nestEnv  = "CONCH_TEST_NEST"  // makes it a process that keeps its arguments, see nest
-	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job, in the background if it says so
-	holdEnv  = "CONCH_TEST_HOLD"  // a pipe; a keeper begins when whoever writes to it has closed it
+	nestEnv  = "CONCH_TEST_NEST"  // makes it a nest, whose commands are its arguments
+	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job; see background
+	holdEnv  = "CONCH_TEST_HOLD"  // names a pipe; a keeper begins when the writer has closed it
 	patience = 30 * time.Second
 )
 
-// The test binary is everything that these tests start: conch itself, its keeper,
-// and the commands that are kept.
+// TestMain makes the test binary everything that the tests start: conch, keepers and commands.
 func TestMain(m *testing.M) {
 	if os.Getenv(shellEnv) != "" {
 		os.Exit(shell())
@@ -57,10 +56,10 @@ func TestMain(m *testing.M) {
 		live(life)
 		return
 	}
-	if signal.Ignored(unix.SIGHUP) { // under nohup, and conch would take that for its user's wish
+	if signal.Ignored(unix.SIGHUP) { // the tests run under nohup, which conch must not obey
 		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
-	// They wait more than they work: two at a time, on two processors, take twice as long.
+	// The tests mostly wait: two at a time, on two processors, take twice as long.
 	flag.Parse()
 	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
 		_ = n.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
@@ -71,8 +70,8 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// shell runs conch as a job of its terminal, in the foreground unless told otherwise, as
-// shells do: a job without a shell above it cannot be stopped by its terminal.
+// shell runs conch as a job of its terminal, in the foreground unless told otherwise: the terminal
+// cannot stop a job without a shell above it.
 func shell() int {
 	signal.Ignore(unix.SIGTTOU)
 	foreground := os.Getenv(shellEnv) != background
@@ -86,9 +85,8 @@ func shell() int {
 
 const background = "background"
 
-// live is the life of a command: it appends its heartbeats to a file that nothing
-// protects, and has started a daemon that does the same: forked twice, in a
-// session of its own, deaf to every signal that can be refused.
+// live runs a command: it appends its acts to a file that nothing protects, and starts a daemon
+// that does the same, forked twice, in its own session, deaf to every signal that can be ignored.
 func live(life string) {
 	switch life {
 	case "main":
@@ -120,7 +118,7 @@ func beat(who string) {
 	if err != nil {
 		panic(err)
 	}
-	pid, _ := os.Readlink("/proc/self") // the number outside, in a namespace too
+	pid, _ := os.Readlink("/proc/self") // the number outside, even in a PID namespace
 	pace := time.NewTicker(3 * time.Millisecond)
 	for range pace.C {
 		now := fence.Boottime()
@@ -134,8 +132,7 @@ func beat(who string) {
 	}
 }
 
-// conch is a call of conch run that has not begun: without a terminal, whoever
-// runs the tests.
+// conch returns a conch run that has not started, without the terminal of the tests.
 func conch(t *testing.T, db *pgtest.DB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := marks(t, exec.Command(os.Args[0], append([]string{"run"}, args...)...))
@@ -143,7 +140,7 @@ func conch(t *testing.T, db *pgtest.DB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// marks makes a process that has not begun, and all below it, known as this test's.
+// marks marks a process that has not started, and its descendants, as this test's.
 func marks(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	for _, setting := range os.Environ() {
@@ -153,14 +150,13 @@ func marks(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	}
 	// The race detector sleeps for a second at each exit unless told not to.
 	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", markEnv+"="+mark(t))
-	// The parent-death signal is for tests that are killed, or run out of time: whoever
-	// has lost its database would go on for ever, looking for it.
+	// The parent-death signal is for tests that are killed or time out: without its database,
+	// conch would look for it for ever.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
 	t.Cleanup(func() { sweepMarked(t) })
 	return cmd
 }
 
-// mark names a test's processes, wherever they have got to.
 func mark(t *testing.T) string { return strings.ReplaceAll(t.Name(), "/", "-") }
 
 // marked lists the living processes of a test.
@@ -181,8 +177,8 @@ func marked(t *testing.T) (pids []int) {
 	return pids
 }
 
-// sweepMarked ends what a failed test has left, as far as it is found: a process has no mark in
-// the moment after its exec. What the test has started itself it ends by the handle.
+// sweepMarked kills what a failed test has left. It may miss a process in the moment after its
+// exec, which has no mark yet; what the test itself has started is ended by its handle.
 func sweepMarked(t *testing.T) {
 	for range 1000 {
 		pids := marked(t)
@@ -195,7 +191,7 @@ func sweepMarked(t *testing.T) {
 	}
 }
 
-// state is the letter that the kernel gives a process, "" when it is gone.
+// state returns the kernel's letter for the state of a process, "" when the process is gone.
 func state(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -205,8 +201,8 @@ func state(pid int) string {
 	return fields[0]
 }
 
-// child is the first of them. A look may miss it: the kernel lists children by the thread
-// that began them, and one that ends hands its own to another.
+// child returns the first child of a process. One look may miss it: the kernel lists children by
+// thread, and a thread that ends hands its children to another.
 func child(t testing.TB, pid int) (first int) {
 	t.Helper()
 	pgtest.Eventually(t, patience, fmt.Sprintf("a child of process %d", pid), func() bool {

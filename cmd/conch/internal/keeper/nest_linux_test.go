@@ -24,17 +24,16 @@ import (
 
 // tweet is one line that a nest prints.
 type tweet struct {
-	Nest  int // which command, from 0 on; -1: the nest itself
+	Nest  int // the index of the command; -1: the nest itself
 	Early time.Duration
 	keeper.Report
 }
 
-// nest is the life of a process that keeps several commands, as a node with several
-// roles does: shell scripts, each under a keeper of its own, with one deadline for all. It
-// says what the keepers report, and how long before the deadline. Beside them it has
-// two strangers, one older and one younger than the keepers, and tells their numbers.
-// At the end of its stdin it asks the commands to end. Run beside the tests' own
-// process, so that no keeper's fault reaches what else that has started.
+// nest runs several shell scripts, each under its own keeper, as a node with several roles does,
+// with one deadline for all. It prints what the keepers report, and how long before the deadline.
+// It also starts two strangers, one older and one younger than the keepers, and prints their
+// numbers. At the end of its stdin it asks the commands to end. A nest is a separate process, so
+// that its keepers' faults do not reach other children of the tests.
 func nest(args []string) {
 	var mu sync.Mutex
 	say := func(t tweet) {
@@ -92,16 +91,16 @@ func nest(args []string) {
 		_ = s.Wait()
 		how, _ := s.ProcessState.Sys().(syscall.WaitStatus)
 		if !alive || how.Signal() != unix.SIGTERM {
-			say(tweet{Nest: -1, Report: keeper.Report{Error: fmt.Sprintf("stranger %d ended before: %v", s.Process.Pid, how)}})
+			say(tweet{Nest: -1, Report: keeper.Report{Error: fmt.Sprintf("stranger %d ended too early: %v", s.Process.Pid, how)}})
 		}
 	}
 }
 
-// elsewhere calls a function on another thread than the main one.
+// elsewhere calls a function on a thread that is not the main one.
 func elsewhere(start func() *exec.Cmd) *exec.Cmd {
 	done := make(chan *exec.Cmd)
 	go func() {
-		runtime.LockOSThread() // for good: whoever it starts dies with the thread
+		runtime.LockOSThread() // for good: the process that it starts dies with the thread
 		if unix.Gettid() == os.Getpid() {
 			done <- elsewhere(start)
 		} else {
@@ -119,7 +118,6 @@ type hatched struct {
 	seen      []tweet
 }
 
-// hatch starts a nest and waits until all its commands run.
 func hatch(t *testing.T, within time.Duration, env []string, scripts ...string) *hatched {
 	t.Helper()
 	cmd := marks(t, exec.Command(os.Args[0], append([]string{within.String()}, scripts...)...))
@@ -127,7 +125,7 @@ func hatch(t *testing.T, within time.Duration, env []string, scripts ...string) 
 	return &hatched{process: begin(t, cmd)}
 }
 
-// hears waits for a report of one of the commands, or the nest's end, and returns it.
+// hears waits for a report of one command, and returns it. ok is false if the nest ends first.
 func (h *hatched) hears(nest int, kind keeper.Kind) (found tweet, ok bool) {
 	h.Helper()
 	for _, t := range h.seen {
@@ -157,19 +155,19 @@ func (h *hatched) hears(nest int, kind keeper.Kind) (found tweet, ok bool) {
 				return t, true
 			}
 		case <-timeout:
-			h.Fatalf("no word of %s from %d, only %+v", kind, nest, h.seen)
+			h.Fatalf("no report %q of command %d, only %+v", kind, nest, h.seen)
 		}
 	}
 }
 
-// over waits for the nest's end, after which nothing of it is left.
+// over waits for the nest's end, and demands that nothing of it is left.
 func (h *hatched) over() {
 	h.Helper()
 	h.hears(-2, "")
 	h.end()
 }
 
-// tree is what is below a process, and the process.
+// tree returns a process and its descendants.
 func tree(pid int) []int {
 	all := []int{pid}
 	for _, kid := range children(pid) {
@@ -178,13 +176,12 @@ func tree(pid int) []int {
 	return all
 }
 
-// hard leaves its children behind in every way there is: a daemon in a session of its
-// own whose parents are gone, deaf to what can be refused, and a group of its own.
+// hard is a script that leaves processes behind in every way: a daemon in its own session, without
+// parents, deaf to every signal that can be ignored, and a process group.
 const hard = `setsid sh -c 'trap "" TERM HUP INT; (trap "" TERM HUP INT; setsid sleep 1000 & sleep 1000) & sleep 1000' & (setsid sleep 1000 &) ; sleep 1000`
 
-// A keeper is killed with SIGKILL. Everything that descends from it is gone before that
-// is said; another command of the same process, whatever it has begun, and what else the
-// process has started go on, and the code with which they end is theirs.
+// All descendants of a keeper that gets SIGKILL are gone before Empty is reported. Another command
+// of the same process, its descendants and the strangers go on, and end with their own exit codes.
 func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{"daemons": hard, "storm": `STORM='[ -e "$ALIVE" ] && setsid sh -c "$STORM" &'; export STORM; ` + hundred} {
@@ -206,31 +203,31 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 			}
 			for _, pid := range victims {
 				if s := state(pid); s != "" {
-					t.Errorf("process %d of the killed keeper is in state %s", pid, s)
+					t.Errorf("process %d of the killed keeper is in state %s, want none", pid, s)
 				}
 			}
 			for _, pid := range marked(t) {
-				if !slices.Contains(tree(h.Cmd.Process.Pid), pid) && state(pid) != "" { // not one that was about to end
-					t.Errorf("process %d lives, and not below the nest", pid)
+				if !slices.Contains(tree(h.Cmd.Process.Pid), pid) && state(pid) != "" { // unless it was about to end
+					t.Errorf("process %d is alive and no descendant of the nest", pid)
 				}
 			}
 			if left := tree(h.Cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.strangers) != 2 ||
 				!slices.Contains(left, h.strangers[0]) || !slices.Contains(left, h.strangers[1]) {
-				t.Errorf("left are %v, the other command is %d, strangers are %v", left, mains[1], h.strangers)
+				t.Errorf("processes %v are left; want among them the other command, %d, and two strangers, %v", left, mains[1], h.strangers)
 			}
 			_ = h.stdin.Close()
 			if r, _ := h.hears(1, keeper.Gone); r.Code != 7 || r.Cause != keeper.Ended {
-				t.Errorf("the other command has ended with %+v", r)
+				t.Errorf("the other command ended with %+v, want code 7", r)
 			}
 			h.over()
 			if a, _ := h.hears(0, keeper.Abandoned); a.Kind == "" {
-				t.Error("nobody was told that the keeper is dead")
+				t.Error("no report says that the keeper is dead")
 			}
 		})
 	}
 }
 
-// Two keepers at once: each is said to be empty only when it is.
+// When two keepers are killed at once, each tree is reported empty only when it is.
 func TestTwoKeepersKilledAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -239,7 +236,7 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 		for i := range 3 {
 			r, _ := h.hears(i, keeper.Running)
 			keepers = append(keepers, parent(t, r.PID))
-			least := []int{4, 4, 2}[i] // the third has its trap before its child
+			least := []int{4, 4, 2}[i] // the third sets its trap before it has a child
 			pgtest.Eventually(t, patience, "it has children", func() bool { return len(tree(r.PID)) >= least })
 		}
 		victims = append(tree(keepers[0]), tree(keepers[1])...)
@@ -251,13 +248,13 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 			}
 			for _, pid := range tree(h.Cmd.Process.Pid) {
 				if slices.Contains(victims, pid) && (i == 1 || slices.Contains(tree(keepers[0]), pid)) {
-					t.Errorf("process %d of a killed keeper is in state %s", pid, state(pid))
+					t.Errorf("process %d of a killed keeper is in state %s, want none", pid, state(pid))
 				}
 			}
 		}
 		_ = h.stdin.Close()
 		if r, _ := h.hears(2, keeper.Gone); r.Code != 3 {
-			t.Errorf("the third command has ended with %+v", r)
+			t.Errorf("the third command ended with %+v, want code 3", r)
 		}
 		h.over()
 	}

@@ -10,37 +10,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nursery knows which children of this process are whose. Conch is a subreaper:
-// what a keeper leaves behind when it is killed becomes conch's child, beside the
-// keepers of other commands and whatever else this process has started. Only the
-// first are to be killed, and the leadership is released when the last of them is
-// gone, so both must be told exactly.
+// nursery finds the orphans among the children of this process. Conch is a subreaper: the
+// descendants of a killed keeper become conch's children, beside the keepers of other commands
+// and other processes that conch has started. Only the orphans are killed, and the leadership is
+// released when the last of them is gone, so they must be known exactly.
 //
-// An orphan is a child that nobody here has started. Who was started here is known
-// in three ways:
+// An orphan is a child that this process has not started. Children that it has started are
+// known in three ways:
 //
 //   - keepers are forked, registered and reaped under the mutex;
-//   - while every keeper lives nobody can be orphaned, so whoever else is a child
-//     then is a stranger, and remains one;
-//   - the kernel gives orphans to our main thread, which lives as long as we do. A
+//   - while every keeper lives there are no orphans, so every other child is a
+//     stranger, and remains one;
+//   - the kernel gives orphans to the main thread, which lives as long as the process. A
 //     child of another thread was started by that thread.
 //
-// What is left is a stranger that the main thread started while a keeper lived: conch
-// starts none at all. Of several keepers that died nobody can say whose an orphan is,
-// so each is buried only when all of them are: later than it might be, never earlier.
+// That leaves strangers that the main thread starts while a keeper lives: conch starts none.
+// If several keepers have died, nothing shows whose an orphan is, so the burial of each ends
+// only when no orphan is left: later than it might, never earlier.
 //
-// Nobody is ever waited for by any number but his own: that would take the exit codes
-// of others from who waits for them.
+// Every wait names one process: a wait for any child would take the exit codes of others.
 type nursery struct {
 	mu        sync.Mutex
 	keepers   map[int]bool
-	strangers map[int]string // and when they were started, since numbers come back
-	burials   int            // under way: there may be orphans
-	ahead     bool           // our session is, meanwhile
-	niceness  int            // and had this before
+	strangers map[int]string // when each was started, since numbers are reused
+	burials   int            // under way; there may be orphans unless 0
+	ahead     bool           // our session has the highest priority
+	niceness  int            // of our session before that
 }
 
-// ours: a process has one set of children.
+// ours is the only nursery: a process has one set of children.
 var ours = &nursery{keepers: map[int]bool{}, strangers: map[int]string{}}
 
 // fork starts a keeper.
@@ -55,7 +53,7 @@ func (n *nursery) fork(cmd *exec.Cmd) error {
 	return nil
 }
 
-// greet remembers who is here that is nobody's orphan.
+// greet notes all children but the keepers as strangers, unless there may be orphans among them.
 func (n *nursery) greet() {
 	if n.burials > 0 {
 		return
@@ -72,26 +70,26 @@ func (n *nursery) greet() {
 	}
 	for pid := range n.keepers {
 		if ended(pid, unix.WNOHANG) {
-			return // perhaps before we looked
+			return // perhaps before the look, which may have found orphans
 		}
 	}
 	n.strangers = known
 }
 
-// lost waits for the end of a keeper and takes it off the list. If it has left
-// others behind they are to be buried, and count as orphans from here on.
+// lost waits for the end of a keeper, reaps it and takes it off the list. orphans says that it
+// has left descendants behind, which the caller must bury.
 func (n *nursery) lost(cmd *exec.Cmd, orphans bool) {
 	ended(cmd.Process.Pid, 0)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_ = cmd.Wait() // how it ended says less than what it said
+	_ = cmd.Wait() // its exit code says less than its reports
 	delete(n.keepers, cmd.Process.Pid)
 	if orphans {
 		n.burials++
 	}
 }
 
-// ended tells whether a child has ended, threads and all, without reaping it.
+// ended reports whether a child has ended with all its threads. It does not reap the child.
 func ended(pid, options int) bool {
 	for {
 		var info unix.Siginfo
@@ -102,24 +100,24 @@ func ended(pid, options int) bool {
 	}
 }
 
-// children of this process that may be orphans. The error, such as that no more
-// files can be opened, leaves open how many there are.
+// children lists the children of this process that may be orphans. An error, such as too many
+// open files, means that there may be more.
 func children() ([]int, error) {
 	f := newFamily(0)
-	if !f.quick {
+	if !f.hasChildrenFile {
 		all, err := scanned()
 		return all[f.self], err
 	}
-	return f.of(f.self, strconv.Itoa(f.self))
+	return f.childrenOf(f.self, strconv.Itoa(f.self))
 }
 
-// orphans that can be found: to know that there are none, ask deserted.
+// orphans lists the orphans that can be found. Only deserted can say that there are none.
 func (n *nursery) orphans() []int {
 	found, _ := children()
 	return slices.DeleteFunc(found, func(pid int) bool { return !n.orphaned(pid) })
 }
 
-// orphaned tells whether a child is one that nobody here has started.
+// orphaned reports whether a child was not started by this process.
 func (n *nursery) orphaned(pid int) bool {
 	if n.keepers[pid] {
 		return false
@@ -132,7 +130,7 @@ func (n *nursery) orphaned(pid int) bool {
 	return now != "" && now != since
 }
 
-// born is when a process was started, in ticks since the machine was.
+// born returns when a process was started, in ticks since boot; "" if that is unknown.
 func born(pid int) string {
 	fields, err := status(strconv.Itoa(pid))
 	if err != nil || len(fields) < 20 {

@@ -11,22 +11,21 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Why a command ended that nobody asked to.
+// Why a command was ended that conch did not ask to end.
 var (
 	ErrLate      = fmt.Errorf("the command was ended: %w", fence.ErrLate)
 	ErrAbandoned = errors.New("the keeper of the command was killed, and the command with it")
 )
 
-// Outcome is how a command ended, gathered from the reports of its keeper. It may be
-// read when the keeper is done.
+// Outcome is how a command ended, by its keeper's reports. Read it only when the keeper is done.
 type Outcome struct {
 	Log       *slog.Logger
 	Unstarted error   // why it could not be started
-	Gone      *Report // its main process; nil if it never began or died with its keeper
+	Gone      *Report // the end of its main process; nil if it never began or died with its keeper
 	Abandoned bool    // its keeper was killed
 }
 
-// Note takes a report in and logs what a person should know.
+// Note records a report and logs what a person should know.
 func (o *Outcome) Note(r Report) {
 	ctx := context.Background()
 	switch r.Kind {
@@ -37,15 +36,15 @@ func (o *Outcome) Note(r Report) {
 	case Gone:
 		o.Gone = &r
 	case Overdue:
-		o.Log.ErrorContext(ctx, "THE COMMAND OUTLIVES ITS DEADLINE: something of it cannot be killed; leadership is not released before it is gone")
+		o.Log.ErrorContext(ctx, "THE COMMAND OUTLIVES ITS DEADLINE: a process of it cannot be killed; leadership is not released until that process is gone")
 	case Abandoned:
 		o.Abandoned = true
-		o.Log.ErrorContext(ctx, "the keeper was killed: the command died with it, killing what is left")
+		o.Log.ErrorContext(ctx, "the keeper was killed, and the command died with it; conch kills the remaining processes")
 	case Empty:
 	}
 }
 
-// Err says what went wrong with a command that was not asked to end.
+// Err returns what went wrong with a command that was not asked to end; nil if nothing did.
 func (o *Outcome) Err() error {
 	switch {
 	case o.Unstarted != nil:
@@ -62,7 +61,7 @@ func (o *Outcome) Err() error {
 	return nil
 }
 
-// End says how the main process ended, well or not; nil if it never began.
+// End returns how the main process ended, well or not; nil if it never began.
 func (o *Outcome) End() error {
 	switch {
 	case o.Gone == nil:
@@ -73,7 +72,7 @@ func (o *Outcome) End() error {
 	return fmt.Errorf("the command ended with code %d", o.Gone.Code)
 }
 
-// Code is the main process's exit code as a shell would say it; 0 if it never began.
+// Code returns the main process's exit code as a shell gives it; 0 if it never began.
 func (o *Outcome) Code() int {
 	switch {
 	case o.Gone == nil && !o.Abandoned:
@@ -86,9 +85,8 @@ func (o *Outcome) Code() int {
 	return o.Gone.Code
 }
 
-// Environ is what a command finds in its environment beside what conch has. The url
-// may be empty: then the standard PG* variables say where the database is, which the
-// command has too.
+// Environ returns the variables that a command gets in addition to conch's own environment. If
+// url is empty, the standard PG* variables name the database, and the command inherits them.
 func Environ(token fence.Token, id, url string) []string {
 	env := []string{
 		"CONCH_SCOPE=" + token.Scope, fmt.Sprintf("CONCH_EPOCH=%d", token.Epoch),

@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// process is a conch run that goes on.
+// process is a conch run that has started.
 type process struct {
 	*testing.T
 	*proctest.Process
@@ -28,7 +28,6 @@ func begin(t *testing.T, cmd *exec.Cmd) *process {
 	return &process{T: t, Process: proctest.Listen(t, cmd), stdin: stdin}
 }
 
-// says waits for a line with that text.
 func (p *process) says(text string) {
 	p.Helper()
 	p.Says(patience, text)
@@ -39,8 +38,7 @@ func (p *process) send(sig unix.Signal) {
 	p.Process.Signal(sig)
 }
 
-// end waits for its end, demands that nothing of it is left, and returns the exit
-// code.
+// end waits for the end, demands that no process is left, and returns the exit code.
 func (p *process) end() int {
 	p.Helper()
 	code := p.wait()
@@ -53,14 +51,14 @@ func (p *process) end() int {
 	return code
 }
 
-// wait ends whatever does not end by itself.
+// wait returns the exit code. It kills a process that does not end by itself.
 func (p *process) wait() int {
 	p.Helper()
 	return p.Wait(patience)
 }
 
-// A process has no environment in the moment after its exec, so that a search for its mark may
-// miss it: what a test has started ends all the same, and nobody waits for it without end.
+// A search for marks may miss a process in the moment after its exec, when it has no environment.
+// What a test has started is ended all the same.
 func TestOneThatNoSweepFindsIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, *exec.Cmd) *process{
@@ -79,7 +77,7 @@ func TestOneThatNoSweepFindsIsEnded(t *testing.T) {
 				p = start(t, cmd)
 			})
 			if s := state(p.Cmd.Process.Pid); s != "" {
-				t.Errorf("its test has ended, and it is in state %s", s)
+				t.Errorf("after the end of its test the process is in state %s, want none", s)
 			}
 		})
 	}

@@ -25,15 +25,14 @@ type ended struct {
 	code     int
 }
 
-// sh is a run of a shell script that has not begun.
+// sh returns a run of a shell script that has not started.
 func sh(t *testing.T, db *pgtest.DB, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	return conch(t, db, append(append([]string{"--scope", "s", "--id", "me", "--lease", "1s"}, args...), "--", "sh", "-c", script)...)
 }
 
-// idle is how a script waits for its traps. Not by a loop of short sleeps: a signal that
-// comes while dash is in vfork is dropped by it, without a word. What it waits for dies
-// of most signals, or it would go on when the script has ended.
+// idle makes a script wait for its traps. A loop of short sleeps would not do: dash silently drops
+// a signal that comes during vfork. The sleep dies of most signals, so as not to outlive the script.
 const idle = `while :; do sleep 1000 & wait; done`
 
 func call(t *testing.T, cmd *exec.Cmd) ended {
@@ -47,7 +46,6 @@ func call(t *testing.T, cmd *exec.Cmd) ended {
 	return ended{out.String(), words.String(), code}
 }
 
-// events is the history of a scope, in words.
 func events(t *testing.T, db *pgtest.DB) string {
 	t.Helper()
 	var words []string
@@ -72,12 +70,12 @@ func history(t *testing.T, db *pgtest.DB) []pgops.Event {
 	return all
 }
 
-// The command's end is conch's: its code, its signal; and leadership is released.
+// Conch ends with its command's code or signal, and releases the leadership.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{
 		"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -9 $$": 137, "kill -TERM $$": 143,
-		// What it leaves running is ended, whatever that thinks of it.
+		// Conch kills what the command leaves running, even if it ignores SIGTERM.
 		"(trap '' TERM; sleep 60) & exit 3":                    3,
 		"setsid sh -c 'trap \"\" TERM HUP; sleep 60' & exit 4": 4,
 	} {
@@ -85,13 +83,13 @@ func TestExitCodes(t *testing.T) {
 			t.Run(strings.Join(append(args, script), " "), func(t *testing.T) {
 				t.Parallel()
 				db := pgtest.New(t)
-				// A heartbeat that a busy machine answers late is told of, and makes the command end.
+				// A heartbeat that is late on a busy machine is logged, and ends the command.
 				r := call(t, sh(t, db, script, append([]string{"--lease", "3s"}, args...)...))
 				if r.code != want || r.err != "" || r.out != "" {
 					t.Errorf("exit code %d, want %d: %q %q", r.code, want, r.out, r.err)
 				}
 				if got := events(t, db); got != "acquired released" {
-					t.Fatalf("history: %s", got)
+					t.Fatalf("history: got %s, want acquired released", got)
 				}
 				why := fmt.Sprintf("stepping down: the command ended with code %d", want)
 				if strings.HasPrefix(script, "kill") && !slices.Contains(args, "--isolate") {
@@ -108,7 +106,7 @@ func TestExitCodes(t *testing.T) {
 func TestWhatTheCommandGets(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	cmd := sh(t, db, `cat; echo "$CONCH_SCOPE $CONCH_EPOCH $CONCH_ID $CONCH_TERM $CONCH_DB_URL"; echo trouble >&2; [ -e /proc/$$/fd/3 ] || [ -e /proc/$$/fd/4 ] && echo leak || echo tight`, "--lease", "3s") // a late heartbeat would be told of
+	cmd := sh(t, db, `cat; echo "$CONCH_SCOPE $CONCH_EPOCH $CONCH_ID $CONCH_TERM $CONCH_DB_URL"; echo trouble >&2; [ -e /proc/$$/fd/3 ] || [ -e /proc/$$/fd/4 ] && echo leak || echo tight`, "--lease", "3s") // a late heartbeat would be logged
 	cmd.Stdin = strings.NewReader("from outside\n")
 	r := call(t, cmd)
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
@@ -117,10 +115,10 @@ func TestWhatTheCommandGets(t *testing.T) {
 	}
 	words := strings.Fields(lines[1])
 	if lines[0] != "from outside" || len(words) != 5 || words[0] != "s" || words[1] != "1" || words[2] != "me" || len(words[3]) != 36 || words[4] != db.URL {
-		t.Errorf("it got %q", lines[:2])
+		t.Errorf("the command got %q", lines[:2])
 	}
 	if lines[2] != "tight" {
-		t.Error("it got the keeper's lines to conch")
+		t.Error("the command has the keeper's pipes to conch")
 	}
 }
 
@@ -148,15 +146,15 @@ func TestNothingToRun(t *testing.T) {
 		}
 	}
 	if got := events(t, db); got != "" {
-		t.Errorf("it was led for nothing: %s", got)
+		t.Errorf("conch led although the command cannot run: %s", got)
 	}
 	cmd := conch(t, db, "--scope", "s", "--db", "postgres://x:hunter2@127.0.0.1:1/x", "--", "true")
 	if r := call(t, cmd); r.code != 1 || strings.Contains(r.err, "hunter2") {
-		t.Errorf("a database that is away: %+v", r)
+		t.Errorf("a database that is away: got %+v, want exit code 1 and no password", r)
 	}
 }
 
-// Started again and again, with growing pauses, in one term.
+// With --restart the command is restarted in one term, with growing pauses.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -167,22 +165,22 @@ func TestRestart(t *testing.T) {
 		p.says("in epoch 1")
 	}
 	if took := time.Since(began); took < (200+400+800)*time.Millisecond {
-		t.Errorf("four starts within %s", took)
+		t.Errorf("four starts within %s, want at least 1.4s", took)
 	}
 	p.send(unix.SIGTERM)
-	if code := p.end(); code != 0 && code != 9 && code != 128+int(unix.SIGTERM) { // if it was hit while it ran
-		t.Errorf("exit code %d", code)
+	if code := p.end(); code != 0 && code != 9 && code != 128+int(unix.SIGTERM) { // if the signal hit the command
+		t.Errorf("exit code %d, want 0, 9 or 143", code)
 	}
 	if got := events(t, db); got != "acquired released" {
-		t.Errorf("history: %s", got)
+		t.Errorf("history: got %s, want acquired released", got)
 	}
 }
 
-// Signals go through, a stop and its end included.
+// Signals are forwarded, SIGTSTP and SIGCONT included.
 func TestSignalsAreForwarded(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	// Its deadline is near while conch is stopped: the lease is longer than that takes.
+	// No deadline comes while conch is stopped, so the lease must be longer than that.
 	p := begin(t, sh(t, db, `for s in USR1 USR2 HUP QUIT WINCH; do trap "echo got $s" $s; done; echo up; `+idle, "--lease", "9s"))
 	p.says("up")
 	for name, sig := range map[string]unix.Signal{"USR1": unix.SIGUSR1, "USR2": unix.SIGUSR2, "HUP": unix.SIGHUP, "QUIT": unix.SIGQUIT, "WINCH": unix.SIGWINCH} {
@@ -197,12 +195,11 @@ func TestSignalsAreForwarded(t *testing.T) {
 	p.says("got USR1")
 	p.send(unix.SIGTERM)
 	if code := p.end(); code != 143 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 143", code)
 	}
 }
 
-// A keeper that somebody stopped cannot keep: conch kills it, and the command
-// dies with it.
+// Conch kills a keeper that has been stopped, and the command dies with it.
 func TestKeeperStopped(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(p *process, db *pgtest.DB){
@@ -229,7 +226,7 @@ func TestKeeperStopped(t *testing.T) {
 				p.send(unix.SIGTERM)
 			}
 			if code := p.end(); code != 137 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d, want 137", code)
 			}
 		})
 	}

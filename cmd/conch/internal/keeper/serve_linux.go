@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Serve is the life of a keeper. It expects conch's orders at file 3 and reports
-// at file 4, and returns when nothing is left to keep.
+// Serve runs a keeper. It reads conch's orders from file 3, writes reports to file 4, and
+// returns when nothing is left to keep.
 func Serve(o Options) error {
-	// The command is to die with us, and "us" is the thread that started it.
+	// Pdeathsig kills the command when the thread that started it ends: keep that thread.
 	runtime.LockOSThread()
 	signal.Notify(make(chan os.Signal, 1), deafTo...)
 	ended := make(chan os.Signal, 1)
@@ -29,7 +29,7 @@ func Serve(o Options) error {
 		if _, err := f.Stat(); err != nil {
 			return errors.New("a keeper is started by conch run, not by hand")
 		}
-		unix.CloseOnExec(int(f.Fd())) // or the command would keep the lines open
+		unix.CloseOnExec(int(f.Fd())) // or the command would keep the pipes open
 	}
 	home := newCgroup(os.Getpid())
 	defer func() { home.remove() }()
@@ -60,20 +60,20 @@ func Serve(o Options) error {
 	return nil
 }
 
-// deafTo are the signals that are meant for others: a terminal's, and those of
-// whoever stops a whole service at once. The keeper ends when its work is done.
+// deafTo are the signals that the keeper ignores: those of a terminal, and those that stop a
+// whole service. The keeper ends when its work is done.
 var deafTo = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2,
 	unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGWINCH,
 }
 
-// kept is the command and its family as the keeper's process sees it.
+// kept is the command and its descendants, as the keeper sees them.
 type kept struct {
 	*family
 	options Options
 	cgroup  *cgroup
 	main    int
-	ahead   bool // was done
+	ahead   bool // setAutogroup was called
 	killing bool
 	wake    func()
 }
@@ -93,18 +93,18 @@ func (k *kept) start() (int, error) {
 		attr.Pdeathsig = unix.SIGKILL
 		attr.Setpgid, attr.Pgid = true, k.options.Group
 		if k.main, err = k.fork(path, argv, attr); err == nil {
-			first() // nobody is started from here on who would inherit it
+			first() // no process is started from here on that would inherit the priority
 			return k.main, nil
 		}
 	}
-	if k.options.Isolate && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC)) { // not allowed, or too many
+	if k.options.Isolate && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC)) { // not allowed, or too many namespaces
 		return 0, ErrIsolate
 	}
 	return 0, fmt.Errorf("%s: %w", argv[0], err)
 }
 
-// first gives the keeper the processor before all others, if it is allowed to: a
-// tree that spawns without end competes for it. The kernel counts by threads.
+// first gives every thread of the keeper the highest priority, if allowed, since a fork storm
+// competes for the processor. The kernel keeps a priority per thread.
 func first() {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
@@ -114,7 +114,7 @@ func first() {
 	}
 }
 
-// fork prefers the control group; where that is refused it does without.
+// fork starts a process in the control group, or without one if that is refused.
 func (k *kept) fork(path string, argv []string, attr *unix.SysProcAttr) (int, error) {
 	how := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr}
 	if k.cgroup != nil {
@@ -141,7 +141,7 @@ func (k *kept) signal(sig syscall.Signal) {
 }
 
 func (k *kept) sweep(sig syscall.Signal) int {
-	if !k.ahead && k.options.Group == 0 { // the session is ours, and all in it are to die
+	if !k.ahead && k.options.Group == 0 { // our own session, in which all are to die
 		k.ahead = true
 		_ = setAutogroup(foremost)
 	}
@@ -152,12 +152,12 @@ func (k *kept) sweep(sig syscall.Signal) int {
 	return k.family.sweep(sig)
 }
 
-// atOnce is how many of the dead are buried between two looks at the clock.
+// atOnce is how many children are reaped before the alarm is checked.
 const atOnce = 1000
 
-// reap buries whoever has ended. No child left means no descendant left: those of
-// a dead child are children of ours before it can be buried. The dead of a storm
-// come faster than they are buried, and must not keep us from the alarm.
+// reap reaps the children that have ended. No child left means no descendant left: the children
+// of a dead child become ours before it can be reaped. In a fork storm children die faster than
+// they are reaped, which must not keep the keeper from its alarm.
 func (k *kept) reap() (inputs []Input) {
 	for range atOnce {
 		var how unix.WaitStatus

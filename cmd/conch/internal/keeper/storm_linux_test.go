@@ -14,9 +14,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// storms are hard to catch, each in its own way, and bounded in number: a hundred
-// processes each of which makes its successor and is gone. The file is there in
-// case they get away.
+// storms are hard to catch, each in its own way: a hundred processes, each of which starts a
+// successor and exits. Without the file ALIVE they end, in case they get away.
 var storms = map[string]string{
 	"one group":      `[ -e "$ALIVE" ] && sh -c "$STORM" &`,
 	"a session each": `[ -e "$ALIVE" ] && setsid sh -c "$STORM" &`,
@@ -26,8 +25,8 @@ var storms = map[string]string{
 
 const hundred = `for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c "$STORM" & done; done; sleep 60`
 
-// Nothing is left of a fork storm when its deadline comes, whoever has seen to it: on
-// a machine that starves the keeper, conch has to kill it and to do its work.
+// Nothing is left of a fork storm at its deadline. On a machine that starves the keeper, conch
+// kills the keeper and does its work.
 func TestForkStorm(t *testing.T) {
 	for name, script := range storms {
 		for _, how := range []string{"walk", "cgroup"} {
@@ -42,7 +41,7 @@ func TestForkStorm(t *testing.T) {
 	}
 }
 
-// eye is the file without which a storm calms down by itself.
+// eye makes the file without which a storm ends by itself.
 func eye(t *testing.T) string {
 	t.Helper()
 	alive := filepath.Join(t.TempDir(), "alive")
@@ -61,7 +60,7 @@ func storm(t *testing.T, env []string) {
 	}
 	empty, _ := h.hears(0, keeper.Empty)
 	if pids := marked(t); len(pids) > 3 { // the nest and its two strangers
-		t.Errorf("%d processes got away", len(pids))
+		t.Errorf("%d processes are left, want at most 3", len(pids))
 	}
 	h.wait()
 	gone, _ := h.hears(0, keeper.Gone)

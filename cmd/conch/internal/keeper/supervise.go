@@ -14,32 +14,31 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Pauses before a command is started again in one term.
+// Pauses between restarts of a command in one term.
 const (
 	firstPause   = 200 * time.Millisecond
 	longestPause = 30 * time.Second
 )
 
-// Supervision describes the command of a role. Supervise fills in the Env of its Config.
+// Supervision describes the command of a role. Supervise sets the Env of its Config.
 type Supervision struct {
 	Config
 	Log      *slog.Logger
-	ID       string        // of the candidate
-	Database string        // the URL that the command is given; see Environ
-	Door     fence.Door    // the command runs while this one is open
+	ID       string        // the candidate's
+	Database string        // the database URL for the command; see Environ
+	Door     fence.Door    // the command runs while this door is open
 	Within   time.Duration // see Follow
-	Restart  bool          // start the command again in the same term when it exits by itself
-	// Ending is closed when the command is not to be started any more; nil if there is no
-	// such time.
+	Restart  bool          // restart the command in the same term when it exits by itself
+	// Ending is closed when the command must not be started any more; nil means never.
 	Ending <-chan struct{}
-	// Attend, if set, is given each keeper that has started. Supervise calls leave when
-	// nothing of its command is left, before it looks whether Ending is closed.
+	// Attend, if set, is given each keeper that has started. Supervise calls leave when no
+	// process of the command is left, before it checks Ending.
 	Attend func(k *Keeper) (leave func())
 }
 
-// Supervise runs the command until the leadership ends or the command does, and starts it
-// again in between if Restart says so. It returns only when nothing of the command is left:
-// then, and only then, may the leadership be released.
+// Supervise runs the command, with restarts if Restart is set, until the leadership or the
+// command ends. It returns only when no process of the command is left: only then may the
+// leadership be released.
 func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdict {
 	s.Log = s.Log.With(slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))
 	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
@@ -50,7 +49,7 @@ func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdic
 			return v
 		}
 		pause := pauses.After(time.Since(began))
-		s.Log.Warn("the command ended and is started again", slog.Duration("in", pause))
+		s.Log.Warn("the command ended and will be restarted", slog.Duration("in", pause))
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -62,7 +61,7 @@ func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdic
 	return Verdict{Final: s.ending()}
 }
 
-// once runs the command one time.
+// once runs the command without restarts.
 func (s *Supervision) once(ctx context.Context, l election.Leadership) Verdict {
 	out := Outcome{Log: s.Log}
 	cfg := s.Config
@@ -95,20 +94,20 @@ func (s *Supervision) ending() bool {
 	}
 }
 
-// Verdict is what the end of a command means.
+// Verdict says what follows from the end of a command.
 type Verdict struct {
-	Again bool  // the command is started again in the same term
-	Err   error // what went wrong; the role ends its term with it
-	// Final reports whether the command has ended for good: not with the leadership, nor by
-	// a fault that another term may be spared. The rest is about such an end.
+	Again bool  // restart the command in the same term
+	Err   error // what went wrong: the role's error
+	// Final reports whether the command has ended for good: neither with the leadership nor by
+	// a fault that may not recur in another term. The fields below describe such an end.
 	Final     bool
 	Why       error // why it is final; nil if Ending was closed
 	Code      int   // the exit code, as a shell gives it
 	Unstarted error // why the command cannot be started
 }
 
-// judge decides from what the keeper reported, from whether the command is to end for good,
-// and from whether it is started again when it exits.
+// judge returns the verdict on a command from its keeper's reports. ending means that conch is
+// to end, restart that a command that exits by itself is restarted.
 func judge(out *Outcome, ending, restart bool) Verdict {
 	cause := Itself
 	if out.Gone != nil {
@@ -118,12 +117,12 @@ func judge(out *Outcome, ending, restart bool) Verdict {
 	switch {
 	case out.Unstarted != nil:
 		final.Why = final.Err
-	case ending: // killed together with its keeper, or never begun
+	case ending: // even if it was killed with its keeper, or never began
 		final.Err = nil
 	case out.Abandoned, out.Gone == nil, cause == Late:
 		return Verdict{Err: out.Err()}
 	case cause == Ended:
-		return Verdict{} // told to by the end of the leadership
+		return Verdict{} // asked to end, since the leadership ended
 	case cause == Itself && restart:
 		return Verdict{Again: true}
 	default:

@@ -55,7 +55,7 @@ func TestJudge(t *testing.T) {
 			got += fmt.Sprintf(", history: %v", v.Why)
 		}
 		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }

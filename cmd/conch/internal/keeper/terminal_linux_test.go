@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// screen is a terminal: what is typed goes in, what is shown is kept.
+// screen is a terminal that keeps what it shows.
 type screen struct {
 	*testing.T
 	master, line *os.File
@@ -79,7 +79,7 @@ func (s *screen) shows(text string) {
 	})
 }
 
-// on starts a run as the job in the terminal's foreground, below a shell.
+// on starts a run as the foreground job of the terminal, below a shell.
 func (s *screen) on(db *pgtest.DB, script string, args ...string) *process {
 	s.Helper()
 	return s.job(sh(s.T, db, script, args...), shellEnv+"=1")
@@ -93,7 +93,7 @@ func (s *screen) job(cmd *exec.Cmd, env ...string) *process {
 	return &process{T: s.T, Process: proctest.Start(s.T, cmd)}
 }
 
-// fields of /proc/PID/stat from the state on; see proc(5).
+// stat returns the fields of /proc/PID/stat from the state on; see proc(5).
 func stat(t *testing.T, pid int) []string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -103,7 +103,7 @@ func stat(t *testing.T, pid int) []string {
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
 
-// On a terminal the command is what the user talks to, and Ctrl-C is for it.
+// On a terminal the command gets what the user types, Ctrl-C included.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -118,43 +118,43 @@ func TestTerminal(t *testing.T) {
 	main := child(t, keeper)
 	of := stat(t, main) // state ppid pgrp session tty tpgid
 	if of[2] != of[5] || of[2] != strconv.Itoa(conch) {
-		t.Errorf("the command's process group is %s, in the foreground is %s", of[2], of[5])
+		t.Errorf("the command's process group is %s, want conch's; in the foreground is %s", of[2], of[5])
 	}
 	if of := stat(t, keeper); of[2] != strconv.Itoa(keeper) {
-		t.Errorf("the keeper is in the process group %s and hears the terminal", of[2])
+		t.Errorf("the keeper's process group is %s, want its own, which the terminal does not signal", of[2])
 	}
 	s.types("\x03")
 	s.shows("caught")
 	if code := p.end(); code != 6 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 6", code)
 	}
 }
 
-// Ctrl-Z stops the command and conch; the deadline passes, the keeper kills what is
-// stopped, and conch campaigns again when it is continued.
+// Ctrl-Z stops the command and conch. Before the deadline the keeper kills the stopped command,
+// and conch campaigns again when it is resumed.
 func TestCtrlZ(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
 	p := s.on(db, `echo "begun in $CONCH_EPOCH"; `+idle)
-	s.shows("begun in 1") // what conch itself says comes before that
+	s.shows("begun in 1") // conch prints its own line before that
 	conch := child(t, p.Cmd.Process.Pid)
 	main := child(t, child(t, conch))
 	s.types("\x1a")
 	pgtest.Eventually(t, patience, "conch is stopped", func() bool { return state(conch) == "T" })
 	pgtest.Eventually(t, patience, "the keeper kills the stopped command", func() bool { return state(main) == "" })
 	if state(conch) != "T" {
-		t.Error("conch had to help")
+		t.Error("conch was not stopped when the command was killed")
 	}
 	_ = unix.Kill(conch, unix.SIGCONT)
 	s.shows("begun in 2")
 	s.types("\x03")
 	if code := p.end(); code != 130 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 130", code)
 	}
 }
 
-// A command that is killed leaves its terminal as nobody wants it.
+// Conch repairs the terminal that a killed command leaves in raw mode.
 func TestTheTerminalIsRepaired(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -165,7 +165,7 @@ func TestTheTerminalIsRepaired(t *testing.T) {
 	}
 	p := s.on(db, `stty raw -echo; echo ready; kill -9 $$`)
 	if code := p.end(); code != 137 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 137", code)
 	}
 	s.shows("ready")
 	after, err := unix.IoctlGetTermios(int(s.line.Fd()), unix.TCGETS)

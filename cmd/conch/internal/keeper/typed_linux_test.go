@@ -10,12 +10,11 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// runs is what conch says once it knows that the command has begun; before that it takes no
-// signal for one that the command heard. The command's own word may come first.
+// runs is what conch logs once it knows that the command runs. Until then it assumes that the
+// command has had no signal from the terminal. The command's own output may come first.
 const runs = "the command runs"
 
-// Ctrl-C is for the command, which heard it too: it ends in its own way and is not
-// told anything else.
+// Ctrl-C also reaches the command: it ends in its own way, and conch sends it nothing more.
 func TestTypedIsEnough(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -25,12 +24,12 @@ func TestTypedIsEnough(t *testing.T) {
 	s.shows(runs)
 	s.types("\x03")
 	if code := p.end(); code != 6 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 6", code)
 	}
 }
 
-// What looks like Ctrl-C and was sent to conch alone, by kill or docker kill, has not
-// reached the command: it gets SIGTERM before it is killed.
+// A SIGINT to conch alone, by kill or docker kill, looks like Ctrl-C and has not reached the
+// command, which gets SIGTERM before it is killed.
 func TestInterruptedButNotTyped(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -40,11 +39,11 @@ func TestInterruptedButNotTyped(t *testing.T) {
 	s.shows(runs)
 	_ = unix.Kill(child(t, p.Cmd.Process.Pid), unix.SIGINT)
 	if code := p.end(); code != 5 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 5", code)
 	}
 }
 
-// A hangup reaches conch alone where it has no shell above it, or by kill.
+// Conch passes on a hangup, which may have reached conch alone: without a shell above it, or by kill.
 func TestHungUp(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -53,11 +52,11 @@ func TestHungUp(t *testing.T) {
 	s.shows("ready")
 	_ = unix.Kill(child(t, p.Cmd.Process.Pid), unix.SIGHUP)
 	if code := p.end(); code != 5 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 5", code)
 	}
 }
 
-// Nothing is typed at a job in the background: whatever it gets is passed on.
+// Nothing is typed at a background job, so conch passes on every signal.
 func TestInTheBackground(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -69,12 +68,11 @@ func TestInTheBackground(t *testing.T) {
 	s.shows("got quit")
 	_ = unix.Kill(conch, unix.SIGINT)
 	if code := p.end(); code != 6 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 6", code)
 	}
 }
 
-// Ctrl-C while the keeper begins: no command has heard it, so none is left to go on
-// until it is killed.
+// Ctrl-C while the keeper starts has reached no command, so none may run on until it is killed.
 func TestTypedTooEarly(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -94,6 +92,6 @@ func TestTypedTooEarly(t *testing.T) {
 	s.shows("^C")
 	_ = release.Close()
 	if code := p.end(); code != 0 && code != 128+int(unix.SIGINT) && code != 128+int(unix.SIGTERM) {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0, 130 or 143", code)
 	}
 }

@@ -34,9 +34,8 @@ func (o order) input() Input {
 	return Tick{}
 }
 
-// readOrders passes orders on until there are no more, which means that conch is
-// gone: nobody else holds the other end. A line that is none counts as the same,
-// since what cannot be understood cannot be obeyed.
+// readOrders passes orders on until the pipe ends, which means that conch is gone: only conch
+// holds the other end. A line that is no order counts as the same, since it cannot be obeyed.
 func readOrders(from io.Reader, pass func(Input)) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var o order
@@ -58,8 +57,7 @@ func readReports(from io.Reader, pass func(Report)) {
 	}
 }
 
-// writer writes lines, each in one piece. Whoever reads them may be gone, which
-// is noticed elsewhere.
+// writer writes each line in one piece. It ignores errors: a reader that is gone is noticed elsewhere.
 type writer struct {
 	mu sync.Mutex
 	to io.WriteCloser

@@ -8,22 +8,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Base measures what only the database knows. It asks when the page is asked for. A nil one
-// has no database to ask.
+// Base measures what only the database knows. It asks at each scrape. A nil Base has no database.
 type Base struct {
 	ask func(ctx context.Context) (candidates map[string]int, up bool)
 }
 
 var _ prometheus.Collector = (*Base)(nil)
 
-// NewBase returns a collector of what ask says: how many processes campaign for each scope
-// that is known here, and whether the database said so just now. While it is away the
-// numbers stay as they were: 0 would say that there is nobody.
+// NewBase returns a collector of what ask returns: how many processes campaign for each known
+// scope, and whether the database answered just now. While the database is away ask must repeat
+// the last numbers: 0 would mean that there is no candidate.
 func NewBase(ask func(ctx context.Context) (candidates map[string]int, up bool)) *Base {
 	return &Base{ask}
 }
 
-// askFor is how long a page may wait for the database.
+// askFor is how long a scrape may wait for the database.
 const askFor = time.Second
 
 var (
@@ -55,7 +54,7 @@ func (b *Base) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Build says which program this is.
+// Build returns a metric whose labels say which program this is.
 func Build(version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: Prefix + "build_info", Help: "1; the labels say which program this is.",

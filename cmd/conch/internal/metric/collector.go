@@ -11,8 +11,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Collector keeps the metrics of a set of scopes. It is a prometheus.Collector;
-// all methods are safe for concurrent use.
+// Collector keeps the metrics of a set of scopes. All methods are safe for concurrent use.
 type Collector struct {
 	gate  func(scope string) *fence.Gate
 	clock fence.Clock
@@ -25,24 +24,23 @@ type Collector struct {
 	order  []string
 }
 
-// seat is what the gauges of one scope are worked out from.
+// seat is what the gauges of one scope are computed from.
 type seat struct {
 	leads    bool
 	epoch    int64
-	since    fence.Instant // the token was minted
-	free     fence.Instant // the first bid that found no other holder was sent
+	since    fence.Instant // when the token arrived
+	free     fence.Instant // when the first bid that found no other holder was sent
 	seeking  bool          // free is set
-	beaten   fence.Instant // the last heartbeat that is known of, whoever's
+	beaten   fence.Instant // the last heartbeat that this process knows of, of any holder
 	anyBeats bool          // beaten is set
-	unledAt  fence.Instant // nobody has led since then
+	unledAt  fence.Instant // since when nobody has led
 	unled    bool          // unledAt is set
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New returns a collector in which every scope has each of its metrics, at 0. The
-// gate of a scope may be nil, or come to be later. A nil clock means
-// [fence.Boottime]; it has to be the electors' own.
+// New returns a collector in which every scope has all its metrics, at 0. gate returns nil for a
+// scope that has no gate yet. clock must be that of the electors; nil means [fence.Boottime].
 func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock) *Collector {
 	if clock == nil {
 		clock = fence.Boottime
@@ -53,9 +51,8 @@ func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock
 	return c
 }
 
-// Add makes further scopes known, for instance after a reload; those that are
-// known go on as they were. None is ever forgotten: a counter must not begin again
-// should its scope come back.
+// Add makes further scopes known, for instance after a reload; known scopes go on unchanged. No
+// scope is ever forgotten: its counters must not begin again if it comes back.
 func (c *Collector) Add(scopes ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +82,7 @@ func (c *Collector) known() []string {
 	return slices.Clone(c.order)
 }
 
-// Events is to be told by every elector whose scopes are measured.
+// Events returns the events that every elector of these scopes must report to.
 func (c *Collector) Events() election.Events {
 	return election.Events{Fact: c.fact, Beat: c.beaten, Attempt: c.attempted}
 }
@@ -97,14 +94,14 @@ func (c *Collector) Blocked(scope string) {
 	}
 }
 
-// Failed counts a failure of the scope's role. The facts of an election are counted already.
+// Failed counts a failure of the scope's role that is not reported as a fact of an elector.
 func (c *Collector) Failed(scope string, why error) {
 	if c.at(scope, func(*seat) {}) {
 		c.failed.WithLabelValues(scope, failure(why)).Inc()
 	}
 }
 
-// at runs f on a scope that is known, and says whether it is.
+// at runs f on the seat of a known scope. It reports whether the scope is known.
 func (c *Collector) at(name string, f func(*seat)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +118,7 @@ func (c *Collector) fact(f election.Fact) {
 	case election.Unled:
 		c.at(f.Scope, func(s *seat) { s.unledAt, s.unled = now.Add(-f.Took), true })
 	case election.Retrying:
-		if f.Scope == "" { // the session is over, and nobody here knows any more who leads
+		if f.Scope == "" { // the session is over, so this process no longer knows who leads
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			for _, s := range c.scopes {
@@ -136,12 +133,12 @@ func (c *Collector) fact(f election.Fact) {
 		}
 		c.acquired.WithLabelValues(f.Scope).Inc()
 		c.begun.WithLabelValues(f.Scope).Inc()
-		if !f.Handoff && f.Token.Epoch > 1 { // before the first there was nothing to be released
+		if !f.Handoff && f.Token.Epoch > 1 { // the first epoch has no predecessor
 			c.failovers.WithLabelValues(f.Scope).Inc()
 		}
 	case election.Draining, election.Lost:
-		// These two, and neither Released nor Abandoned after them: a leadership is over
-		// when its gate shuts. The second can follow the first, and it is counted once.
+		// A leadership is over when its gate shuts, so Released and Abandoned do not count.
+		// Lost can follow Draining, and the leadership is counted once.
 		led := false
 		c.at(f.Scope, func(s *seat) { led, s.leads = s.leads, false })
 		if led {
@@ -177,7 +174,7 @@ func (c *Collector) attempted(b election.Bidding) {
 	}
 }
 
-// result takes the answer to one bid; if it won, it says how long that took.
+// result takes the answer to one bid. If the bid won, it returns how long that took.
 func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration, won bool) {
 	switch r.Outcome {
 	case election.Won:
@@ -195,12 +192,12 @@ func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration
 	case election.Held, election.Yield, election.Refused, election.Full:
 		s.seeking = false
 	}
-	if r.Process != 0 { // of somebody who lives
+	if r.Process != 0 { // a live process leads
 		s.unled = false
 	}
 	if r.Holder != "" {
-		// The age was taken after the sending: counted from there it is too old by a
-		// part of the round trip, never too young.
+		// The age was measured after b.Sent: the heartbeat seems too old by a part of the round
+		// trip, never too young.
 		s.beaten, s.anyBeats = b.Sent.Add(-r.Age), true
 	}
 	return 0, false

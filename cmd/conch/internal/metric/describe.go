@@ -8,17 +8,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Prefix is in front of the names of all metrics.
+// Prefix begins the name of every metric.
 const Prefix = "conch_"
 
-// milliseconds from a local socket to a lease that ran out.
+// milliseconds are buckets, from a round trip on a local socket to a lease that ran out.
 var milliseconds = []float64{0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 
 func gauge(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(Prefix+name, help, []string{"scope"}, nil)
 }
 
-// The gauges are worked out at each scrape.
 var (
 	isLeader = gauge("is_leader", "1 while this process may act for the scope, by its gate's own clock.")
 	epoch    = gauge("leader_epoch", "The epoch that this process leads the scope in, 0 while it does not.")
@@ -96,8 +95,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// open asks the gate itself: a flag kept here would be true for as long as
-// nobody runs to clear it.
+// open asks the gate itself: a flag kept here would stay true in a process that hangs.
 func (c *Collector) open(name string) float64 {
 	if g := c.gate(name); g != nil && g.IsOpen(fence.Act) {
 		return 1

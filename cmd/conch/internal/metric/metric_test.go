@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a collector of one scope with its gate, on a clock that is moved by hand.
+// bench is a collector with the gate of one scope, on a clock that tests move.
 type bench struct {
 	*metric.Collector
 	election.Events
@@ -35,7 +35,7 @@ func newBench(scopes ...string) *bench {
 	b := &bench{}
 	clock := func() fence.Instant { return b.now }
 	gate, latch := fence.New("s", clock)
-	gate, b.latch = gate.Outside(), latch // as an elector gives it
+	gate, b.latch = gate.Outside(), latch // as an elector hands it out
 	b.Collector = metric.New(scopes, func(scope string) *fence.Gate {
 		if scope == "s" {
 			return gate
@@ -46,7 +46,7 @@ func newBench(scopes ...string) *bench {
 	return b
 }
 
-// golden compares everything on the page with a file of testdata.
+// golden compares all metrics with a file of testdata.
 func (b *bench) golden(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -61,7 +61,7 @@ func (b *bench) golden(t *testing.T, name string) {
 
 func at(d time.Duration) fence.Instant { return fence.Instant(d) }
 
-// won is a bid that was sent at the present time and took d.
+// won reports a bid that was sent now, took some time and won.
 func (b *bench) won(epoch int64, handoff bool, took time.Duration) {
 	token := fence.Token{Scope: "s", Holder: "a", Epoch: epoch}
 	b.Attempt(election.Bidding{
@@ -78,7 +78,7 @@ func (b *bench) beat(took time.Duration, renewed bool) {
 	b.Beat(election.Heartbeat{Scopes: []string{"s"}, Sent: b.now, Took: took, Renewed: []bool{renewed}})
 }
 
-// S30, S31, F7: a known scope exports 0 and not nothing, for every reason too.
+// S30, S31, F7: each metric of a known scope is exported from the start, as 0, with every reason.
 func TestZeros(t *testing.T) {
 	newBench("s").golden(t, "zeros.prom")
 }
@@ -130,8 +130,8 @@ func (b *bench) wants(t *testing.T, when string, want map[string]float64) {
 	}
 }
 
-// S31: what is true until a moment is worked out when asked for. The gate shuts by
-// the clock, and no event is needed for is_leader to say so.
+// S31: gauges are computed at each scrape. The gate shuts by the clock, and is_leader needs no event
+// to show it.
 func TestGaugesFollowTheClock(t *testing.T) {
 	b := newBench("s")
 	b.now = at(10 * time.Second)
@@ -140,7 +140,7 @@ func TestGaugesFollowTheClock(t *testing.T) {
 	b.wants(t, "leading", map[string]float64{"is_leader": 1, "leader_epoch": 3, "leader_tenure_seconds": 2, "heartbeat_age_ms": 2000})
 	b.now = at(13 * time.Second)
 	if b.latch.Answers() != 0 {
-		t.Error("a handover waits for those that looked at the page")
+		t.Error("the scrape counts as a caller of the gate, for which a handover waits")
 	}
 	b.wants(t, "late", map[string]float64{"is_leader": 0, "leader_epoch": 3, "leader_tenure_seconds": 3, "heartbeat_age_ms": 3000})
 	b.beat(time.Millisecond, true)
@@ -159,8 +159,8 @@ func TestGaugesFollowTheClock(t *testing.T) {
 	})
 }
 
-// S31: a leadership is lost once. One that is being given up and is deposed before its
-// role has ended is told of twice, and counts under why it was given up.
+// S31: a leadership is lost once. If it is deposed while it drains, two facts report its end, and it
+// counts under the reason for the drain.
 func TestALeadershipIsLostOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench("s")
@@ -176,8 +176,8 @@ func TestALeadershipIsLostOnce(t *testing.T) {
 	}
 }
 
-// While the predecessor's gate may still be open this process does not count as
-// leader: the sum over all processes is never above 1.
+// A process is no leader while its predecessor's gate may be open: the sum over all processes is
+// never above 1.
 func TestNotLeaderWhileHolding(t *testing.T) {
 	b := newBench("s")
 	b.now = at(10 * time.Second)
@@ -188,8 +188,7 @@ func TestNotLeaderWhileHolding(t *testing.T) {
 	b.wants(t, "entered", map[string]float64{"is_leader": 1})
 }
 
-// S31: a follower shows how old the holder's heartbeat was when it looked, and
-// since.
+// S31: a follower shows how old the holder's heartbeat was at its last bid, and goes on counting.
 func TestHeartbeatAgeOfAFollower(t *testing.T) {
 	b := newBench("s")
 	b.now = at(20 * time.Second)
@@ -204,7 +203,7 @@ func TestHeartbeatAgeOfAFollower(t *testing.T) {
 	b.wants(t, "the database is away", map[string]float64{"heartbeat_age_ms": 2300, "acquire_attempts_total": 2})
 }
 
-// S31: the latency of acquiring counts from when nobody else held the scope.
+// S31: the latency counts from the first bid that found no other holder.
 func TestAcquireLatency(t *testing.T) {
 	b := newBench("s")
 	bid := func(at time.Duration, o election.Outcome) {
@@ -224,7 +223,7 @@ func TestAcquireLatency(t *testing.T) {
 	b.wants(t, "won at once", map[string]float64{"acquire_latency_ms_sum": 2020, "acquire_latency_ms_count": 2, "leader_failovers_total": 1})
 }
 
-// Each way in which a leadership ends has its word, and there are no others.
+// Each way in which a leadership ends has its own reason.
 func TestReasons(t *testing.T) {
 	for _, c := range []struct {
 		kind election.Kind
@@ -250,7 +249,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// A role that fails is counted with its reason, and what it said makes no series.
+// A role's failure is counted with its reason, and its error text makes no series.
 func TestRoleFailures(t *testing.T) {
 	t.Parallel()
 	b := newBench("s")
@@ -263,8 +262,8 @@ func TestRoleFailures(t *testing.T) {
 	b.wants(t, "failed twice, stalled once", map[string]float64{`role_failures_total{reason="failed"}`: 2, `role_failures_total{reason="stalled"}`: 1})
 }
 
-// For how long nobody leads is told by the facts, grows until somebody does, and is not
-// claimed while nobody can know.
+// leaderless_seconds begins with a fact, grows until a process leads, and is 0 while the database is
+// away.
 func TestLeaderless(t *testing.T) {
 	t.Parallel()
 	b := newBench("s")
@@ -296,7 +295,7 @@ func TestLeaderless(t *testing.T) {
 	wants("this one leads", 0)
 }
 
-// The first epoch of a scope begins without a release before, and nothing has failed.
+// The first epoch of a scope has no predecessor, so it is no failover.
 func TestTheFirstIsNoFailover(t *testing.T) {
 	t.Parallel()
 	b := newBench("s")
@@ -323,7 +322,7 @@ func TestBaseAndBuild(t *testing.T) {
 	}
 }
 
-// A scope that nobody announced makes no series, whoever names it.
+// An unknown scope makes no series, whatever facts name it.
 func TestUnknownScopesAreNotCounted(t *testing.T) {
 	b := newBench("s", "s")
 	for _, scope := range []string{"", "x"} {
@@ -336,7 +335,7 @@ func TestUnknownScopesAreNotCounted(t *testing.T) {
 	b.golden(t, "zeros.prom")
 }
 
-// A scope that a reload brings is known from then on; the others go on.
+// A scope that a reload adds is known from then on, and the others go on.
 func TestAdd(t *testing.T) {
 	b := newBench("other")
 	b.Add("s", "other")
@@ -346,8 +345,7 @@ func TestAdd(t *testing.T) {
 	b.wants(t, "added", map[string]float64{"extrinsic_blocked_not_leader_total": 2, "leader_acquired_total": 0})
 }
 
-// The names end in _ms because the source documents say so; of everything else
-// the linter of Prometheus has nothing to say.
+// The linter of Prometheus complains only about names in _ms, which the requirements prescribe.
 func TestLint(t *testing.T) {
 	problems, err := testutil.CollectAndLint(newBench("s", "other").Collector)
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Page serves collectors as text, with what Go and the system say of the process.
-// It panics if two of them claim one name, which is a mistake in the program.
+// Page serves collectors as text, with the metrics of the Go runtime and of the process. It panics
+// if two collectors claim one name, which is a mistake in the program.
 //
-// A page of its own and not the default registry: what a library registers there
-// on import is no part of what conch promises.
+// It does not use the default registry: what a library registers there is no promise of conch.
 func Page(all ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -1,6 +1,5 @@
-// Package outage says loudly that the database cannot be asked, seldom enough not to
-// drown the log, and once that it can be again (requirement S21): for each program that
-// campaigns, in place of what its electors would say at every attempt.
+// Package outage logs that the database is unreachable, loudly but not so often as to drown the log,
+// and once that it is back (S21). It replaces what electors would log at every attempt.
 package outage
 
 import (
@@ -15,33 +14,33 @@ import (
 	"github.com/conchhq/conch/internal/pg"
 )
 
-// Every bounds how often a database that is away is complained about: often enough to be
-// seen in any window of a log, not so often as to drown it.
+// Every is the pause between two complaints about a database that is away: any excerpt of a log shows
+// one, and they do not drown the log.
 const Every = 10 * time.Second
 
-// Teller hears of the database from electors. Log and Scopes are required.
+// Teller learns about the database from electors. Log and Scopes are required.
 type Teller struct {
 	Log    *slog.Logger
 	Scopes func() []string
 	Now    func() time.Time // default time.Now
 
 	mu   sync.Mutex
-	good time.Time // when it last answered
-	said time.Time // the zero time while all is well
-	bids time.Time // when a bid was last said to have failed
+	good time.Time // when the database last answered
+	said time.Time // when the last complaint was logged; zero while all is well
+	bids time.Time // when a failed bid was last logged
 }
 
 func (t *Teller) fact(f election.Fact) {
 	switch f.Kind {
 	case election.Following:
-		t.answered() // a follower that never bids has no other sign
+		t.answered()
 		return
 	case election.Retrying:
 	default:
 		return
 	}
 	if _, silent := errors.AsType[*pg.SilenceError](f.Err); silent {
-		return // the database is well, and the elector says what was not
+		return // this process was silent for too long, not the database; the elector logs SESSION LOST
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +55,7 @@ func (t *Teller) fact(f election.Fact) {
 	t.said = now
 	attrs := []slog.Attr{slog.String("role", "FOLLOWER"), slog.Any("scopes", t.Scopes())}
 	if t.good.IsZero() {
-		attrs = append(attrs, slog.String("stale_for", "ever: it has not answered yet"))
+		attrs = append(attrs, slog.String("stale_for", "always: the database has not answered yet"))
 	} else {
 		attrs = append(attrs, slog.Duration("stale_for", now.Sub(t.good).Round(time.Millisecond)))
 	}
@@ -65,8 +64,8 @@ func (t *Teller) fact(f election.Fact) {
 		"DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted", attrs...)
 }
 
-// bidFailed: the database is there, and something about a scope is not. Where many fail
-// they fail alike, so that one stands for all.
+// bidFailed logs that the database answers and that a bid or a registration for one scope fails. Many
+// fail alike, so one stands for all.
 func (t *Teller) bidFailed(now time.Time, f election.Fact) {
 	if !t.bids.IsZero() && now.Sub(t.bids) < Every {
 		return
@@ -83,25 +82,26 @@ func (t *Teller) now() time.Time {
 	return t.Now()
 }
 
-// answered is called whenever the database did.
+// answered notes that the database has answered.
 func (t *Teller) answered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
 	if !t.said.IsZero() {
-		t.Log.Warn("database recovered: this process campaigns again", slog.Duration("was_stale_for", sinceOr(now, t.good)))
+		t.Log.Warn("database recovered: this process campaigns again", slog.Duration("was_stale_for", age(now, t.good)))
 	}
 	t.good, t.said = now, time.Time{}
 }
 
-func sinceOr(now, then time.Time) time.Duration {
+// age is 0 if there was no answer yet.
+func age(now, then time.Time) time.Duration {
 	if then.IsZero() {
 		return 0
 	}
 	return now.Sub(then).Round(time.Millisecond)
 }
 
-// Events of one elector, as far as they tell of the database.
+// Events returns the events by which one elector reports on the database.
 func (t *Teller) Events() election.Events {
 	return election.Events{
 		Fact: t.fact,
@@ -118,8 +118,8 @@ func (t *Teller) Events() election.Events {
 	}
 }
 
-// Hushed is a log without the elector's own complaints about the database, of which it has
-// one for each attempt: a Teller says them, less often and with more.
+// Hushed returns a log that drops errors. An elector logs errors only for failed calls to the mint, at
+// every attempt; a Teller logs these less often and with more detail.
 func Hushed(log *slog.Logger) *slog.Logger { return slog.New(hushed{log.Handler()}) }
 
 type hushed struct{ slog.Handler }

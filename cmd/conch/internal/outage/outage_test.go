@@ -21,7 +21,7 @@ func teller(log *bytes.Buffer) *outage.Teller {
 	return &outage.Teller{Log: slog.New(slog.NewTextHandler(log, nil)), Scopes: func() []string { return []string{"payments"} }}
 }
 
-// Loud at once, then every ten seconds, and once when it is over. (S21)
+// An outage is logged at once, then every ten seconds, and once when it is over. (S21)
 func TestADatabaseThatIsAwayIsLoud(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestADatabaseThatIsAwayIsLoud(t *testing.T) {
 			<-time.NewTimer(time.Second).C
 		}
 		if n := strings.Count(log.String(), "DATABASE UNREACHABLE"); n != 4 {
-			t.Errorf("%d complaints in 35 s", n)
+			t.Errorf("%d complaints in 35 s, want 4", n)
 		}
 		for _, part := range []string{"level=ERROR", "role=FOLLOWER", "payments", "stale_for=30s", "connection refused"} {
 			if !strings.Contains(log.String(), part) {
@@ -45,7 +45,7 @@ func TestADatabaseThatIsAwayIsLoud(t *testing.T) {
 			e.Beat(election.Heartbeat{})
 		}
 		if n := strings.Count(log.String(), "database recovered"); n != 1 {
-			t.Errorf("recovered %d times", n)
+			t.Errorf("the recovery is logged %d times, want once", n)
 		}
 	})
 }
@@ -57,12 +57,11 @@ func TestTheElectorsOwnComplaintsAreHushed(t *testing.T) {
 	log.Error("bid failed")
 	log.Warn("leadership lost")
 	if s := text.String(); strings.Contains(s, "bid") || !strings.Contains(s, "lost") {
-		t.Errorf("%q", s)
+		t.Errorf("the log says %q, want the warning without the error", s)
 	}
 }
 
-// A bid that fails is no outage: the database answered, and what it answers next is no
-// recovery.
+// A bid that fails is no outage: the database answered, and its next answer is no recovery.
 func TestABidThatFailsIsNoOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +81,7 @@ func TestABidThatFailsIsNoOutage(t *testing.T) {
 	})
 }
 
-// A follower that never bids knows by what it hears how old its view is.
+// A follower that never bids takes the age of its view from the last news of the holder.
 func TestAFollowersViewIsAsOldAsWhatItHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +96,7 @@ func TestAFollowersViewIsAsOldAsWhatItHeard(t *testing.T) {
 	})
 }
 
-// A process that was silent for too long has lost its session, and nothing else is wrong.
+// A process that was silent for too long has lost its session, which is no outage.
 func TestSilenceIsNoOutage(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -109,6 +108,6 @@ func TestSilenceIsNoOutage(t *testing.T) {
 	}
 	e.Fact(election.Fact{Kind: election.Retrying, Err: pg.Silenced(&pgconn.PgError{Code: "57P01"})})
 	if !strings.Contains(log.String(), "DATABASE UNREACHABLE") {
-		t.Error("a server that is shut down is no silence")
+		t.Error("the shutdown of the server is not logged")
 	}
 }

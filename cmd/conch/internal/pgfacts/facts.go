@@ -1,6 +1,5 @@
-// Package pgfacts finds out about a database and this machine what the package
-// doctor judges. It changes nothing, but opens for a moment just such a session as
-// a node would.
+// Package pgfacts gathers the facts about a database and this machine that package doctor judges.
+// It changes nothing, but for a moment it opens the session that a node would.
 package pgfacts
 
 import (
@@ -20,11 +19,11 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// lease of the session that is tried: any would do.
+// lease is that of the trial session; any would do.
 const lease = 3 * time.Second
 
-// Gather asks. An error is one of connecting; the facts then say so as well, and
-// what is known without the database.
+// Gather gathers the facts. If it cannot connect, it returns that error, and the facts say so too,
+// with what is known without the database.
 func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	base := pg.Config{URL: cfg.URL, TLSInsecure: cfg.TLSInsecure, TLSCAFile: cfg.TLSCAFile, AppName: "conch doctor"}
 	f := doctor.Facts{
@@ -40,13 +39,13 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	f.Line = line(conn)
 	g := gatherer{conn: conn, f: &f}
 	g.read(ctx, "server", &f.Server, serverSQL)
-	// Before the session: the server may count it for a moment after its end.
+	// Before the session, which the server may count for a moment after its end.
 	g.read(ctx, "locks", &f.Room, roomSQL)
 	f.Unread["connections"] = f.Unread["locks"]
 	g.session(ctx, base)
 	if f.Schema, err = migrate.Version(ctx, conn, migrate.Set{}); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
-		f.Schema = pgmint.SchemaMin // it is there, or nobody could forbid to read it
+		f.Schema = pgmint.SchemaMin // the schema exists, or reading it could not fail
 	}
 	g.clock(ctx)
 	g.read(ctx, "replication", &f.Standbys, standbysSQL)
@@ -62,7 +61,7 @@ type gatherer struct {
 	f    *doctor.Facts
 }
 
-// schema asks what only a database with the schema can answer.
+// schema gathers the facts that need the schema.
 func (g gatherer) schema(ctx context.Context) {
 	f := g.f
 	g.read(ctx, "privileges", &f.Privileges, privilegesSQL)
@@ -81,8 +80,8 @@ func (g gatherer) schema(ctx context.Context) {
 	f.Unread["leaders"] = f.Unread["takeover"]
 }
 
-// read runs a question whose answer is one JSON document. The simple protocol needs
-// no prepared statement, which some poolers lose.
+// read runs a query whose result is one JSON document. The simple protocol needs no prepared
+// statement, which some poolers lose.
 func (g gatherer) read(ctx context.Context, check string, into any, sql string) {
 	err := g.conn.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(into)
 	if err != nil && g.f.Unread[check] == "" {
@@ -90,7 +89,7 @@ func (g gatherer) read(ctx context.Context, check string, into any, sql string) 
 	}
 }
 
-// session opens and closes what a node would keep.
+// session opens and closes the session that a node would keep.
 func (g gatherer) session(ctx context.Context, base pg.Config) {
 	s, err := pg.Open(ctx, base, pg.Settings{Lease: lease})
 	if err != nil {
@@ -106,10 +105,10 @@ func (g gatherer) session(ctx context.Context, base pg.Config) {
 	_ = s.Close(context.WithoutCancel(ctx))
 }
 
-// clock compares with the middle of the question, as NTP does.
+// clock compares the clocks at the middle of the query, as NTP does.
 func (g gatherer) clock(ctx context.Context) {
 	var there time.Time
-	for range 3 { // the quickest answer tells most
+	for range 3 { // the quickest answer is the most exact
 		before := time.Now()
 		if err := g.conn.QueryRow(ctx, `SELECT clock_timestamp()`, pgx.QueryExecModeSimpleProtocol).Scan(&there); err != nil {
 			g.f.Unread["clock"] = pg.Sentence(err)
@@ -126,8 +125,8 @@ func line(conn *pgx.Conn) (l doctor.Line) {
 	raw := conn.PgConn().Conn()
 	if secured, ok := raw.(*tls.Conn); ok {
 		l.TLS, raw = true, secured.NetConn()
-		// The library leaves verified chains; ways of verifying of our own, or of
-		// sslmode=verify-ca, are functions of the configuration.
+		// The standard library records verified chains. Our own verification, and that of
+		// sslmode=verify-ca, is a function in the configuration.
 		conf := conn.Config().TLSConfig
 		l.Verified = len(secured.ConnectionState().VerifiedChains) > 0 ||
 			conf != nil && (conf.VerifyPeerCertificate != nil || conf.VerifyConnection != nil)

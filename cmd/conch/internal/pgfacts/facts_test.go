@@ -57,7 +57,7 @@ func (w want) met(f doctor.Finding) bool {
 	return f.Check == w.check && f.Status == w.status && strings.Contains(f.Detail+" "+f.Remedy, w.says)
 }
 
-// eventually is for what the server takes a moment to know.
+// eventually expects a finding that the server takes a moment to show.
 func eventually(t *testing.T, address string, w want) {
 	t.Helper()
 	pgtest.Eventually(t, time.Minute, fmt.Sprintf("finding %v", w), func() bool {
@@ -104,8 +104,8 @@ func session(t *testing.T, address, id string, takeover election.Takeover, scope
 	return s
 }
 
-// A scope whose leader is gone, and whose row somebody has locked, is led by nobody; a role
-// that failed is told with what it said.
+// Doctor finds a scope whose leader is gone and whose row is locked, and a role that has failed,
+// with its error.
 func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -125,7 +125,7 @@ func TestNobodyLeads(t *testing.T) {
 	expect(t, judge(t, db.URL), want{"leaders", doctor.Fail, "NOBODY LEADS"})
 }
 
-// The private server of a test does without fsync, and says so; all else is well.
+// On a healthy database all is well, except that a test's private server runs without fsync.
 func TestAWellDatabase(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -134,14 +134,13 @@ func TestAWellDatabase(t *testing.T) {
 	found := judge(t, db.URL)
 	for _, f := range found {
 		if f.Status != doctor.OK && f.Check != "durability" {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v, want ok", f)
 		}
 	}
 	expect(t, found, want{"replication", doctor.OK, "one server"}, want{"durability", doctor.Fail, "fsync"},
 		want{"identities", doctor.OK, "2 processes"}, want{"holders", doctor.OK, "1 of 1 scope is led"})
 }
 
-// Settings of the role and of the database, met by whoever connects as it.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -160,7 +159,6 @@ func TestSettings(t *testing.T) {
 		want{"durability", doctor.Warn, "synchronous_commit is off"})
 }
 
-// What is wrong with the schema and its rows.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -189,7 +187,7 @@ func TestScopes(t *testing.T) {
 		want{"identities", doctor.Warn, `two processes call themselves "a"`})
 }
 
-// The remedy for a trigger that is gone, or disabled, puts back what the migrations make.
+// The remedy for a trigger that is missing or disabled restores the one that the migrations make.
 func TestTriggersArePutBack(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -256,7 +254,7 @@ func TestSchemaVersions(t *testing.T) {
 	expect(t, judge(t, db.URL), want{"schema", doctor.Fail, "conch migrate up"})
 }
 
-// What belongs to the whole server: replication, locks, connections.
+// Doctor judges what belongs to the whole server: replication, locks, connections.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{Fsync: true, MaxConnections: 10, TCP: true, Settings: map[string]string{
@@ -276,8 +274,7 @@ func TestServer(t *testing.T) {
 	eventually(t, address, want{"replication", doctor.Fail, "nobody leads"})
 }
 
-// What replication means, as a primary and its standby say it, before and after the
-// standby is promoted.
+// Doctor judges a primary and its standby, before and after the standby is promoted.
 func TestReplication(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{})
@@ -330,7 +327,7 @@ func TestNoDatabase(t *testing.T) {
 	}
 	found := doctor.Judge(facts)
 	if len(found) != 2 || strings.Contains(fmt.Sprint(found), "hunter2") {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v, want two findings without the password", found)
 	}
 	expect(t, found, want{"reachable", doctor.Fail, "nothing listens at 127.0.0.1:1"}, want{"boottime", doctor.OK, ""})
 }

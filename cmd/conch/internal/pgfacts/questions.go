@@ -8,8 +8,8 @@ SELECT jsonb_build_object(
     'timeline', CASE WHEN pg_is_in_recovery() THEN 0
                 ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END)`
 
-// pg_stat_database counts sessions that this role may not look at; the one that
-// asks is not counted, since it ends.
+// roomSQL reads pg_stat_database, which also counts sessions that this role may not see. It leaves
+// out its own session, which ends.
 const roomSQL = `
 SELECT jsonb_build_object(
     'locks_each', current_setting('max_locks_per_transaction')::int,
@@ -26,7 +26,7 @@ SELECT jsonb_build_object(
 const standbysSQL = `
 SELECT coalesce(jsonb_agg(jsonb_build_object('name', application_name, 'sync', coalesce(sync_state, ''))), '[]') FROM pg_stat_replication`
 
-// conch sets client_min_messages on this connection as well: what it was before counts.
+// settingsSQL reads client_min_messages as it was before conch set it on this connection.
 const settingsSQL = `
 SELECT jsonb_agg(jsonb_build_object('name', name, 'value', CASE name WHEN 'client_min_messages' THEN reset_val ELSE setting END, 'source', source))
   FROM pg_settings WHERE name IN ('client_min_messages',
@@ -34,8 +34,8 @@ SELECT jsonb_agg(jsonb_build_object('name', name, 'value', CASE name WHEN 'clien
     'idle_session_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout',
     'default_transaction_isolation', 'default_transaction_read_only', 'session_replication_role')`
 
-// What deploy/grants.sql grants a node; "look" is what an observer has too. What is
-// not there is not granted, and no error.
+// privilegesSQL lists what deploy/grants.sql grants a node; "look" is what an observer has too. A
+// missing object is not granted, and no error.
 const privilegesSQL = `
 WITH tables(name, privileges, look) AS (VALUES
     ('schema_version', 'SELECT', true), ('leadership', 'SELECT', true), ('leader_heartbeat', 'SELECT', true),
@@ -64,7 +64,7 @@ WITH tables(name, privileges, look) AS (VALUES
 )
 SELECT jsonb_agg(jsonb_build_object('name', name, 'look', look, 'has', has)) FROM needed`
 
-// Roles with a login that may fence, and whose sessions this role may not end.
+// immortalSQL lists the login roles that may fence and whose sessions this role may not end.
 const immortalSQL = `
 SELECT coalesce(jsonb_agg(r.rolname ORDER BY r.rolname), '[]')
   FROM pg_roles r, pg_proc p, pg_namespace n
@@ -82,7 +82,7 @@ SELECT coalesce(jsonb_agg(name), '[]') FROM unnest(ARRAY['announce', 'guard_epoc
  WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = 'conch' AND c.relname = 'leadership' AND t.tgname = name AND t.tgenabled IN ('O', 'A'))`
 
-// A process is alive as long as its session holds its process key.
+// alive lists the processes whose sessions hold their process keys.
 const alive = `
 WITH alive AS (
     SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
@@ -99,7 +99,7 @@ SELECT coalesce(jsonb_agg(jsonb_build_object(
     'obstacle', CASE WHEN v.n <= 50 THEN coalesce(conch.obstacle(l.scope, l.lock_key), '') ELSE '' END,
     'failures', coalesce(f.failures, 0), 'last_failure', coalesce(regexp_replace(f.reason, '^the role ended: ', ''), '')) ORDER BY l.scope), '[]')
   FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope
-       -- What stands in the way of those that nobody leads; it takes a look into pg_locks for each.
+       -- Numbers the scopes that nobody leads, since obstacles are read for 50: each takes a look into pg_locks.
        LEFT JOIN (SELECT w.scope, row_number() OVER (ORDER BY w.scope) AS n FROM conch.leadership w
                    WHERE w.parted_at IS NOT NULL OR w.process_key NOT IN (SELECT process_key FROM alive)) v ON v.scope = l.scope
        LEFT JOIN (SELECT h.scope, count(*) AS failures, (array_agg(h.reason ORDER BY h.id DESC))[1] AS reason FROM conch.leadership_history h
