@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 )
 
-// What a verdict is read from, on a real chain and a real database: they are found
-// whole, and whatever is doctored in either, or asked for in vain, is found.
+// The verdict on a real chain and a real database finds every fault that the test puts into
+// them, and a request that was never done.
 func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -26,7 +26,7 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 		code, body := post(t, n.api()+"/v1/transactions",
 			`{"account":"payer","to":"`+nobodysAddress+`","value":"1","data":"`+w.data+`","idempotency_key":"`+w.key+`"}`)
 		if code != http.StatusAccepted {
-			t.Fatalf("%d %v", code, body)
+			t.Fatalf("status %d, body %v; want 202", code, body)
 		}
 		id := body["id"].(string)
 		conch(t, "tx", "show", id, "--node", n.api(), "--wait").done(t)
@@ -44,11 +44,11 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(a.Mined) != 3 || len(a.Epochs) != 1 {
-			t.Errorf("%d transactions in the chain, in %d terms", len(a.Mined), len(a.Epochs))
+			t.Errorf("%d transactions in the chain in %d terms, want 3 in 1", len(a.Mined), len(a.Epochs))
 		}
 		got := evidence.JudgeAccount(a)
 		if counts.Faults = got.Faults; len(got.Faults) != faults || !reflect.DeepEqual(got, counts) {
-			t.Errorf("%s: %+v, want %+v with %d faults", what, got, counts, faults)
+			t.Errorf("%s: got %+v, want %+v with %d faults", what, got, counts, faults)
 		}
 	}
 	never := evidence.Wish{Key: "c", Deed: deed(nobodysAddress, "1", "0x03"), IDs: []string{"none"}}
@@ -59,7 +59,7 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 	left("one without an end", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, wishes[:2]...)
 	do(t, conn, `UPDATE conch.intents SET fate = 'cancelled' WHERE idempotency_key = 'a'`) // in a slot that has no filler
 	left("one cancelled and done", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, wishes[:2]...)
-	do(t, conn, `UPDATE conch.intents SET value = 2, fate = 'rejected' WHERE idempotency_key = 'a'`) // so nothing contradicts that
+	do(t, conn, `UPDATE conch.intents SET value = 2, fate = 'rejected' WHERE idempotency_key = 'a'`) // without a slot, nothing contradicts the fate
 	left("one that is another", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, wishes[:2]...)
 	do(t, conn, `DELETE FROM conch.pending_attempts WHERE nonce = 1`)
 	left("a hash nobody stored", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, wishes[:2]...)
@@ -70,6 +70,6 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 func do(t *testing.T, conn *pgx.Conn, sql string) {
 	t.Helper()
 	if tag, err := conn.Exec(t.Context(), sql); err != nil || tag.RowsAffected() == 0 { // a slot may have had several attempts
-		t.Fatalf("%s: %v, %v", sql, tag, err)
+		t.Fatalf("%s: got %v, %v; want rows changed and no error", sql, tag, err)
 	}
 }

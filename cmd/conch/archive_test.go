@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A leader moves what has been finished for long to the archive; whoever asks by ID,
-// by key or for a list finds it as before.
+// A leader archives old finished transactions, which are still found by ID, by key and in lists.
 func TestArchiveAfter(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -19,14 +18,14 @@ func TestArchiveAfter(t *testing.T) {
 	for _, w := range []struct{ key, value string }{{"a", "1"}, {"b", "2"}} {
 		code, body := post(t, one.api()+"/v1/transactions", wish(nobodysAddress, w.value, w.key))
 		if code != http.StatusAccepted {
-			t.Fatalf("%d %v", code, body)
+			t.Fatalf("status %d, body %v; want 202", code, body)
 		}
 		ids = append(ids, body["id"].(string))
 		asked[ids[len(ids)-1]] = deed(nobodysAddress, w.value, "0x")
 		conch(t, "tx", "show", ids[len(ids)-1], "--node", one.api(), "--wait").done(t)
 	}
 	if code := one.stop(syscall.SIGTERM); code != 0 {
-		t.Fatalf("exit code %d", code)
+		t.Fatalf("exit code %d, want 0", code)
 	}
 	two := prepareDaemon(t, "n2", db.URL, "")
 	two.write(fileOf(db.URL, "listen = \"127.0.0.1:0\"\n"+chain.account(two, "archive_after = \"1ms\"\n")))
@@ -39,13 +38,13 @@ func TestArchiveAfter(t *testing.T) {
 	})
 	got := decode[map[string]any](t, conch(t, "tx", "show", ids[0], "--node", two.api(), "--json").done(t))
 	if got["fate"] != "done" || got["state"] != "finalized" || got["nonce"] != 0.0 || got["idempotency_key"] != "a" {
-		t.Errorf("%v", got)
+		t.Errorf("the archived transaction shows as %v, want it done and final with nonce 0 and its key", got)
 	}
 	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1", "a")); code != http.StatusAccepted || body["id"] != ids[0] {
-		t.Errorf("the same wish again: %d %v", code, body)
+		t.Errorf("the same request again: status %d, body %v; want 202 and the same ID", code, body)
 	}
 	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "2", "a")); code != http.StatusConflict {
-		t.Errorf("its key for another: %d %v", code, body)
+		t.Errorf("its key for another request: status %d, body %v; want 409", code, body)
 	}
 	judge(t, chain, db.URL, asked)
 }

@@ -14,8 +14,8 @@ import (
 // blake2f is the address of a precompiled contract.
 const blake2f = "0x0000000000000000000000000000000000000009"
 
-// What nobody should wish for: refused at the door where that can be known, rejected by
-// the chain's word where it cannot; and what comes after is done.
+// Bad requests are refused by the API if it can tell, and rejected if only the chain can tell.
+// Later requests are done.
 func TestBadWishes(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")
@@ -40,7 +40,7 @@ func TestBadWishes(t *testing.T) {
 	} {
 		code, body := post(t, api+"/v1/transactions", c.body)
 		if text := fmt.Sprint(body); code != c.code || !strings.Contains(text, c.says) || body["type"] == nil {
-			t.Errorf("%s: %d %s", c.body, code, text)
+			t.Errorf("%s: status %d, body %s; want a problem with the table's status and text", c.body, code, text)
 		}
 	}
 	asked, rejected := map[string]string{}, []string{}
@@ -49,15 +49,15 @@ func TestBadWishes(t *testing.T) {
 		gas      int
 	}{
 		{nobodysAddress, "0x", 10_000_001}, // more than a block has
-		{nobodysAddress, "0x00", 21_004},   // less than it takes since the floor of EIP-7623, which the node says
-		{"", "0xfe", 0},                    // a contract whose making fails
-		{"", "0x60ef60005360016000f3", 0},  // one whose code no contract may have
-		{blake2f, "0x00", 0},               // what a precompiled contract does not take
+		{nobodysAddress, "0x00", 21_004},   // below the floor of EIP-7623, which the node says
+		{"", "0xfe", 0},                    // a contract whose creation fails
+		{"", "0x60ef60005360016000f3", 0},  // a contract with forbidden code
+		{blake2f, "0x00", 0},               // data that the precompiled contract refuses
 	} {
 		body := fmt.Sprintf(`{"account":"payer","to":%q,"data":%q,"gas":%d,"value":"%d","idempotency_key":"bad %d"}`, c.to, c.data, c.gas, 11+i, i)
 		code, answer := post(t, api+"/v1/transactions", body)
 		if code != http.StatusAccepted {
-			t.Fatalf("%d %v", code, answer)
+			t.Fatalf("status %d, body %v; want 202", code, answer)
 		}
 		id, to := fmt.Sprint(answer["id"]), cmp.Or(c.to, "0x")
 		asked[id] = deed(to, fmt.Sprint(11+i), c.data)
@@ -69,7 +69,7 @@ func TestBadWishes(t *testing.T) {
 		is := shown(t, api, id)
 		why, _ := is["why"].(string)
 		if is["fate"] != "rejected" || why == "" || i == 1 && !strings.Contains(why, "gas") { // in the node's own words
-			t.Errorf("bad %d: %v", i, is)
+			t.Errorf("bad request %d shows as %v, want it rejected with a reason", i, is)
 		}
 	}
 }

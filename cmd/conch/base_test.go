@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// The database is killed and comes back while transactions are asked for: nothing is
-// acknowledged meanwhile, and what was before or after is done once. (S21)
+// The database is killed and comes back under load: nothing is acknowledged meanwhile, and what
+// was acknowledged before or after is done once. (S21)
 func TestTheDatabaseIsKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	server, chain := pgtest.Own(t, postmaster.Config{}), startDevnode(t)
@@ -40,14 +40,14 @@ func TestTheDatabaseIsKilledUnderLoad(t *testing.T) {
 		gone()
 		if round != 1 {
 			died, accepted := time.Now(), false
-			body, _ := numbered(round*60 + 59) // by a caller of our own: the others may have all that they want
+			body, _ := numbered(round*60 + 59) // asked by this test: the crowd may be done
 			pgtest.Eventually(t, patience, "every node rejects intents", func() bool {
 				answers := m.answers(body)
 				accepted = accepted || slices.Contains(answers, http.StatusAccepted)
 				return len(answers) == len(m.nodes) && !slices.ContainsFunc(answers, func(status int) bool { return status != http.StatusServiceUnavailable })
 			})
 			if accepted || !m.asksInVain(died) {
-				t.Error("accepted without a database")
+				t.Error("a node accepted an intent without a database, want none")
 			}
 			if err := server.StartAgain(t.Context()); err != nil {
 				t.Fatal(err)
@@ -58,7 +58,7 @@ func TestTheDatabaseIsKilledUnderLoad(t *testing.T) {
 	judge(t, chain, db, m.acknowledged())
 }
 
-// answers are those of all nodes to one request.
+// answers returns the status of each node's answer to one request.
 func (m *team) answers(body string) (statuses []int) {
 	for _, api := range m.up() {
 		status, _ := ask(api, body)

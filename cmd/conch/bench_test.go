@@ -19,7 +19,7 @@ type figures struct {
 	}
 }
 
-// measured runs a short bench. What it says of speed is nobody's business here.
+// measured runs a short bench. Tests ignore its figures.
 func measured(t *testing.T, args ...string) result {
 	t.Helper()
 	scratch := t.TempDir()
@@ -53,25 +53,25 @@ func TestBench(t *testing.T) {
 			t.Parallel()
 			out := measured(t, name, "--json").done(t)
 			if strings.Count(out, "\n") != 1 {
-				t.Errorf("stdout holds more than one document: %q", out)
+				t.Errorf("stdout is %q, want one line", out)
 			}
 			var f figures
 			if err := json.Unmarshal([]byte(out), &f); err != nil {
 				t.Fatalf("%v in %q", err, out)
 			}
 			if f.Name != name {
-				t.Errorf("it is called %q", f.Name)
+				t.Errorf("the bench is called %q, want its name", f.Name)
 			}
 			there := map[string]bool{}
 			for _, m := range f.Metrics {
 				if m.Unit == "" || there[m.Name] {
-					t.Errorf("%s has no unit, or comes twice", m.Name)
+					t.Errorf("metric %s has no unit, or appears twice", m.Name)
 				}
 				there[m.Name] = m.Value > 0 && m.Ceiling != nil && m.Ratio != nil && *m.Ratio > 0
 			}
 			for _, want := range wants {
 				if !there[want] {
-					t.Errorf("%s is missing, or has no ceiling and ratio: %s", want, out)
+					t.Errorf("metric %s is missing, or has no ceiling and ratio, in %s", want, out)
 				}
 			}
 		})
@@ -82,25 +82,25 @@ func TestBenchIsForPeopleToo(t *testing.T) {
 	t.Parallel()
 	out := measured(t, "gate").done(t)
 	if !strings.HasPrefix(out, "GATE ") || !strings.Contains(out, "require_1 ") {
-		t.Errorf("it prints %q", out)
+		t.Errorf("bench gate prints %q, want a table for people", out)
 	}
 	out = measured(t, "gate", "--markdown").done(t)
 	if !strings.HasPrefix(out, "| gate | value |") {
-		t.Errorf("it prints %q", out)
+		t.Errorf("bench gate --markdown prints %q, want a Markdown table", out)
 	}
 }
 
-// A database that was named is measured in a database that is gone afterwards.
+// With --db, the bench makes a database of its own on that server, and removes it.
 func TestBenchOnAGivenServer(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	if out := measured(t, "fence", "--db", db.URL).done(t); !strings.Contains(out, "fenced_pipelined ") {
-		t.Errorf("it prints %q", out)
+		t.Errorf("bench fence prints %q, want fenced_pipelined in it", out)
 	}
 	var left int
 	err := db.Connect(t).QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname LIKE 'conch_bench_%'`).Scan(&left)
 	if err != nil || left > 0 {
-		t.Errorf("left behind: %d databases, %v", left, err)
+		t.Errorf("the bench left %d databases, %v; want none", left, err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A message blames what failed, names its key and says what to do; the database, which
-// is there, is not spoken of.
+// A message says what failed, names its key and gives a remedy. It does not mention the
+// database, which is up.
 func TestMessagesBlameWhatFailed(t *testing.T) {
 	t.Parallel()
 	db := migrated(t).URL
@@ -43,13 +43,13 @@ func TestMessagesBlameWhatFailed(t *testing.T) {
 			r := conch(t, append([]string{"node", "--log-level", "error", "--config", d.file}, strings.Fields(c.args)...)...)
 			r.refused(t, 1, c.says...)
 			if strings.Contains(r.err, "database") || strings.Contains(r.err, "PostgreSQL") {
-				t.Errorf("it speaks of the database: %s", r.err)
+				t.Errorf("the message mentions the database: %s", r.err)
 			}
 		})
 	}
 	missing := filepath.Join(t.TempDir(), "none")
 	r := conch(t, "run", "--db", db, "--scope", "s", "--", missing)
 	if r.refused(t, 2, missing); strings.Contains(r.err, "database") {
-		t.Errorf("it speaks of the database: %s", r.err)
+		t.Errorf("the message mentions the database: %s", r.err)
 	}
 }

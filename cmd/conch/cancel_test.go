@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// What has a nonce is cancelled by a transaction of nothing under the same one, and said
-// to be cancelled when that is final, not before; what has none, at once; and what gets
-// into the chain all the same is done, whatever was asked.
+// An intent with a nonce is cancelled by a filler, and shown as cancelled when that is final; an
+// intent without a nonce, at once. An intent that gets into the chain all the same is done.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
@@ -37,7 +36,7 @@ func TestCancel(t *testing.T) {
 		t.Helper()
 		got := shown(t, api, id)
 		if underWay, _ := got["cancelling"].(bool); got["fate"] != fate || underWay != (fate == "open") {
-			t.Errorf("%v, want %s", got, fate)
+			t.Errorf("the intent shows as %v, want %s", got, fate)
 		}
 	}
 
@@ -57,7 +56,7 @@ func TestCancel(t *testing.T) {
 	late := want(1)
 	until(t, "it is in the pool", func() bool { ready, _ := chain.pooled(); return ready == 1 })
 	if code, body := post(t, api+"/v1/transactions/"+late+"/cancel", ""); code != http.StatusOK && code != http.StatusAccepted {
-		t.Errorf("%d %v", code, body)
+		t.Errorf("cancelling: status %d, body %v; want 200 or 202", code, body)
 	}
 	until(t, "its filler is in the pool", filled(1))
 	chain.call("dev_block", []string{books.attempts(1)[0].Raw})
@@ -77,6 +76,6 @@ func TestCancel(t *testing.T) {
 	judgeRevoked(t, chain, db.URL, asked, []string{taken, queued})
 	is(last, "done")
 	if got := shown(t, api, last); fmt.Sprint(got["nonce"]) != "2" {
-		t.Errorf("what was cancelled had cost a nonce: %v", got)
+		t.Errorf("the last intent shows as %v, want nonce 2: a cancelled intent in the queue uses none", got)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// again kills a chain's node, as a power cut does, and starts it on what it had
-// written: its head is an older one.
+// again kills the chain's node, as a power cut does, and starts it with an older head from disk.
 func (d *devnode) again(args ...string) {
 	d.t.Helper()
 	var before uint64
@@ -25,20 +24,19 @@ func (d *devnode) again(args ...string) {
 	next := startDevnode(d.t, append(args, "--listen", strings.TrimPrefix(d.url, "http://"))...)
 	d.life = next.life
 	if now := number(d.t, d.call("eth_blockNumber")); now >= before {
-		d.t.Errorf("the chain did not go back: block %d, and before %d", now, before)
+		d.t.Errorf("after the restart the head is block %d, want one below %d", now, before)
 	}
 }
 
-// settles waits until everything that was asked for is final, as far as is known.
+// settles waits until all acknowledged intents have ended.
 func (m *team) settles() {
 	m.t.Helper()
 	tables := readTables(m.t, m.db)
 	pgtest.Eventually(m.t, patience, "everything is final", func() bool { return openIntents(m.t, tables) == 0 })
 }
 
-// The chain's node is killed, and the leader with it. The chain comes back shorter,
-// with or without what was in its pool; the successor puts back what is missing, that
-// which had been final included, by the bytes that are stored. (S20)
+// The chain's node and the leader are killed. The chain comes back shorter, with or without its
+// pool. The successor sends the stored bytes of what is missing again, even of final ones. (S20)
 func TestLeaderAndChainKilled(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]string{"the pool is lost": "--journal=false", "the pool comes back": "--journal=true"} {

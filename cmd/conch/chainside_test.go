@@ -15,18 +15,18 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// What the tests of a chain that misbehaves do to it, and where they look.
+// Helpers of tests with a chain that misbehaves.
 
-// ws is the node's other door, at which it tells of new blocks.
+// ws returns the node's WebSocket URL, by which it announces new blocks.
 func (d *devnode) ws() string { return "ws" + strings.TrimPrefix(d.url, "http") }
 
-// mine makes blocks of what is in the pool.
+// mine makes blocks from the pool.
 func (d *devnode) mine(blocks int) {
 	d.t.Helper()
 	d.call("dev_mine", hexed(uint64(blocks)))
 }
 
-// empty makes blocks of nothing.
+// empty makes empty blocks.
 func (d *devnode) empty(blocks int) {
 	d.t.Helper()
 	for range blocks {
@@ -34,13 +34,12 @@ func (d *devnode) empty(blocks int) {
 	}
 }
 
-// meanwhile makes empty blocks, at a pace that can be followed, while something is
-// waited for.
+// meanwhile makes empty blocks, slowly enough to be followed, while a test waits for cond.
 func (d *devnode) meanwhile(cond func() bool) func() bool {
 	return nowAndThen(func() { d.empty(1) }, cond)
 }
 
-// nowAndThen has something happen at every twentieth look at a condition.
+// nowAndThen calls happens at every twentieth look at cond.
 func nowAndThen(happens func(), cond func() bool) func() bool {
 	looks := 0
 	return func() bool {
@@ -53,16 +52,14 @@ func nowAndThen(happens func(), cond func() bool) func() bool {
 
 func hexed(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
-// pooled is how many transactions the node has: those that the next block can take,
-// and those that wait for others.
+// pooled returns how many pooled transactions the next block can take, and how many wait.
 func (d *devnode) pooled() (ready, waiting uint64) {
 	d.t.Helper()
 	status := d.call("txpool_status").(map[string]any)
 	return number(d.t, status["pending"]), number(d.t, status["queued"])
 }
 
-// foreign is a transaction that somebody else who has the key signs: its bytes, and
-// its hash.
+// foreign returns bytes and hash of a transaction that a third party signs with the same key.
 func (d *devnode) foreign(nonce uint64) (raw, hash string) {
 	d.t.Helper()
 	answer := d.call("account_signTransaction", map[string]any{
@@ -72,8 +69,7 @@ func (d *devnode) foreign(nonce uint64) (raw, hash string) {
 	return answer["raw"].(string), answer["tx"].(map[string]any)["hash"].(string)
 }
 
-// books are the database's rows, which say what was promised and signed, and never
-// whether it was done.
+// books reads the database's rows: what was accepted and signed. Only the chain says what was done.
 type books struct {
 	t    testing.TB
 	conn *pgx.Conn
@@ -84,7 +80,7 @@ func openBooks(t testing.TB, url string) *books {
 	return &books{t, pgtest.Connect(t, pg.Config{URL: url, AppName: "books"})}
 }
 
-// attempt is signed bytes as they are stored.
+// attempt is a stored attempt.
 type attempt struct {
 	Raw, Hash string
 	Max, Tip  uint64
@@ -105,7 +101,7 @@ func (b *books) attempts(nonce int) []attempt {
 	return all
 }
 
-// number is the answer to a question for one.
+// number returns the number that a query yields.
 func (b *books) number(question string, args ...any) (n int) {
 	b.t.Helper()
 	if err := b.conn.QueryRow(b.t.Context(), question, args...).Scan(&n); err != nil {
@@ -114,7 +110,7 @@ func (b *books) number(question string, args ...any) (n int) {
 	return n
 }
 
-// states are those of the slots from nonce 0 on, as last stored.
+// states returns the stored states of all slots, by nonce.
 func (b *books) states() string {
 	b.t.Helper()
 	var all string
@@ -124,7 +120,7 @@ func (b *books) states() string {
 	return all
 }
 
-// become waits until the slots are in these states.
+// become waits until the slots have these states.
 func (b *books) become(states string) {
 	b.t.Helper()
 	got := ""
@@ -136,22 +132,22 @@ func (b *books) become(states string) {
 	pgtest.Eventually(b.t, patience, "slots become "+states, func() bool { got = b.states(); return got == states })
 }
 
-// each is a state for each of so many slots.
+// each repeats a state for a number of slots.
 func each(state string, slots int) string {
 	return strings.TrimSpace(strings.Repeat(state+" ", slots))
 }
 
-// shown is what a node says of a transaction.
+// shown returns what a node shows of a transaction.
 func shown(t *testing.T, api, id string) map[string]any {
 	t.Helper()
 	code, body := get(t, api+"/v1/transactions/"+id)
 	if code != http.StatusOK {
-		t.Fatalf("%d %v", code, body)
+		t.Fatalf("status %d, body %v; want 200", code, body)
 	}
 	return body
 }
 
-// until waits for something to be seen.
+// until waits until cond holds.
 func until(t testing.TB, what string, cond func() bool, about ...any) {
 	t.Helper()
 	pgtest.Eventually(t, patience, fmt.Sprintf(what, about...), cond)

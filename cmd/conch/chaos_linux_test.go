@@ -19,7 +19,7 @@ func TestChaos(t *testing.T) {
 	r := call(t, cmd)
 	out := r.done(t)
 	if strings.Count(out, "\n") != 1 {
-		t.Errorf("stdout holds more than the report: %q", out)
+		t.Errorf("stdout is %q, want the report in one line", out)
 	}
 	keys := decode[map[string]any](t, out)
 	wantKeys(t, keys, "faults", "acts", "violations", "unavailable_ms", "act_door_ms", "children_ms", "seed", "leaders", "frozen_writes", "seconds", "replay")
@@ -33,19 +33,19 @@ func TestChaos(t *testing.T) {
 	}](t, out)
 	switch {
 	case len(report.Violations) > 0 || report.Violations == nil: // null is no list
-		t.Errorf("violations: %s", out)
+		t.Errorf("the report is %s, want an empty list of violations", out)
 	case report.Faults["kill9"]+report.Faults["rst"] != 3 || report.Acts < 100 || report.Seed != 5:
-		t.Errorf("too little happened: %s", out)
+		t.Errorf("the report is %s, want 3 faults, 100 acts or more and seed 5", out)
 	case report.Replay != "conch chaos --faults 3 --seed 5 --nodes 3 --lease 1s --only kill9 --only rst":
-		t.Errorf("the replay line is %q", report.Replay)
+		t.Errorf("the replay line is %q, want that of these flags", report.Replay)
 	}
 	for _, spread := range report.Unavailable {
 		if spread["max"] <= 0 || spread["p50"] > spread["max"] {
-			t.Errorf("times that cannot be: %s", out)
+			t.Errorf("the report is %s, want times above 0 and p50 up to max", out)
 		}
 	}
 	if !strings.Contains(r.err, "[3/3]") || strings.Contains(r.err, "\x1b") {
-		t.Errorf("progress as plain lines is missing: %q", r.err)
+		t.Errorf("stderr is %q, want progress as plain lines", r.err)
 	}
 	leavesNothing(t, scratch)
 }
@@ -56,28 +56,28 @@ func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
 	scratch := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
 	c := start(t, cmd)
-	c.says("[1/1000]") // the second is on
+	c.says("[1/1000]") // the second fault is under way
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	c.says("0 violations")
 	if code := c.end(); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	leavesNothing(t, scratch)
 }
 
-// What is allowed to overlap is found to, with the exit code that says so.
+// Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
 	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only deaf") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", r.code, r.out, r.err)
+		t.Errorf("exit code %d, stdout %q, stderr %q; want 1, a violation and the line to replay it", r.code, r.out, r.err)
 	}
 }
 
-// A child that ended when asked to would hide a keeper that never kills.
+// A child that ends when asked would hide a keeper that never kills.
 func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := acts()
-	pgtest.Eventually(t, patience, "acts of one that was asked to end", func() bool { return acts() > asked+20 })
+	pgtest.Eventually(t, patience, "acts of a child that was asked to end", func() bool { return acts() > asked+20 })
 	c.stop(syscall.SIGKILL)
 }
 
@@ -116,7 +116,7 @@ func TestNothingSurvivesAKilledChaos(t *testing.T) {
 		}
 	}
 	if len(seen) < 4 {
-		t.Fatalf("%v among %v: this test is blind", seen, family)
+		t.Fatalf("found %v among %v, want all four kinds of process", seen, family)
 	}
 	c.stop(syscall.SIGKILL)
 	for _, p := range family {

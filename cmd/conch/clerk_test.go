@@ -15,29 +15,29 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// clerk passes everything between conch and its database, and knows signed bytes when
-// it sees them: in a request they are being stored, in an answer they are read.
+// clerk is a proxy between conch and its database that recognises signed bytes: in a request
+// they are stored, in an answer they are read.
 type clerk struct {
 	target string
 	url    string
 
 	mu   sync.Mutex
 	next loss
-	lost chan net.Conn // the line whose answer was lost
-	read int           // how often signed bytes were read since
+	lost chan net.Conn // the connection whose answer was lost
+	read int           // how often signed bytes were read since the loss
 }
 
-// loss is what becomes of the next request that stores signed bytes.
+// loss is what happens to the next request that stores signed bytes.
 type loss uint8
 
 const (
 	none    loss = iota
-	answer       // it is done, and nobody hears of it
-	request      // it does not get there
+	answer       // the request is carried out, and its answer is lost
+	request      // the request is lost
 )
 
-// signedMark is in the signed bytes of every numbered transaction, and nowhere else:
-// the length of an address, the address, one wei, and the length of the data.
+// signedMark is in the signed bytes of every numbered transaction, and nowhere else: the length
+// of an address, the address, one wei, and the length of the data.
 var signedMark = func() string {
 	to, err := hex.DecodeString(strings.TrimPrefix(nobodysAddress, "0x"))
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *clerk) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	deaf := make(chan struct{}) // closed: nothing goes back any more
+	deaf := make(chan struct{}) // closed to stop passing answers back
 	go pump(server, client, func(seen string) passage {
 		select {
 		case <-deaf:
@@ -113,14 +113,14 @@ func (c *clerk) serve(client net.Conn) {
 	})
 }
 
-// loses has the next request that stores signed bytes come to that.
+// loses sets what happens to the next request that stores signed bytes.
 func (c *clerk) loses(what loss) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = what
 }
 
-// reread tells whether signed bytes were read since the loss.
+// reread reports whether signed bytes were read since the loss.
 func (c *clerk) reread() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +135,7 @@ const (
 	tear
 )
 
-// pump asks about every piece, shown with the end of the one before: what is looked
-// for may come in two.
+// pump shows every piece to judged, with the end of the one before, since the mark may be split.
 func pump(from, to net.Conn, judged func(seen string) passage) {
 	defer func() { _ = from.Close(); _ = to.Close() }()
 	tail, buf := "", make([]byte, 64<<10)
@@ -158,9 +157,8 @@ func pump(from, to net.Conn, judged func(seen string) passage) {
 	}
 }
 
-// Whether a commit happened is not known when its answer is lost: nothing is sent
-// before the rows were read again, which decide. What is there is sent as it is; what
-// is not is signed and stored once more. (S20)
+// When the answer to a commit is lost, nothing is sent before the rows are read again. Stored
+// bytes are sent as they are; what is not stored is signed and stored again. (S20)
 func TestACommitThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]loss{"it happened": answer, "it did not": request} {
@@ -171,7 +169,7 @@ func TestACommitThatIsNotAnswered(t *testing.T) {
 			border := newCustoms(t, chain, db.URL)
 			border.asks(func() {
 				if !desk.reread() && what == answer {
-					t.Error("sent before the rows were read again")
+					t.Error("bytes were sent before the rows were read again")
 				}
 			})
 			one := senderAt(t, "n1", desk.url, border.url, "").leads(1)
@@ -182,22 +180,22 @@ func TestACommitThatIsNotAnswered(t *testing.T) {
 			if what == answer {
 				pgtest.Eventually(t, patience, "the commit has happened", func() bool { return len(attempts(t, db)) > 0 })
 			} else if n := len(attempts(t, db)); n > 0 {
-				t.Errorf("%d were stored by a request that did not arrive", n)
+				t.Errorf("%d nonces were stored by a request that did not arrive, want none", n)
 			}
 			stored := attempts(t, db)
 			if n := len(border.passed()); n > 0 {
-				t.Errorf("%d were sent by somebody who does not know whether they are stored", n)
+				t.Errorf("%d transactions were sent before it is known whether they are stored, want none", n)
 			}
 			_ = line.Close()
 			judge(t, chain, db.URL, many.acknowledged())
 			now := attempts(t, db)
 			for nonce, hashes := range stored {
 				if now[nonce][0] != hashes[0] || len(now[nonce]) > 1 {
-					t.Errorf("nonce %d: stored was %v, now there are %v", nonce, hashes, now[nonce])
+					t.Errorf("nonce %d: first stored %v, now %v, want no change", nonce, hashes, now[nonce])
 				}
 			}
 			if one.count("sending") != 1 {
-				t.Error("it lost its lead, which is not what this is about")
+				t.Error("the node led more than once, want one term: this test is about another fault")
 			}
 		})
 	}

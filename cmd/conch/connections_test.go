@@ -11,14 +11,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// docs/operations.md and doctor say how many connections a process keeps; here they
-// are counted. A name in the URL is that of all of them.
+// A process keeps as many connections as docs/operations.md and doctor say. An application
+// name in the URL is that of all of them.
 func TestConnectionsOfANode(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	const api = "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\n[[roles]]\nname = \"crons\"\n"
 	conn := db.Connect(t)
-	// of says how many connections the node has that are not just opening and closing.
+	// of counts the connections with an application name.
 	of := func(name string) (n int) {
 		_ = conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, name).Scan(&n)
 		return n
@@ -34,11 +34,10 @@ func TestConnectionsOfANode(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	http.DefaultClient.CloseIdleConnections()
-	// A lock session, a listener for changes, a listener for commands and the connection
-	// that answers them, the dashboard's reader; a follower waits for its leader on one
-	// more.
+	// A lock session, a listener for changes, a listener for commands and the connection that
+	// answers them, and the API's reader. A follower waits for its leader on one more.
 	pgtest.Eventually(t, patience, "a leader has five and a follower six", func() bool { return of("one") == 5 && of("two") == 6 })
 	if doctor.NodeConnections < 6 {
-		t.Errorf("doctor reckons with %d", doctor.NodeConnections)
+		t.Errorf("doctor expects %d connections, want 6 or more", doctor.NodeConnections)
 	}
 }

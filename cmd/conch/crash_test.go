@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// senderAt is a node that sends over any line. A setting of the chain, such as
-// "finality = 2", can be replaced by another.
+// senderAt starts a node that reaches the chain at a URL. Pairs of instead replace text of its
+// configuration, such as "finality = 2".
 func senderAt(t *testing.T, id, db, url, more string, instead ...string) *daemon {
 	t.Helper()
 	n := prepareDaemon(t, id, db, "")
@@ -39,14 +39,14 @@ func happens(t *testing.T, what string, event <-chan struct{}) {
 	}
 }
 
-// callersOf is a crowd that knows one node.
+// callersOf returns a crowd that asks one node.
 func callersOf(t *testing.T, n *daemon) *crowd {
 	t.Helper()
 	api := n.api()
 	return newCrowd(t, func() []string { return []string{api} })
 }
 
-// buries makes a block now and then until all that was accepted is final.
+// buries makes blocks until all accepted intents have ended.
 func (d *devnode) buries(db string) {
 	d.t.Helper()
 	tables := readTables(d.t, db)
@@ -59,14 +59,14 @@ func (d *devnode) buries(db string) {
 		case <-blocks.C:
 			d.call("dev_mine")
 		case <-deadline.C:
-			d.t.Fatalf("%d intents are still open", open)
+			d.t.Fatalf("%d intents are still open, want none", open)
 		}
 		open = openIntents(d.t, tables)
 	}
 }
 
-// Killed between the commit of the signed bytes and the first of them that leaves: the
-// successor sends those very bytes. (S15, S20, D6)
+// A leader is killed after it committed signed bytes and before it sent any: the successor sends
+// the same bytes. (S15, S20, D6)
 func TestKilledBetweenPersistAndSend(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -81,23 +81,23 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 	stored := attempts(t, db)
 	for nonce, hashes := range stored {
 		if len(hashes) != 1 || chain.call("eth_getTransactionByHash", hashes[0]) != nil {
-			t.Fatalf("nonce %d, %v: it left", nonce, hashes)
+			t.Fatalf("nonce %d has the attempts %v, want one, which was not sent", nonce, hashes)
 		}
 	}
 	if n := chain.call("eth_getTransactionCount", fundedAddress, "pending"); n != "0x0" {
-		t.Fatalf("the node has %v transactions", n)
+		t.Fatalf("the chain's node has %v transactions, want none", n)
 	}
 	senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, "").leads(2)
 	judge(t, chain, db.URL, many.acknowledged())
 	for _, tx := range chain.history() {
 		if want := stored[tx.Nonce]; want[0] != tx.Hash {
-			t.Errorf("nonce %d: stored was %v, and %s is on the chain", tx.Nonce, want, tx.Hash)
+			t.Errorf("nonce %d: stored %v, but %s is in the chain, want the same", tx.Nonce, want, tx.Hash)
 		}
 	}
 }
 
-// Killed after the bytes were sent and before the answer came: the successor finds
-// them, in the pool or in a block, and signs nothing. (S20)
+// A leader is killed after it sent bytes and before the answer came: the successor finds them, in
+// the pool or in a block, and signs nothing. (S20)
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
@@ -108,7 +108,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 			stopped := border.keep(true)
 			one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
 			many := callersOf(t, one)
-			many.wants(0, 1) // one, so that one request has them all
+			many.wants(0, 1) // only one, so that all are in one request
 			happens(t, "the node took them, and the answer is on its way", stopped)
 			one.stop(syscall.SIGKILL)
 			stored := attempts(t, db)
@@ -125,17 +125,17 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 			chain.buries(db.URL)
 			judge(t, chain, db.URL, many.acknowledged())
 			if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
-				t.Errorf("signed again: %v, and before %v", now, stored)
+				t.Errorf("stored attempts: got %v, want %v, with nothing signed again", now, stored)
 			}
 			if sent := after.passed(); len(sent) > 0 {
-				t.Errorf("what the node had was sent again: %v", sent)
+				t.Errorf("%v were sent again, want none: the chain's node had them", sent)
 			}
 		})
 	}
 }
 
-// All nodes of conch are down while the chain's mines what they had sent: whoever
-// starts next finds all of it, and sends none of it again. (S20)
+// While all conch nodes are down, the chain mines what they sent: the next node to start finds
+// all of it and sends none again. (S20)
 func TestMinedWhileDown(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
@@ -158,9 +158,9 @@ func TestMinedWhileDown(t *testing.T) {
 	chain.buries(db.URL)
 	judge(t, chain, db.URL, many.acknowledged())
 	if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
-		t.Errorf("signed again: %v, and before %v", now, stored)
+		t.Errorf("stored attempts: got %v, want %v, with nothing signed again", now, stored)
 	}
 	if sent := border.passed(); len(sent) > 0 {
-		t.Errorf("%d were sent again", len(sent))
+		t.Errorf("%d were sent again, want none", len(sent))
 	}
 }

@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// crowd wishes for transactions at whatever node answers, as callers do: whoever gets
-// no answer asks again, with the same key.
+// crowd requests transactions from any node that answers. Its callers repeat a request that is
+// not answered, with the same key.
 type crowd struct {
 	t    testing.TB
-	apis func() []string // of the nodes that may answer now
+	apis func() []string // base URLs of the nodes that may answer now
 
 	mu      sync.Mutex
-	asked   map[string]string // what was acknowledged: ID and deed
-	last    time.Time         // when the latest of those requests began
-	refused map[int]int       // how often, by the HTTP status; 0: no answer
+	asked   map[string]string // deeds of acknowledged requests, by ID
+	last    time.Time         // when the latest acknowledged request began
+	refused map[int]int       // failed requests by HTTP status; 0: no answer
 }
 
 func newCrowd(t testing.TB, apis func() []string) *crowd {
 	return &crowd{t: t, apis: apis, asked: map[string]string{}, refused: map[int]int{}}
 }
 
-// numbered is the body of a request for the n-th of many transactions, and its deed.
+// numbered returns the body of a request for transaction n, and its deed.
 func numbered(n int) (body, does string) {
 	data := fmt.Sprintf("0x%08x", n+1)
 	return fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q,"idempotency_key":%q}`, nobodysAddress, data, data), deed(nobodysAddress, "1", data)
 }
 
-// wants puts in the transactions from the one number to below the other, by several
-// callers at once, and returns when all are acknowledged.
+// wants requests transactions from one number to below another, by several callers at once, and
+// returns when all are acknowledged.
 func (c *crowd) wants(from, to int) {
 	c.t.Helper()
 	const callers = 8
@@ -55,8 +55,7 @@ func (c *crowd) wants(from, to int) {
 	asking.Wait()
 }
 
-// insists asks for one until it is acknowledged, going round the nodes. Who was never
-// answered need not ask for more.
+// insists asks one node after another for a transaction until it is acknowledged.
 func (c *crowd) insists(n int) (answered bool) {
 	body, does := numbered(n)
 	poll := time.NewTicker(20 * time.Millisecond)
@@ -94,24 +93,24 @@ func (c *crowd) insists(n int) (answered bool) {
 	}
 }
 
-// acknowledged are all so far.
+// acknowledged returns all deeds acknowledged so far, by ID.
 func (c *crowd) acknowledged() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.asked)
 }
 
-// asksInVain tells whether nothing that was asked for after the moment was acknowledged.
+// asksInVain reports whether no request that began after since was acknowledged.
 func (c *crowd) asksInVain(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.last.After(since)
 }
 
-// impatient does not wait for a node that is stopped.
+// impatient does not wait for a stopped node.
 var impatient = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// ask returns the status and, if it was accepted, the ID; 0 if there was no answer.
+// ask returns the status and, if the request was accepted, the ID; 0 for no answer.
 func ask(api, body string) (status int, id string) {
 	answer, err := impatient.Post(api+"/v1/transactions", "application/json", strings.NewReader(body))
 	if err != nil {

@@ -19,9 +19,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// customs is the border between a conch node and the chain's: whoever carries signed
-// bytes is looked at, and can be kept. It lets nothing pass that is not in the
-// database, which is the promise that everything else rests on.
+// customs is a proxy between a conch node and the chain's. It checks that all signed bytes are
+// in the database before they pass, on which everything else depends, and can hold requests.
 type customs struct {
 	t   testing.TB
 	url string
@@ -29,10 +28,10 @@ type customs struct {
 	db  string
 
 	mu     sync.Mutex
-	asked  func()                   // called about everything that brings signed bytes
-	leave  func(*http.Request) bool // asked before the bytes go on; no: the line breaks
-	arrive func(*http.Request) bool // asked before the answer goes back
-	sent   []string                 // the bytes that came by, in order
+	asked  func()                   // called for each request with signed bytes
+	leave  func(*http.Request) bool // called before such a request goes on; false breaks the connection
+	arrive func(*http.Request) bool // called before its answer goes back; false likewise
+	sent   []string                 // all signed bytes that were sent, in order
 }
 
 func newCustoms(t testing.TB, to *devnode, db string) *customs {
@@ -43,13 +42,13 @@ func newCustoms(t testing.TB, to *devnode, db string) *customs {
 	return c
 }
 
-// keep stops whoever brings signed bytes until the line ends, before they go on or
-// after; the channel is closed with the first.
+// keep holds requests with signed bytes until the connection ends: before they go on, or before
+// the answer goes back. The channel is closed at the first.
 func (c *customs) keep(after bool) <-chan struct{} {
 	return c.keepUntil(after, nil)
 }
 
-// keepUntil lets them go on when the channel is closed.
+// keepUntil is keep, but lets the requests go on when over is closed.
 func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 	stopped := make(chan struct{})
 	var first sync.Once
@@ -72,21 +71,21 @@ func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 	return stopped
 }
 
-// asks has a question asked about everything that brings signed bytes.
+// asks sets a function to call for each request with signed bytes.
 func (c *customs) asks(question func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = question
 }
 
-// open lets everybody go on.
+// open lets later requests pass.
 func (c *customs) open() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave, c.arrive = nil, nil
 }
 
-// passed are the bytes that came by.
+// passed returns all signed bytes that were sent.
 func (c *customs) passed() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *customs) passed() []string {
 func (c *customs) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // whoever asked has gone
+		return // the caller has gone
 	}
 	calls, _ := parseCalls(body)
 	carried := signedIn(calls)
@@ -116,14 +115,13 @@ func (c *customs) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	text, err := c.to.takes(body)
 	if err != nil || len(carried) > 0 && arrive != nil && !arrive(r) {
-		panic(http.ErrAbortHandler) // nobody there, or kept: the line breaks
+		panic(http.ErrAbortHandler) // no answer, or held: break the connection
 	}
 	out.Header().Set("Content-Type", "application/json")
 	_, _ = out.Write(text)
 }
 
-// declared checks that the bytes are in the database, committed, before they go on. A
-// database that is away is waited for: it is where the truth is.
+// declared checks that bytes are committed before they go on. It waits for an absent database.
 func (c *customs) declared(carried []string) {
 	raw := make([][]byte, len(carried))
 	for i, text := range carried {
@@ -137,7 +135,7 @@ func (c *customs) declared(carried []string) {
 		known, err := countStored(ctx, c.db, raw)
 		switch {
 		case err == nil && known != len(raw):
-			c.t.Errorf("bytes left before they were stored: of %d only %d are in the database", len(raw), known)
+			c.t.Errorf("bytes of %d transactions are sent and those of %d are in the database, want all stored first", len(raw), known)
 			return
 		case err == nil:
 			return
@@ -145,7 +143,7 @@ func (c *customs) declared(carried []string) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			c.t.Errorf("whether bytes are stored cannot be asked: %v", err)
+			c.t.Errorf("cannot ask whether bytes are stored: %v", err)
 			return
 		}
 	}
@@ -161,10 +159,10 @@ func countStored(ctx context.Context, db string, raw [][]byte) (n int, err error
 	return n, err
 }
 
-// attempts are the hashes stored for each nonce, in the order of their signing.
+// attempts returns the hashes stored for each nonce, in the order of their signing.
 func attempts(t testing.TB, db *pgtest.DB) map[uint64][]string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), db.URL) // not one that lasts as long as the test: some ask often
+	conn, err := pgx.Connect(t.Context(), db.URL) // closed at once: some tests call this often
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type daemon struct {
 	log []map[string]any
 }
 
-// write puts the node's configuration into place; DIR stands for its folder.
+// write writes the node's configuration, with DIR replaced by its folder.
 func (d *daemon) write(text string) {
 	d.t.Helper()
 	text = strings.ReplaceAll(text, "DIR", d.dir)
@@ -53,7 +53,7 @@ func prepareDaemon(t testing.TB, id, url, more string) *daemon {
 	return d
 }
 
-// fileOf begins with [node], so that more may go on with its keys.
+// fileOf returns a configuration that ends in [node], so that more may begin with its keys.
 func fileOf(url, more string) string {
 	text := "database.url = \"" + url + "\"\n[node]\ndata_dir = \"data\"\n"
 	if !strings.Contains(more, "listen =") {
@@ -67,14 +67,14 @@ func (d *daemon) start(args ...string) *daemon {
 	return d.launch("node", append([]string{"--config", d.file}, args...)...)
 }
 
-// launch starts a command that campaigns, whichever it is.
+// launch starts a command that campaigns.
 func (d *daemon) launch(command string, args ...string) *daemon {
 	d.t.Helper()
 	d.cmd = prepared(d.t, append([]string{command, "--id", d.id, "--log-format", "json"}, args...)...)
 	d.cmd.Env = append(d.cmd.Env, d.env...)
 	d.cmd.Stderr = proctest.Cut(d.hear)
-	d.cmd.Stdout = d.cmd.Stderr // of its commands
-	d.t.Cleanup(func() {        // before it is started: after it has ended
+	d.cmd.Stdout = d.cmd.Stderr // of the roles' commands
+	d.t.Cleanup(func() {        // registered before the start, so it runs after the end
 		if d.t.Failed() {
 			d.t.Logf("log of %s:\n%s", d.id, d.text())
 		}
@@ -111,7 +111,7 @@ func (d *daemon) text() string {
 	return b.String()
 }
 
-// count is how many lines of the log have the message and all the pairs.
+// count returns how many lines of the log have the message and all pairs.
 func (d *daemon) count(msg string, pairs ...any) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +141,7 @@ func (d *daemon) stop(sig syscall.Signal) int {
 	return d.life.Wait(longPatience)
 }
 
-// value of the last line with a message.
+// value returns the value of a key in the last line with a message.
 func (d *daemon) value(msg, key string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,24 +154,24 @@ func (d *daemon) value(msg, key string) string {
 	return found
 }
 
-// told is one start or stop that a worker was sent.
+// told is one call of start or stop.
 type told struct {
 	Verb  string
-	At    fence.Instant // arrived
-	Done  fence.Instant // answered
+	At    fence.Instant // of arrival
+	Done  fence.Instant // of the answer
 	Scope string
 	Epoch int64
 	Term  string
 	ID    string
 }
 
-// coworker is the other program of http roles: it writes down who told it what.
+// coworker is the other program of http roles. It records the calls.
 type coworker struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []told
-	// stopping, if set, runs before a stop is answered, failing before a start is, and
-	// refusing says whether a stop is refused.
+	// If set, stopping runs before the answer to a stop, failing says whether to refuse a start,
+	// and refusing whether to refuse a stop.
 	stopping func(told)
 	failing  func(told) bool
 	refusing func(told) bool
@@ -183,7 +183,7 @@ func newCoworker(t testing.TB) *coworker {
 		c := told{At: fence.Boottime(), Verb: strings.TrimPrefix(r.URL.Path, "/lead/")}
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil || r.Method != http.MethodPost ||
 			r.Header.Get("Conch-Epoch") != fmt.Sprint(c.Epoch) || r.Header.Get("Conch-Term") != c.Term {
-			t.Errorf("a call that is not as documented: %v %v %+v", err, r.Header, c)
+			t.Errorf("got a call with error %v, header %v, body %+v; want a POST as documented", err, r.Header, c)
 		}
 		w.mu.Lock()
 		stopping, failing, refusing := w.stopping, w.failing, w.refusing
@@ -215,7 +215,7 @@ func (w *coworker) seen(verb, scope string) (calls []told) {
 	return calls
 }
 
-// leader is who was told to start last and not to stop since.
+// leader returns the id of the node that sent the last start and no stop since.
 func (w *coworker) leader(scope string) string {
 	who := ""
 	for _, c := range w.seen("", scope) {
@@ -234,7 +234,7 @@ func (w *coworker) wants(t testing.TB, scope, who string) {
 	pgtest.Eventually(t, patience, fmt.Sprintf("%q works on %s", who, scope), func() bool { return w.leader(scope) == who })
 }
 
-// role has a lease that a busy machine can keep.
+// role returns a role with a lease that a busy machine can keep.
 func (w *coworker) role(name, more string) string {
 	return fmt.Sprintf("[[roles]]\nname = %q\nhttp = \"%s/lead\"\nlease = \"3s\"\n%s\n", name, w.URL, more)
 }

@@ -26,7 +26,7 @@ func TestADatabaseWithoutTheSchema(t *testing.T) {
 		conch(t, append(strings.Fields(command), "--db", db.URL)...).refused(t, 1, "conch migrate up")
 	}
 	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "schema 0 of ") {
-		t.Errorf("migrate status prints %q", text)
+		t.Errorf("migrate status prints %q, want schema 0", text)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestTheDatabaseIsTakenFromFlagThenEnvironment(t *testing.T) {
 			cmd := prepared(t, append(c.args, "status")...)
 			cmd.Env = append(cmd.Env, c.env...)
 			if r := call(t, cmd); r.code != c.code {
-				t.Errorf("exit code %d, want %d: %s", r.code, c.code, r.err)
+				t.Errorf("exit code %d, want %d, with %s", r.code, c.code, r.err)
 			}
 		})
 	}
@@ -81,14 +81,14 @@ func TestADatabaseThatCanNotBeUsed(t *testing.T) {
 				r := conch(t, append(strings.Fields(command), "--db", c.url)...)
 				r.refused(t, c.code, c.says...)
 				if strings.Contains(r.err, "hunter2") {
-					t.Errorf("the sentence holds the password: %s", r.err)
+					t.Errorf("the message contains the password: %s", r.err)
 				}
 			}
 		})
 	}
 }
 
-// What changes the schema is the owner's: no script grants it to anybody else.
+// Only the schema's owner may change it: no script grants that to another role.
 func TestOnlyTheOwnerMigrates(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -97,7 +97,7 @@ func TestOnlyTheOwnerMigrates(t *testing.T) {
 		r := conch(t, append(strings.Fields(command), "--db", node)...)
 		r.refused(t, 1, "connect as the owner of the schema conch")
 		if strings.Contains(r.err, "grants.sql") {
-			t.Errorf("%s says %q", command, r.err)
+			t.Errorf("%s says %q, want nothing of grants.sql", command, r.err)
 		}
 	}
 }
@@ -135,12 +135,12 @@ func TestAWrongPassword(t *testing.T) {
 		r := conch(t, append(strings.Fields(command), "--db", as("hunter2"))...)
 		r.refused(t, 1, `the password for user "clerk" was refused`)
 		if strings.Contains(r.err, "hunter2") {
-			t.Errorf("the sentence holds the password: %s", r.err)
+			t.Errorf("the message contains the password: %s", r.err)
 		}
 	}
 }
 
-// There is no server of that age on a test machine; this one speaks just enough.
+// Test machines have no server that old, so the test fakes one.
 func TestAServerThatIsTooOld(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,6 +176,6 @@ func beOld(conn net.Conn) {
 	server.Send(&pgproto3.BackendKeyData{ProcessID: 1, SecretKey: []byte{0, 0, 0, 1}})
 	server.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
 	if server.Flush() == nil {
-		_, _ = server.Receive() // whatever it wants: no
+		_, _ = server.Receive() // close after the first request, whatever it is
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// A demo that is killed itself takes everything with it: nobody is left to clear
-// up, so the kernel has to.
+// A demo that is killed takes all its processes with it: only the kernel is left to end them.
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
@@ -36,24 +35,24 @@ func TestNothingSurvivesAKilledDemo(t *testing.T) {
 		}
 	}
 	if nodes < 2 || servers < 2 || chains != 1 {
-		t.Fatalf("%d nodes, %d server processes and %d chains among %v: this test is blind", nodes, servers, chains, family)
+		t.Fatalf("found %d nodes, %d server processes and %d chains among %v; want 2, 2 and 1 or this test shows nothing", nodes, servers, chains, family)
 	}
 	left := evidenceOf(t, family)
 	if _, err := os.Stat(filepath.Join(left, "payer.json")); err != nil {
-		t.Fatalf("its keystore was not found: this test is blind: %v", err)
+		t.Fatalf("the demo's keystore was not found, and without it this test shows nothing: %v", err)
 	}
 	d.stop(syscall.SIGKILL)
 	for _, p := range family {
 		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
 	}
-	pgtest.Own(t, postmaster.Config{}) // a start removes the folders of killed programs
+	pgtest.Own(t, postmaster.Config{}) // its start removes the folders of killed programs
 	if _, err := os.Stat(left); err == nil {
-		t.Errorf("left behind: %s", left)
+		t.Errorf("the folder %s is left, want it removed", left)
 	}
 	leavesNothing(t, scratch)
 }
 
-// evidenceOf is the folder that the nodes of a demo write to.
+// evidenceOf returns the folder that the nodes of a demo write to.
 func evidenceOf(t *testing.T, family []relative) string {
 	t.Helper()
 	for _, p := range family {
@@ -67,8 +66,7 @@ func evidenceOf(t *testing.T, family []relative) string {
 	return ""
 }
 
-// relative is a process; the time of its start tells it from a later one that
-// was given the same number.
+// relative is a process. Its start time distinguishes it from a later one with the same id.
 type relative struct {
 	pid, parent int
 	born        string
@@ -104,8 +102,8 @@ func descendants(t *testing.T, root int) []relative {
 	return family
 }
 
-// inspect reads /proc; see proc(5). The name in stat may hold anything, so the
-// fields are counted from the last bracket on.
+// inspect reads /proc; see proc(5). The name in stat may contain brackets, so the fields are
+// counted from the last one.
 func inspect(pid int) (relative, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -123,7 +121,7 @@ func inspect(pid int) (relative, bool) {
 	}, true
 }
 
-// alive: a zombie runs nothing any more and waits only to be counted.
+// alive reports whether the process still runs; a zombie does not.
 func (r relative) alive() bool {
 	now, ok := inspect(r.pid)
 	return ok && now.born == r.born && now.state != "Z"

@@ -28,7 +28,7 @@ func deployed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// at follows keys and places into a document: "spec", "containers", 0.
+// at follows keys and indexes into a document, such as "spec", "containers", 0.
 func at(v any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -59,13 +59,13 @@ func manifests(t *testing.T, file string) map[string]any {
 		}
 		key := at(one, "kind").(string) + " " + at(one, "metadata", "name").(string)
 		if all[key] != nil {
-			t.Errorf("two of %s", key)
+			t.Errorf("two manifests of %s, want one", key)
 		}
 		all[key] = one
 	}
 }
 
-// The facts of the manifests that a change must not lose.
+// Properties of the manifests that must not get lost.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	all := manifests(t, "kubernetes.yaml")
@@ -88,7 +88,7 @@ func TestKubernetes(t *testing.T) {
 		{at(container, "env", 0, "valueFrom", "secretKeyRef", "name"), "conch-db"},
 		{at(container, "env", 1, "name"), "CONCH_INSTANCE_ID"},
 		{at(container, "env", 1, "valueFrom", "fieldRef", "fieldPath"), "metadata.name"},
-		{at(pod, "containers", 1, "name"), "payments"}, // somebody asks the gate
+		{at(pod, "containers", 1, "name"), "payments"}, // the program that asks the gate
 		{at(pod, "containers", 1, "securityContext", "allowPrivilegeEscalation"), false},
 		{at(container, "securityContext", "readOnlyRootFilesystem"), true},
 		{at(container, "securityContext", "allowPrivilegeEscalation"), false},
@@ -96,13 +96,13 @@ func TestKubernetes(t *testing.T) {
 		{at(container, "resources", "limits", "cpu"), nil}, // a throttled leader loses its lease
 	} {
 		if c.got != c.want {
-			t.Errorf("%v, want %v", c.got, c.want)
+			t.Errorf("the manifests have %v, want %v", c.got, c.want)
 		}
 	}
 	selector, label := at(deployment, "spec", "selector", "matchLabels"), at(deployment, "spec", "template", "metadata", "labels")
 	for name, m := range map[string]any{"the deployment": selector, "the budget": at(all["PodDisruptionBudget conch"], "spec", "selector", "matchLabels")} {
 		if at(m, "app.kubernetes.io/name") != at(label, "app.kubernetes.io/name") {
-			t.Errorf("%s selects %v, the pods have %v", name, m, label)
+			t.Errorf("%s selects %v, want the pods' labels %v", name, m, label)
 		}
 	}
 	for _, script := range []any{at(all["ConfigMap conch-example-label"], "data", "label.sh"), at(all["ConfigMap conch"], "data", "payments.sh")} {
@@ -112,7 +112,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// What `conch run` is given where it is an entry point is what it takes.
+// conch run accepts the arguments that the manifest gives it as an entry point.
 func TestKubernetesRun(t *testing.T) {
 	t.Parallel()
 	container := at(manifests(t, "kubernetes-run.yaml")["Deployment mailer"], "spec", "template", "spec", "containers", 0)
@@ -123,7 +123,7 @@ func TestKubernetesRun(t *testing.T) {
 	}
 	conch(t, append([]string{"--db", "postgres://conch:x@127.0.0.1:1/app"}, args...)...).refused(t, 2, "/no/such/mailer cannot be run")
 	if at(container, "env", 1, "name") != "CONCH_INSTANCE_ID" || at(container, "resources", "limits", "cpu") != nil {
-		t.Errorf("%v", container)
+		t.Errorf("the container is %v, want CONCH_INSTANCE_ID and no limit of the CPU", container)
 	}
 }
 
@@ -134,8 +134,7 @@ func shellCheck(t *testing.T, script string) (string, error) {
 	return proctest.Output(t, cmd, patience)
 }
 
-// Every configuration that is shown is one that conch takes, and serves the probes
-// where they are looked for.
+// conch accepts every configuration in deploy, and serves probes where the manifests ask.
 func TestDeployedConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -148,7 +147,7 @@ func TestDeployedConfigurations(t *testing.T) {
 		}
 		conch(t, "--db", "postgres://db.example/app", "config", "check", "--config", file).done(t)
 		if !strings.Contains(text, `ops_listen = ":9090"`) {
-			t.Errorf("%s has its probes elsewhere", name)
+			t.Errorf("%s does not serve probes at :9090, want it to", name)
 		}
 	}
 }
@@ -163,20 +162,20 @@ func TestContainerfile(t *testing.T) {
 		}
 	}
 	if from := instructions["FROM"]; len(from) != 2 || !strings.Contains(from[0], "golang:1.26") || from[1] != "scratch" {
-		t.Errorf("FROM %q", from)
+		t.Errorf("FROM is %q, want golang:1.26 and scratch", from)
 	}
 	if user := instructions["USER"]; len(user) != 1 || user[0] != "65532:65532" {
-		t.Errorf("USER %q: a number that is not root's", user)
+		t.Errorf("USER is %q, want the number of a user other than root", user)
 	}
 	for _, word := range []string{"ENTRYPOINT", "CMD"} {
 		if list := instructions[word]; len(list) != 1 || !strings.HasPrefix(list[0], "[") {
-			t.Errorf("%s %q needs a shell, and there is none", word, list)
+			t.Errorf("%s is %q, want a list: there is no shell", word, list)
 		}
 	}
 	if run := strings.Join(instructions["RUN"], " "); !strings.Contains(run, "CGO_ENABLED=0") {
-		t.Errorf("RUN %q: the binary would need a libc", run)
+		t.Errorf("RUN is %q, want CGO_ENABLED=0: there is no libc", run)
 	}
-	// What it builds is static: it has no interpreter and asks for no library.
+	// The binary is static: it has no interpreter and needs no library.
 	binary := filepath.Join(t.TempDir(), "conch")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
@@ -188,7 +187,7 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
-// systemd's own opinion, where there is one; the facts in any case.
+// The units have these lines and, if systemd is installed, pass systemd-analyze.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	both := []string{
@@ -204,12 +203,12 @@ func verify(t *testing.T, name string, lines []string) {
 	text := deployed(t, name)
 	for _, line := range lines {
 		if !strings.Contains(text, "\n"+line+"\n") {
-			t.Errorf("%s has lost %s", name, line)
+			t.Errorf("%s lacks the line %s", name, line)
 		}
 	}
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Logf("systemd-analyze is not here: %s was only read, not verified", name)
+		t.Logf("systemd-analyze is not installed: %s was only read, not verified", name)
 		return
 	}
 	file := filepath.Join(t.TempDir(), name)
@@ -222,7 +221,7 @@ func verify(t *testing.T, name string, lines []string) {
 	}
 }
 
-// An alert over a metric that does not exist never fires.
+// Every alert uses exported metrics, or it would never fire.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	text := deployed(t, "alerts.yaml")
@@ -248,17 +247,17 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 		if at(rule, "annotations", "summary") == nil || at(rule, "labels", "severity") == nil {
-			t.Errorf("rule %d: %v", i, rule)
+			t.Errorf("rule %d is %v, want a summary and a severity", i, rule)
 		}
 	}
 	if len(list) < 4 {
-		t.Errorf("%d rules", len(list))
+		t.Errorf("%d rules, want 4 or more", len(list))
 	}
 	judgeAbsence(t, list)
 }
 
-// When no node is left there is no series to compare, so a page must ask for that; and no
-// rule may ask for labels that come from elsewhere than the metrics and the manifests.
+// judgeAbsence wants a page for the absence of all series, which no comparison notices, and no
+// labels but those of the metrics and the manifests.
 func judgeAbsence(t *testing.T, rules []any) {
 	t.Helper()
 	paged := false
@@ -266,16 +265,16 @@ func judgeAbsence(t *testing.T, rules []any) {
 		expr := at(rule, "expr").(string)
 		paged = paged || strings.Contains(expr, "absent(conch_is_leader)") && at(rule, "labels", "severity") == "page"
 		if regexp.MustCompile(`(job|instance|namespace|app_kubernetes_io_name)\s*[=!]`).MatchString(expr) {
-			t.Errorf("%v asks for a label that nothing here gives: %s", at(rule, "alert"), expr)
+			t.Errorf("%v asks for a label that neither metrics nor manifests have: %s", at(rule, "alert"), expr)
 		}
 		if strings.Contains(expr, "app_kubernetes_io_name") {
 			labels := at(manifests(t, "kubernetes.yaml")["Deployment conch"], "spec", "template", "metadata", "labels")
 			if at(labels, "app.kubernetes.io/name") == nil {
-				t.Errorf("%v asks for a label that the pods lack", at(rule, "alert"))
+				t.Errorf("%v asks for the label app_kubernetes_io_name, which the pods lack", at(rule, "alert"))
 			}
 		}
 	}
 	if !paged {
-		t.Error("nobody is called when all nodes are gone")
+		t.Error("no rule pages when all nodes are gone, want one")
 	}
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// starves makes empty blocks until the leader has paid more for the first nonce than
-// it did so far, and the node has that.
+// starves makes empty blocks until the chain's node has a dearer attempt for the first nonce.
 func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
 	t.Helper()
 	blocks := time.NewTicker(100 * time.Millisecond)
@@ -41,14 +40,13 @@ func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
 		case <-blocks.C:
 			d.call("dev_block", []string{})
 		case <-deadline.C:
-			t.Fatalf("nothing more was paid: %v", tries)
+			t.Fatalf("the attempts are %v, want a dearer one", tries)
 		}
 	}
 }
 
-// Two leaders: the first is stopped while its bytes are on their way. Its successor
-// sends them, pays more for them, takes new ones; then the old bytes arrive late, and
-// the first goes on. (S15)
+// Two leaders: the first is stopped while its bytes are under way. Its successor sends them, then
+// dearer ones, and new intents. Then the old bytes arrive late, and the first goes on. (S15)
 func TestTwoLeaders(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
@@ -60,7 +58,7 @@ func TestTwoLeaders(t *testing.T) {
 	many := callersOf(t, one)
 	many.wants(0, 1)
 	happens(t, "signed bytes are on their way", stopped)
-	many.wants(1, 10) // and these wait for the answer
+	many.wants(1, 10) // these wait for the answer
 	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 10 })
 	if err := one.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -71,7 +69,7 @@ func TestTwoLeaders(t *testing.T) {
 	chain.starves(t, db)
 	signed := attempts(t, db)
 
-	following, sent := one.count("leadership following"), len(border.passed()) // not one on a busy machine
+	following, sent := one.count("leadership following"), len(border.passed()) // more than one on a busy machine
 	close(late)
 	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -81,20 +79,20 @@ func TestTwoLeaders(t *testing.T) {
 	asked := many.acknowledged()
 	maps.Copy(asked, more.acknowledged())
 	judge(t, chain, db.URL, asked)
-	if n := len(border.passed()); n != sent && one.count("leadership acquired") == 1 { // nor has it led again
-		t.Errorf("the first sent %d times after it was deposed", n-sent)
+	if n := len(border.passed()); n != sent && one.count("leadership acquired") == 1 { // unless it has led again
+		t.Errorf("the first leader sent %d transactions after it was deposed, want none", n-sent)
 	}
 	if chain.history()[0].Hash == signed[0][0] {
-		t.Error("what came late and pays less is on the chain")
+		t.Error("the late and cheaper attempt is in the chain, want the dearer one")
 	}
 }
 
-// slowStore is a store whose writes can be kept on their way.
+// slowStore is a store whose writes can be delayed.
 type slowStore struct {
 	pending.Store
 	writing *sync.RWMutex
-	slow    chan struct{} // once it is closed, writes wait
-	done    chan struct{} // until this is
+	slow    chan struct{} // closed: writes wait until done is closed
+	done    chan struct{}
 }
 
 func (s slowStore) Write(ctx context.Context, token fence.Token, b pending.Batch) error {
@@ -115,17 +113,16 @@ func (s slowStore) Write(ctx context.Context, token fence.Token, b pending.Batch
 	}
 }
 
-// slowDown returns once no write is under way any more that had begun before.
+// slowDown delays new writes, and returns once all earlier ones have ended.
 func (s slowStore) slowDown() {
 	close(s.slow)
 	s.writing.Lock()
 	defer s.writing.Unlock()
 }
 
-// Why what is sent may pass the fenced door, which waits for no clock: a leader whose
-// gate never shuts, the worst that clocks can do, sends again what its successor has as
-// well, and wants to pay more. The chain takes one of each; the database refuses to
-// store what it signs, so that it never leaves. (S15)
+// Sending needs only the fenced door, which depends on no clock. Here a deposed leader's gate
+// never shuts. What it sends again, the chain takes once; what it signs anew, the database
+// refuses to store, so that it is never sent. (S15)
 func TestADeposedLeaderIsHarmless(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
@@ -146,13 +143,13 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	pgtest.Eventually(t, patience, "the node has all of them", func() bool {
 		return chain.call("eth_getTransactionCount", fundedAddress, "pending") == "0xa"
 	})
-	old.store.slowDown() // from here on its writes are on their way
+	old.store.slowDown()
 	successor := make(chan struct{})
 	border2.keepUntil(false, successor)
 	depose()
 	two.leads(2)
 	before := len(border.passed())
-	chain.call("dev_drop", []string{}) // whoever looks has to send again, and the successor is not as quick
+	chain.call("dev_drop", []string{}) // so that a leader must send again; the successor is held
 	pgtest.Eventually(t, patience, "the deposed leader sends again", func() bool { return len(border.passed()) > before })
 	close(successor)
 	chain.starves(t, db)
@@ -160,20 +157,20 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	close(old.store.done)
 	pgtest.Within(t, patience, "the deposed leader ends", func() {
 		if err := <-ended; !errors.Is(err, fence.ErrStale) {
-			t.Errorf("the deposed leader ended with %v", err)
+			t.Errorf("the deposed leader ended with %v, want ErrStale", err)
 		}
 	})
 	for nonce, hashes := range attempts(t, db) {
 		if len(hashes) < len(signed[nonce]) {
-			t.Errorf("nonce %d: %v, and before %v", nonce, hashes, signed[nonce])
+			t.Errorf("nonce %d has the attempts %v, want no fewer than %v", nonce, hashes, signed[nonce])
 		}
 	}
 	chain.buries(db.URL)
 	judge(t, chain, db.URL, many.acknowledged())
 }
 
-// The gate is asked before each batch, not once for all that waits: shut while one is on
-// its way, it keeps the next back, and so does a gate that another term has opened. (S15, S17)
+// The gate is asked before each batch: one that shuts while a batch is under way keeps the next
+// back, and so does one that another term has opened. (S15, S17)
 func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -200,11 +197,11 @@ func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 	latch.Open(another, 0, math.MaxInt64)
 	pgtest.Within(t, patience, "it ends under another's token", func() {
 		if err := <-ended; !errors.Is(err, fence.ErrStale) {
-			t.Errorf("under another's token it ended with %v", err)
+			t.Errorf("under another term's token Lead ended with %v, want ErrStale", err)
 		}
 	})
 	if n := len(border.passed()); n != 1 {
-		t.Errorf("%d were sent, of which one had left before the gate shut", n)
+		t.Errorf("%d transactions were sent, want the one from before the gate shut", n)
 	}
 	depose()
 	judge(t, chain, db.URL, many.acknowledged())
@@ -216,8 +213,8 @@ type blind struct {
 	refused *atomic.Int64
 }
 
-// blindLeader mints a token for the account and makes the manager that believes in it.
-// The returned function has the mint's session end.
+// blindLeader mints a token for the account and makes a manager that uses it. The returned
+// function ends the mint's session.
 func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, func()) {
 	t.Helper()
 	mint, err := pgmint.New(pgmint.Config{URL: db.URL})

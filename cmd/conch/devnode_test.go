@@ -21,7 +21,7 @@ import (
 
 const (
 	keystorePassword = "a password nobody must see"
-	// worthlessKey is what conch-devnode funds, and what testdata/keystore.json holds.
+	// worthlessKey is the key that conch-devnode funds, as in testdata/keystore.json.
 	worthlessKey    = "098d92f435cd50256cba6c56eec13aa7c66bf777b96619abad28b985daae5ad7"
 	fundedAddress   = "0x6d2d50b5d17b86bf964d636751ed84b7b9fc8971"
 	nobodysAddress  = "0x00000000000000000000000000000000000000aa"
@@ -34,8 +34,8 @@ var builtDevnode struct {
 	err  error
 }
 
-// devnodeProgram builds the node, once. CONCH_DEVNODE names one that is built already.
-// It may take minutes: whoever needs it asks before a clock of its own runs.
+// devnodeProgram builds conch-devnode once, unless CONCH_DEVNODE names one. That may take
+// minutes, so callers ask for it before they start their own clocks.
 func devnodeProgram(t testing.TB) string {
 	t.Helper()
 	builtDevnode.Do(func() {
@@ -43,7 +43,7 @@ func devnodeProgram(t testing.TB) string {
 			return
 		}
 		builtDevnode.path = filepath.Join(filepath.Dir(program), "conch-devnode-built.test")
-		// As make build does it, so that the two share what they compile.
+		// With the flags of make build, so that the two share the build cache.
 		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", builtDevnode.path, "../../chain/evm/cmd/conch-devnode")
 		if out, err := proctest.Output(t, cmd, building); err != nil {
 			builtDevnode.err = fmt.Errorf("building conch-devnode: %w\n%s", err, out)
@@ -55,7 +55,7 @@ func devnodeProgram(t testing.TB) string {
 	return builtDevnode.path
 }
 
-// devnode is a chain of its own, ended with the test.
+// devnode is a chain that ends with the test.
 type devnode struct {
 	t    testing.TB
 	url  string
@@ -82,7 +82,7 @@ func startDevnode(t testing.TB, args ...string) *devnode {
 	return &devnode{t, ready.HTTP, life}
 }
 
-// call asks the chain itself: it is the oracle.
+// call asks the chain's node directly.
 func (d *devnode) call(method string, args ...any) any {
 	d.t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": args})
@@ -100,7 +100,7 @@ func (d *devnode) call(method string, args ...any) any {
 	return out.Result
 }
 
-// takes hands it a request, of one call or many, and returns its answer.
+// takes passes a request of one or more calls to the node, and returns the answer.
 func (d *devnode) takes(request []byte) ([]byte, error) {
 	answer, err := http.Post(d.url, "application/json", bytes.NewReader(request))
 	if err != nil {
@@ -119,8 +119,7 @@ func (d *devnode) count() string {
 	return d.call("eth_getTransactionCount", fundedAddress, "latest").(string)
 }
 
-// account is a configuration's section for the funded account; its files are in the
-// folder DIR.
+// account returns the configuration of the funded account, and writes its files.
 func (d *devnode) account(n *daemon, more string) string {
 	return accountAt(n, d.url, 1337, more)
 }

@@ -17,14 +17,14 @@ import (
 
 type finding struct{ Check, Status, Detail, Remedy string }
 
-// examined asks doctor; its exit code must fit what it found.
+// examined runs doctor and checks that its exit code fits the findings.
 func examined(t *testing.T, address string) []finding {
 	t.Helper()
 	r := conch(t, "--db", address, "doctor", "--json")
 	found := decode[[]finding](t, r.out)
 	failed := slices.ContainsFunc(found, func(f finding) bool { return f.Status == "fail" })
 	if failed != (r.code == 1) || failed != (r.err != "") || r.code > 1 {
-		t.Errorf("exit code %d, stderr %q, with %+v", r.code, r.err, found)
+		t.Errorf("exit code %d, stderr %q with the findings %+v; want 1 and a message only if one failed", r.code, r.err, found)
 	}
 	return found
 }
@@ -38,7 +38,7 @@ func judged(found []finding, check string) finding {
 	return finding{}
 }
 
-// psql is there wherever a Postgres server is.
+// psql returns the path of psql, which is usually installed with the server.
 func psql(t *testing.T) string {
 	t.Helper()
 	bin, err := postmaster.Binaries(t.Context())
@@ -55,8 +55,7 @@ func psql(t *testing.T) string {
 	return found
 }
 
-// grantedTo runs deploy/grants.sql and returns the URLs of a node, a fencer and an
-// observer.
+// grantedTo runs deploy/grants.sql and returns the URLs of a node, a fencer and an observer.
 func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
 	t.Helper()
 	args := []string{"-X", "-q", db.URL, "-f", filepath.FromSlash("../../deploy/grants.sql")}
@@ -80,7 +79,7 @@ func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
 	return urls[0], urls[1], urls[2]
 }
 
-// S29: what deploy/grants.sql grants a node is what doctor asks for.
+// S29: deploy/grants.sql grants a node what doctor asks for.
 func TestDoctorUnderTheGrants(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -89,10 +88,10 @@ func TestDoctorUnderTheGrants(t *testing.T) {
 	for address, status := range map[string]string{db.URL: "ok", node: "ok", observer: "warn", fencer: "fail"} {
 		found := examined(t, address)
 		if f := judged(found, "privileges"); f.Status != status {
-			t.Errorf("%+v, want %s", f, status)
+			t.Errorf("the finding is %+v, want %s", f, status)
 		}
 		if f := judged(found, "holders"); address != fencer && (f.Status != "ok" || !strings.Contains(f.Detail, "1 of 1")) {
-			t.Errorf("%+v", f)
+			t.Errorf("the finding is %+v, want ok with 1 of 1", f)
 		}
 	}
 }
@@ -107,11 +106,11 @@ func TestDoctorForPeople(t *testing.T) {
 		}
 	}
 	if r.code != 1 || !strings.Contains(r.err, "must be mended") || !strings.Contains(r.err, "schema") {
-		t.Errorf("exit code %d, %q", r.code, r.err)
+		t.Errorf("exit code %d, stderr %q; want 1 and the schema that must be mended", r.code, r.err)
 	}
 	found := examined(t, "postgres://conch:hunter2@127.0.0.1:1/app")
 	if f := judged(found, "reachable"); f.Status != "fail" || strings.Contains(fmt.Sprint(found), "hunter2") {
-		t.Errorf("%+v", found)
+		t.Errorf("the findings are %+v, want a failed reachable, without the password", found)
 	}
 	conch(t, "doctor", "extra").refused(t, 2, "takes no argument")
 }

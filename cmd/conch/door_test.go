@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// door is an address behind which a server is, once it is open.
+// door is an address that leads to a server once the door is open.
 type door struct {
 	t       testing.TB
 	address string
@@ -21,11 +21,11 @@ type door struct {
 	socket  *os.File // bound to the address; listens once it is open
 }
 
-// newDoor reserves an address at which nothing answers: as long as its socket is bound
-// nobody else is given the port, and until it listens whoever comes is refused.
+// newDoor reserves an address at which nothing answers: a bound socket keeps the port, and
+// refuses connections until it listens.
 func newDoor(t testing.TB, to string) *door {
 	t.Helper()
-	syscall.ForkLock.RLock() // no process that is started meanwhile inherits it
+	syscall.ForkLock.RLock() // a process that starts now must not inherit the socket
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
 		unix.CloseOnExec(fd)

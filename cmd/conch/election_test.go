@@ -16,11 +16,10 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// patience is for what comes at once on an idle machine. It bounds what hangs; nothing
-// that works waits for its end.
+// patience bounds waits for what an idle machine does at once.
 const patience = time.Minute
 
-// running is a call that goes on: a node, or a watch.
+// running is a running command, such as a node or a watch.
 type running struct {
 	*proctest.Process
 	t     *testing.T
@@ -36,21 +35,21 @@ func start(t *testing.T, cmd *exec.Cmd) *running {
 	return &running{Process: proctest.Listen(t, cmd), t: t, stdin: stdin}
 }
 
-// end waits, with its stdin closed, and returns the exit code.
+// end closes the command's stdin, waits for its end and returns the exit code.
 func (r *running) end() int {
 	r.t.Helper()
 	_ = r.stdin.Close()
 	return r.Wait(longPatience)
 }
 
-// stop asks it to end, as a service manager would.
+// stop sends a signal, as a service manager would, waits and returns the exit code.
 func (r *running) stop(sig syscall.Signal) int {
 	r.t.Helper()
 	r.Signal(sig)
 	return r.Wait(longPatience)
 }
 
-// says waits for a line with that text.
+// says waits for a line with a text.
 func (r *running) says(text string) {
 	r.t.Helper()
 	r.Says(patience, text)
@@ -95,7 +94,7 @@ func TestStatus(t *testing.T) {
 		return decode[[]map[string]any](t, conch(t, append([]string{"--db", db.URL, "status", "--json"}, args...)...).done(t))
 	}
 	if text := conch(t, "--db", db.URL, "status", "--json").done(t); text != "[]\n" {
-		t.Errorf("with no scope at all status prints %q", text)
+		t.Errorf("without scopes status prints %q, want []", text)
 	}
 	conch(t, "--db", db.URL, "status").done(t)
 	one := leader(t, db, "payments", "one")
@@ -104,23 +103,23 @@ func TestStatus(t *testing.T) {
 
 	both := status()
 	if len(both) != 2 || both[0]["scope"] != "payments" || both[1]["scope"] != "reports" {
-		t.Fatalf("status prints %v", both)
+		t.Fatalf("status prints %v, want payments and reports", both)
 	}
 	wantKeys(t, both[0], "scope", "epoch", "holder", "acquired_at", "heartbeat_at", "heartbeat_age_ms", "released", "candidates")
 	if l := both[0]; l["holder"] != "one" || l["epoch"] != 1.0 || l["released"].(bool) || l["heartbeat_age_ms"].(float64) > 5000 {
-		t.Errorf("status of payments: %v", l)
+		t.Errorf("status of payments: got %v, want holder one, epoch 1, not released, a fresh heartbeat", l)
 	}
 	if c := both[0]["candidates"]; !slices.Equal(c.([]any), []any{"one", "two"}) {
-		t.Errorf("candidates %v", c)
+		t.Errorf("candidates: got %v, want one and two", c)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, both[0]["acquired_at"].(string)); err != nil {
 		t.Error(err)
 	}
 	if only := status("--scope", "reports"); len(only) != 1 || only[0]["holder"] != "three" {
-		t.Errorf("status --scope reports: %v", only)
+		t.Errorf("status --scope reports: got %v, want holder three", only)
 	}
 	if none := status("--scope", "never heard of"); len(none) != 0 {
-		t.Errorf("status of a scope that is not: %v", none)
+		t.Errorf("status of an unknown scope: got %v, want nothing", none)
 	}
 	table := conch(t, "--db", db.URL, "status").done(t)
 	for _, part := range []string{"SCOPE", "payments", "one, two", "leads", "reports", "three"} {
@@ -129,7 +128,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	if code := one.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("a node that was asked to end: exit code %d", code)
+		t.Errorf("a node that was asked to end: exit code %d, want 0", code)
 	}
 	pgtest.Eventually(t, patience, "two takes over", func() bool { return status("--scope", "payments")[0]["holder"] == "two" })
 }
@@ -138,13 +137,13 @@ func TestHistoryAndWatch(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	if text := conch(t, "--db", db.URL, "history", "--json").done(t); text != "" {
-		t.Errorf("an empty history prints %q", text)
+		t.Errorf("an empty history prints %q, want nothing", text)
 	}
 	leader(t, db, "reports", "other").stop(syscall.SIGTERM)
 	stream := start(t, prepared(t, "--db", db.URL, "watch", "--scope", "payments", "--json"))
 	plain := start(t, prepared(t, "--db", db.URL, "watch"))
-	// A watch shows what happens from its start on, and nothing tells from outside
-	// when that is: let the scope change hands until both have seen one.
+	// A watch shows events from its start on, which a test cannot see: let the scope change hands
+	// until both watches have seen an event.
 	seen, told := "", ""
 	for n := 0; (seen == "" || !strings.Contains(told, "payments  epoch ")) && n < 20; n++ {
 		leader(t, db, "payments", "one").stop(syscall.SIGTERM)
@@ -161,16 +160,16 @@ func TestHistoryAndWatch(t *testing.T) {
 	}
 	event := decode[map[string]any](t, seen)
 	wantKeys(t, event, "at", "scope", "epoch", "holder", "event", "reason", "actor")
-	delete(event, "gap_ms") // of those that begin a leadership
+	delete(event, "gap_ms") // only in events that begin a leadership
 	if len(event) != 7 || event["scope"] != "payments" || event["holder"] != "one" {
-		t.Errorf("watch prints %v", event)
+		t.Errorf("watch prints %v, want 7 keys, scope payments, holder one", event)
 	}
 	if !strings.Contains(told, "payments  epoch ") {
-		t.Errorf("the plain watch says %q", told)
+		t.Errorf("the plain watch prints %q, want an event of payments", told)
 	}
 	for _, w := range []*running{stream, plain} {
 		if code := w.stop(syscall.SIGINT); code != 0 {
-			t.Errorf("watch after Ctrl-C: exit code %d", code)
+			t.Errorf("watch after Ctrl-C: exit code %d, want 0", code)
 		}
 	}
 
@@ -182,11 +181,11 @@ func TestHistoryAndWatch(t *testing.T) {
 		events = append(events, e["event"].(string))
 	}
 	if len(events) < 2 || events[0] != "acquired" || events[1] != "released" {
-		t.Errorf("the history of payments is %v", events)
+		t.Errorf("the history of payments is %v, want acquired, released and more", events)
 	}
 	newest := conch(t, "--db", db.URL, "history", "--limit", "1", "--json").done(t)
 	if strings.Count(newest, "\n") != 1 || !strings.HasSuffix(text, newest) {
-		t.Errorf("history --limit 1 prints %q", newest)
+		t.Errorf("history --limit 1 prints %q, want the last event alone", newest)
 	}
 	table := conch(t, "--db", db.URL, "history").done(t)
 	for _, part := range []string{"EVENT", "GAP", "reports", "payments", "acquired", "released"} {
@@ -217,27 +216,27 @@ func TestMigrate(t *testing.T) {
 		return decode[schema](t, conch(t, append([]string{"--db", db.URL, "--json", "migrate"}, args...)...).done(t))
 	}
 	if s := at("status"); s.Current != 0 || s.Latest < 3 || len(s.Wings) != 2 || len(s.Migrations) != s.Latest+s.Wings[1].Latest {
-		t.Errorf("before: %+v", s)
+		t.Errorf("before up: got %+v, want schema 0 and all migrations of two wings", s)
 	}
 	for range 2 { // the second time there is nothing to do
 		if s := at("up"); s.Current != s.Latest || s.Wings[1].Wing != "pending" || s.Wings[1].Current != s.Wings[1].Latest || s.Migrations[0].AppliedAt == nil {
-			t.Errorf("after up: %+v", s)
+			t.Errorf("after up: got %+v, want both wings at their latest version", s)
 		}
 	}
 	if text := conch(t, "--db", db.URL, "migrate", "status").done(t); !strings.Contains(text, "WING") || !strings.Contains(text, "pending 4 of 4") {
-		t.Errorf("migrate status prints %q", text)
+		t.Errorf("migrate status prints %q, want WING and pending 4 of 4", text)
 	}
 	holder := leader(t, db, "payments", "one")
 	conch(t, "--db", db.URL, "migrate", "down").refused(t, 1, "one", `"payments"`)
 	holder.stop(syscall.SIGTERM)
 	if s := at("down"); s.Current != 0 {
-		t.Errorf("after down: %+v", s)
+		t.Errorf("after down: got %+v, want schema 0", s)
 	}
 	conch(t, "--db", db.URL, "status").refused(t, 1, "conch migrate up")
 	at("up")
 	kept := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if len(kept) != 1 || kept[0]["epoch"] != 1.0 {
-		t.Errorf("down and up lost the epoch: %v", kept)
+		t.Errorf("after down and up the status is %v, want epoch 1 kept", kept)
 	}
 }
 
@@ -251,7 +250,7 @@ func TestAdvance(t *testing.T) {
 	}
 	got := decode[map[string]any](t, advance("5000").done(t))
 	if got["scope"] != "payments" || got["epoch"] != 5000.0 {
-		t.Errorf("advance prints %v", got)
+		t.Errorf("advance prints %v, want scope payments and epoch 5000", got)
 	}
 	deposed.says(`"lost"`)
 	advance("5000").refused(t, 1, "payments", "never goes down")
@@ -261,10 +260,10 @@ func TestAdvance(t *testing.T) {
 		return conch(t, "--db", db.URL, "migrate", "advance", "--all", "--epoch", "6000").done(t)
 	}
 	if text := all(); text != "the epoch of \"payments\" is 6000 now\n" {
-		t.Errorf("advance --all prints %q", text)
+		t.Errorf("advance --all prints %q, want the new epoch of payments", text)
 	}
 	if text := all(); !strings.Contains(text, "above already") {
-		t.Errorf("a second time: %q", text)
+		t.Errorf("a second advance --all prints %q, want that all are above already", text)
 	}
 	pgtest.Eventually(t, patience, "the next epoch is above", func() bool {
 		s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The base fee rises above what was signed for: each further attempt pays at least a
-// tenth more in both parts, up to what is allowed and no further; then it holds, says
-// so, and gives no nonce away; and goes on by itself when fees fall.
+// The base fee rises above the signed maximum: each further attempt pays at least a tenth more in
+// both parts, up to max_fee. Then the node raises an alarm and assigns no nonce, and goes on by
+// itself when fees fall.
 func TestUnderpricedSpike(t *testing.T) {
 	t.Parallel()
 	const most = 9e9
@@ -31,7 +31,7 @@ func TestUnderpricedSpike(t *testing.T) {
 	for chain.baseFee() < most {
 		chain.call("dev_burn", hexed(1))
 	}
-	// A node that saw only the last of those blocks bids again with further ones.
+	// A node that saw only the last of these blocks signs anew only with further blocks.
 	until(t, "the alarm", nowAndThen(func() { chain.call("dev_burn", hexed(1)) }, func() bool {
 		return n.count("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees") > 0
 	}))
@@ -40,18 +40,18 @@ func TestUnderpricedSpike(t *testing.T) {
 	for nonce := range 2 {
 		all := books.attempts(nonce)
 		if len(all) < 2 {
-			t.Errorf("nonce %d: a fee that the chain does not take was left as it was: %+v", nonce, all)
+			t.Errorf("nonce %d has the attempts %+v, want a dearer one: the chain refuses the first fee", nonce, all)
 		}
 		for i := 1; i < len(all); i++ {
 			if 10*all[i].Max < 11*all[i-1].Max || 10*all[i].Tip < 11*all[i-1].Tip || all[i].Max > most || all[i].Filler {
-				t.Errorf("nonce %d: %+v", nonce, all)
+				t.Errorf("nonce %d has the attempts %+v, want each a tenth dearer, up to max_fee, no filler", nonce, all)
 			}
 		}
 	}
 	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 2 {
-		t.Errorf("%d slots: a nonce was given to what cannot be paid", slots)
+		t.Errorf("%d slots, want 2: an intent that cannot be paid gets no nonce", slots)
 	}
-	chain.call("dev_drop", []string{}) // as pools do with what pays too little
+	chain.call("dev_drop", []string{}) // as pools drop transactions that pay too little
 	for chain.baseFee() > signed/2 {
 		chain.empty(1)
 	}
@@ -61,14 +61,14 @@ func TestUnderpricedSpike(t *testing.T) {
 	n.says("alarm ended", "cause", "fees")
 }
 
-// baseFee is the last block's.
+// baseFee returns that of the last block.
 func (d *devnode) baseFee() uint64 {
 	d.t.Helper()
 	return number(d.t, d.call("eth_getBlockByNumber", "latest", false).(map[string]any)["baseFeePerGas"])
 }
 
-// Somebody else's transaction waits in the pool under our nonce, and pays well: ours is
-// "underpriced" there, pays more, and is done.
+// A third party's transaction with our nonce waits in the pool and pays well: ours is
+// "underpriced", pays more, and is done.
 func TestAnotherWaitsUnderOurNonce(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
@@ -85,8 +85,8 @@ func TestAnotherWaitsUnderOurNonce(t *testing.T) {
 	judge(t, chain, db.URL, asked)
 }
 
-// More than the account has: what was accepted before is done, this one and those
-// behind it wait without a nonce, somebody is told, and it goes on by itself.
+// An intent costs more than the account has: earlier intents are done, this one and later ones
+// wait without a nonce, an alarm is raised, and the node goes on by itself once it has funds.
 func TestOutOfFunds(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -96,7 +96,7 @@ func TestOutOfFunds(t *testing.T) {
 	const much = "1000000000000000000000001" // a million ether and one wei
 	code, body := post(t, api+"/v1/transactions", wish(anothersAddress, much, "much"))
 	if code != 202 {
-		t.Fatalf("%d %v", code, body)
+		t.Fatalf("status %d, body %v; want 202", code, body)
 	}
 	dear := fmt.Sprint(body["id"])
 	maps.Copy(asked, wished(t, n, 3, 5))
@@ -104,20 +104,20 @@ func TestOutOfFunds(t *testing.T) {
 	books := openBooks(t, db.URL)
 	books.become(each("finalized", 3))
 	if is := shown(t, api, dear); is["fate"] != "queued" || is["nonce"] != nil {
-		t.Errorf("%v", is)
+		t.Errorf("the dear intent shows as %v, want it queued without a nonce", is)
 	}
 	if n.count("ALARM") != 1 || n.count("alarm ended") != 0 {
-		t.Errorf("one alarm was raised %d times, and ended %d times", n.count("ALARM"), n.count("alarm ended"))
+		t.Errorf("the alarm was raised %d times and ended %d times, want once and never", n.count("ALARM"), n.count("alarm ended"))
 	}
 	const gauge = `conch_account_alarms{account="payer",cause="funds"} `
 	if _, metrics := page(t, api+"/metrics"); !strings.Contains(metrics, gauge+"1\n") || !strings.Contains(metrics, `cause="keys"} 0`) {
-		t.Error("the alarm is not among the metrics")
+		t.Error("the metrics do not show the alarm, want the cause funds only")
 	}
 	chain.call("dev_fund", fundedAddress, hexed(5e9))
 	asked[dear] = deed(anothersAddress, much, "0x")
 	judge(t, chain, db.URL, asked)
 	n.says("alarm ended", "cause", "funds")
 	if _, metrics := page(t, api+"/metrics"); !strings.Contains(metrics, gauge+"0\n") {
-		t.Error("the alarm is among the metrics though it has ended")
+		t.Error("the metrics still show the ended alarm")
 	}
 }

@@ -23,19 +23,19 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// filer is a node that has files, behind a line that the test can hold.
+// filer is a node with files, behind a proxy that can hold chunks.
 type filer struct {
 	*daemon
 	line *httptest.Server
 	api  atomic.Pointer[url.URL]
 
 	mu    sync.Mutex
-	held  chan struct{} // while set, chunks wait here after they have left the leader
-	sent  int           // chunks that came since it was set
-	after int           // so many pass
+	held  chan struct{} // if set, chunks that have left the leader wait for its closing
+	sent  int           // chunks that came since held was set
+	after int           // how many chunks pass first
 }
 
-// holds lets so many more chunks through to this node, and no other until release.
+// holds lets some more chunks through to this node, and holds the others until release.
 func (f *filer) holds(after int) (release func()) {
 	held := make(chan struct{})
 	f.mu.Lock()
@@ -57,7 +57,7 @@ func (f *filer) seen() int {
 
 func (f *filer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPut {
-		body, err := io.ReadAll(r.Body) // it has left the leader, whatever becomes of that
+		body, err := io.ReadAll(r.Body) // the chunk has left the leader, whatever follows
 		if err != nil {
 			return
 		}
@@ -72,7 +72,7 @@ func (f *filer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if held != nil {
 			select {
 			case <-held:
-			case <-f.over: // the receiver's process
+			case <-f.over: // the receiver's process has ended
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (f *filer) begin() {
 	f.api.Store(to)
 }
 
-// filers are three nodes with files of the scope "data".
+// filers starts three nodes with files of the scope "data".
 func filers(t *testing.T) []*filer {
 	t.Helper()
 	db := migrated(t)
@@ -128,7 +128,7 @@ const filesAPI = "/v1/files/data"
 
 const filesSecret = "files-0123456789abcdef-0123456789abcdef"
 
-// hides puts the token into the node's folder.
+// hides writes the token into the node's folder.
 func (f *filer) hides() {
 	f.t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, "token"), []byte("# of the nodes\nnodes "+filesSecret+"\n"), 0o600); err != nil {
@@ -136,7 +136,7 @@ func (f *filer) hides() {
 	}
 }
 
-// metrics is empty while the node does not answer.
+// metrics returns the node's metrics, or nothing while it does not answer.
 func (f *filer) metrics() (text string) {
 	f.ask(http.MethodGet, "/metrics", nil, func(res *http.Response) {
 		all, _ := io.ReadAll(res.Body)
@@ -152,13 +152,13 @@ type listing struct {
 	AsOf    string `json:"as_of"`
 }
 
-// lists is zero while the node does not answer.
+// lists returns the node's list of files, or a zero one while it does not answer.
 func (f *filer) lists() (out listing) {
 	f.ask(http.MethodGet, filesAPI, nil, func(res *http.Response) { _ = json.NewDecoder(res.Body).Decode(&out) })
 	return out
 }
 
-// ask returns the status, 0 for no answer.
+// ask returns the status; 0 for no answer.
 func (f *filer) ask(method, path string, body []byte, read func(*http.Response)) int {
 	req, err := http.NewRequestWithContext(f.t.Context(), method, f.api.Load().String()+path, bytes.NewReader(body))
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *filer) ask(method, path string, body []byte, read func(*http.Response))
 	return res.StatusCode
 }
 
-// content is nil while there is none.
+// content returns a file's content; nil while there is none.
 func (f *filer) content(name string) (content []byte) {
 	f.ask(http.MethodGet, filesAPI+name, nil, func(res *http.Response) {
 		if text, err := io.ReadAll(res.Body); err == nil && res.StatusCode == http.StatusOK && res.Header.Get("Conch-As-Of") != "" {
@@ -192,7 +192,7 @@ func (f *filer) comesToHave(name string, want []byte) {
 	pgtest.Eventually(f.t, patience, f.id+" has "+name, func() bool { return bytes.Equal(f.content(name), want) })
 }
 
-// leaderOf waits until one of them takes writes.
+// leaderOf waits until a node accepts writes.
 func leaderOf(t *testing.T, all ...*filer) (leader *filer, others []*filer) {
 	t.Helper()
 	pgtest.Eventually(t, patience, "one of them leads the files", func() bool {
@@ -218,9 +218,9 @@ func fileOfBytes(seed byte, size int) []byte {
 	return out
 }
 
-// S22: the leader is killed in the middle of a push. Whoever reads, anywhere, at any
-// time, gets the old file or the new one, whole; the successor goes on, and the old
-// leader, which alone had the new one, comes back and follows.
+// S22: the leader is killed in the middle of a push. Every reader gets the whole old file or the
+// whole new one. The successor goes on, and the old leader, the only one with the new file, comes
+// back as a follower.
 func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	t.Parallel()
 	all := filers(t)
@@ -234,19 +234,19 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	follower.ask(http.MethodPut, filesAPI+"/a/big", []byte("x"), func(res *http.Response) {
 		text, _ := io.ReadAll(res.Body)
 		if res.StatusCode != http.StatusConflict || !strings.Contains(string(text), `"holder":"`+leader.id+`"`) {
-			t.Errorf("a follower's write: %d %s", res.StatusCode, text)
+			t.Errorf("a write to a follower: status %d, body %s; want 409 and the leader as holder", res.StatusCode, text)
 		}
 	})
 	for _, path := range []string{"/v1/files/data", "/v1/files/data/a/big", "/v1/sync/data/catalog"} {
 		if code := status(t, follower.api.Load().String()+path, ""); code != http.StatusUnauthorized {
-			t.Errorf("%s without a token: %d", path, code)
+			t.Errorf("%s without a token: status %d, want 401", path, code)
 		}
 	}
 	release, releaseToo := others[0].holds(5), others[1].holds(3)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		if code := leader.ask(http.MethodPut, filesAPI+"/a/big", large, nil); code == http.StatusOK {
-			t.Error("acknowledged, and nobody else has it")
+			t.Error("the write is acknowledged, but no other node has the file")
 		}
 	})
 	pgtest.Eventually(t, patience, "the push is half done", func() bool { return others[0].seen() > 5 && others[1].seen() > 3 })
@@ -255,33 +255,33 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	writer.Wait()
 	for _, f := range others {
 		if !bytes.Equal(f.content("/a/big"), old) {
-			t.Errorf("%s shows half a push", f.id)
+			t.Errorf("%s does not have the old file, want it until the push is complete", f.id)
 		}
 	}
 	release()
 	releaseToo()
 	successor, rest := leaderOf(t, others...)
 	if got := successor.content("/a/big"); !bytes.Equal(got, old) && !bytes.Equal(got, large) {
-		t.Errorf("the successor serves %d bytes of neither", len(got))
+		t.Errorf("the successor serves %d bytes, want the old file or the new one", len(got))
 	}
 	newest := fileOfBytes(3, 2<<20)
 	successor.puts("/a/big", newest)
 	lags := fmt.Sprintf("conch_files_behind{peer=%q,scope=%q} ", leader.id, "data")
 	if text := successor.metrics(); !strings.Contains(text, lags+"1\n") {
-		t.Errorf("that the dead one lags is not among the metrics: %s", text)
+		t.Errorf("the metrics do not show that the dead node lags: %s", text)
 	}
 	rest[0].comesToHave("/a/big", newest)
 	leader.begin()
 	leader.comesToHave("/a/big", newest)
-	pgtest.Eventually(t, patience, "it lags no more", func() bool { return strings.Contains(successor.metrics(), lags+"0\n") })
+	pgtest.Eventually(t, patience, "the old leader has caught up", func() bool { return strings.Contains(successor.metrics(), lags+"0\n") })
 	now := successor.lists()
 	if mine := leader.lists(); mine.Version != now.Version || mine.Leading || mine.Holder != successor.id || mine.AsOf == "" {
-		t.Errorf("it came back with %+v, the leader has %+v", mine, now)
+		t.Errorf("the old leader came back with %+v, the leader has %+v; want the same version and a follower", mine, now)
 	}
 }
 
-// S22, S15: the leader is stopped while it pushes; when it wakes its successor has gone
-// on. What it still sends is refused by those who get it, and it follows.
+// S22, S15: the leader is stopped while it pushes, and wakes after its successor has gone on.
+// Followers refuse what it still sends, and it follows.
 func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	all := filers(t)
@@ -302,7 +302,7 @@ func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	successor, rest := leaderOf(t, others...)
-	release() // what was on its way arrives now, of an epoch that is over
+	release() // now the held chunks arrive, from an epoch that is over
 	releaseToo()
 	successor.puts("/f", []byte("second"))
 	rest[0].comesToHave("/f", []byte("second"))
@@ -318,8 +318,8 @@ func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 	}
 }
 
-// S18, S22: a node alone keeps files, also over a restart; and a reload adds a scope,
-// and moves none.
+// S18, S22: a standalone node keeps files over a restart. A reload adds or removes a scope, and
+// moves none.
 func TestFilesOfANodeAlone(t *testing.T) {
 	t.Parallel()
 	const alone = "[node]\nstandalone = true\nlisten = \"127.0.0.1:0\"\ndata_dir = \"data\"\ntoken_file = \"token\"\n"
@@ -341,18 +341,18 @@ func TestFilesOfANodeAlone(t *testing.T) {
 	f.says("leading files", "scope", "more")
 	more := f.api.Load().String() + "/v1/files/more"
 	if code := status(t, more, filesSecret); code != http.StatusOK {
-		t.Errorf("a scope that was added: %d", code)
+		t.Errorf("a scope that was added: status %d, want 200", code)
 	}
 	f.write(alone + some)
 	conch(t, "reload", "--config", f.file).done(t)
 	if code := status(t, more, filesSecret); code != http.StatusNotFound {
-		t.Errorf("a scope that was taken out: %d", code)
+		t.Errorf("a scope that was removed: status %d, want 404", code)
 	}
 	f.write(alone + strings.Replace(some, "\"files\"", "\"elsewhere\"", 1))
 	conch(t, "reload", "--config", f.file).refused(t, 1, "cannot move")
 	f.comesToHave("/f", []byte("second"))
 	if code := f.ask(http.MethodDelete, filesAPI+"/f", nil, nil); code != http.StatusOK || f.content("/f") != nil {
-		t.Errorf("removing: %d", code)
+		t.Errorf("removing a file: status %d, want 200 and no content after it", code)
 	}
 	second := prepareDaemon(t, "n2", "", "")
 	second.write("[node]\nstandalone = true\nlisten = \"off\"\n" + strings.Replace(some, "\"files\"", "\""+f.dir+"/files\"", 1))

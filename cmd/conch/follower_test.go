@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// heard is what a listener is told of a transaction.
+// heard is a notification about a transaction.
 type heard struct {
 	channel                              string
 	Account, Hash, State, Creator, Chain string
@@ -24,7 +24,7 @@ type heard struct {
 	BlockHash                            string    `json:"block_hash"`
 }
 
-// listens collects what is told of transactions until the test ends.
+// listens collects notifications about transactions until the test ends.
 func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 	t.Helper()
 	ear := db.Connect(t)
@@ -46,11 +46,11 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 			}
 			one := heard{channel: n.Channel}
 			if err := json.Unmarshal([]byte(n.Payload), &one); err != nil || len(n.Payload) > 1000 {
-				t.Errorf("%d bytes: %v", len(n.Payload), err)
+				t.Errorf("got a notification of %d bytes with error %v, want 1000 bytes of JSON at most", len(n.Payload), err)
 			}
 			select {
 			case news <- one:
-			case <-ctx.Done(): // nobody reads any more
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -58,10 +58,9 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 	return news
 }
 
-// A follower accepts, sends nothing, and shows what the leader does; whoever listens
-// is told, with the block as soon as there is one; and the leader finds what no
-// notification told it of. The call is of 64 kB, which none could carry. (S19, S23,
-// S24, S25, S26, D7)
+// A follower accepts an intent of 64 kB, which no notification could carry, sends nothing, and
+// shows its progress. The leader finds it without a notification. Listeners are told of each
+// state, with the block if there is one. (S19, S23, S24, S25, S26, D7)
 func TestAFollowerAcceptsAndTells(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -76,7 +75,7 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 	large := "0x" + strings.Repeat("5a", 64<<10)
 	code, accepted := post(t, two.api()+"/v1/transactions", fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q}`, nobodysAddress, large))
 	if code != http.StatusAccepted {
-		t.Fatalf("%d %v", code, accepted)
+		t.Fatalf("status %d, body %v; want 202", code, accepted)
 	}
 	id := accepted["id"].(string)
 	shown := map[string]any{}
@@ -86,7 +85,7 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 	})
 	judge(t, chain, db.URL, map[string]string{id: deed(nobodysAddress, "1", large)})
 	if shown["as_of"] == nil || shown["fate"] != "done" {
-		t.Errorf("shown: %.500v", shown)
+		t.Errorf("the transaction shows as %.500v, want it done, with as_of", shown)
 	}
 	receipt := chain.call("eth_getTransactionReceipt", shown["hash"]).(map[string]any)
 	var states []string
@@ -95,7 +94,7 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 		select {
 		case n = <-news:
 		case <-time.After(patience):
-			t.Fatalf("only told of %v", states)
+			t.Fatalf("listeners were told only of %v, want finalized too", states)
 		}
 		states = append(states, n.State)
 		block := ""
@@ -105,22 +104,22 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 		channel := map[bool]string{true: "pending_tx_new", false: "pending_tx_update"}[first]
 		if n.channel != channel || n.Account != fundedAddress || n.Chain != "evm:1337" || n.Nonce != 0 ||
 			n.Hash != shown["hash"] || n.Creator != "n1" || n.UpdatedAt.IsZero() || n.BlockHash != block {
-			t.Errorf("told on %s: %+v", n.channel, n)
+			t.Errorf("on the channel %s listeners were told %+v, want the transaction with its block", n.channel, n)
 		}
 	}
 	if states[0] != "future" || !slices.Contains(states, "in_block") {
-		t.Errorf("told of %v", states)
+		t.Errorf("listeners were told of %v, want future first and in_block among them", states)
 	}
 	if sent := border.passed(); len(sent) > 0 {
-		t.Errorf("the follower sent %d", len(sent))
+		t.Errorf("the follower sent %d transactions, want none", len(sent))
 	}
 	kept := blockKept(t, db)
 	if kept != receipt["blockHash"] {
-		t.Errorf("kept is block %s, and it is in %v", kept, receipt["blockHash"])
+		t.Errorf("the database has block %s, want %v", kept, receipt["blockHash"])
 	}
 }
 
-// blockKept is the one that the only transaction is in, as the database has it.
+// blockKept returns the block of the only transaction according to the database.
 func blockKept(t *testing.T, db *pgtest.DB) (hash string) {
 	t.Helper()
 	err := db.Connect(t).QueryRow(t.Context(), `SELECT '0x' || encode(block_hash, 'hex') FROM conch.pending_transactions`).Scan(&hash)
@@ -130,12 +129,12 @@ func blockKept(t *testing.T, db *pgtest.DB) (hash string) {
 	return hash
 }
 
-// A chain that goes on and finalizes nothing: it is said, with the block, after 512
-// blocks; nothing is given up, and it is final when it is. (S24, S26)
+// The chain goes on and finalizes nothing: after 512 blocks the state says so, and keeps the
+// block. The transaction becomes final when its block does. (S24, S26)
 func TestFinalityTimesOut(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "0")
-	chain.call("dev_finalize") // it knows what final means
+	chain.call("dev_finalize") // so that the chain has a final block
 	many := callersOf(t, senderAt(t, "n1", db.URL, chain.url, "", "finality = 2", "finality = 0").leads(1))
 	many.wants(0, 1)
 	state := func(want string) {
@@ -152,7 +151,7 @@ func TestFinalityTimesOut(t *testing.T) {
 	chain.call("dev_mine", "0x210")
 	state("finality_timeout")
 	if kept := blockKept(t, db); kept != in {
-		t.Errorf("kept is block %s, and it is in %v", kept, in)
+		t.Errorf("the database has block %s, want %v", kept, in)
 	}
 	chain.call("dev_finalize")
 	judge(t, chain, db.URL, many.acknowledged())

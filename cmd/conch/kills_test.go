@@ -16,8 +16,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// injuries are what happens to a leader while a crowd asks, which begin starts. Each
-// returns when the leader has been followed, and everybody is back.
+// injuries happen to a leader while a crowd asks, which begin starts. Each returns when there is
+// a successor and all nodes are back.
 var injuries = map[string]func(m *team, leader string, epoch int64, begin func()){
 	"killed before the bytes leave": func(m *team, _ string, epoch int64, begin func()) { m.ambush(epoch, false, begin) },
 	"killed before the answer":      func(m *team, _ string, epoch int64, begin func()) { m.ambush(epoch, true, begin) },
@@ -51,8 +51,8 @@ var injuries = map[string]func(m *team, leader string, epoch int64, begin func()
 	},
 }
 
-// ambush kills a leader at its border: the one that is known or, should a busy machine
-// have ended its term before it sent anything, whoever has followed it.
+// ambush kills a leader whose request with signed bytes is held: the known one or, if its term
+// ended before it sent anything, a successor.
 func (m *team) ambush(epoch int64, after bool, begin func()) {
 	m.t.Helper()
 	stopped, over := map[string]<-chan struct{}{}, map[string]chan struct{}{}
@@ -93,9 +93,8 @@ func (m *team) signal(id string, sig syscall.Signal) {
 	}
 }
 
-// Leaders are killed, frozen and replaced under load, each where it hurts, and
-// everything that any node acknowledged is done once, however often one key is
-// asked for. (S4, S15, S20)
+// Leaders are killed, stopped and replaced under load. Every acknowledged intent is done once,
+// however often its key is used. (S4, S15, S20)
 func TestLeadersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	seed, rounds := uint64(1), 2*len(injuries)
@@ -115,7 +114,7 @@ func TestLeadersKilledUnderLoad(t *testing.T) {
 		var asking sync.WaitGroup
 		t.Cleanup(asking.Wait)
 		injuries[kind](m, leader, epoch, func() {
-			for range 20 { // the same one, everywhere at once
+			for range 20 { // the same intent from many callers at once
 				asking.Go(func() { m.insists(round * each) })
 			}
 			asking.Go(func() { m.wants(round*each+1, (round+1)*each) })
@@ -126,12 +125,12 @@ func TestLeadersKilledUnderLoad(t *testing.T) {
 	}
 	judge(t, chain, db.URL, m.acknowledged())
 	if got := len(m.acknowledged()); got != rounds*each {
-		t.Errorf("%d were acknowledged, and %d wished", got, rounds*each)
+		t.Errorf("%d intents were acknowledged, want %d", got, rounds*each)
 	}
 	t.Logf("%d rounds; refused: %v", rounds, m.refused)
 }
 
-// plan draws so many injuries, each kind as often as any other.
+// plan draws one injury per round, each kind about equally often.
 func plan(random *rand.Rand, rounds int) (kinds []string) {
 	all := slices.Sorted(maps.Keys(injuries))
 	for len(kinds) < rounds {

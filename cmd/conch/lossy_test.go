@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// wished has a node accept some of the numbered transactions, and returns what it
-// acknowledged: IDs and deeds.
+// wished requests numbered transactions from a node, and returns the acknowledged deeds by ID.
 func wished(t *testing.T, n *daemon, from, to int) map[string]string {
 	t.Helper()
 	c := callersOf(t, n)
@@ -18,28 +17,27 @@ func wished(t *testing.T, n *daemon, from, to int) map[string]string {
 	return c.acknowledged()
 }
 
-// 30 % of all calls are lost, before or after the node has done them, within batches
-// too, and batches arrive in another order: everything is done once.
+// 30 % of all calls are lost, before or after the node has carried them out, also within batches,
+// and batches are reordered: everything is done once.
 func TestLostResponses(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newWire(t, chain, 4)
-	// finality = 0: that the chain knows what is final must survive a lost answer too.
+	// finality = 0: whether the chain reports final blocks must be found despite lost answers.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
 	asked := wished(t, n, 0, 300)
 	judge(t, chain, db.URL, asked)
 	for _, way := range []string{"before", "after", "refused"} {
 		if line.count(line.hurt, way) < 20 {
-			t.Errorf("too little was lost to prove anything: %v", line.hurt)
+			t.Errorf("lost calls: %v, want 20 or more of each kind, or the test shows nothing", line.hurt)
 		}
 	}
 	t.Log(line.hurt, line.calls)
 }
 
-// A node that takes a transaction and says that it did not: neither "nonce too low"
-// nor "replacement transaction underpriced" is success or failure, so each is looked
-// up, nothing is signed anew, and nothing is given up.
+// A node accepts a transaction and says that it did not. Such an answer is neither success nor
+// failure: the transaction is looked up, not signed anew, and not given up.
 func TestAnswersThatLie(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -52,16 +50,15 @@ func TestAnswersThatLie(t *testing.T) {
 		judge(t, chain, db.URL, asked)
 	}
 	if line.count(line.hurt, "belied") < 40 {
-		t.Errorf("too few lies to prove anything: %v", line.hurt)
+		t.Errorf("false answers: %v, want 40 or more, or the test shows nothing", line.hurt)
 	}
 	if extra := openBooks(t, db.URL).number(`SELECT count(*) FROM conch.pending_attempts WHERE filler`); extra != 0 {
-		t.Errorf("%d fillers for transactions that nobody cancelled", extra)
+		t.Errorf("%d fillers, want none: nobody cancelled", extra)
 	}
 }
 
-// A pool with limits acknowledges and drops without a word, and then loses all of it,
-// again and again: no more is in flight than allowed, what is nowhere is found, and the
-// same bytes are handed over again.
+// A limited pool silently drops transactions, and repeatedly loses all of them: no more than
+// max_in_flight are in flight, lost ones are noticed, and the same bytes are sent again.
 func TestSilentDrop(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
@@ -70,18 +67,18 @@ func TestSilentDrop(t *testing.T) {
 	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", room))
 	asked := wished(t, n, 0, 240)
 	books := openBooks(t, db.URL)
-	const hurt = 6 // rounds, in which less is executed than was asked for
+	const hurt = 6 // rounds in which every second pool is lost
 	for round := 0; books.number(`SELECT count(*) FROM conch.intents WHERE fate = 'open'`) > 0; round++ {
 		until(t, "the pool has something to mine in round %d", func() bool {
 			ready, waiting := chain.pooled()
 			if ready+waiting > room {
-				t.Errorf("%d are in flight, %d are allowed", ready+waiting, room)
+				t.Errorf("%d are in flight, want %d or fewer", ready+waiting, room)
 			}
 			return ready > 0 || round >= hurt && books.number(`SELECT count(*) FROM conch.pending_transactions WHERE block_hash IS NULL`) == 0
 		}, round)
 		if round < hurt && round%2 == 0 {
 			chain.call("dev_drop", []string{})
-			chain.empty(3) // after so many it looks whether the pool still has what it took
+			chain.empty(3) // then the node checks whether the pool still has its transactions
 			continue
 		}
 		chain.mine(1)
@@ -91,10 +88,10 @@ func TestSilentDrop(t *testing.T) {
 	for nonce := range len(asked) {
 		all := books.attempts(nonce)
 		if again += line.count(line.sent, all[0].Raw) - 1; len(all) != 1 || all[0].Filler {
-			t.Fatalf("nonce %d was signed %d times, though the same bytes would do", nonce, len(all))
+			t.Fatalf("nonce %d was signed %d times, want once: the same bytes are enough", nonce, len(all))
 		}
 	}
 	if again < room/2 || line.count(line.calls, "eth_getTransactionByHash") == 0 {
-		t.Errorf("%d were handed over again: nothing was dropped to speak of", again)
+		t.Errorf("%d were sent again, want 30 or more and lookups, or the test shows nothing", again)
 	}
 }

@@ -1,5 +1,4 @@
-// Command conch elects the one process that may act, shows who it is, and proves
-// it: conch demo.
+// Command conch elects the one process that may act, and shows who leads. conch demo proves it.
 package main
 
 import (
@@ -8,7 +7,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// Stamped by the linker: -X main.version=… -X main.commit=….
+// Set by the linker: -X main.version=… -X main.commit=….
 var (
 	version = "devel"
 	commit  = ""

@@ -1,5 +1,4 @@
-// These tests know conch as its users do: a program, its arguments, what it
-// prints, and its exit code.
+// Black-box tests of the program: its arguments, its output and its exit code.
 package main_test
 
 import (
@@ -22,18 +21,17 @@ import (
 // program is the binary under test.
 var program string
 
-// building bounds what may take minutes: a build, or a measurement.
+// building bounds a build or a measurement, which may take minutes.
 const building = 10 * time.Minute
 
 func TestMain(m *testing.M) {
-	// Beside the test binary, which the go command puts into a folder that it
-	// removes; a suffix that git ignores, for whoever keeps test binaries.
+	// Beside the test binary, whose folder the go command removes. Git ignores the suffix.
 	program = filepath.Join(filepath.Dir(os.Args[0]), "conch-built.test")
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
 	program, _ = filepath.Abs(program)
-	http.DefaultClient.Timeout = longPatience // for what hangs
+	http.DefaultClient.Timeout = longPatience // if an answer hangs
 	ctx, cancel := context.WithTimeout(context.Background(), building)
 	build := exec.CommandContext(ctx, "go", "build", raceFlag, "-o", program,
 		"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0", ".")
@@ -47,14 +45,13 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// result is how one call ended.
+// result is the outcome of one call of the program.
 type result struct {
 	out, err string
 	code     int
 }
 
-// prepared is a call that has not begun. It sees none of the caller's database
-// settings.
+// prepared returns a call that has not begun, without the caller's database settings.
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -76,14 +73,14 @@ func conch(t testing.TB, args ...string) result {
 
 func call(t testing.TB, cmd *exec.Cmd) result {
 	t.Helper()
-	limit := 5 * time.Minute // for what hangs
+	limit := 5 * time.Minute // if the call hangs
 	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
-		limit = building // -benchtime says how long it really is
+		limit = building // -benchtime decides how long it takes
 	}
 	return callFor(t, limit, cmd)
 }
 
-// callFor is a call that is killed when the time is up.
+// callFor runs a call and kills it after limit.
 func callFor(t testing.TB, limit time.Duration, cmd *exec.Cmd) result {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -92,18 +89,17 @@ func callFor(t testing.TB, limit time.Duration, cmd *exec.Cmd) result {
 	return result{out: out.String(), err: err.String(), code: code}
 }
 
-// refused checks that a call ended with the code and one sentence that says all
-// of the parts.
+// refused checks that a call ended with the code and one sentence that has all parts.
 func (r result) refused(t testing.TB, code int, parts ...string) {
 	t.Helper()
 	if r.code != code {
 		t.Errorf("exit code %d, want %d", r.code, code)
 	}
 	if r.out != "" {
-		t.Errorf("stdout is not empty: %q", r.out)
+		t.Errorf("stdout is %q, want it empty", r.out)
 	}
 	if strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "conch: ") || strings.Contains(r.err, "goroutine") {
-		t.Errorf("stderr is not one sentence: %q", r.err)
+		t.Errorf("stderr is %q, want one sentence", r.err)
 	}
 	for _, part := range parts {
 		if !strings.Contains(r.err, part) {
@@ -116,12 +112,12 @@ func (r result) refused(t testing.TB, code int, parts ...string) {
 func (r result) done(t testing.TB) string {
 	t.Helper()
 	if r.code != 0 {
-		t.Fatalf("exit code %d: %s", r.code, r.err)
+		t.Fatalf("exit code %d, want 0, with stderr %s", r.code, r.err)
 	}
 	return r.out
 }
 
-// migrated is a database with the schema, made by the program itself.
+// migrated returns a database with the schema, made by the program itself.
 func migrated(t testing.TB) *pgtest.DB {
 	t.Helper()
 	db := pgtest.New(t)

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What is typed wrongly gets the sentence that was needed.
+// Typical mistakes on the command line get a helpful message.
 func TestWhatNewcomersType(t *testing.T) {
 	t.Parallel()
-	// Nobody listens there: what is wrong must be seen before anything is tried.
+	// Nothing listens there: a mistake must be seen before the database is used.
 	const db = "--db=postgres://127.0.0.1:1/app"
 	for _, c := range []struct {
 		args string
@@ -69,11 +69,11 @@ func TestHistoryOfAScopeThatIsNone(t *testing.T) {
 	for _, command := range []string{"history", "status"} {
 		text := conch(t, command, "--db", db.URL, "--scope", "nosuch").done(t)
 		if !strings.Contains(text, `nobody has ever led "nosuch"`) || !strings.Contains(text, "conch status") {
-			t.Errorf("%s prints %q", command, text)
+			t.Errorf("%s prints %q, want that nobody has ever led it, and a hint", command, text)
 		}
 	}
 	if text := conch(t, "history", "--db", db.URL).done(t); text != "leadership has never changed hands here\n" {
-		t.Errorf("history prints %q", text)
+		t.Errorf("history prints %q, want that leadership has never changed hands", text)
 	}
 }
 
@@ -87,18 +87,18 @@ func TestTheVersionByAFlag(t *testing.T) {
 	}
 }
 
-// What --help names as the default is what holds.
+// The default that --help shows is the real one.
 func TestHelpNamesTheTrueLogLevel(t *testing.T) {
 	t.Parallel()
 	for command, level := range map[string]string{"node": "info", "run": "warn", "status": "warn"} {
 		text := conch(t, command, "--help").done(t)
 		for line := range strings.Lines(text) {
 			if strings.Contains(line, "--log-level") && !strings.Contains(line, `(default "`+level+`")`) {
-				t.Errorf("%s --help: %s", command, line)
+				t.Errorf("%s --help shows %s, want the command's default", command, line)
 			}
 		}
 		if strings.Count(text, "--log-level") != 1 {
-			t.Errorf("%s --help names it %d times", command, strings.Count(text, "--log-level"))
+			t.Errorf("%s --help names --log-level %d times, want once", command, strings.Count(text, "--log-level"))
 		}
 	}
 }

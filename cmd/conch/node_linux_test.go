@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// Two commands in one node, and the keeper of one is killed: whatever it left is
-// gone, its role is campaigned for again, and the other command does not notice.
+// A node has two commands, and the keeper of one is killed: that command's processes end, its
+// role is campaigned for again, and the other command goes on.
 func TestAKilledKeeperAmongSeveral(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -24,7 +24,7 @@ func TestAKilledKeeperAmongSeveral(t *testing.T) {
 	killed := below(t, n, "at work a")
 	others := below(t, n, "at work b")
 	if len(killed) < 3 || len(others) < 3 {
-		t.Fatalf("only %+v and %+v: this test is blind", killed, others)
+		t.Fatalf("found the processes %+v and %+v, want 3 or more of each", killed, others)
 	}
 	if err := syscall.Kill(killed[0].pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -32,31 +32,31 @@ func TestAKilledKeeperAmongSeveral(t *testing.T) {
 	n.says("leadership released", "scope", "a")
 	for _, p := range killed {
 		if p.alive() {
-			t.Errorf("its keeper was killed and the scope is released, but it lives: %+v", p)
+			t.Errorf("%+v still runs although its keeper was killed and the scope is released", p)
 		}
 	}
 	n.says("leadership draining", "scope", "a", "reason", "the role ended: the keeper of the command was killed, and the command with it")
 	n.says("at work a 2")
 	for _, p := range others {
 		if !p.alive() {
-			t.Errorf("the keeper of a was killed, and this of b is dead: %+v", p)
+			t.Errorf("%+v of role b has ended, want only those of role a to end", p)
 		}
 	}
 	if n.count("leadership draining", "scope", "b") > 0 {
-		t.Error("b was given up")
+		t.Error("role b was given up, want it to go on")
 	}
 	family := descendants(t, n.cmd.Process.Pid)
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	for _, p := range family {
 		if p.alive() {
-			t.Errorf("it survived its node: %+v", p)
+			t.Errorf("%+v still runs after its node has ended", p)
 		}
 	}
 }
 
-// below is the keeper of a command that has such arguments, and all below it.
+// below returns the keeper of a command that has these arguments, and its descendants.
 func below(t *testing.T, n *daemon, arguments string) (found []relative) {
 	t.Helper()
 	for _, p := range descendants(t, n.cmd.Process.Pid) {
@@ -67,8 +67,7 @@ func below(t *testing.T, n *daemon, arguments string) (found []relative) {
 	return found
 }
 
-// A node that is asked to end during a drain that was given an hour gives its command the time
-// that it has itself, and still releases.
+// A node that ends during a drain of an hour gives its command only drain_timeout, and releases.
 func TestStopDuringALongDrain(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -87,7 +86,7 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 	}
 	happens(t, "the node ends", n.over)
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 || n.count("leadership released", "scope", "a") != 1 {
-		t.Errorf("exit code %d, and it says:\n%s", code, n.text())
+		t.Errorf("exit code %d, want 0 and the scope released; the log:\n%s", code, n.text())
 	}
 }
 
@@ -102,13 +101,13 @@ func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
 	two.says("leadership following")
 	family := descendants(t, one.cmd.Process.Pid)
 	if len(family) < 3 {
-		t.Fatalf("only %+v: this test is blind", family)
+		t.Fatalf("found the processes %+v, want 3 or more", family)
 	}
 	one.stop(syscall.SIGKILL)
 	two.says("at work 2")
 	for _, p := range family {
 		if p.alive() {
-			t.Errorf("it is still there while another works: %+v", p)
+			t.Errorf("%+v still runs while the successor's command works", p)
 		}
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Three nodes, two roles, each led by one; the rolling restart of all three leaves
-// no gap longer than a handoff and never two at work.
+// During a rolling restart of three nodes, no gap exceeds a handover, and no role runs twice.
 func TestThreeNodesTwoRolesAndARollingRestart(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -32,7 +31,7 @@ func TestThreeNodesTwoRolesAndARollingRestart(t *testing.T) {
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[id]
 		if code := n.stop(syscall.SIGTERM); code != 0 {
-			t.Errorf("%s ended with %d", id, code)
+			t.Errorf("%s ended with exit code %d, want 0", id, code)
 		}
 		n.says("node ended")
 		for _, scope := range []string{"payments", "reports"} {
@@ -51,12 +50,11 @@ func TestThreeNodesTwoRolesAndARollingRestart(t *testing.T) {
 	}
 }
 
-// longestHandoff: a successor that missed its wake looks again after a third of its lease,
-// and the machine may be busy.
+// longestHandoff allows for a missed wake, after which a successor polls within a third of its
+// lease, and for a busy machine.
 const longestHandoff = 5 * time.Second
 
-// judgeHandoffs checks that each term ended before the next began, and logs how
-// long nobody was at work.
+// judgeHandoffs checks that each term ended before the next began, and logs the gaps.
 func judgeHandoffs(t *testing.T, calls []told, most time.Duration) {
 	t.Helper()
 	var last *told
@@ -67,7 +65,7 @@ func judgeHandoffs(t *testing.T, calls []told, most time.Duration) {
 			gap := c.At.Sub(last.Done)
 			gaps = append(gaps, gap)
 			if last.Verb != "stop" || gap < 0 || gap > most {
-				t.Errorf("%s epoch %d began %s after %s of epoch %d", c.ID, c.Epoch, gap, last.Verb, last.Epoch)
+				t.Errorf("%s began epoch %d %s after the %s of epoch %d, want a start after a stop, without a long gap", c.ID, c.Epoch, gap, last.Verb, last.Epoch)
 			}
 			last = &calls[i]
 		case c.Verb == "start" || c.Verb == "stop":
@@ -75,7 +73,7 @@ func judgeHandoffs(t *testing.T, calls []told, most time.Duration) {
 		}
 	}
 	if len(gaps) == 0 {
-		t.Errorf("it never changed hands: %+v", calls)
+		t.Errorf("the calls are %+v, want a handover among them", calls)
 	}
 	t.Logf("from the stop of one to the start of the next: %v", gaps)
 }
@@ -94,16 +92,16 @@ func TestDrainAndTransfer(t *testing.T) {
 	r := conch(t, "--db", db.URL, "transfer", "--scope", "payments", "--to", "n3", "--json")
 	got := decode[map[string]any](t, r.done(t))
 	if len(got) != 4 || got["scope"] != "payments" || got["from"] != "n1" || got["epoch"] != 1.0 || got["state"] != "done" {
-		t.Errorf("transfer prints %v", got)
+		t.Errorf("transfer prints %v, want it done, from n1, of epoch 1", got)
 	}
 	if !strings.Contains(r.err, "asked n1") {
-		t.Errorf("no progress on stderr: %q", r.err)
+		t.Errorf("stderr is %q, want progress", r.err)
 	}
 	w.wants(t, "payments", "n3")
 
 	text := conch(t, "--db", db.URL, "drain", "--scope", "payments").done(t)
 	if !strings.Contains(text, `n3 gave up "payments", epoch 2`) {
-		t.Errorf("drain prints %q", text)
+		t.Errorf("drain prints %q, want that n3 gave up payments", text)
 	}
 	pgtest.Eventually(t, patience, "another leads", func() bool { l := w.leader("payments"); return l == "n1" || l == "n2" })
 	judgeHandoffs(t, w.seen("", "payments"), longestHandoff)
@@ -115,12 +113,12 @@ func TestDrainAndTransfer(t *testing.T) {
 		}
 	}
 	if len(actors) != 2 || !strings.HasPrefix(actors[0], "transferred ") || !strings.Contains(actors[1], "@") {
-		t.Errorf("the history shows %v", actors)
+		t.Errorf("the history shows %v, want a transfer and a drain with their actors", actors)
 	}
 	conch(t, "--db", db.URL, "drain", "--scope", "nobody's").refused(t, 1, "nobody leads")
 }
 
-// A drain waits for an act of five seconds, and the successor begins after it.
+// A drain waits for an act of five seconds. The successor begins after that.
 func TestDrainDuringALongAct(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -135,13 +133,13 @@ func TestDrainDuringALongAct(t *testing.T) {
 	began := time.Now()
 	conch(t, "--db", db.URL, "drain", "--scope", "payments", "--timeout", "20s").done(t)
 	if took := time.Since(began); took < 4500*time.Millisecond {
-		t.Errorf("the drain returned after %s, before the act had ended", took)
+		t.Errorf("the drain returned after %s, want it to wait for the act of 5s", took)
 	}
 	w.wants(t, "payments", "n2")
 	judgeHandoffs(t, w.seen("", "payments"), longestHandoff)
 }
 
-// A callback that does not acknowledge its stop is never promised to have ended.
+// The scope of a callback that does not acknowledge its stop is not released.
 func TestAStopThatIsNotAcknowledgedIsNotReleased(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -150,25 +148,25 @@ func TestAStopThatIsNotAcknowledgedIsNotReleased(t *testing.T) {
 	w.stopping = func(told) { <-hold }
 	n := startDaemon(t, "n1", db.URL, w.role("payments", "drain_timeout = \"1s\""))
 	w.wants(t, "payments", "n1")
-	r := conch(t, "--db", db.URL, "drain", "--scope", "payments", "--json") // in the second that the role has
+	r := conch(t, "--db", db.URL, "drain", "--scope", "payments", "--json") // within the role's drain timeout
 	if got := decode[map[string]any](t, r.out); r.code != 1 || got["state"] != "failed" {
-		t.Errorf("drain: %d, %v", r.code, got)
+		t.Errorf("drain: exit code %d, output %v; want 1 and failed", r.code, got)
 	}
 	n.says("leadership abandoned")
 	s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if s[0]["released"].(bool) {
-		t.Errorf("it was released: %v", s)
+		t.Errorf("the status is %v, want it not released", s)
 	}
 	if code := n.stop(syscall.SIGTERM); code != 1 && code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0 or 1", code)
 	}
 	s = decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if s[0]["released"].(bool) {
-		t.Errorf("it was released at the end: %v", s)
+		t.Errorf("the status after the node's end is %v, want it not released", s)
 	}
 }
 
-// A role whose start fails resigns, and others get their chance.
+// A role whose start fails gives up its scope, and another node leads.
 func TestAStartThatFails(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -178,12 +176,12 @@ func TestAStartThatFails(t *testing.T) {
 	startDaemon(t, "n2", db.URL, w.role("payments", ""))
 	w.wants(t, "payments", "n2")
 	if len(w.seen("stop", "payments")) == 0 {
-		t.Error("a start that may have taken was not followed by a stop")
+		t.Error("got no stop after a start that failed but may have worked, want one")
 	}
 }
 
-// A program that refuses its start and its stop, as a proxy does whose program is
-// gone, is given up on without a promise: others get their chance all the same.
+// A program refuses start and stop, as a proxy does whose backend is gone: the scope is abandoned
+// without a release, and another node leads.
 func TestAStartAndAStopThatFail(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -195,11 +193,11 @@ func TestAStartAndAStopThatFail(t *testing.T) {
 	startDaemon(t, "n2", db.URL, w.role("payments", "drain_timeout = \"1s\""))
 	w.wants(t, "payments", "n2")
 	if n.count("leadership released") > 0 {
-		t.Error("it promised an end that nobody had acknowledged")
+		t.Error("the leadership was released, want it not: no stop was acknowledged")
 	}
 }
 
-// A command role: its environment, its end by itself, and a hand-over by SIGTERM.
+// A command role: its environment, its end by itself, and a handover by SIGTERM.
 func TestACommandRole(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -210,7 +208,7 @@ func TestACommandRole(t *testing.T) {
 	two := startDaemon(t, "n2", db.URL, role)
 	two.says("leadership following", "scope", "payments")
 	if code := one.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	one.says("leadership released")
 	two.says("at work payments 2 n2")
@@ -218,8 +216,8 @@ func TestACommandRole(t *testing.T) {
 	fails.says("leadership draining", "reason", "the role ended: the command ended with code 7")
 }
 
-// A command that needs longer than its lease to end gets the time that the operator
-// gives, and the successor begins after it. (F6)
+// A command that needs more than its lease to end gets the time that the operator allows, and the
+// successor begins after it. (F6)
 func TestADrainThatOutlastsTheLease(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -231,14 +229,14 @@ func TestADrainThatOutlastsTheLease(t *testing.T) {
 	two.says("leadership following", "scope", "payments")
 	conch(t, "--db", db.URL, "drain", "--scope", "payments", "--timeout", "30s").done(t)
 	if one.count("ended in order") == 0 {
-		t.Error("drained, and the command had not ended in order")
+		t.Error("the drain returned before the command had ended in order")
 	}
 	one.says("leadership released", "scope", "payments")
 	two.says("leadership acquired", "handoff", true)
 	two.says("at work 2")
 }
 
-// A second SIGTERM hurries: a command that is deaf to the first is killed.
+// A second SIGTERM hurries the node: a command that ignored the first is killed.
 func TestASecondSignalHurries(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -251,16 +249,15 @@ func TestASecondSignalHurries(t *testing.T) {
 	n.says("leadership draining")
 	began := time.Now()
 	if code := n.stop(syscall.SIGTERM); code != 0 || time.Since(began) > 15*time.Second {
-		t.Errorf("exit code %d after %s", code, time.Since(began))
+		t.Errorf("exit code %d after %s, want 0 within 15s", code, time.Since(began))
 	}
 	s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if !s[0]["released"].(bool) {
-		t.Errorf("all had ended, and it is not released: %v", s)
+		t.Errorf("the status is %v, want it released: all had ended", s)
 	}
 }
 
-// Haste makes no promises: a callback that has not acknowledged is not waited for,
-// and what it leads is not released.
+// A hurried node neither waits for a callback that has not acknowledged, nor releases its scope.
 func TestHasteMakesNoPromise(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -274,10 +271,10 @@ func TestHasteMakesNoPromise(t *testing.T) {
 	}
 	n.says("leadership draining")
 	if code := n.stop(syscall.SIGTERM); code != 1 || n.count("told to hurry") == 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 1 and a line of the log", code)
 	}
 	s := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if s[0]["released"].(bool) {
-		t.Errorf("it was released: %v", s)
+		t.Errorf("the status is %v, want it not released", s)
 	}
 }

@@ -64,8 +64,8 @@ func page(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// The database restarts under a node: the gate shuts, the log is loud, and it
-// comes back by itself. (S21, F5)
+// The database restarts under a node: the gate shuts, the log says so loudly, and the node
+// recovers by itself. (S21, F5)
 func TestTheDatabaseRestarts(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})
@@ -78,22 +78,22 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	w.wants(t, "mails", "n1")
 	ops := "http://" + n.value("serving health and metrics", "address")
 	if code, text := page(t, ops+"/metrics"); code != 200 || !strings.Contains(text, `conch_is_leader{scope="payments"} 1`) {
-		t.Errorf("metrics: %d %s", code, text)
+		t.Errorf("/metrics: status %d, body %s; want 200 and the leader", code, text)
 	}
 	if code, _ := page(t, ops+"/readyz"); code != 200 {
-		t.Errorf("readyz: %d", code)
+		t.Errorf("/readyz: status %d, want 200", code)
 	}
 	if code, text := page(t, ops+"/v1/scopes"); code != 404 || !strings.Contains(text, "the API has another") {
-		t.Errorf("the ops listener serves the API: %d %s", code, text)
+		t.Errorf("the API on the ops listener: status %d, body %s; want 404 and a hint", code, text)
 	}
 	gate := "http://" + n.value("serving the API", "address") + "/v1/scopes/payments/gate"
 	if code, body := get(t, gate); code != 200 || !body["leader"].(bool) || body["epoch"] != 1.0 {
-		t.Errorf("gate: %d %v", code, body)
+		t.Errorf("the gate: status %d, body %v; want 200 and epoch 1", code, body)
 	}
 	server.Kill9()
 	n.says("DATABASE UNREACHABLE", "role", "FOLLOWER", "level", "ERROR")
 	pgtest.Eventually(t, patience, "the gate is shut", func() bool { code, body := get(t, gate); return code == 503 && !body["leader"].(bool) })
-	w.wants(t, "mails", "") // a callback is told, since nothing else would stop it
+	w.wants(t, "mails", "") // the callback is told to stop: nothing else would stop it
 	if err := server.StartAgain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,23 +101,22 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	pgtest.Eventually(t, patience, "it leads again", func() bool { code, body := get(t, gate); return code == 200 && body["epoch"].(float64) > 1 })
 	w.wants(t, "mails", "n1")
 	if _, text := page(t, ops+"/metrics"); !strings.Contains(text, `conch_leader_acquired_total{scope="payments"} 2`) {
-		t.Errorf("metrics after two terms: %s", text)
+		t.Errorf("/metrics after two terms: %s, want two acquisitions", text)
 	}
 	if loud := n.count("DATABASE UNREACHABLE"); loud > 3 {
-		t.Errorf("%d complaints in a few seconds", loud)
+		t.Errorf("the outage was logged %d times within seconds, want 3 at most", loud)
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 
-// A node that cannot reach its database at the start follows, loudly, and leads
-// nothing. (F5)
+// A node that starts without its database follows, says so loudly, and leads nothing. (F5)
 func TestADatabaseThatIsDownAtTheStart(t *testing.T) {
 	t.Parallel()
 	n := startDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n")
 	n.says("DATABASE UNREACHABLE")
 	if code := n.stop(syscall.SIGTERM); code != 0 || n.count("leading") > 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0, and no leading", code)
 	}
 }

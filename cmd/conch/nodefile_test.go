@@ -29,7 +29,7 @@ func TestNodesThatDoNotStart(t *testing.T) {
 		}
 		conch(t, "node", "--config", d.file, "--log-level", "error").refused(t, c.code, c.says...)
 	}
-	// At once: tests beside this one could take until n1's time is up.
+	// Not in a subtest: those run later, perhaps after n1's time limit.
 	taken := startDaemon(t, "n1", db, role)
 	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"data_dir = ", "another node uses it: name another folder"}})
 	for _, c := range []start{
@@ -48,8 +48,7 @@ func TestNodesThatDoNotStart(t *testing.T) {
 	conch(t, "node", "--config", filepath.Join(t.TempDir(), "none.toml")).refused(t, 2, "none.toml")
 }
 
-// Every fault has its line and its key, also those that take a look at other files, and
-// they come in order of lines.
+// Every fault has its line and its key, also those about other files, in order of lines.
 func TestConfigCheckSaysWhere(t *testing.T) {
 	t.Parallel()
 	d := prepareDaemon(t, "n1", nobodys, "")
@@ -73,20 +72,20 @@ command = 3
 	}
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	if r.code != 2 || len(lines) != len(want) {
-		t.Fatalf("%d %s", r.code, r.out)
+		t.Fatalf("exit code %d, output %s; want 2 and a line for each fault", r.code, r.out)
 	}
 	for i, line := range lines {
 		if !strings.HasPrefix(line, "conch.toml: "+want[i]) {
-			t.Errorf("%q is not %q", line, want[i])
+			t.Errorf("got %q, want conch.toml: and %q", line, want[i])
 		}
 	}
 	if r := conch(t, "config", "check", "--config", d.file, "--listen", "nowhere"); !strings.Contains(r.out, "conch.toml: --listen: ") || strings.Contains(r.out, "node.listen") {
-		t.Errorf("by a flag: %s", r.out)
+		t.Errorf("with --listen the faults are %s, want one of the flag and none of node.listen", r.out)
 	}
 	conch(t, "node", "--config", d.file, "--db", nobodys, "--listen", "127.0.0.1:x").refused(t, 2, "line 6, election.lease")
 }
 
-// Standalone by its word: no database, the role runs, the gate is open. (S18)
+// A standalone node uses no database; its roles run and its gates are open. (S18)
 func TestStandalone(t *testing.T) {
 	t.Parallel()
 	w := newCoworker(t)
@@ -100,14 +99,14 @@ func TestStandalone(t *testing.T) {
 	gate := api + "/v1/scopes/asked/gate"
 	for _, path := range []string{"/readyz", "/healthz", "/v1/scopes", "/v1/history"} {
 		if code, text := page(t, api+path); code != 200 {
-			t.Errorf("%s: %d %s", path, code, text)
+			t.Errorf("%s: status %d, body %s; want 200", path, code, text)
 		}
 	}
 	if code, body := get(t, gate); code != 200 || !body["leader"].(bool) || body["epoch"] != 0.0 {
-		t.Errorf("gate: %d %v", code, body)
+		t.Errorf("the gate: status %d, body %v; want 200 and epoch 0", code, body)
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	w.wants(t, "payments", "")
 }
@@ -117,15 +116,15 @@ func TestConfigCheck(t *testing.T) {
 	conch(t, "config", "check", "--config", "../../examples/conch.toml").done(t)
 	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "[[roles]]\nname = \"a\"\n")
 	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
-		t.Errorf("check prints %q", text)
+		t.Errorf("config check prints %q, want ok", text)
 	}
 	if text := conch(t, "config", "check", "--config", d.file, "--json").done(t); !strings.HasPrefix(text, `{"faults":[],`) {
-		t.Errorf("check prints %q", text)
+		t.Errorf("config check --json prints %q, want no faults", text)
 	}
 	d.write("[node]\nlisen = 1\n[election]\nlease = 3\n[[crons]]\n")
 	r := conch(t, "config", "check", "--config", d.file)
 	if r.code != 2 || strings.Count(r.out, "\n") != 5 || !strings.Contains(r.out, "line 4, election.lease") || !strings.Contains(r.err, "5 faults") {
-		t.Errorf("check: %d %q %q", r.code, r.out, r.err)
+		t.Errorf("config check: exit code %d, stdout %q, stderr %q; want 2 and 5 faults", r.code, r.out, r.err)
 	}
 	var found struct {
 		OK     bool
@@ -136,7 +135,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 	r = conch(t, "config", "check", "--config", d.file, "--json")
 	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 2 || found.OK || len(found.Faults) != 5 || found.Faults[0].Line == 0 {
-		t.Errorf("check --json: %v %d %q", err, r.code, r.out)
+		t.Errorf("config check --json: error %v, exit code %d, output %q; want 2 and 5 faults with their lines", err, r.code, r.out)
 	}
 	for _, command := range []string{"node", "config", "config check", "reload", "drain", "transfer"} {
 		if text := conch(t, append(strings.Fields(command), "--help")...).done(t); !strings.Contains(text, "Examples:\n  conch ") {

@@ -16,26 +16,23 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// The oracle: whether everything that was accepted was done once is read from the
-// chain. The database only says what was promised, and which bytes were stored. What
-// of it is damage, package evidence knows, as for `conch demo`.
+// The chain shows whether every accepted intent was done once. The database shows only what was
+// accepted and stored. Package evidence judges both, as for `conch demo`.
 
-// deed is what a call does. Tests give each intent one that no other has, so that it
-// is known again on the chain.
+// deed returns what a call does. Tests give each intent its own, by which it is found in the chain.
 func deed(to, value, data string) string { return evidence.Deed(to, value, data) }
 
-// longPatience is for many transactions on a busy machine.
+// longPatience allows for many transactions on a busy machine.
 const longPatience = 3 * patience
 
-// judge waits until everything in the database has ended and is deep enough in the
-// chain, and then holds the two against each other. Every acknowledged ID has to be
-// there and done. Hashes of what the test itself sent from the account come last.
+// judge waits until all intents in the database have ended, and compares it with the chain. Every
+// acknowledged ID must be done. Foreign has the hashes that the test itself sent from the account.
 func judge(t testing.TB, chain *devnode, db string, asked map[string]string, foreign ...string) {
 	t.Helper()
 	judgeRevoked(t, chain, db, asked, nil, foreign...)
 }
 
-// judgeRevoked lets some of the acknowledged IDs be cancelled or rejected.
+// judgeRevoked is judge, but some acknowledged IDs may be cancelled or rejected.
 func judgeRevoked(t testing.TB, chain *devnode, db string, asked map[string]string, revoked []string, foreign ...string) {
 	t.Helper()
 	tables := readTables(t, db)
@@ -49,8 +46,7 @@ func judgeRevoked(t testing.TB, chain *devnode, db string, asked map[string]stri
 		open = openIntents(t, tables)
 		return open == 0
 	})
-	// A chain that has gone back may lack what was final, until it is there again. What
-	// is there twice stays.
+	// A chain that has gone back may lack final transactions for a while. A duplicate stays.
 	var a evidence.Account
 	var faults []string
 	settled := time.NewTimer(patience)
@@ -74,11 +70,11 @@ func judgeRevoked(t testing.TB, chain *devnode, db string, asked map[string]stri
 	t.Logf("%d acknowledged, %d in the database; %d transactions on the chain", len(asked), len(a.Intents), len(a.Mined))
 }
 
-// gather reads the chain and the database, and returns what is wrong. What the database
-// has accepted and nobody was told is a wish, too.
+// gather reads the chain and the database, and returns the faults. An intent that the database
+// has and that was not acknowledged counts as a request, too.
 func gather(t testing.TB, chain *devnode, tables *pgaccount.Reader, asked map[string]string, revoked []string, a *evidence.Account) (faults []string) {
 	t.Helper()
-	// The chain first: what is on it was stored before.
+	// The chain first: what is in it was stored before.
 	if err := explorer.Read(t.Context(), chain.url, fundedAddress, a); err != nil {
 		return []string{err.Error()}
 	}
@@ -96,7 +92,7 @@ func gather(t testing.TB, chain *devnode, tables *pgaccount.Reader, asked map[st
 	return evidence.JudgeAccount(*a).Faults
 }
 
-// readTables opens the database's tables of the account for as long as the test lasts.
+// readTables opens the account's tables in the database until the test ends.
 func readTables(t testing.TB, db string) *pgaccount.Reader {
 	t.Helper()
 	r, err := pgaccount.Open(t.Context(), db)
@@ -107,7 +103,7 @@ func readTables(t testing.TB, db string) *pgaccount.Reader {
 	return r
 }
 
-// openIntents counts what has not ended; -1: who knows.
+// openIntents counts the intents that have not ended; -1: unknown.
 func openIntents(t testing.TB, tables *pgaccount.Reader) int {
 	t.Helper()
 	p, err := tables.Progress(t.Context())
@@ -117,7 +113,7 @@ func openIntents(t testing.TB, tables *pgaccount.Reader) int {
 	return p.Open
 }
 
-// history is what the funded account did on the best chain.
+// history returns the funded account's transactions in the chain.
 func (d *devnode) history() []evidence.Mined {
 	d.t.Helper()
 	var a evidence.Account
@@ -127,13 +123,13 @@ func (d *devnode) history() []evidence.Mined {
 	return a.Mined
 }
 
-// quantity reads a number as nodes write it.
+// quantity parses a number as nodes write it.
 func quantity(t testing.TB, said any) *big.Int {
 	t.Helper()
 	text, _ := said.(string)
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
 	if !ok {
-		t.Fatalf("%v is no quantity", said)
+		t.Fatalf("got %v, want a number in hexadecimal", said)
 	}
 	return n
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// runner is a conch run of a command that does nothing, with its log.
+// runner starts conch run with a command that does nothing, and keeps its log.
 func runner(t *testing.T, id, url, scope string) *daemon {
 	t.Helper()
 	d := &daemon{t: t, id: id}
 	return d.launch("run", "--db", url, "--scope", scope, "--lease", "1s", "--log-level", "info", "--", "sh", "-c", "echo at work; exec sleep 1000")
 }
 
-// A run complains of a database that is away as a node does: once in ten seconds however
-// often it tries, on one line, in words that say what to do, and it says when it is over.
+// conch run logs an outage of the database as a node does: once in ten seconds however often it
+// tries, on one line, with the reason, and once more when it is over.
 func TestARunWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -49,7 +49,7 @@ func TestARunWithoutItsDatabase(t *testing.T) {
 	for _, line := range n.log {
 		for key, value := range line {
 			if text, _ := value.(string); strings.Contains(text, "\n") {
-				t.Errorf("%s is more than one line: %q", key, text)
+				t.Errorf("%s is %q, want one line", key, text)
 			}
 		}
 		if msg, _ := line["msg"].(string); line["level"] != "ERROR" || !strings.Contains(msg, "DATABASE UNREACHABLE") {
@@ -57,17 +57,17 @@ func TestARunWithoutItsDatabase(t *testing.T) {
 		}
 		said, err := time.Parse(time.RFC3339Nano, line["time"].(string))
 		if err != nil || said.Sub(last) < 9*time.Second {
-			t.Errorf("complained of again after %s, %v", said.Sub(last), err)
+			t.Errorf("the outage was logged again after %s, error %v; want 9s or more", said.Sub(last), err)
 		}
 		last = said
 		if why, _ := line["error"].(string); !strings.HasPrefix(why, "the connection to ") || !strings.Contains(why, " is gone") {
-			t.Errorf("it says %q", why)
+			t.Errorf("the log says %q, want that the connection is gone", why)
 		}
 	}
 }
 
-// A process that was stopped for longer than its lease finds its session ended, and the
-// database there.
+// A process that was stopped for longer than its lease finds its session ended, and does not
+// blame the database.
 func TestAFrozenFollowerBlamesNobodyElse(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
@@ -93,19 +93,19 @@ func TestAFrozenFollowerBlamesNobodyElse(t *testing.T) {
 			two.says("SESSION LOST: this process was silent for longer than its lease", "level", "WARN")
 			pgtest.Eventually(t, patience, "two campaigns again", campaigns)
 			if two.count("DATABASE") > 0 || two.count("UNREACHABLE") > 0 {
-				t.Error("it blames the database")
+				t.Error("the log blames the database, want only the lost session")
 			}
 		})
 	}
 }
 
-// A run that never leads says so: it would wait in silence for ever.
+// A run that never leads says so, or it would wait silently for ever.
 func TestARunThatNeverLeads(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	d := &daemon{t: t, id: "never", env: []string{"CONCH_LEADER_ENABLED=false"}}
 	d.launch("run", "--db", db.URL, "--scope", "s", "--", "true").says("CONCH_LEADER_ENABLED=false: this process never leads", "scope", "s")
 	if code := d.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 }

@@ -10,15 +10,13 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// pooled are the commands that go to the database; each has to work through a pooler
-// or to say why not.
+// pooled are the commands that use the database. Each must work through a pooler or say why not.
 var pooled = []string{
 	"status", "history", "watch", "migrate up", "migrate status", "migrate advance --scope s --epoch 9",
 	"drain --scope s", "transfer --scope s --to b",
 }
 
-// S1: behind a pool that shares backends every command says what is wrong, by name,
-// and what to do.
+// S1: behind a pooler that shares backends, every command names it and gives a remedy.
 func TestPgBouncerThatSharesIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{pgtest.TransactionMode, pgtest.StatementMode} {
@@ -33,19 +31,18 @@ func TestPgBouncerThatSharesIsNamed(t *testing.T) {
 			}
 			found := examined(t, address)
 			if f := judged(found, "pooler"); f.Status != "fail" || !strings.Contains(f.Detail, says[0]) || f.Remedy == "" {
-				t.Errorf("%+v", f)
+				t.Errorf("the finding is %+v, want fail with the mode and a remedy", f)
 			}
 			for _, f := range found {
 				if strings.Contains(f.Detail, "could not be looked at") {
-					t.Errorf("%+v", f)
+					t.Errorf("the finding is %+v, want every check made", f)
 				}
 			}
 		})
 	}
 }
 
-// A node outlives whatever its database is like; it follows, says loudly why, and leads
-// nothing.
+// A node behind such a pooler goes on, follows, says loudly why, and leads nothing.
 func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -53,15 +50,15 @@ func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 	const loud = "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
 	n.says(loud)
 	if why := n.value(loud, "error"); !strings.Contains(why, "PgBouncer in transaction mode") || !strings.Contains(why, "connect to PostgreSQL directly") {
-		t.Errorf("the log says %q", why)
+		t.Errorf("the log says %q, want the pooler's mode and a remedy", why)
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 || n.count("leadership acquired") > 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0, and no leadership", code)
 	}
 }
 
-// S4: a process that is stopped behind a pool in session mode is followed after its
-// lease, as without one: its session on the server hears nothing of it either.
+// S4: a process that is stopped behind a pooler in session mode has a successor after its lease,
+// as without a pooler.
 func TestStoppedBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -80,7 +77,7 @@ func TestStoppedBehindPgBouncer(t *testing.T) {
 	one.says(`"following"`)
 }
 
-// S1: through a pool in session mode everything works, and the log warns.
+// S1: through a pooler in session mode everything works, and the log warns.
 func TestPgBouncerInSessionModeServes(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -88,23 +85,23 @@ func TestPgBouncerInSessionModeServes(t *testing.T) {
 	r := conch(t, "--db", address, "run", "--scope", "s", "--id", "a", "--", "true")
 	r.done(t)
 	if strings.Count(r.err, "connection pooler in session mode") != 1 || !strings.Contains(r.err, "WARN") {
-		t.Errorf("the log does not warn once:\n%s", r.err)
+		t.Errorf("want one warning of the pooler in the log, which is:\n%s", r.err)
 	}
 	n := startDaemon(t, "n1", address, "[[roles]]\nname = \"t\"\nbuiltin = \"log\"\n")
 	n.says("leadership acquired", "scope", "t")
 	if !strings.Contains(n.text(), "connection pooler in session mode") {
-		t.Errorf("a node does not warn:\n%s", n.text())
+		t.Errorf("want a warning of the pooler in the node's log, which is:\n%s", n.text())
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	for command, part := range map[string]string{"status": "released", "history": "acquired", "migrate status": "schema"} {
 		text := conch(t, append([]string{"--db", address}, strings.Fields(command)...)...).done(t)
 		if !strings.Contains(text, part) {
-			t.Errorf("%s prints %q", command, text)
+			t.Errorf("%s prints %q, want its usual output", command, text)
 		}
 	}
 	if f := judged(examined(t, address), "pooler"); f.Status != "warn" || !strings.Contains(f.Detail, "PgBouncer in session mode") {
-		t.Errorf("%+v", f)
+		t.Errorf("the finding is %+v, want warn with the mode", f)
 	}
 }

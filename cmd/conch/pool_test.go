@@ -9,10 +9,9 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 )
 
-// A node dies with its pool, and keeps no journal: the same bytes are sent again. Later,
-// when a dearer replacement is out, the old bytes come back, as a journal or somebody
-// else brings them: into a block, and into the pool. Each is done once, and what is said
-// of it names the bytes that did it.
+// The chain's node dies with its pool, without a journal: the same bytes are sent again. Later,
+// when dearer ones have been sent, the old bytes come back into a block and into the pool. Each
+// intent is done once, and shows the hash that the chain has.
 func TestOldBytesComeBack(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -31,7 +30,7 @@ func TestOldBytesComeBack(t *testing.T) {
 	for nonce := range 6 {
 		all := books.attempts(nonce)
 		if len(all) != 1 {
-			t.Fatalf("nonce %d was signed anew, though its bytes were only lost", nonce)
+			t.Fatalf("nonce %d was signed anew, want the same bytes sent again", nonce)
 		}
 		old = append(old, all[0])
 	}
@@ -53,12 +52,12 @@ func TestOldBytesComeBack(t *testing.T) {
 		is := shown(t, n.api(), id)
 		at := slices.IndexFunc(all, func(tx evidence.Mined) bool { return float64(tx.Nonce) == is["nonce"] })
 		if is["fate"] != "done" || is["state"] != "finalized" || is["hash"] != all[at].Hash {
-			t.Errorf("the chain has %s, and it is said: %v", all[at].Hash, is)
+			t.Errorf("the chain has %s, but the transaction shows as %v; want it done with that hash", all[at].Hash, is)
 		}
 	}
 	for _, tx := range all[:3] {
 		if tx.Hash != old[tx.Nonce].Hash {
-			t.Errorf("nonce %d: the old bytes were not the ones that came first", tx.Nonce)
+			t.Errorf("nonce %d: the chain does not have the old bytes, want them: they were mined first", tx.Nonce)
 		}
 	}
 }
@@ -69,8 +68,7 @@ func inPool(chain *devnode, hash string) bool {
 	return tx != nil && tx["blockHash"] == nil
 }
 
-// The pool loses one in the middle: those behind it wait, the same bytes are handed
-// over again, and nothing is filled.
+// The pool loses a transaction in the middle: later ones wait, and the same bytes are sent again.
 func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
@@ -81,18 +79,18 @@ func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 	chain.call("dev_drop", []string{books.attempts(2)[0].Hash})
 	chain.mine(1)
 	if ready, waiting := chain.pooled(); ready != 0 || waiting != 3 {
-		t.Fatalf("there is no gap: %d can be mined, %d wait", ready, waiting)
+		t.Fatalf("%d transactions are ready and %d wait, want 0 and 3 behind a gap", ready, waiting)
 	}
 	until(t, "the gap is closed", chain.meanwhile(func() bool { ready, _ := chain.pooled(); return ready == 4 }))
 	chain.mine(3)
 	judge(t, chain, db.URL, asked)
 	if stored := books.number(`SELECT count(*) FROM conch.pending_attempts`); stored != 6 {
-		t.Errorf("%d were signed for 6", stored)
+		t.Errorf("%d attempts for 6 intents, want 6", stored)
 	}
 }
 
-// Somebody else's transaction takes a nonce, and vanishes with its block: nothing of
-// ours belongs there. Only after gap_fill_threshold_blocks is it filled.
+// A third party's transaction takes a nonce and vanishes with its block. The gap is filled, but
+// only after gap_fill_threshold_blocks.
 func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "3")
@@ -107,19 +105,19 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	chain.call("dev_drop", []string{hash})
 	until(t, "those behind wait", func() bool { ready, waiting := chain.pooled(); return ready == 0 && waiting == 3 })
 	chain.empty(3)
-	until(t, "what is behind was looked at", func() bool {
+	until(t, "the transactions behind the gap were looked at", func() bool {
 		return books.number(`SELECT count(*) FROM conch.pending_transactions WHERE state = 'broadcast'`) == 3
 	})
 	if len(books.attempts(0)) != 0 {
-		t.Error("the gap was filled before its time")
+		t.Error("the gap was filled early, want it filled after 6 blocks")
 	}
 	until(t, "the gap is filled", chain.meanwhile(func() bool { ready, _ := chain.pooled(); return ready == 4 }))
 	chain.mine(5)
 	judge(t, chain, db.URL, asked)
 	if n.count("ALARM") != 0 {
-		t.Error("an alarm for what was never final")
+		t.Error("got an alarm, want none: the vanished transaction was never final")
 	}
 	if filled := books.attempts(0); len(filled) != 1 || !filled[0].Filler {
-		t.Errorf("%+v", filled)
+		t.Errorf("nonce 0 has the attempts %+v, want one filler", filled)
 	}
 }

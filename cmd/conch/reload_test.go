@@ -30,7 +30,7 @@ func TestReload(t *testing.T) {
 	w.wants(t, "goes", "n1")
 	api := "http://" + n.value("serving the API", "address") + "/v1/scopes"
 	if a, b := status(t, api, strings.Repeat("a", 32)), status(t, api, strings.Repeat("b", 32)); a != 200 || b != 401 {
-		t.Errorf("before: %d and %d", a, b)
+		t.Errorf("before the reload the old and the new token get %d and %d, want 200 and 401", a, b)
 	}
 
 	token(strings.Repeat("b", 32))
@@ -46,30 +46,29 @@ func TestReload(t *testing.T) {
 	w.wants(t, "comes", "n1")
 	w.wants(t, "goes", "")
 	if a, b := status(t, api, strings.Repeat("a", 32)), status(t, api, strings.Repeat("b", 32)); a != 401 || b != 200 {
-		t.Errorf("after: %d and %d", a, b)
+		t.Errorf("after the reload the old and the new token get %d and %d, want 401 and 200", a, b)
 	}
 	if starts := w.seen("start", "stays"); len(starts) != 1 || w.leader("stays") != "n1" {
-		t.Errorf("the role that stays was disturbed: %+v", w.seen("", "stays"))
+		t.Errorf("the calls to the role that stays are %+v, want one start and no stop", w.seen("", "stays"))
 	}
-	// What changed holds from the next term on, which comes with a drain.
+	// The change takes effect with the next term, which a drain brings about.
 	conch(t, "--db", db.URL, "drain", "--scope", "stays").done(t)
 	pgtest.Eventually(t, patience, "its next term", func() bool { return len(w.seen("start", "stays")) == 2 })
-	judgeHandoffs(t, w.seen("", "stays"), 15*time.Second) // it rests for a lease, though nobody else is there
+	judgeHandoffs(t, w.seen("", "stays"), 15*time.Second) // it rests for a lease, even without other candidates
 
 	n.write(fileOf(db.URL, node+w.role("stays", "heartbeat = 3")))
 	conch(t, "reload", "--config", n.file).refused(t, 1, "nothing was changed", "heartbeat")
 	n.says("configuration not changed")
 	if w.leader("comes") != "n1" {
-		t.Error("a faulty file changed something")
+		t.Error("after a reload of a faulty file n1 does not run the role comes, want no change")
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	conch(t, "reload", "--config", n.file).refused(t, 1, "no node runs there")
 }
 
-// A role that a reload takes away takes the node off the scope's candidates at
-// once, though the session that it had for it lives on.
+// A reload that removes a role ends the node's candidacy at once, although its session goes on.
 func TestARemovedRoleIsNoCandidate(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -83,12 +82,12 @@ func TestARemovedRoleIsNoCandidate(t *testing.T) {
 		return fmt.Sprint(s[0]["candidates"])
 	}
 	if who := candidates(); who != "[n1 n2]" {
-		t.Fatalf("before the reload: %s", who)
+		t.Fatalf("before the reload the candidates are %s, want n1 and n2", who)
 	}
 	two.write(fileOf(db.URL, w.role("other", "")))
 	conch(t, "reload", "--config", two.file).done(t)
 	if who := candidates(); who != "[n1]" {
-		t.Errorf("after the reload: %s", who)
+		t.Errorf("after the reload the candidates are %s, want n1", who)
 	}
 	conch(t, "--db", db.URL, "transfer", "--scope", "payments", "--to", "n2").refused(t, 1, `n2 is no candidate of "payments" now; these are: n1`)
 	w.wants(t, "payments", "n1")

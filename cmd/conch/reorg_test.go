@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Somebody else's transaction takes our nonce in a reorganisation: until it is final
-// the intent keeps its slot, then it gets a new one, and is done once. What the same
-// reorganisation took out of the chain goes to retracted and back. (S24, S26)
+// A third party's transaction takes our nonce in a reorganisation. Until that is final the intent
+// keeps its slot; then it gets a new one, and is done once. Others that the reorganisation removed
+// become retracted, and return. (S24, S26)
 func TestReorgWithAForeignTransaction(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
@@ -29,11 +29,11 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	raw, hash := chain.foreign(0)
 	chain.call("dev_reorg", "0x1", [][]string{{raw}, {}})
 	books.become("retracted retracted retracted")
-	chain.mine(1) // those behind, whose nonces are still theirs
+	chain.mine(1) // the later two, whose nonces are still theirs
 	books.become("retracted in_block in_block")
 	line.followed()
 	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 3 {
-		t.Errorf("%d slots: one was given before the other transaction was final", slots)
+		t.Errorf("%d slots, want 3 until the third party's transaction is final", slots)
 	}
 	chain.mine(4)
 	until(t, "the intent has a new slot", func() bool { ready, _ := chain.pooled(); return ready == 1 })
@@ -45,12 +45,12 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	}
 	for id := range asked {
 		if is := shown(t, n.api(), id); is["fate"] != "done" || is["state"] != "finalized" || is["nonce"] == 0.0 {
-			t.Errorf("%v", is)
+			t.Errorf("the transaction shows as %v, want it done and final with another nonce than 0", is)
 		}
 	}
 }
 
-// Somebody else's in a reorganisation that does not last: nothing is done anew for it.
+// A third party's transaction in a reorganisation that does not last changes nothing.
 func TestAForeignTransactionThatGoesAgain(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
@@ -71,9 +71,8 @@ func TestAForeignTransactionThatGoesAgain(t *testing.T) {
 	books.become("finalized finalized")
 }
 
-// A node killed with -9 comes back with an older head, below what was final: nothing is
-// given a nonce twice, everything is sent again with the bytes that are stored, and
-// somebody is told.
+// The chain's node is killed and comes back with a head below what was final: no nonce is
+// assigned twice, the stored bytes are sent again, and an alarm is raised.
 func TestChainRewind(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -93,12 +92,12 @@ func TestChainRewind(t *testing.T) {
 	judge(t, chain, db.URL, asked)
 	books.become(each("finalized", 6))
 	if stored := books.number(`SELECT count(*) FROM conch.pending_attempts`); stored != 6 {
-		t.Errorf("%d were signed for 6", stored)
+		t.Errorf("%d attempts for 6 intents, want 6", stored)
 	}
 	n.says("alarm ended", "cause", "rewound")
 }
 
-// ear hears what is said of slots. (S23)
+// ear collects notifications about slots. (S23)
 type ear struct {
 	heard chan said
 	all   []said
@@ -117,7 +116,7 @@ func listen(t *testing.T, url string) *ear {
 	ctx, enough := context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		enough()
-		for range e.heard { // until nobody reads from the connection any more
+		for range e.heard { // until the reader of the connection has ended
 			continue
 		}
 	})
@@ -140,8 +139,8 @@ func listen(t *testing.T, url string) *ear {
 	return e
 }
 
-// states are those that a slot was said to be in so far, in their order. Being in a
-// block without the block does not count.
+// states returns the states that notifications gave for a slot, in order. It ignores in_block and
+// finalized without a block.
 func (e *ear) states(nonce int) string {
 	for len(e.heard) > 0 {
 		e.all = append(e.all, <-e.heard)

@@ -13,8 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// A role that fails at each start leads for a moment again and again. A person who looks in
-// between is told.
+// A role that fails at each start leads only for moments, but operators always see its failures.
 func TestARoleThatFailsIsSeen(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -28,20 +27,20 @@ func TestARoleThatFailsIsSeen(t *testing.T) {
 	})
 	all := decode[[]map[string]any](t, conch(t, "--db", db.URL, "status", "--json").done(t))
 	if l := all[0]; l["failures"].(float64) < 2 || l["last_failure"] != "the role ended: the command ended with code 3" || l["last_failure_at"] == nil {
-		t.Errorf("status of a role that fails: %v", l)
+		t.Errorf("status of a role that fails: got %v, want 2 or more failures and the last one", l)
 	}
 	if l := all[1]; l["failures"] != 0.0 || l["last_failure"] != nil || strings.Contains(table, "well   1       n1       leads;") {
-		t.Errorf("status of a role that is well: %v\n%s", l, table)
+		t.Errorf("status of a role that works: got %v, want no failures; the table:\n%s", l, table)
 	}
 	if _, scope := get(t, n.api()+"/v1/scopes/broken"); scope["failures"].(float64) < 2 {
-		t.Errorf("over HTTP: %v", scope)
+		t.Errorf("the API shows the scope as %v, want 2 or more failures", scope)
 	}
 	if f := judged(examined(t, db.URL), "roles"); f.Status != "warn" || !strings.Contains(f.Detail, "last: the command ended with code 3") {
-		t.Errorf("doctor: %+v", f)
+		t.Errorf("doctor's finding is %+v, want warn with the last failure", f)
 	}
 	_, text := page(t, n.api()+"/metrics")
 	if strings.Contains(text, `conch_role_failures_total{reason="failed",scope="broken"} 0`) || strings.Contains(text, `conch_role_failures_total{reason="failed",scope="broken"} 1`+"\n") {
-		t.Error("its failures are not among the metrics")
+		t.Error("/metrics counts 0 or 1 failures, want 2 or more")
 	}
 	for _, line := range []string{
 		`conch_role_failures_total{reason="stalled",scope="broken"} 0`, `conch_role_failures_total{reason="failed",scope="well"} 0`,
@@ -53,15 +52,14 @@ func TestARoleThatFailsIsSeen(t *testing.T) {
 	}
 }
 
-// Whatever nobody led is not told as a handover of two milliseconds: not by the history,
-// and not by the metrics.
+// Neither history nor metrics show an outage as a handover of two milliseconds.
 func TestAnOutageIsInTheHistory(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})
 	url := server.URL("postgres")
 	conch(t, "--db", url, "migrate", "up").done(t)
 	n := startDaemon(t, "n1", url, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"3s\"\n[[roles]]\nname = \"mailer\"\nbuiltin = \"log\"\n")
-	n.says("leadership acquired", "handoff", false) // the first ever
+	n.says("leadership acquired", "handoff", false) // the scope's first term
 	n.says("leading", "scope", "mailer")
 	stopped := time.Now()
 	if err := syscall.Kill(server.PID(), syscall.SIGQUIT); err != nil { // pg_ctl stop -m immediate
@@ -69,7 +67,7 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 	}
 	<-server.Gone()
 	n.says("leadership lost")
-	pgtest.Eventually(t, patience, "nobody to have led for a lease", func() bool {
+	pgtest.Eventually(t, patience, "nobody has led for a lease", func() bool {
 		_, text := page(t, n.api()+"/metrics")
 		return strings.Contains(text, "conch_database_up 0") && time.Since(stopped) > 3*time.Second
 	})
@@ -79,7 +77,7 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 	}
 	pgtest.Eventually(t, patience, "it leads again", func() bool { return n.count("leadership acquired") == 2 })
 	if n.count("leadership acquired", "handoff", true) > 0 {
-		t.Error("the log says that somebody handed it over")
+		t.Error("the log shows a handover, want none")
 	}
 	var told []string
 	var gap time.Duration
@@ -94,10 +92,10 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 		told = append(told, what)
 	}
 	if got := strings.Join(told, ", "); got != "acquired, lost, acquired after a gap" || gap < away {
-		t.Errorf("the history: %s of %s; it was away for %s", got, gap, away)
+		t.Errorf("the history shows %s of %s, want acquired, lost, acquired after a gap of %s or more", got, gap, away)
 	}
 	if table := conch(t, "--db", url, "history").done(t); !strings.Contains(table, "GAP") || !strings.Contains(table, "session lost") {
-		t.Errorf("the table:\n%s", table)
+		t.Errorf("want a column GAP and session lost in the table:\n%s", table)
 	}
 	_, text := page(t, n.api()+"/metrics")
 	for _, line := range []string{
@@ -109,7 +107,7 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 	}
 }
 
-// A stranger has the lock of a scope: status tells which session that is, and what ends it.
+// Another session has the lock of a scope: status names the session and the remedy.
 func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -121,7 +119,7 @@ func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
 	remedy := fmt.Sprintf("SELECT pg_terminate_backend(%d)", stranger.PgConn().PID())
 	n.says("NOBODY LEADS this scope", "level", "WARN", "scope", "payments")
 	if table := conch(t, "--db", db.URL, "status").done(t); !strings.Contains(table, "\npayments: its lock key is held by pid ") || !strings.Contains(table, remedy) {
-		t.Errorf("status:\n%s", table)
+		t.Errorf("want the session and the remedy in the status:\n%s", table)
 	}
 	var scope map[string]any
 	defer func() {
@@ -129,8 +127,8 @@ func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
 			t.Logf("over HTTP, last: %v", scope)
 		}
 	}()
-	// The last bid may have failed for another reason (a busy machine's statement timeout): the next one tells this one.
-	pgtest.Eventually(t, patience, "the scope to tell what is in its way", func() bool {
+	// The last bid may have failed for another reason, such as a statement timeout; the next shows this one.
+	pgtest.Eventually(t, patience, "the API shows the obstacle", func() bool {
 		_, scope = get(t, n.api()+"/v1/scopes/payments")
 		here, _ := scope["here"].(map[string]any)
 		why, _ := here["why"].(string)
@@ -139,16 +137,16 @@ func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
 		return ms >= 3000 && strings.Contains(why, remedy) && strings.Contains(obstacle, remedy)
 	})
 	if _, text := page(t, n.api()+"/metrics"); !strings.Contains(text, `conch_leaderless_seconds{scope="payments"} `) || strings.Contains(text, `conch_leaderless_seconds{scope="payments"} 0`+"\n") {
-		t.Error("it is not among the metrics")
+		t.Error("/metrics shows no time without a leader, want one above 0")
 	}
 	if f := judged(examined(t, db.URL), "leaders"); f.Status != "fail" || !strings.Contains(f.Detail, remedy) {
-		t.Errorf("doctor: %+v", f)
+		t.Errorf("doctor's finding is %+v, want fail with the remedy", f)
 	}
 	if _, err := db.Connect(t).Exec(t.Context(), remedy); err != nil {
 		t.Fatal(err)
 	}
 	n.says("leadership entered", "scope", "payments")
-	pgtest.Eventually(t, patience, "the metrics to say that somebody leads", func() bool {
+	pgtest.Eventually(t, patience, "the metrics show that the scope is led", func() bool {
 		_, text := page(t, n.api()+"/metrics")
 		return strings.Contains(text, `conch_leaderless_seconds{scope="payments"} 0`+"\n")
 	})

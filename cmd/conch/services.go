@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
 )
 
-// services are those of a node, a line for each; services_noevm.go has the shorter list.
+// services lists the services of a node. services_noevm.go has a shorter list.
 func services() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
@@ -20,7 +20,7 @@ func services() []node.Kind {
 	}
 }
 
-// commands are those that services have beside the node's, and the laboratory's.
+// commands lists further commands: those of services, and the lab's.
 func commands() []cli.Commands {
 	return []cli.Commands{transactions.Commands, lab.Commands}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
 
-// services are those that need nothing of go-ethereum.
+// services lists the services that do not need go-ethereum.
 func services() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
@@ -17,5 +17,5 @@ func services() []node.Kind {
 	}
 }
 
-// commands are none: the laboratory has chains of its own.
+// commands returns nothing: the lab needs go-ethereum for its chains.
 func commands() []cli.Commands { return nil }

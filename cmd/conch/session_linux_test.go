@@ -2,11 +2,11 @@ package main_test
 
 import "syscall"
 
-// ownSession starts a process in a session of its own, without our terminal. Linux shares
-// the processors out among sessions before it does among processes: in ours a node is one
-// of many, beside the compilers of other tests; in its own it gets as much as all of them.
+// ownSession starts a process in its own session, without our terminal. Linux divides processor
+// time among sessions first: a node in our session would compete with the compilers of other
+// tests; in its own it gets as much as all of them together.
 //
-// No parent-death signal comes with it: that follows the thread which started the process,
-// and threads of these tests end with the servers that they stop. Of a run that is killed a
-// node ends with what it says next, since nobody reads it, or with its stdin.
+// There is no parent-death signal: it would come when the thread that started the process ends,
+// and these tests end threads. If a test run is killed, a node ends at its next output, which
+// nobody reads, or when its stdin closes.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

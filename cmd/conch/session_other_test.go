@@ -4,5 +4,5 @@ package main_test
 
 import "syscall"
 
-// ownSession changes nothing here: only Linux shares its processors out among sessions.
+// ownSession changes nothing here: only Linux divides processor time among sessions.
 func ownSession() *syscall.SysProcAttr { return nil }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The key is with another process, which speaks as clef does. While it is away nothing
-// is signed and no nonce given away, which is said; then all is done, unaided.
+// Another process has the key, with clef's protocol. While it is away, nothing is signed, no
+// nonce is assigned, and an alarm is raised. Then everything is done without help.
 func TestExternalSigner(t *testing.T) {
 	t.Parallel()
 	db, chain, clef := migrated(t), startDevnode(t), startDevnode(t, "--block-time", "0")
@@ -18,19 +18,19 @@ func TestExternalSigner(t *testing.T) {
 	asked := wished(t, n, 0, 5)
 	n.says("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "cause", "keys")
 	if why := n.value("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "error"); !strings.Contains(why, "external signer") || !strings.Contains(why, "refused") {
-		t.Errorf("the alarm does not say why: %q", why)
+		t.Errorf("the alarm says %q, want that the external signer refused", why)
 	}
 	books := openBooks(t, db.URL)
 	if slots := books.number(`SELECT count(*) FROM conch.pending_transactions`); slots != 0 {
-		t.Errorf("%d nonces were given to what nobody signed", slots)
+		t.Errorf("%d slots, want none: nothing could be signed", slots)
 	}
 	way.open()
 	judge(t, chain, db.URL, asked)
 	n.says("alarm ended", "cause", "keys")
 	if clef.count() != "0x0" {
-		t.Error("the signer sent something, too")
+		t.Error("the signer's chain has transactions, want none: it only signs")
 	}
 	if strings.Contains(n.text(), "HIDDEN") {
-		t.Error("what may be a secret was written down")
+		t.Error("the log has the query of the signer's URL, which may be a secret")
 	}
 }

@@ -22,7 +22,7 @@ func TestSimElection(t *testing.T) {
 	args := []string{"sim", "election", "--nodes", "4", "--seed", "7", "--json"}
 	first := conch(t, args...)
 	if again := conch(t, args...); again.out != first.out {
-		t.Errorf("equal flags gave\n%s and\n%s", first.out, again.out)
+		t.Errorf("equal flags gave\n%s and\n%s, want the same", first.out, again.out)
 	}
 	object := decode[map[string]any](t, first.out)
 	wantKeys(t, object, "seed", "nodes", "steps", "violations", "stats")
@@ -31,24 +31,23 @@ func TestSimElection(t *testing.T) {
 	}
 	r := decode[simReport](t, first.done(t))
 	if r.Seed != 7 || r.Nodes != 4 || r.Steps == 0 || len(r.Violations) != 0 {
-		t.Errorf("sim prints %+v", r)
+		t.Errorf("sim prints %+v, want seed 7, 4 nodes, steps and no violations", r)
 	}
 	if table := conch(t, "sim", "election", "--seed", "7").done(t); !strings.Contains(table, "no invariant was violated") {
-		t.Errorf("the table is %q", table)
+		t.Errorf("the table is %q, want that no invariant was violated", table)
 	}
 }
 
-// A rule that is left out must be missed, and the line that is printed must show
-// the same violation again.
+// Without a rule there are violations, and the printed command shows the same one again.
 func TestSimShowsWhatARuleIsFor(t *testing.T) {
 	t.Parallel()
 	many := conch(t, "sim", "election", "--runs", "200", "--break", "strict", "--json")
 	if many.code != 1 || !strings.Contains(many.err, "see it again with: conch sim election ") {
-		t.Fatalf("exit code %d: %s", many.code, many.err)
+		t.Fatalf("exit code %d, stderr %s; want 1 and a command to repeat it", many.code, many.err)
 	}
 	r := decode[simReport](t, many.out)
 	if r.Stats["runs"] != 200 || r.Stats["violating_runs"] == 0 || len(r.Violations) == 0 || len(r.Violations) > 20 {
-		t.Fatalf("200 runs: %d violations, stats %v", len(r.Violations), r.Stats)
+		t.Fatalf("200 runs without a rule: %d violations, stats %v; want 1 to 20 listed", len(r.Violations), r.Stats)
 	}
 	v := r.Violations[0]
 	replay := conch(t, append(strings.Fields(v.Replay)[1:], "--json")...)
@@ -58,8 +57,8 @@ func TestSimShowsWhatARuleIsFor(t *testing.T) {
 	}
 }
 
-// The rule alone is enough: takeover, nodes, locks and leases are then those in which it
-// shows. And what cannot show is not said to have held.
+// With --break alone, sim chooses the takeover, nodes, locks and leases in which a violation
+// shows. If none can show, it does not say that the rule held.
 func TestSimBreakAlone(t *testing.T) {
 	t.Parallel()
 	for rule, world := range map[string]string{
@@ -74,7 +73,7 @@ func TestSimBreakAlone(t *testing.T) {
 		"farewell-waits-for-nobody": "--scopes 2",
 	} {
 		if r := conch(t, "sim", "election", "--runs", "200", "--break", rule); r.code != 1 || !strings.Contains(r.err, world) {
-			t.Errorf("--break %s: exit code %d, %s", rule, r.code, r.err)
+			t.Errorf("--break %s: exit code %d, stderr %s; want 1 and the world in the command", rule, r.code, r.err)
 		}
 	}
 	for rule, says := range map[string]string{
@@ -82,13 +81,13 @@ func TestSimBreakAlone(t *testing.T) {
 		"epoch-jumps":          "without epoch-jumps epochs can be: look at more, say --runs 2000",
 	} {
 		if table := conch(t, "sim", "election", "--steps", "1", "--break", rule).done(t); !strings.Contains(table, says) {
-			t.Errorf("--break %s says %q", rule, table)
+			t.Errorf("--break %s prints %q, want why no violation shows", rule, table)
 		}
 	}
 }
 
-// Over several runs the narrowest gap is the least that was seen in any of them, not more
-// with each, and so is the longest time that it took to settle the longest.
+// Over several runs, the narrowest gap is the minimum of the runs, and the time to settle the
+// maximum; neither is a sum.
 func TestSimStatsOfSeveralRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 8
@@ -102,17 +101,17 @@ func TestSimStatsOfSeveralRuns(t *testing.T) {
 		mints += stats["mints"]
 	}
 	if len(narrow) < 2 {
-		t.Fatalf("%d worlds had two gates one after the other", len(narrow))
+		t.Fatalf("%d worlds had a gap between two gates, want 2 or more", len(narrow))
 	}
 	all := decode[simReport](t, conch(t, "sim", "election", "--seed", "0", "--runs", strconv.Itoa(runs), "--json").done(t)).Stats
 	if got, want := all["narrowest_gap_us"], slices.Min(narrow); got != want {
-		t.Errorf("the narrowest gap is %d, each world for itself has %v", got, narrow)
+		t.Errorf("the narrowest gap is %d, want the minimum of %v", got, narrow)
 	}
 	if got, want := all["settled_ms"], slices.Max(settled); got != want {
-		t.Errorf("it took %d ms to settle, each world for itself %v", got, settled)
+		t.Errorf("it took %d ms to settle, want the maximum of %v", got, settled)
 	}
 	if all["mints"] != mints {
-		t.Errorf("%d mints, each world for itself has %d in all", all["mints"], mints)
+		t.Errorf("%d mints, want the sum %d", all["mints"], mints)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// team is several nodes that may send for the account, each over a line of its own to
-// the chain's node, and the crowd that asks them.
+// team has several nodes that may send for the account, each with its own proxy to the chain's
+// node, and the crowd that asks them.
 type team struct {
 	t       *testing.T
 	db      string
@@ -23,11 +23,11 @@ type team struct {
 	*crowd
 
 	mu   sync.Mutex
-	apis map[string]string // of those that are up
+	apis map[string]string // of the nodes that are up
 }
 
-// shortLease is for leaders that are killed by the dozen: each is followed when it has run out.
-// A term that ends because the machine is busy is only one more.
+// shortLease is for tests that kill many leaders, each of which has a successor after its lease.
+// If a busy machine ends a term, that is only one more.
 const shortLease = "[election]\nlease = \"1s\"\n"
 
 func newTeam(t *testing.T, db string, chain *devnode, ids ...string) *team {
@@ -42,7 +42,7 @@ func newTeam(t *testing.T, db string, chain *devnode, ids ...string) *team {
 	return m
 }
 
-// serves waits until a node has started that many times.
+// serves waits until a node has started a number of times.
 func (m *team) serves(id string, starts int) {
 	m.t.Helper()
 	n := m.nodes[id]
@@ -71,7 +71,7 @@ func (m *team) down(id string, sig syscall.Signal) {
 	m.nodes[id].stop(sig)
 }
 
-// back starts it again.
+// back starts a node again.
 func (m *team) back(id string) {
 	m.t.Helper()
 	m.borders[id].open()
@@ -80,7 +80,7 @@ func (m *team) back(id string) {
 	m.serves(id, starts+1)
 }
 
-// leader waits for a leader of the account of a later epoch, and names it.
+// leader waits for a leader of the account with an epoch above after.
 func (m *team) leader(after int64) (id string, epoch int64) {
 	m.t.Helper()
 	conn, err := pgx.Connect(m.t.Context(), m.db)
@@ -88,7 +88,7 @@ func (m *team) leader(after int64) (id string, epoch int64) {
 		m.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(m.t.Context()) }()
-	pgtest.Eventually(m.t, patience, "somebody leads the account anew", func() bool {
+	pgtest.Eventually(m.t, patience, "the account has a new leader", func() bool {
 		err := conn.QueryRow(m.t.Context(), `SELECT holder, epoch FROM conch.leadership WHERE scope = $1 AND NOT released`, accountScope).Scan(&id, &epoch)
 		return err == nil && epoch > after && m.nodes[id].count("sending", "epoch", float64(epoch)) > 0
 	})

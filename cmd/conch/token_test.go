@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Who has no token, or a wrong one, learns nothing; who may read may not drain; the
-// leader stays until somebody asks who may.
+// A caller without a known token learns nothing; one that may read cannot drain. The leader stays
+// until a caller that may operate asks.
 func TestTokensOfANode(t *testing.T) {
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
@@ -40,12 +40,12 @@ func TestTokensOfANode(t *testing.T) {
 			t.Errorf("with the token %.1q the gate answers %d and the drain %d, want %d and %d", c.token, gate, drain, c.gate, c.drain)
 		}
 		if stops := len(w.seen("stop", "payments")); (stops > 0) != (c.token == operate) {
-			t.Errorf("with the token %.1q the role was stopped %d times", c.token, stops)
+			t.Errorf("with the token %.1q the role was stopped %d times, want that only of one that may operate", c.token, stops)
 		}
 	}
 	for _, secret := range []string{operate, read} {
 		if strings.Contains(n.text(), secret) {
-			t.Error("a token is in the log")
+			t.Error("the log contains a token")
 		}
 	}
 }

@@ -15,18 +15,17 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// F6: how long nobody may act when a scope is handed over, between three real nodes,
-// as seen by the program that they tell to start and to stop:
+// F6: how long nobody may act during a handover between three real nodes, as seen by the program
+// that they start and stop:
 //
 //	door     from its answer to the stop, which ends the acts, to the successor's start
 //	request  the whole of `conch transfer`, a process of its own
-//	ceiling  the least that such a handoff can take: unlock and NOTIFY on one plain
+//	ceiling  the least that a handover can take: from unlock and NOTIFY on one plain
 //	         connection to a lock on another
 //
-// Run it with  go test -run '^$' -bench Transfer -benchtime 300x ./cmd/conch  on a
-// machine that does nothing else, or it measures how long its processes wait for a
-// processor: the ceiling's own p99 tells. Where a machine is shared, chrt -r 5 before
-// the compiled test keeps the others away.
+// Run it with  go test -run '^$' -bench Transfer -benchtime 300x ./cmd/conch  on an idle
+// machine, or it measures how long processes wait for a processor, as the ceiling's p99
+// shows. On a shared machine run the compiled test under chrt -r 5.
 func BenchmarkTransfer(b *testing.B) {
 	server := pgtest.Own(b, postmaster.Config{Fsync: true})
 	url := server.URL("postgres")
@@ -52,25 +51,24 @@ func BenchmarkTransfer(b *testing.B) {
 		doors = append(doors, w.handoff(b, leader, to))
 		leader = to
 	}
-	b.ReportMetric(0, "ns/op") // the loop waits, and what it takes is the request
+	b.ReportMetric(0, "ns/op") // meaningless: the loop also waits
 	report(b, "door", doors)
 	report(b, "request", requests)
 	report(b, "ceiling", rawHandoffs(b, url, max(200, len(doors))))
 }
 
-// handoff is how long nobody was at work between the last two terms.
+// handoff returns how long nobody was at work between the last two terms.
 func (w *coworker) handoff(b *testing.B, from, to string) time.Duration {
 	b.Helper()
 	calls := w.seen("", "payments")
 	last := calls[len(calls)-2:]
 	if last[0].Verb != "stop" || last[0].ID != from || last[1].Verb != "start" || last[1].ID != to {
-		b.Fatalf("not a handoff from %s to %s: %+v", from, to, last)
+		b.Fatalf("want a handover from %s to %s, got the calls %+v", from, to, last)
 	}
 	return last[1].At.Sub(last[0].Done)
 }
 
-// rawHandoffs passes a lock to and fro between two plain connections, as fast as
-// that can be done.
+// rawHandoffs passes a lock to and fro between two plain connections as fast as possible.
 func rawHandoffs(b *testing.B, url string, n int) (all []time.Duration) {
 	b.Helper()
 	ctx := b.Context()
@@ -105,14 +103,14 @@ func rawHandoffs(b *testing.B, url string, n int) (all []time.Duration) {
 			heard = note.PID == from.PgConn().PID()
 		}
 		if !do(to, `SELECT pg_try_advisory_lock(1)`) {
-			b.Fatal("a lock that was freed before the notification is not free")
+			b.Fatal("the lock is held after the notification of its release, want it free")
 		}
 		all = append(all, fence.Boottime().Sub(began))
 	}
 	return all
 }
 
-// report writes down the middle and the worst of what was measured.
+// report reports p50, p99 and maximum.
 func report(b *testing.B, name string, all []time.Duration) {
 	b.Helper()
 	slices.Sort(all)

@@ -17,7 +17,7 @@ import (
 
 const accountScope = "pending:evm:1337:" + fundedAddress
 
-// sender is a node with the funded account and an API.
+// sender starts a node with the funded account and an API.
 func sender(t *testing.T, id, db string, chain *devnode) *daemon {
 	t.Helper()
 	n := prepareDaemon(t, id, db, "")
@@ -30,7 +30,7 @@ func (d *daemon) api() string {
 	return "http://" + d.value("serving the API", "address")
 }
 
-// post asks a node for a transaction.
+// post sends a JSON request and returns status and body.
 func post(t *testing.T, url, body string) (int, map[string]any) {
 	t.Helper()
 	answer, err := http.Post(url, "application/json", strings.NewReader(body))
@@ -53,9 +53,8 @@ func wish(to, value, key string) string {
 	return fmt.Sprintf(`{"account":"payer","to":%q,"value":%q,"idempotency_key":%q}`, to, value, key)
 }
 
-// Two nodes and a real chain: one key is one transaction however often and wherever
-// it is asked for, a follower accepts, the successor of a killed leader goes on, and
-// no secret is ever written anywhere. The chain says what was done.
+// Two nodes and a real chain: one key is one transaction, however often and wherever it is
+// requested; a follower accepts; the successor of a killed leader goes on; no secret is shown.
 func TestTransactionsThroughTwoNodes(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -71,7 +70,7 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 		asking.Go(func() {
 			code, body := post(t, node+"/v1/transactions", wish(nobodysAddress, "1000", "once"))
 			if code != http.StatusAccepted {
-				t.Errorf("%d %v", code, body)
+				t.Errorf("status %d, body %v; want 202", code, body)
 			}
 			ids[i] = body["id"]
 		})
@@ -79,31 +78,31 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 	asking.Wait()
 	for _, id := range ids {
 		if id != ids[0] || id == nil {
-			t.Fatalf("one key gave several transactions: %v", ids)
+			t.Fatalf("one key gave the IDs %v, want the same one", ids)
 		}
 	}
 	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1001", "once")); code != http.StatusConflict || body["type"] != "urn:conch:problem:key-taken" {
-		t.Errorf("the same key for another call: %d %v", code, body)
+		t.Errorf("the same key for another call: status %d, body %v; want 409", code, body)
 	}
 	shown := conch(t, "tx", "show", fmt.Sprint(ids[0]), "--node", two.api(), "--wait", "--json")
 	got := decode[map[string]any](t, shown.done(t))
 	if got["fate"] != "done" || got["state"] != "finalized" || got["nonce"] != 0.0 || got["account"] != "payer" || got["as_of"] == nil {
-		t.Errorf("%v", got)
+		t.Errorf("the transaction shows as %v, want it done and final with nonce 0", got)
 	}
 	if b := chain.balance(nobodysAddress); b != "1000" {
-		t.Errorf("the chain has %s", b)
+		t.Errorf("the receiver has %s, want 1000", b)
 	}
 
 	if code := one.stop(syscall.SIGKILL); code == 0 {
-		t.Error("it was not killed")
+		t.Error("exit code 0, want that of a killed process")
 	}
 	sent := conch(t, "tx", "send", "--node", two.api(), "--account", "payer", "--to", nobodysAddress, "--value", "7", "--data", "0x01", "--wait")
 	if text := sent.done(t); !strings.Contains(text, "fate     done") || !strings.Contains(sent.err, "nonce 1") {
-		t.Errorf("%q %q", text, sent.err)
+		t.Errorf("stdout %q, stderr %q; want it done with nonce 1", text, sent.err)
 	}
 	two.says("sending", "account", "payer", "epoch", 2.0)
 	if b, n := chain.balance(nobodysAddress), chain.count(); b != "1007" || n != "0x2" {
-		t.Errorf("the chain has %s, and %s transactions", b, n)
+		t.Errorf("the receiver has %s after %s transactions, want 1007 after 0x2", b, n)
 	}
 	lists(t, two.api())
 	many := newCrowd(t, func() []string { return []string{two.api()} })
@@ -112,7 +111,7 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 	asked[fmt.Sprint(ids[0])] = deed(nobodysAddress, "1000", "0x")
 	judge(t, chain, db.URL, asked)
 	if code := two.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	for _, n := range []*daemon{one, two} {
 		tellsNoSecret(t, n.text()+sent.out+sent.err+shown.out+shown.err)
@@ -123,23 +122,23 @@ func tellsNoSecret(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{keystorePassword, worthlessKey, strings.ToUpper(worthlessKey)} {
 		if strings.Contains(text, secret) {
-			t.Errorf("a secret was written down: %s", text)
+			t.Errorf("the output contains a secret: %s", text)
 		}
 	}
 	if len(text) < 100 {
-		t.Error("there is nothing to look through")
+		t.Error("the output is shorter than 100 bytes, want enough to search")
 	}
 }
 
-// lists looks at what reads show after two transactions.
+// lists checks lists and metrics after two transactions.
 func lists(t *testing.T, api string) {
 	t.Helper()
 	text := conch(t, "tx", "list", "--node", api, "--account", fundedAddress, "--state", "finalized", "--fate", "done", "--json").done(t)
 	if strings.Count(text, "\n") != 2 || !strings.Contains(text, `"creator":"n2"`) {
-		t.Errorf("list prints %s", text)
+		t.Errorf("tx list prints %s, want two transactions, one by n2", text)
 	}
 	if text := conch(t, "tx", "list", "--node", api, "--fate", "queued").done(t); !strings.HasPrefix(text, "ID ") || strings.Count(text, "\n") != 1 {
-		t.Errorf("list prints %s", text)
+		t.Errorf("tx list of queued ones prints %s, want the heading alone", text)
 	}
 	conch(t, "tx", "list", "--node", api, "--state", "lost").refused(t, 2, "state")
 	conch(t, "tx", "list", "--node", api, "--account", "nobody").refused(t, 2, "account")
@@ -149,16 +148,15 @@ func lists(t *testing.T, api string) {
 	_, metrics := page(t, api+"/metrics")
 	for _, state := range []string{"queued", "future", "ready", "broadcast", "in_block", "retracted", "finality_timeout"} {
 		if want := fmt.Sprintf(`conch_pending_transactions{account="payer",state=%q} 0`, state); !strings.Contains(metrics, want) {
-			t.Errorf("no %s", want)
+			t.Errorf("/metrics has no line %s", want)
 		}
 	}
 	if !strings.Contains(metrics, `conch_extrinsic_blocked_not_leader_total{scope="`+accountScope+`"} 0`) {
-		t.Error("refused sends are not counted")
+		t.Error("/metrics does not count refused sends, want 0 of them")
 	}
 }
 
-// An endpoint that is down keeps nobody from leading or accepting; what was accepted
-// is sent once it is there. One that serves another chain is refused at the start.
+// With its endpoint down a node leads and accepts, and sends later. Another chain's is refused.
 func TestTheChainIsAwayOrAnother(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -173,20 +171,20 @@ func TestTheChainIsAwayOrAnother(t *testing.T) {
 	n.says("sending", "account", "payer")
 	code, body := post(t, n.api()+"/v1/transactions", wish(anothersAddress, "5", "early"))
 	if code != http.StatusAccepted {
-		t.Fatalf("%d %v", code, body)
+		t.Fatalf("status %d, body %v; want 202", code, body)
 	}
 	if _, metrics := page(t, n.api()+"/metrics"); !strings.Contains(metrics, `conch_pending_transactions{account="payer",state="queued"} 1`) {
-		t.Error("what waits is not counted")
+		t.Error("/metrics does not count the queued intent")
 	}
 	proxied.open()
 	conch(t, "tx", "show", body["id"].(string), "--node", n.api(), "--wait").done(t)
 	if b := chain.balance(anothersAddress); b != "5" {
-		t.Errorf("the chain has %s", b)
+		t.Errorf("the receiver has %s, want 5", b)
 	}
 	tellsNoSecret(t, n.text())
 }
 
-// With the database away nothing is accepted: 503, and the gate is shut. (D2)
+// With the database away, intents get 503, and the gate is shut. (D2)
 func TestNoDatabaseNoIntent(t *testing.T) {
 	t.Parallel()
 	chain := startDevnode(t)
@@ -194,17 +192,17 @@ func TestNoDatabaseNoIntent(t *testing.T) {
 	n.says("transactions cannot be kept")
 	code, body := post(t, n.api()+"/v1/transactions", wish(nobodysAddress, "5", "k"))
 	if code != http.StatusServiceUnavailable || body["type"] != "urn:conch:problem:database-unavailable" {
-		t.Errorf("%d %v", code, body)
+		t.Errorf("status %d, body %v; want 503 and database-unavailable", code, body)
 	}
 	if code, _ := get(t, n.api()+"/v1/scopes/"+accountScope+"/gate"); code != http.StatusServiceUnavailable {
-		t.Errorf("the gate: %d", code)
+		t.Errorf("the gate: status %d, want 503", code)
 	}
 	if text := n.text() + fmt.Sprint(body); strings.Contains(text, "hunter2") {
-		t.Error("the database's password was written down")
+		t.Error("the log or the answer contains the database's password")
 	}
 }
 
-// Standalone: the same without a database, and it says what a crash costs. (S18)
+// A standalone node sends without a database, and says what a crash costs. (S18)
 func TestTransactionsStandalone(t *testing.T) {
 	t.Parallel()
 	chain := startDevnode(t)
@@ -213,10 +211,10 @@ func TestTransactionsStandalone(t *testing.T) {
 	n.start().says("standalone: transactions are kept in memory, and a crash loses all of them, those that were sent included")
 	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress, "--value", "9", "--wait").done(t)
 	if b := chain.balance(nobodysAddress); b != "9" {
-		t.Errorf("the chain has %s", b)
+		t.Errorf("the receiver has %s, want 9", b)
 	}
 	if code := n.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	tellsNoSecret(t, n.text())
 }
@@ -235,22 +233,22 @@ func TestAccountsAreReloaded(t *testing.T) {
 	}
 	r := conch(t, "reload", "--config", n.file)
 	if r.code != 1 || !strings.Contains(r.err, "does not open") || strings.Contains(r.err+n.text(), secret) {
-		t.Errorf("%d %s", r.code, r.err)
+		t.Errorf("exit code %d, stderr %s; want 1, and the password shown nowhere", r.code, r.err)
 	}
-	chain.account(n, "") // the right one again
+	chain.account(n, "") // restores the right password
 	if text := conch(t, "reload", "--config", n.file).done(t); !strings.Contains(text, "started: "+accountScope) {
-		t.Errorf("reload prints %q", text)
+		t.Errorf("reload prints %q, want the account started", text)
 	}
 	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress, "--value", "3", "--wait").done(t)
 	n.write(fileOf(db.URL, role))
 	if text := conch(t, "reload", "--config", n.file).done(t); !strings.Contains(text, "drained: "+accountScope) {
-		t.Errorf("reload prints %q", text)
+		t.Errorf("reload prints %q, want the account drained", text)
 	}
 	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", nobodysAddress).refused(t, 2, "no account")
 	tellsNoSecret(t, n.text())
 }
 
-// What the command line refuses before it asks anybody.
+// Faults that tx reports before it asks a node.
 func TestTxUsage(t *testing.T) {
 	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
@@ -279,31 +277,31 @@ func TestTxUsage(t *testing.T) {
 	}
 }
 
-// config check looks at an account's files, and prints nothing that is in them.
+// config check looks at an account's files, and shows nothing of their content.
 func TestConfigCheckOfAccounts(t *testing.T) {
 	t.Parallel()
 	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "")
 	d.write(fileOf("postgres://conch@127.0.0.1:1/app", accountAt(d, "http://127.0.0.1:1/SECRET", 1337, "")))
 	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
-		t.Errorf("check prints %q", text)
+		t.Errorf("config check prints %q, want ok", text)
 	}
 	if err := os.Chmod(filepath.Join(d.dir, "password"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := conch(t, "config", "check", "--config", d.file)
 	if r.code != 2 || !strings.Contains(r.out, "accounts[0].password_file: every user of this machine may read it") {
-		t.Errorf("%d %s%s", r.code, r.out, r.err)
+		t.Errorf("exit code %d, output %s%s; want 2 and a fault of password_file", r.code, r.out, r.err)
 	}
 	if err := os.WriteFile(filepath.Join(d.dir, "key.json"), []byte(`{"version":3,"address":"`+keystorePassword+`"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r = conch(t, "config", "check", "--config", d.file, "--json")
 	if r.code != 2 || !strings.Contains(r.out, "accounts[0].keystore") || strings.Contains(r.out+r.err, "SECRET") || strings.Contains(r.out+r.err, keystorePassword) {
-		t.Errorf("%d %s%s", r.code, r.out, r.err)
+		t.Errorf("exit code %d, output %s%s; want 2, a fault of keystore and no secret", r.code, r.out, r.err)
 	}
 }
 
-// A keystore that says another address than its key's is not believed.
+// A keystore with an address that is not its key's is refused.
 func TestAKeystoreThatLies(t *testing.T) {
 	t.Parallel()
 	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "")

@@ -15,7 +15,7 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// interrupted calls conch and ends it with SIGTERM once something has happened.
+// interrupted runs a command, and ends it with SIGTERM once after is closed.
 func interrupted(t *testing.T, cmd *exec.Cmd, after <-chan struct{}) result {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -27,8 +27,8 @@ func interrupted(t *testing.T, cmd *exec.Cmd, after <-chan struct{}) result {
 	return result{out: out.String(), err: err.String(), code: code}
 }
 
-// A send whose answer is lost, in whatever way, may have been accepted. Whoever repeats
-// it pays twice, unless it is told the key that was made up.
+// A send whose answer is lost may have been accepted. The command names the key it made up, so
+// that the user can repeat the send without paying twice.
 func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 	t.Parallel()
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -82,15 +82,15 @@ func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 			}
 			happens(t, "the node is asked", asked)
 			if !strings.HasPrefix(key, "cli-") {
-				t.Fatalf("it was sent under the key %q", key)
+				t.Fatalf("the request has the key %q, want one that begins with cli-", key)
 			}
 			r.refused(t, 1, "may have been accepted", "--key "+key)
 		})
 	}
 }
 
-// A redirected POST goes on as a GET, to which every node has an answer: nothing was sent
-// then, and the command must not say that it was.
+// A send does not follow a redirect: that would become a GET, which every node answers, and the
+// command would report a transaction that was never requested.
 func TestASendIsNotRedirected(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
@@ -99,7 +99,7 @@ func TestASendIsNotRedirected(t *testing.T) {
 				http.Redirect(w, r, "http://"+r.Host+"/elsewhere?secret", code)
 				return
 			}
-			t.Errorf("%d: it went on with %s %s", code, r.Method, r.URL.Path)
+			t.Errorf("after a redirect with %d the command sent %s %s, want no further request", code, r.Method, r.URL.Path)
 			_, _ = w.Write([]byte(`{"transactions":[]}`))
 		}))
 		t.Cleanup(node.Close)
@@ -107,12 +107,12 @@ func TestASendIsNotRedirected(t *testing.T) {
 		r := call(t, cmd)
 		r.refused(t, 1, "redirects to "+node.URL)
 		if strings.Contains(r.err, "secret") {
-			t.Errorf("%s", r.err)
+			t.Errorf("stderr %s contains the query of the redirect", r.err)
 		}
 	}
 }
 
-// Who is interrupted while it waits is told what it waited for.
+// A command that is interrupted while it waits names the transaction.
 func TestAnInterruptedWaitNamesItsTransaction(t *testing.T) {
 	t.Parallel()
 	const id = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"

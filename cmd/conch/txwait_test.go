@@ -19,15 +19,15 @@ import (
 
 const waitedFor = "0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11"
 
-// tells answers every question about a transaction with its fate.
+// tells answers every request with a transaction of a fate.
 func tells(fate string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"id":%q,"fate":%q}`, waitedFor, fate)
 	}
 }
 
-// That nobody can say now what became of a transaction is not that it failed: a script
-// that takes it so pays in another way, too.
+// A node that cannot tell a transaction's fate now does not mean that it failed: a script that
+// believes so may pay twice. The command goes on waiting.
 func TestAWaitOutlivesNodesThatKnowNothing(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 502, 503, 504, 429} {
@@ -44,16 +44,16 @@ func TestAWaitOutlivesNodesThatKnowNothing(t *testing.T) {
 			t.Cleanup(node.Close)
 			r := conch(t, "tx", "show", waitedFor, "--wait", "--node", node.URL)
 			if text := r.done(t); !strings.Contains(text, "fate     done") {
-				t.Errorf("%q", text)
+				t.Errorf("stdout is %q, want the fate done", text)
 			}
 			if strings.Count(r.err, "asked again") != 1 || !strings.Contains(r.err, "this process is ending") {
-				t.Errorf("it waits without a word, or with too many: %q", r.err)
+				t.Errorf("stderr is %q, want one line that says why it asks again", r.err)
 			}
 		})
 	}
 }
 
-// What a node refuses it refuses the next time as well.
+// A wait ends with a refusal, which a repetition would not change.
 func TestAWaitEndsWithARefusal(t *testing.T) {
 	t.Parallel()
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -63,10 +63,10 @@ func TestAWaitEndsWithARefusal(t *testing.T) {
 	conch(t, "tx", "show", waitedFor, "--wait", "--node", node.URL).refused(t, 1, "no transaction", waitedFor)
 }
 
-// A node that is not there yet, and one that is started again.
+// A wait outlives a node that is not up yet, and one that is restarted.
 func TestAWaitOutlivesTheNode(t *testing.T) {
 	t.Parallel()
-	socket := filepath.Join(t.TempDir(), "node") // an address that nobody else can take in between
+	socket := filepath.Join(t.TempDir(), "node") // no other process can take this address meanwhile
 	serve := func(fate string) *http.Server {
 		t.Helper()
 		ln, err := net.Listen("unix", socket)
@@ -93,7 +93,7 @@ func TestAWaitOutlivesTheNode(t *testing.T) {
 					return
 				}
 			case <-limit:
-				t.Fatalf("it does not say %q", part)
+				t.Fatalf("stderr has no line with %q", part)
 			}
 		}
 	}
@@ -107,6 +107,6 @@ func TestAWaitOutlivesTheNode(t *testing.T) {
 	serve("done")
 	says("done")
 	if code := p.Wait(patience); code != 0 || !strings.Contains(out.String(), "fate     done") {
-		t.Errorf("exit code %d: %q", code, out.String())
+		t.Errorf("exit code %d, stdout %q; want 0 and the fate done", code, out.String())
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
-	// Nobody listens there: what is wrong must be seen before anything is tried.
+	// Nothing listens there: a mistake must be seen before the database is used.
 	const db = "--db=postgres://conch:hunter2@127.0.0.1:1/app"
 	for _, c := range []struct {
 		args string
@@ -76,7 +76,7 @@ func TestWrongUsage(t *testing.T) {
 			r := conch(t, args...)
 			r.refused(t, 2, c.says...)
 			if strings.Contains(r.err, "hunter2") {
-				t.Error("the sentence holds the password")
+				t.Error("the message contains the password")
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	if conn, err := pgx.Connect(t.Context(), ""); err == nil {
 		_ = conn.Close(t.Context())
-		t.Skip("a database answers where one usually is: its absence cannot be shown here")
+		t.Skip("a database answers at the usual place, so its absence cannot be tested")
 	}
 	for _, args := range []string{"status", "history", "watch", "migrate up", "migrate status", "migrate down"} {
 		conch(t, strings.Fields(args)...).refused(t, 2, "no database: give --db URL or set CONCH_DB_URL")
@@ -100,7 +100,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	bare := conch(t).done(t)
 	if !strings.Contains(bare, "Available Commands:") || bare != conch(t, "--help").done(t) || bare != conch(t, "help").done(t) {
-		t.Errorf("conch alone prints %q", bare)
+		t.Errorf("conch alone prints %q, want the help, as with --help and help", bare)
 	}
 	for _, command := range []string{
 		"chaos", "demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
@@ -111,18 +111,18 @@ func TestHelp(t *testing.T) {
 		}
 		last := command[strings.LastIndexByte(command, ' ')+1:]
 		if !strings.Contains(bare, last) && !strings.Contains(command, " ") {
-			t.Errorf("%q is not listed", command)
+			t.Errorf("the help does not list %q", command)
 		}
 	}
 	for _, hidden := range []string{"demo-node", "chaos-child", "chaos-stray"} {
 		if strings.Contains(bare, hidden) {
-			t.Errorf("%s is nobody's business", hidden)
+			t.Errorf("the help lists %s, want it hidden", hidden)
 		}
 	}
 }
 
-// No example connects as a role called conch, for the tables that such a role makes without
-// naming a schema land among conch's own.
+// No example connects as a role called conch: tables that such a role creates without a schema
+// name land in the schema conch.
 func TestNoExampleIsARoleCalledConch(t *testing.T) {
 	t.Parallel()
 	shown := map[string]string{"--db without a URL": conch(t, "--db=", "status").err}
@@ -147,7 +147,7 @@ func TestNoExampleIsARoleCalledConch(t *testing.T) {
 	}
 	for where, text := range shown {
 		if strings.Contains(text, "://conch@") || strings.Contains(text, "://conch:") {
-			t.Errorf("%s shows a role called conch", where)
+			t.Errorf("%s shows a role called conch, want another", where)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestVersion(t *testing.T) {
 	text := conch(t, "version").done(t)
 	for _, part := range []string{"conch 9.8.7", "commit abcdef0", "schema "} {
 		if !strings.Contains(text, part) {
-			t.Errorf("version prints %q without %q", text, part)
+			t.Errorf("version prints %q, want %q in it", text, part)
 		}
 	}
 	var v struct {
@@ -168,7 +168,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v.Version != "9.8.7" || v.Commit != "abcdef0" || v.Schema.Min < 1 || v.Schema.Max < v.Schema.Min {
-		t.Errorf("version --json prints %+v", v)
+		t.Errorf("version --json prints %+v, want 9.8.7 and a range of schemas", v)
 	}
 }
 
@@ -180,18 +180,18 @@ func TestTheLogCanBeJSON(t *testing.T) {
 		r.done(t)
 		for line := range strings.Lines(r.err) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("with --log-level %s the log has a line that is not JSON: %q", level, line)
+				t.Errorf("with --log-level %s the log has the line %q, want JSON", level, line)
 			}
 		}
 	}
 }
 
-// What is documented must be what is there: GOWORK=off builds what users get.
+// GOWORK=off builds the program as users get it.
 func TestItBuildsOutsideTheWorkspace(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "conch"), ".")
 	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
 	if out, err := proctest.Output(t, cmd, building); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the build ended with %v\n%s", err, out)
 	}
 }

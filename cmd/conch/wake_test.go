@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a follower accepts wakes the leader by a notification:
-// nobody looks again for an hour. (S25, D5)
+// A notification wakes the leader when a follower accepts an intent: the next look would come
+// after an hour. (S25, D5)
 func TestANotificationWakesTheLeader(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
@@ -17,13 +17,13 @@ func TestANotificationWakesTheLeader(t *testing.T) {
 	follower := senderAt(t, "n2", db.URL, chain.ws(), rarely)
 	follower.says("leadership following", "scope", accountScope)
 	asked := map[string]string{}
-	for i := range 3 { // one after the other, so that each has to wake it
+	for i := range 3 { // one after the other, so that each must wake the leader
 		maps.Copy(asked, wished(t, follower, i, i+1))
 		judge(t, chain, db.URL, asked)
 	}
 }
 
-// Where nothing is told, what waits is found by looking.
+// Without notifications, the leader finds waiting intents by looking.
 func TestALostNotificationIsRepaired(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// wire is a line to a chain's node that understands what goes over it: calls, single
-// or in batches. Each call has a fate of its own, drawn from a seed.
+// wire is a proxy to a chain's node that parses calls, single or in batches. It draws a fate for
+// each call from a seed.
 type wire struct {
 	t   testing.TB
 	url string
@@ -26,22 +26,22 @@ type wire struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
 	harm  harm
-	hurt  map[string]int // calls that were lost or refused, by what was done to them
-	calls map[string]int // by method
-	sent  map[string]int // signed bytes, by how often they were handed to the node or into nothing
+	hurt  map[string]int // number of harmed calls by fate
+	calls map[string]int // number of calls by method
+	sent  map[string]int // how often signed bytes were sent, even if the call was lost
 }
 
-// harm says what happens to calls, and to what part of them.
+// harm says what happens to calls; its numbers are the share of each fate.
 type harm struct {
-	before, after float64 // lost on the way there; or on the way back, when the node has done it
-	refused       float64 // answered with an error that says nothing, and not passed on
-	belied        float64 // answered with the lie, though the node has done it
+	before, after float64 // lost before, or after, the node has carried them out
+	refused       float64 // answered with a meaningless error, and not passed on
+	belied        float64 // answered with the error lie after the node has carried them out
 	lie           string
-	most          time.Duration   // how long a request is kept at most
-	shuffled      bool            // a batch's calls in another order
-	only          string          // these calls alone, or all
-	away          bool            // nobody answers
-	spared        map[string]bool // these are not harmed
+	most          time.Duration   // the longest delay of a request
+	shuffled      bool            // the calls of a batch are reordered
+	only          string          // the only method that is harmed; empty: all
+	away          bool            // all calls are lost
+	spared        map[string]bool // methods that are not harmed
 }
 
 func newWire(t testing.TB, to *devnode, seed uint64) *wire {
@@ -63,15 +63,15 @@ func (w *wire) does(h harm) {
 	w.harm = h
 }
 
-// count of something, in one of the maps.
+// count reads one of the maps.
 func (w *wire) count(of map[string]int, what string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return of[what]
 }
 
-// followed waits until whoever is behind the line has seen the present head, and then
-// has asked for the head again: by then it has acted on it.
+// followed waits until the conch node has read the present head, and has asked for the head again:
+// by then it has acted on it.
 func (w *wire) followed() {
 	w.t.Helper()
 	const method = "eth_getHeaderByNumber"
@@ -88,7 +88,7 @@ type rpcCall struct {
 	lie    string
 }
 
-// fails is an answer that is an error.
+// fails returns an answer with an error.
 func (c *rpcCall) fails(text string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, c.ID, text)
 }
@@ -98,7 +98,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	calls, batch := parseCalls(body)
 	if err != nil || len(calls) == 0 {
-		return // whoever asked has gone
+		return // the caller has gone
 	}
 	pause := w.draw(calls)
 	select {
@@ -108,7 +108,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	answers, err := w.pass(calls)
 	if err != nil || len(answers) == 0 {
-		panic(http.ErrAbortHandler) // the line breaks
+		panic(http.ErrAbortHandler) // break the connection
 	}
 	out.Header().Set("Content-Type", "application/json")
 	if !batch {
@@ -133,7 +133,7 @@ func parseCalls(body []byte) (calls []*rpcCall, batch bool) {
 	return calls, batch
 }
 
-// signedIn finds signed bytes that are to be sent.
+// signedIn returns the signed bytes in calls that send them.
 func signedIn(calls []*rpcCall) (all []string) {
 	for _, c := range calls {
 		if c.Method == "eth_sendRawTransaction" {
@@ -179,7 +179,7 @@ func (w *wire) draw(calls []*rpcCall) time.Duration {
 	return time.Duration(w.rand.Int64N(int64(w.harm.most)))
 }
 
-// pass hands on what gets there, and returns the answers that get back.
+// pass forwards the calls that reach the node, and returns the answers that come back.
 func (w *wire) pass(calls []*rpcCall) (answers [][]byte, err error) {
 	var there, lost []json.RawMessage
 	for _, c := range calls {

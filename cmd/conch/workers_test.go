@@ -24,8 +24,8 @@ func example(parts ...string) string {
 	return path
 }
 
-// python is an interpreter with a Postgres driver. Where there is Python and no
-// driver the proof is missing, which the reason says.
+// python returns an interpreter with a Postgres driver. With Python but no driver, the test is
+// reported as missing.
 func python(t *testing.T) string {
 	t.Helper()
 	var tried []string
@@ -42,15 +42,14 @@ func python(t *testing.T) string {
 		tried = append(tried, path)
 	}
 	if len(tried) == 0 {
-		t.Skip("there is no python3 here")
+		t.Skip("python3 is not installed")
 	}
 	pgtest.Missing(t, fmt.Sprintf("%v has neither psycopg nor psycopg2: apt install python3-psycopg2", tried))
 	return ""
 }
 
-// The workers in other languages: each works under conch run, as a role with no more
-// rights than deploy/grants.sql gives; when its conch is killed the next one goes on;
-// and what a worker writes under a term that is over is refused.
+// Workers in other languages run under conch run, as a role with the rights of deploy/grants.sql.
+// When conch is killed, the next worker goes on, and writes under the old term are refused.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]func(*testing.T) []string{
@@ -93,22 +92,22 @@ func TestWorkers(t *testing.T) {
 			stale.Env = append(second.Cmd.Environ(), "CONCH_SCOPE=it's", "CONCH_EPOCH=1", "CONCH_ID=stale", "CONCH_DB_URL="+node,
 				"CONCH_TERM="+term(t, admin, 1))
 			if out, err := proctest.Output(t, stale, patience); err == nil || !strings.Contains(out, "somebody else leads it's by now") {
-				t.Errorf("a worker with an old term: %v\n%s", err, out)
+				t.Errorf("a worker with an old term: error %v, want one that somebody else leads; output:\n%s", err, out)
 			}
 			if code := second.stop(syscall.SIGTERM); code != 0 {
-				t.Errorf("asked to end: exit code %d", code)
+				t.Errorf("asked to end: exit code %d, want 0", code)
 			}
 			var disorder, stales int
 			err := admin.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE epoch < before), count(*) FILTER (WHERE worker = 'stale')
 				FROM (SELECT *, lag(epoch) OVER (ORDER BY id) AS before FROM public.payments) p`).Scan(&disorder, &stales)
 			if err != nil || disorder+stales > 0 {
-				t.Errorf("%d rows behind a later epoch, %d of a stale worker, %v", disorder, stales, err)
+				t.Errorf("%d rows come after a later epoch and %d are by a stale worker, error %v; want none", disorder, stales, err)
 			}
 		})
 	}
 }
 
-// talk shows what a process says on stderr.
+// talk logs a process's stderr.
 type talk struct {
 	t   *testing.T
 	who string
@@ -119,8 +118,7 @@ func (w *talk) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// term is one that is not current: the database forgets the old ones, and the fence
-// looks at the epoch first.
+// term returns a made-up term: the database forgets old ones, and the fence checks the epoch first.
 func term(t *testing.T, conn *pgx.Conn, epoch int64) string {
 	t.Helper()
 	var text string
@@ -130,12 +128,12 @@ func term(t *testing.T, conn *pgx.Conn, epoch int64) string {
 	return text
 }
 
-// The curl loop acts where the gate is open and nowhere else.
+// The curl loop acts only where the gate is open.
 func TestTheHTTPGate(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"curl", "awk", "timeout"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not here, and the example needs it", tool)
+			t.Skipf("%s is not installed, and the example needs it", tool)
 		}
 	}
 	db := migrated(t)
@@ -160,7 +158,7 @@ func TestTheHTTPGate(t *testing.T) {
 	for _, d := range []*daemon{leads, follows} {
 		loop := exec.Command("sh", example("http-gate", "gate.sh"), "payments",
 			"sh", "-c", `echo "$0 $CONCH_EPOCH" >>`+file+`; sleep 0.6; echo end >>`+file, d.id)
-		loop.Env = append(os.Environ(), "CONCH_API="+address(d), "ACT_MS=1200") // longer than an answer lives by itself
+		loop.Env = append(os.Environ(), "CONCH_API="+address(d), "ACT_MS=1200") // longer than the default validity of an answer
 		loop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		proctest.Start(t, loop)
 		t.Cleanup(func() { _ = syscall.Kill(-loop.Process.Pid, syscall.SIGKILL) })
@@ -173,12 +171,12 @@ func TestTheHTTPGate(t *testing.T) {
 	leads.stop(syscall.SIGTERM)
 	pgtest.Eventually(t, patience, "the next leader acts", func() bool { return strings.Contains(acts(), "two 2\nend\n") })
 	if text := acts(); strings.Contains(text[strings.Index(text, "two"):], "one") || !strings.Contains(text, "end\ntwo 2\n") {
-		t.Errorf("the old leader acted after the new one, or while it did:\n%s", text)
+		t.Errorf("the old leader acted after or during an act of the new one, want it to stop first:\n%s", text)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// The samples for load balancers are read by the programs they are for.
+// HAProxy and nginx accept the sample configurations for them.
 func TestTheGateSamples(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -189,10 +187,10 @@ func TestTheGateSamples(t *testing.T) {
 			t.Parallel()
 			tool, err := exec.LookPath(name)
 			if err != nil {
-				t.Skipf("%s is not here: its sample was not read by it", name)
+				t.Skipf("%s is not installed, so its sample is not checked", name)
 			}
 			prefix := t.TempDir()
-			if name == "nginx" { // its folders for temporary files are another user's
+			if name == "nginx" { // its default folders belong to another user
 				text, err := os.ReadFile(example("http-gate", "nginx.conf"))
 				if err != nil {
 					t.Fatal(err)

@@ -8,16 +8,16 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// AnswerMax is the longest that the gate's answers over HTTP are promised for: what the
-// file says, or fence.AnswerLife where the roles leave room for so much.
+// AnswerMax returns the longest validity of the gate's answers over HTTP: that of the file, or
+// fence.AnswerLife, or less if the roles cannot wait that long.
 func (c Config) AnswerMax() time.Duration {
 	room, _ := c.answerRoom()
 	return min(or(c.Node.AnswerMax, fence.AnswerLife), room)
 }
 
-// answerRoom is the longest answer that every role can wait for, and what bounds it. A
-// drain that has no time left after the answers gives the scope up without the promise
-// that all is over; and no answer outlives the gate's deadline.
+// answerRoom returns the longest answer that every role can wait for, and what bounds it. A
+// drain without time left after the answers cannot release the scope, and no answer outlives
+// the gate's deadline.
 func (c Config) answerRoom() (room time.Duration, why string) {
 	room = math.MaxInt64
 	if c.Node.Standalone {
@@ -28,7 +28,7 @@ func (c Config) answerRoom() (room time.Duration, why string) {
 			room, why = half, fmt.Sprintf("half of the drain_timeout of %s (%s)", c.place(i), r.DrainTimeout)
 		}
 		e := c.Elector(r)
-		e.Heartbeat = 1 // one that takes nothing leaves all of the time for which the gate is open
+		e.Heartbeat = 1 // so that Spare returns all the time for which the gate is open
 		if open := e.Spare(e.Roles[0]) + e.Heartbeat; open < room {
 			room, why = open, fmt.Sprintf("%s, for which a heartbeat keeps the gate of %s open", open, c.place(i))
 		}
@@ -42,6 +42,6 @@ func (d *Decoder) validateAnswers(c Config) {
 	if room, why := c.answerRoom(); most > 0 && most > room {
 		d.Fault(place, "%s is above %s: lower it to %s or less", most, why, room.Truncate(time.Millisecond))
 	} else if most > 0 && most < time.Millisecond {
-		d.Fault(place, "%s is no time to act in: give 1ms or more", most)
+		d.Fault(place, "%s is too short to act in: give 1ms or more", most)
 	}
 }

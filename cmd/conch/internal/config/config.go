@@ -9,37 +9,34 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// Config is a node as its file, its environment and its command line describe it.
+// Config is the configuration of a node, from its file, environment and command line.
 type Config struct {
 	Node     Node
 	Database pgmint.Config
-	// Named tells whether anybody said which database. A node without one does
-	// not start, unless it is standalone by its word.
+	// Named reports whether a database is configured. Only a standalone node starts without.
 	Named bool
-	// Election is [election] and the environment (requirement S27), without a mint
-	// and without roles; see Elector.
+	// Election is [election] and the environment (S27), without a mint and roles; see Elector.
 	Election election.Config
-	// Sections are those of the services, each with what it read.
+	// Sections are those of the services, as read.
 	Sections []Section
 	places   places
 }
 
-// Section is what one service has in the file. It is made anew for each reading, and
-// not changed any more once the file has been read.
+// Section is a service's part of the file, made anew for each reading and not changed after it.
 type Section interface { //nolint:interfacebloat // the steps of one reading
-	// Table names the table of the file each of whose elements is a role: roles for [[roles]].
+	// Table names the table whose elements are roles, such as roles for [[roles]].
 	Table() string
-	// Keys are the tables of the file that are the service's, and how each is read.
+	// Keys returns the setters of the service's tables, by name.
 	Keys(d *Decoder) map[string]Setter
 	// Settle fills in what follows from other keys, once all have been read.
 	Settle(d *Decoder)
-	// Roles are what this node campaigns for, one for each element of the table.
+	// Roles returns the roles that this node campaigns for, one for each element of the table.
 	Roles() []Role
-	// Validate looks for what no key alone shows. Terms and scopes of roles are looked at elsewhere.
+	// Validate finds faults beyond single keys, except in the terms and scopes of roles.
 	Validate(d *Decoder, c Config)
 }
 
-// Of finds the section of a service by its type; it is the zero value, nil, if there is none.
+// Of returns the section of a service by its type; nil if there is none.
 func Of[S Section](c Config) (section S) {
 	for _, one := range c.Sections {
 		if s, ok := one.(S); ok {
@@ -53,36 +50,36 @@ func Of[S Section](c Config) (section S) {
 type Node struct {
 	Listen        string // of the API; "off" for none
 	OpsListen     string // of /healthz /readyz /metrics; empty: none
-	TokenFile     string // who may do everything
-	ReadTokenFile string // who may look
+	TokenFile     string // tokens that may do everything
+	ReadTokenFile string // tokens that may only read
 	TLSCert       string
 	TLSKey        string
 	DataDir       string        // of conch.pid; empty: none is written
-	AnswerMax     time.Duration // see Config.AnswerMax; 0: as long as by default
+	AnswerMax     time.Duration // see Config.AnswerMax; 0: the default
 	Standalone    bool          // one copy, no database, every gate open (S18)
 }
 
-// Off is a listen address that means none.
+// Off is the listen address for no listener.
 const Off = "off"
 
 // DefaultListen is where the API of a node listens unless told otherwise.
 const DefaultListen = "127.0.0.1:7070"
 
-// Role is one scope that the node campaigns for, and what it does while it leads it.
+// Role is a scope that the node campaigns for, and what it does while it leads.
 type Role struct {
 	Name    string
 	Scope   string
-	Section string // whose role it is, by the name of its table; set by Config.Settled
+	Section string // the table of its section; set by Config.Settled
 	Fenced  bool   // starts behind the fenced door instead of the act door
-	Kept    bool   // runs under a keeper, which needs a part of the lease to end it
-	Does    any    // what the service knows about it, compared by reflect.DeepEqual; nil: only the gate is kept
+	Kept    bool   // runs under a keeper, which needs part of the lease to end it
+	Does    any    // the service's part, compared by reflect.DeepEqual; nil: the role only keeps a gate
 
 	Preferred    []string
 	Never        []string
 	StallAfter   time.Duration
 	DrainTimeout time.Duration
 
-	Lease         time.Duration // 0 in any of these: as [election] says
+	Lease         time.Duration // 0 in this field or one below: that of [election]
 	Heartbeat     time.Duration
 	LateThreshold time.Duration
 	CheckInterval time.Duration
@@ -90,7 +87,7 @@ type Role struct {
 	Takeover      election.Takeover
 }
 
-// Grace is how long before its deadline the command of a settled role is asked to end.
+// Grace returns how long before its deadline the command of a settled role is asked to end.
 func (r Role) Grace() (time.Duration, error) {
 	e := Config{}.Elector(r)
 	return keeper.Grace(0, or(r.Lease, defaultLease), e.Spare(e.Roles[0]))
@@ -99,14 +96,14 @@ func (r Role) Grace() (time.Duration, error) {
 // defaultLease is the elector's.
 const defaultLease = 3 * time.Second
 
-// Terms are what all roles of one elector have in common. Roles with equal terms
-// share an elector, and with it a session of the database.
+// Terms are the settings that all roles of an elector share. Roles with equal terms share an
+// elector, and with it a database session.
 type Terms struct {
 	Takeover                                            election.Takeover
 	Heartbeat, CheckInterval, LockTimeout, DrainTimeout time.Duration
 }
 
-// Terms of a role that is settled.
+// Terms returns the terms of a settled role.
 func (r Role) Terms() Terms {
 	return Terms{
 		Takeover: r.Takeover, Heartbeat: r.Heartbeat, CheckInterval: r.CheckInterval,
@@ -114,8 +111,8 @@ func (r Role) Terms() Terms {
 	}
 }
 
-// Settled are the roles with what they leave to [election] filled in: two that are
-// equal need nothing done when the file is read again.
+// Settled returns the roles, completed from [election]. A reload leaves a role alone if its
+// settled form has not changed.
 func (c Config) Settled() []Role {
 	var roles []Role
 	e := c.Election
@@ -129,7 +126,6 @@ func (c Config) Settled() []Role {
 	return roles
 }
 
-// all are the roles of all sections.
 func (c Config) all() (roles []Role) {
 	for _, s := range c.Sections {
 		for _, r := range s.Roles() {
@@ -140,7 +136,7 @@ func (c Config) all() (roles []Role) {
 	return roles
 }
 
-// place names one of the settled roles as the file does.
+// place returns the name by which faults call a settled role, such as roles[1].
 func (c Config) place(i int) string {
 	for _, s := range c.Sections {
 		n := len(s.Roles())
@@ -155,8 +151,8 @@ func (c Config) place(i int) string {
 // defaultDrain is how long a role may take to end when it is asked to (F6).
 const defaultDrain = 10 * time.Second
 
-// Elector describes the elector of settled roles that have equal terms: everything
-// but its mint, its events and what the roles do.
+// Elector returns the configuration of an elector for settled roles with equal terms, without
+// its mint, its events and the roles' functions.
 func (c Config) Elector(roles ...Role) election.Config {
 	e := c.Election
 	for _, r := range roles {
@@ -171,7 +167,7 @@ func (c Config) Elector(roles ...Role) election.Config {
 	return e
 }
 
-// Scopes lists what the roles are about.
+// Scopes lists the scopes of all roles.
 func (c Config) Scopes() []string {
 	var scopes []string
 	for _, r := range c.all() {

@@ -15,10 +15,10 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// one is the smallest file of a node.
+// one is the smallest configuration of a node.
 const one = "[database]\nurl = \"postgres://conch@db/app\"\n[[roles]]\nname = \"a\"\n"
 
-// alone is the smallest file of a node that is the only copy.
+// alone is the smallest configuration of a standalone node.
 const alone = "[node]\nstandalone = true\n[[roles]]\nname = \"a\"\n"
 
 func load(t *testing.T, text string, s config.Source, env map[string]string) (config.Config, error) {
@@ -38,15 +38,15 @@ func TestDefaults(t *testing.T) {
 	r := c.Settled()[0]
 	switch {
 	case c.Node.Listen != config.DefaultListen || c.Node.OpsListen != "" || c.Node.Standalone:
-		t.Errorf("node %+v", c.Node)
+		t.Errorf("node: got %+v, want the default listen address, no ops listener, not standalone", c.Node)
 	case !c.Named || c.Election.Takeover != election.Strict || c.Election.Lease != 0:
-		t.Errorf("election %+v", c.Election)
+		t.Errorf("election: got %+v, want a named database, strict and no lease", c.Election)
 	case r.Name != "a" || r.Scope != "a" || commandOf(r) != nil:
-		t.Errorf("role %+v", r)
+		t.Errorf("role: got %+v, want name and scope a and no command", r)
 	}
 }
 
-// However long an answer is promised for, each role can wait for it.
+// The roles limit how long answers are promised for, so that each role can wait for them.
 func TestAnswerMax(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
@@ -58,7 +58,7 @@ func TestAnswerMax(t *testing.T) {
 	} {
 		c, err := load(t, text, config.Source{}, nil)
 		if got := c.AnswerMax(); err != nil || got != want {
-			t.Errorf("%s for, %v:\n%s", got, err, text)
+			t.Errorf("AnswerMax is %s, error %v, not as the table has it, for:\n%s", got, err, text)
 		}
 	}
 }
@@ -109,26 +109,26 @@ command = ["sh", "-c", "a | b"]
 	}
 	first, second := c.Settled()[0], c.Settled()[1]
 	if !slices.Equal(commandOf(first), []string{"worker", "--title", "a b"}) || first.Scope != "s:1" || !first.Fenced {
-		t.Errorf("first %+v", first)
+		t.Errorf("first role: got %+v, want the command in three words, scope s:1, fenced", first)
 	}
 	if !filepath.IsAbs(c.Node.DataDir) {
-		t.Errorf("data_dir %q does not start at the file", c.Node.DataDir)
+		t.Errorf("data_dir is %q, want it to start at the file's folder", c.Node.DataDir)
 	}
 	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
-		t.Errorf("terms of the first: %+v", got)
+		t.Errorf("terms of the first role: got %+v, want those of [election] with a drain timeout of 7s", got)
 	}
 	if got, err := first.Grace(); err != nil || got != 740*time.Millisecond {
-		t.Errorf("the first is asked to end %s before its deadline: %v", got, err)
+		t.Errorf("the first role is asked to end %s before its deadline, error %v; want 740ms", got, err)
 	}
 	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
-		t.Errorf("terms of the second: %+v", got)
+		t.Errorf("terms of the second role: got %+v, want keep, unlike the first", got)
 	}
 	if c.Database.Locks != pgmint.ProcessLocks || c.Database.LockBudget != 10 {
-		t.Errorf("locks %q, budget %d", c.Database.Locks, c.Database.LockBudget)
+		t.Errorf("locks %q, budget %d; want process and 10", c.Database.Locks, c.Database.LockBudget)
 	}
 	e := c.Elector(first)
 	if e.ID != "n1" || e.LockTimeout != 700*time.Millisecond || e.Lease != 2*time.Second || e.Roles[0].Lease != 4*time.Second || e.Roles[0].Never[0] != "n3" {
-		t.Errorf("elector %+v", e)
+		t.Errorf("elector: got %+v, want id n1, a lock timeout of 700ms, leases of 2s and 4s, never n3", e)
 	}
 }
 
@@ -159,8 +159,8 @@ func TestFaults(t *testing.T) {
 		{"negative duration", one + "[election]\nlease = \"-3s\"\n", nil, []string{"not above 0"}},
 		{"count", one + "[election]\nlock_budget = -1\n", nil, []string{"lock_budget: -1 is not a whole number, 0 or above"}},
 		{"locks", one + "[election]\nlocks = \"row\"\n", nil, []string{"election.locks", "is none of session, process"}},
-		{"locks of a role", one + "locks = \"process\"\n", nil, []string{"line 5, roles[0].locks: ", "no role's", "write it in [election]"}},
-		{"lock budget of a role", one + "lock_budget = 5\n", nil, []string{"line 5, roles[0].lock_budget: ", "no role's", "write it in [election]"}},
+		{"locks of a role", one + "locks = \"process\"\n", nil, []string{"line 5, roles[0].locks: ", "not to one role", "write it in [election]"}},
+		{"lock budget of a role", one + "lock_budget = 5\n", nil, []string{"line 5, roles[0].lock_budget: ", "not to one role", "write it in [election]"}},
 		{"locks in the environment", one, map[string]string{"CONCH_LOCKS": "row"}, []string{"CONCH_LOCKS", "is none of session, process"}},
 		{"lock budget in the environment", one, map[string]string{"CONCH_LOCK_BUDGET": "few"}, []string{"CONCH_LOCK_BUDGET", "not a whole number"}},
 		{"list", one + "preferred = \"n1\"\n", nil, []string{"line 5, roles[0].preferred", "not a list"}},
@@ -213,26 +213,26 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			_, err := load(t, c.text, config.Source{}, c.env)
 			if _, ok := errors.AsType[*config.FaultsError](err); !ok {
-				t.Fatalf("no faults but %v", err)
+				t.Fatalf("got error %v, want a FaultsError", err)
 			}
 			for _, part := range c.says {
 				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not say %q", err, part)
+					t.Errorf("got %q, want it to say %q", err, part)
 				}
 			}
 			if strings.Contains(err.Error(), "hunter2") {
-				t.Error("the fault holds the password")
+				t.Error("the fault contains the password")
 			}
 		})
 	}
 }
 
-// What names others says nothing against a node that is alone.
+// Naming other nodes in never is no fault on a standalone node.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, alone+"never = [\"n2\"]\n", config.Source{ID: "n1"}, map[string]string{"CONCH_LEADER_ENABLED": "true"})
 	if err != nil || !c.Node.Standalone {
-		t.Errorf("%+v, %v", c.Node, err)
+		t.Errorf("got %+v, %v; want standalone and no error", c.Node, err)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	_, err := load(t, "[node]\nlisen = 1\nstandalone = 2\n[election]\nlease = 3\n[[roles]]\n", config.Source{}, nil)
 	var faults *config.FaultsError
 	if !errors.As(err, &faults) || len(faults.List) != 4 || strings.Count(err.Error(), "\n") != 3 {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want four faults on four lines", err)
 	}
 }
 
@@ -252,21 +252,21 @@ func TestWhoWins(t *testing.T) {
 	env := map[string]string{"CONCH_DB_URL": "postgres://env/x", "CONCH_INSTANCE_ID": "env", "CONCH_LEASE_MS": "5000"}
 	file, err := load(t, text, config.Source{}, nil)
 	if err != nil || file.Database.URL != "postgres://file/x" || file.Election.ID != "file" || file.Election.Lease != 2*time.Second {
-		t.Errorf("file alone: %+v, %v", file, err)
+		t.Errorf("the file alone: got %+v, %v; want the values of the file", file, err)
 	}
 	over, err := load(t, text, config.Source{}, env)
 	if err != nil || over.Database.URL != "postgres://env/x" || over.Election.ID != "env" || over.Election.Lease != 5*time.Second {
-		t.Errorf("environment over file: %+v, %v", over, err)
+		t.Errorf("environment and file: got %+v, %v; want the values of the environment", over, err)
 	}
 	if over.Settled()[1].Lease != 7*time.Second {
-		t.Errorf("a role's own key: %+v", over.Settled()[1])
+		t.Errorf("a role's own lease: got %+v, want 7s", over.Settled()[1])
 	}
 	flags, err := load(t, text, config.Source{DB: "postgres://flag/x", ID: "flag", Listen: "off"}, env)
 	if err != nil || flags.Database.URL != "postgres://flag/x" || flags.Election.ID != "flag" || flags.Node.Listen != config.Off {
-		t.Errorf("flags over environment: %+v, %v", flags, err)
+		t.Errorf("flags, environment and file: got %+v, %v; want the values of the flags", flags, err)
 	}
 	if none, err := load(t, "[[roles]]\nname = \"a\"\n", config.Source{}, nil); err != nil || none.Named {
-		t.Errorf("no database: %+v, %v", none, err)
+		t.Errorf("no database: got %+v, %v; want no error and not named", none, err)
 	}
 }
 
@@ -274,11 +274,11 @@ func TestNoFile(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(config.Source{Path: filepath.Join(t.TempDir(), "none.toml"), Getenv: func(string) string { return "" }})
 	if err == nil || !strings.Contains(err.Error(), "none.toml") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error that names none.toml", err)
 	}
 }
 
-// Each fault has the line and the key of what said it, and they come in order of lines.
+// Each fault has the line and the key, flag or variable of its cause, in order of lines.
 func TestWhereFaultsAre(t *testing.T) {
 	t.Parallel()
 	const two = one + "[[roles]]\nname = \"b\"\n"
@@ -313,11 +313,11 @@ func TestWhereFaultsAre(t *testing.T) {
 			_, err := load(t, c.text, c.source, c.env)
 			faults, _ := errors.AsType[*config.FaultsError](err)
 			if faults == nil || len(faults.List) != len(c.want) {
-				t.Fatalf("%v", err)
+				t.Fatalf("got %v, want as many faults as the table has", err)
 			}
 			for i, want := range c.want {
 				if got := faults.List[i].String(); !strings.HasPrefix(got, want) {
-					t.Errorf("%q is not %q", got, want)
+					t.Errorf("got fault %q, want it to begin with %q", got, want)
 				}
 			}
 		})

@@ -8,9 +8,8 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// settings are the keys that decide together whether an elector can keep its word, with the
-// variables that say them too. They are blamed in this order: who says an odd heartbeat
-// beside a lease has mistaken the heartbeat.
+// settings are the keys that the election validates together, with their variables. They are
+// blamed in this order: if heartbeat and lease do not fit, the heartbeat is more likely wrong.
 var settings = []struct {
 	key, variable string
 	forget        func(*election.Config, *election.Role)
@@ -21,7 +20,7 @@ var settings = []struct {
 	{"lease", "CONCH_LEASE_MS", func(c *election.Config, r *election.Role) { c.Lease, r.Lease = 0, 0 }},
 }
 
-// Variable is the environment's name for a key of [election], if it has one.
+// Variable returns the environment variable of a key of [election]; empty if there is none.
 func Variable(key string) string {
 	for _, s := range settings {
 		if s.key == key {
@@ -31,10 +30,9 @@ func Variable(key string) string {
 	return ""
 }
 
-// Complaints are what keeps an elector with one role from keeping its word, or the command
-// of the role from being ended in time.
+// Complaints returns the faults of an elector with one role, and of the time to end a command.
 func Complaints(e election.Config, command bool) []error {
-	e.Mint = (*pgmint.Mint)(nil) // never called: only its absence would be a fault
+	e.Mint = (*pgmint.Mint)(nil) // never called, but its absence would be a fault
 	faults := parts(e.Validate())
 	if !command || len(faults) > 0 {
 		return faults
@@ -43,8 +41,8 @@ func Complaints(e election.Config, command bool) []error {
 	return parts(err)
 }
 
-// Culprit finds the key of which there is a complaint: without it the complaint is gone.
-// None is found for what is not about times.
+// Culprit finds the key that causes a complaint: without it, the complaint disappears. It
+// returns "" for complaints about other things than times.
 func Culprit(e election.Config, command bool, complaint error) (key string) {
 	for _, s := range settings {
 		without, role := e, e.Roles[0]

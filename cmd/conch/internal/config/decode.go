@@ -8,26 +8,24 @@ import (
 	"time"
 )
 
-// Setter takes the value of one key. Place is the key's full name, such as
-// roles[1].lease, by which faults speak of it.
+// Setter stores the value of a key. Place is the key's full name, such as roles[1].lease, for
+// use in faults.
 type Setter func(place string, value any)
 
-// Decoder moves the values of a file to where they belong and collects what is wrong
-// with them. It is used by one goroutine.
+// Decoder stores the values of a file and collects faults. It is not for concurrent use.
 type Decoder struct {
 	places
 	dir    string // relative paths start here
 	faults []Fault
-	told   []string // keys of [election] that were complained about
+	told   []string // keys of [election] that have a fault already
 }
 
-// Fault notes that something is wrong with what stands in a place.
+// Fault adds a fault of the key at a place.
 func (d *Decoder) Fault(place, format string, args ...any) {
 	d.faults = append(d.faults, d.fault(place, fmt.Sprintf(format, args...)))
 }
 
-// Table hands each value of a table to the setter of its key. A key without a setter is
-// a fault.
+// Table passes each value of a table to its key's setter. A key without a setter is a fault.
 func (d *Decoder) Table(place string, value any, keys map[string]Setter) {
 	values, ok := value.(map[string]any)
 	if !ok {
@@ -43,7 +41,7 @@ func (d *Decoder) Table(place string, value any, keys map[string]Setter) {
 	}
 }
 
-// Text takes a text.
+// Text accepts a text.
 func (d *Decoder) Text(to *string) Setter {
 	return func(place string, value any) {
 		switch v := value.(type) {
@@ -51,23 +49,23 @@ func (d *Decoder) Text(to *string) Setter {
 			*to = v
 		case int64, float64, bool:
 			d.Fault(place, "%v is not a text in quotation marks", value)
-		default: // not repeated: a list may hold what was meant, with a password in it
+		default: // the fault omits the value: a list may contain a URL with a password
 			d.Fault(place, "is not one text in quotation marks")
 		}
 	}
 }
 
-// Word takes a text that is not empty: an empty one would count as left out.
+// Word accepts a text that is not empty: an empty one would count as left out.
 func (d *Decoder) Word(to *string) Setter {
 	return func(place string, value any) {
 		d.Text(to)(place, value)
 		if value == "" {
-			d.Fault(place, "is empty: say something or leave it out")
+			d.Fault(place, "is empty: give a value, or leave the key out")
 		}
 	}
 }
 
-// Path takes the name of a file or folder; a relative one starts at the folder of the file.
+// Path accepts a path; a relative one starts at the folder of the configuration file.
 func (d *Decoder) Path(to *string) Setter {
 	return func(place string, value any) {
 		d.Text(to)(place, value)
@@ -77,7 +75,7 @@ func (d *Decoder) Path(to *string) Setter {
 	}
 }
 
-// Flag takes true or false.
+// Flag accepts true or false.
 func (d *Decoder) Flag(to *bool) Setter {
 	return func(place string, value any) {
 		flag, ok := value.(bool)
@@ -89,7 +87,7 @@ func (d *Decoder) Flag(to *bool) Setter {
 	}
 }
 
-// Span takes a duration above 0.
+// Span accepts a duration above 0.
 func (d *Decoder) Span(to *time.Duration) Setter {
 	return func(place string, value any) {
 		text, ok := value.(string)
@@ -109,7 +107,7 @@ func (d *Decoder) Span(to *time.Duration) Setter {
 	}
 }
 
-// Count takes a whole number, 0 or above.
+// Count accepts a whole number, 0 or above.
 func (d *Decoder) Count(to *int) Setter {
 	return func(place string, value any) {
 		n, ok := value.(int64)
@@ -121,7 +119,7 @@ func (d *Decoder) Count(to *int) Setter {
 	}
 }
 
-// Texts takes a list of texts.
+// Texts accepts a list of texts.
 func (d *Decoder) Texts(to *[]string) Setter {
 	return func(place string, value any) {
 		list, ok := value.([]any)
@@ -136,7 +134,7 @@ func (d *Decoder) Texts(to *[]string) Setter {
 	}
 }
 
-// Tables takes what is written in double brackets, one table for each element.
+// Tables accepts an array of tables, written in double brackets, and returns its elements.
 func (d *Decoder) Tables(place string, value any) []any {
 	list, ok := value.([]any)
 	if !ok {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong and where.
+// Fault is a fault of a configuration, and its place.
 type Fault struct {
-	Line int    `json:"line,omitempty"` // of the file, or where what is missing belongs; 0 if the file did not say it
-	Key  string `json:"key,omitempty"`  // such as roles[1].lease, or the flag or variable that said it
+	Line int    `json:"line,omitempty"` // for a missing key the last line; 0: not set by the file
+	Key  string `json:"key,omitempty"`  // such as roles[1].lease, or the flag or variable that set it
 	Text string `json:"text"`
 }
 
@@ -25,8 +25,7 @@ func (f Fault) String() string {
 	return f.Text
 }
 
-// InOrder sorts faults: from the first line to the last, and then those that the file did
-// not say.
+// InOrder sorts faults by line; those without a line come last.
 func InOrder(list []Fault) []Fault {
 	slices.SortStableFunc(list, func(a, b Fault) int {
 		if (a.Line == 0) != (b.Line == 0) {
@@ -37,13 +36,13 @@ func InOrder(list []Fault) []Fault {
 	return list
 }
 
-// FaultsError is everything that is wrong with a configuration.
+// FaultsError lists all faults of a configuration.
 type FaultsError struct {
 	File string
 	List []Fault
 }
 
-// Error puts each fault on a line of its own, with the name of the file.
+// Error returns a line for each fault, with the name of the file.
 func (e *FaultsError) Error() string {
 	lines := make([]string, 0, len(e.List))
 	for _, f := range e.List {

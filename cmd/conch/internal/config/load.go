@@ -23,16 +23,16 @@ import (
 type Source struct {
 	Path   string
 	Getenv func(string) string
-	// Flags of the command line; an empty one was not given.
+	// Flags of the command line; empty: not given.
 	DB, ID, Listen, OpsListen string
-	// Named tells that the command line or the environment says which database.
+	// Named reports that the command line or the environment names a database.
 	Named bool
-	// Sections make those of the services, in the order in which their roles are.
+	// Sections make the services' sections, in the order of their roles.
 	Sections []func() Section
 }
 
-// Load reads, decodes and validates. Its error is a *[FaultsError] with all of them,
-// or says why the file cannot be read.
+// Load reads and validates a configuration. Its error is a *[FaultsError] with all faults, or
+// says why the file cannot be read.
 func Load(s Source) (Config, error) {
 	text, err := os.ReadFile(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func parse(text []byte) (map[string]any, *Fault) {
 	return nil, fault
 }
 
-// config reads the file, then lets the environment and the flags speak.
+// config decodes the file, and lets the environment and the flags override it.
 func (d *Decoder) config(values map[string]any, s Source) Config {
 	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, places: d.places}
 	for _, section := range s.Sections {
@@ -105,7 +105,7 @@ func (d *Decoder) config(values map[string]any, s Source) Config {
 	return c
 }
 
-// overruled notes for which keys a flag or the environment has spoken.
+// overruled records which keys a flag or the environment has set.
 func (d *Decoder) overruled(s Source) {
 	for _, one := range []struct{ place, flag, said, variable string }{
 		{"node.instance_id", "--id", s.ID, "CONCH_INSTANCE_ID"},
@@ -126,7 +126,7 @@ func (d *Decoder) overruled(s Source) {
 	}
 }
 
-// database lists what is wrong with how the database is named, and which key says it.
+// database adds the faults of the database's address, with the key that sets it.
 func (d *Decoder) database(getenv func(string) string, err error) {
 	if _, ofIt := errors.AsType[*pg.ConfigError](err); !ofIt {
 		d.environment(err)
@@ -139,14 +139,14 @@ func (d *Decoder) database(getenv func(string) string, err error) {
 	d.Fault(place, "%v", err)
 }
 
-// environment lists faults that name what they are about themselves.
+// environment adds faults whose text names the variable.
 func (d *Decoder) environment(err error) {
 	for _, err := range parts(err) {
 		d.faults = append(d.faults, Fault{Text: err.Error()})
 	}
 }
 
-// parts takes joined errors apart.
+// parts splits joined errors.
 func parts(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

@@ -7,16 +7,16 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// places know where each value comes from. They are for messages only.
+// places records where each value comes from, for messages.
 type places struct {
 	file  string
-	lines map[string]int    // of each key, under the name by which faults speak of it: roles[1].lease
-	last  int               // line of the file: what is missing belongs after it
-	said  map[string]string // keys for which a flag or a variable has spoken, and its name
+	lines map[string]int    // by the full name of a key, such as roles[1].lease
+	last  int               // the last line of the file, for faults about missing keys
+	said  map[string]string // by key: the flag or variable that set it
 }
 
-// fault is one of a place: of whatever has spoken for it, else of its line, else of that of
-// what it is inside of.
+// fault returns a fault with the flag or variable that set the key, or else with the line of
+// the key or of the table around it.
 func (p places) fault(place, text string) Fault {
 	if name := p.said[place]; name != "" {
 		return Fault{Key: name, Text: text}
@@ -31,13 +31,13 @@ func (p places) fault(place, text string) Fault {
 	return Fault{Line: line, Key: place, Text: text}
 }
 
-// Read tells whether there was a file that could be read, be there faults in it or not.
+// Read reports whether the file could be read, with or without faults.
 func (c Config) Read() bool { return c.places.lines != nil }
 
-// Fault is one that was found in a configuration after it was read.
+// Fault returns a fault, found after Load, with the place of its key.
 func (c Config) Fault(key, text string) Fault { return c.places.fault(key, text) }
 
-// Faults is the error of some that were found then; nil if there are none.
+// Faults returns faults as an error; nil if there are none.
 func (c Config) Faults(list []Fault) error {
 	if len(list) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (c Config) Faults(list []Fault) error {
 	return &FaultsError{File: c.places.file, List: InOrder(list)}
 }
 
-// linesOf finds the line of each key of a file; one that it cannot read has none.
+// linesOf returns the line of each key, up to the first one that it cannot parse.
 func linesOf(text []byte) map[string]int {
 	lines := map[string]int{}
 	count := map[string]int{} // of the elements of each [[table]] so far
@@ -70,7 +70,7 @@ func linesOf(text []byte) map[string]int {
 	return lines
 }
 
-// note writes down the line of a key and of every part of it on the way.
+// note records the line of a key and of each prefix of it.
 func note(p *unstable.Parser, key unstable.Iterator, name string, lines map[string]int) (full string, line int) {
 	for key.Next() {
 		part := key.Node()
@@ -83,7 +83,7 @@ func note(p *unstable.Parser, key unstable.Iterator, name string, lines map[stri
 	return name, line
 }
 
-// Under is the full name of a key of a table.
+// Under returns the full name of a table's key.
 func Under(table, key string) string {
 	if table == "" {
 		return key

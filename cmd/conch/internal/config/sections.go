@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// wings are the tables of all wings that conch has or will have. One whose service this
-// program does not have is refused: a cron that is never run must not look configured.
+// wings are the tables of all wings that conch has or will have. One without a service in this
+// program is refused: a cron that never runs must not look configured.
 var wings = []string{"accounts", "alerts", "chains", "contracts", "crons", "files", "logs", "notify"}
 
 func (d *Decoder) sections(c *Config) map[string]Setter {
@@ -66,7 +66,7 @@ func (d *Decoder) election(c *Config) map[string]Setter {
 	return keys
 }
 
-// tune are the keys that [election] and a role share.
+// tune returns the setters of the keys that [election] and roles share.
 func (d *Decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeover *election.Takeover) map[string]Setter {
 	return map[string]Setter{
 		"lease": d.Span(lease), "heartbeat": d.Span(heartbeat), "late_threshold": d.Span(late),
@@ -82,7 +82,7 @@ func (d *Decoder) tune(lease, heartbeat, late, check, lock *time.Duration, takeo
 	}
 }
 
-// Role are the keys that a role has whatever it does.
+// Role returns the setters of the keys that every role has.
 func (d *Decoder) Role(r *Role) map[string]Setter {
 	keys := map[string]Setter{
 		"name": d.Text(&r.Name), "scope": d.Text(&r.Scope), "fenced": d.Flag(&r.Fenced),

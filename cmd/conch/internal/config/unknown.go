@@ -8,20 +8,19 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/nearest"
 )
 
-// renamed are the names by which FORGE's documents call our keys (F10).
+// renamed maps the names of keys in FORGE's documents to ours (F10).
 var renamed = map[string]string{"lease_duration": "lease", "refresh_interval": "heartbeat"}
 
-// ofTheNode are keys of [election] that a role cannot have for itself: all roles of a
-// node share what they are about.
+// ofTheNode are keys of [election] that apply to the whole node, so that no role has its own.
 var ofTheNode = []string{"lock_budget", "locks"}
 
-// unknown says that a key is not one of the known, and which was meant.
+// unknown returns the text of the fault for an unknown key, with the key probably meant.
 func unknown(key string, known []string) string {
 	if name, ok := renamed[key]; ok && slices.Contains(known, name) {
 		return fmt.Sprintf("unknown key: here it is called %q", name)
 	}
 	if slices.Contains(ofTheNode, key) {
-		return "unknown key: it is the whole node's and no role's, so write it in [election]"
+		return "unknown key: it applies to the whole node, not to one role, so write it in [election]"
 	}
 	if name := nearest.To(key, known); name != "" {
 		return fmt.Sprintf("unknown key: is %q meant?", name)

@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// validate looks for what each key alone does not show.
+// validate finds faults beyond single keys.
 func (d *Decoder) validate(c Config) {
 	d.validateNode(c)
 	d.validateAnswers(c)
@@ -22,7 +22,7 @@ func (d *Decoder) validate(c Config) {
 	scopes := map[string]int{}
 	for i, r := range all {
 		if r.Scope == "" {
-			continue // its section has said so
+			continue // its section has reported that
 		}
 		place := c.place(i)
 		if first, taken := scopes[r.Scope]; taken {
@@ -44,7 +44,7 @@ func (d *Decoder) validateNode(c Config) {
 		d.Fault("node.standalone", "a standalone node uses no database, and one is configured: take one of the two out")
 	}
 	if n.Standalone && c.Election.Follower {
-		d.Fault("node.standalone", "a standalone node leads all that it has, and CONCH_LEADER_ENABLED=false says that it never leads: take one of the two out")
+		d.Fault("node.standalone", "a standalone node leads all its scopes, and CONCH_LEADER_ENABLED=false says that it never leads: take one of the two out")
 	}
 	switch {
 	case n.TLSCert == "" && n.TLSKey == "":
@@ -55,14 +55,14 @@ func (d *Decoder) validateNode(c Config) {
 	}
 }
 
-// validateTerms asks the elector itself, with the role as its only one.
+// validateTerms lets the election validate an elector with this role alone.
 func (d *Decoder) validateTerms(place string, c Config, r Role) {
 	e := c.Elector(r)
 	if election.ValidID(e.ID) != nil {
 		e.ID = "" // a fault of the node, not of each role
 	}
 	if !slices.Contains([]election.Takeover{election.Strict, election.Fast, election.Keep}, e.Takeover) {
-		e.Takeover = "" // said already, where it stands
+		e.Takeover = "" // its setter has reported that
 	}
 	d.validateNames(place+".preferred", r.Preferred)
 	d.validateNames(place+".never", r.Never)
@@ -79,8 +79,8 @@ func (d *Decoder) validateNames(place string, ids []string) {
 	}
 }
 
-// complaint is a fault of a role, or of [election] or the environment where these say what
-// it is about: once for all roles then.
+// complaint adds a fault to a role's key if the role sets it. If [election] or the environment
+// does, it adds the fault there, once for all roles.
 func (d *Decoder) complaint(place, key, text string) {
 	here, general := Under(place, key), Under("election", key)
 	switch {
@@ -94,5 +94,5 @@ func (d *Decoder) complaint(place, key, text string) {
 	}
 }
 
-// Plain leaves out of an error of the election who says it: a fault says where it is.
+// Plain returns an election's error without its prefix: a fault has a place instead.
 func Plain(err error) string { return strings.TrimPrefix(err.Error(), "election: ") }

@@ -17,19 +17,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// alone is the staff of a node that is the only copy by its own word (S18): every
-// gate is open, nobody is asked, and nothing keeps a second copy from the same.
+// alone is the staff of a standalone node (S18). Every gate is open without an election, and
+// nothing prevents a second copy from doing the same.
 type alone struct {
 	node *Node
 	work func(r config.Role) (w Work, beside func(context.Context))
 
 	mu      sync.Mutex
 	posts   map[string]*post
-	leaving map[string]*post // told to end, and not yet over: who comes after it waits
+	leaving map[string]*post // asked to end and not over; the next post of the scope waits
 	calls   sync.WaitGroup
 }
 
-// post is one role at work.
+// post is one running role.
 type post struct {
 	role config.Role
 	gate *fence.Gate
@@ -37,7 +37,7 @@ type post struct {
 	over chan struct{}
 }
 
-// errAlone answers who wants a node alone to give something up.
+// errAlone is returned for drain and transfer on a standalone node.
 var errAlone = errors.New("this node is standalone: there is nobody to hand over to")
 
 func newAlone(n *Node, does func(config.Role) (Work, func(context.Context))) *alone {
@@ -66,7 +66,7 @@ func (a *alone) assign(base config.Config) error {
 	return nil
 }
 
-// begin starts a role, after what was there before has ended.
+// begin starts a role once the previous post of its scope has ended.
 func (a *alone) begin(r config.Role, before *post) *post {
 	p := &post{role: r, gate: fence.Standalone(r.Scope, a.node.id), over: make(chan struct{})}
 	var ctx context.Context
@@ -87,7 +87,6 @@ func (a *alone) begin(r config.Role, before *post) *post {
 	return p
 }
 
-// left notes that a role has ended.
 func (a *alone) left(p *post) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,8 +96,7 @@ func (a *alone) left(p *post) {
 	}
 }
 
-// keep runs a role again and again: with nobody to take over there is no other way
-// to go on.
+// keep restarts a role whenever it ends, since no other node could take over.
 func (a *alone) keep(ctx context.Context, p *post, w Work) {
 	rests := backoff.Pauses{First: restFirst, Most: restMost}
 	for ctx.Err() == nil {
@@ -115,7 +113,7 @@ func (a *alone) keep(ctx context.Context, p *post, w Work) {
 			a.node.meters.Failed(p.role.Scope, err)
 		}
 		pause := rests.After(time.Since(began))
-		a.node.log.Warn("the role has ended and is begun again", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
+		a.node.log.Warn("the role has ended and will be restarted", slog.String("scope", p.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -125,7 +123,7 @@ func (a *alone) keep(ctx context.Context, p *post, w Work) {
 	}
 }
 
-// end stops all roles and waits for them, each for as long as it may take.
+// end stops all roles and waits for them, at most for the longest of their drain timeouts.
 func (a *alone) end(ctx context.Context) error {
 	a.mu.Lock()
 	longest := time.Duration(0)
@@ -151,14 +149,13 @@ func (a *alone) end(ctx context.Context) error {
 	}
 }
 
-// Scopes lists what the roles are about.
 func (a *alone) Scopes() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Sorted(maps.Keys(a.posts))
 }
 
-// Gate is open whenever there is a role.
+// Gate returns the gate of a scope, which is open; nil if the node has no role for the scope.
 func (a *alone) Gate(scope string) *fence.Gate {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -168,12 +165,10 @@ func (a *alone) Gate(scope string) *fence.Gate {
 	return nil
 }
 
-// Status says that it is led.
 func (a *alone) Status(scope string) (election.Status, bool) {
 	return election.Status{Scope: scope, Leading: true, Entered: true, Holder: a.node.id}, a.Gate(scope) != nil
 }
 
-// StepDown is refused.
 func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
 	if a.Gate(s.Scope) == nil {
 		return fmt.Errorf("%w: %q", election.ErrUnknownScope, s.Scope)
@@ -181,7 +176,6 @@ func (a *alone) StepDown(_ context.Context, s election.StepDown) error {
 	return errAlone
 }
 
-// Snapshot says that everything is led.
 func (a *alone) Snapshot() []election.Status {
 	var all []election.Status
 	for _, scope := range a.Scopes() {
@@ -192,5 +186,4 @@ func (a *alone) Snapshot() []election.Status {
 	return all
 }
 
-// Warm has nothing to do.
 func (*alone) Warm(context.Context, string) error { return nil }

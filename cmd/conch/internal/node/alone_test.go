@@ -12,8 +12,8 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// A role of a node alone that reloads take away and bring back begins when the one before
-// it has ended, however often that is, and the node's own end waits for one on its way out.
+// On a standalone node, a role that reloads remove and add again starts only when its
+// previous run has ended, and the node's own end waits for a run that is ending.
 func TestARoleAloneThatComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestARoleAloneThatComesBack(t *testing.T) {
 				}
 				begun.Add(1)
 				if running.Add(1) > 1 {
-					t.Error("it runs twice at once")
+					t.Error("two runs of the role at the same time, want one")
 				}
 				defer running.Add(-1)
 				<-ctx.Done()
@@ -43,22 +43,22 @@ func TestARoleAloneThatComesBack(t *testing.T) {
 			}
 			synctest.Wait()
 			if n := begun.Load(); n != 1 {
-				t.Errorf("begun %d times while the first has not ended", n)
+				t.Errorf("the role began %d times before its first run had ended, want 1", n)
 			}
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if b, r := begun.Load(), running.Load(); b != 2 || r != 1 {
-			t.Errorf("begun %d times in all, and %d run", b, r)
+			t.Errorf("the role began %d times and %d runs go on, want 2 and 1", b, r)
 		}
 		if err := a.assign(without); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.end(t.Context()); err != nil || running.Load() != 0 {
-			t.Errorf("the end did not wait for it: %v", err)
+			t.Errorf("got %v from the end of the node, or a run that goes on; want nil and no run", err)
 		}
 		if n := len(a.leaving); n != 0 {
-			t.Errorf("%d are kept that have left", n)
+			t.Errorf("%d ended roles are still in leaving, want 0", n)
 		}
 	})
 }

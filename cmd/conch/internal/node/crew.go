@@ -45,8 +45,8 @@ func (n *Node) found(base config.Config, roles []config.Role) (*crew, error) {
 	return c, nil
 }
 
-// employ gives a role its work. Begin starts what goes on beside its terms, if it has such a
-// thing, until the role is taken away or ctx ends.
+// employ gives a role its work. If the role has work beside its terms, begin starts that; it
+// ends when the role is removed or ctx ends.
 func (n *Node) employ(ctx context.Context, c *crew, r config.Role, role election.Role) (_ election.Role, begin func()) {
 	w, attend := n.services.work(r, func(why error) { n.resign(c, r.Scope, why) })
 	begin = func() {}
@@ -69,17 +69,17 @@ func (n *Node) employ(ctx context.Context, c *crew, r config.Role, role election
 	return role, begin
 }
 
-// resign gives a scope up whose role has failed and cannot end: the elector waits
-// for it as long as for a drain, then lets the scope go without the promise.
+// resign gives up the scope of a role that has failed and cannot end. The elector waits for
+// the role as long as for a drain, and then abandons the scope without releasing it.
 func (n *Node) resign(c *crew, scope string, why error) {
 	n.calls.Go(func() {
 		_ = c.elector.StepDown(n.over, election.StepDown{
 			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrResigned, why), How: election.EndedByFailure,
-		}) // its end comes as a fact
+		}) // the outcome comes as a fact
 	})
 }
 
-// events go to everybody who wants to know.
+// events passes facts to the metrics, the outage log, Options.Fact and the roster.
 func (n *Node) events() election.Events {
 	meters, base := n.meters.Events(), n.outage.Events()
 	return election.Events{
@@ -102,8 +102,8 @@ func (n *Node) events() election.Events {
 	}
 }
 
-// moved lets the roster go on with what waited for the end of a term, or did not expect one. It comes
-// from the elector's own goroutine, which must not be called back.
+// moved has the roster act on a term that has begun or ended. It uses a goroutine of its own:
+// the elector's goroutine calls moved, and must not be called back.
 func (n *Node) moved(f election.Fact) {
 	r, ok := n.staff.(*roster)
 	if !ok {
@@ -124,7 +124,7 @@ func (n *Node) moved(f election.Fact) {
 	})
 }
 
-// counted warns of and counts what a shut gate refused (S17).
+// counted logs and counts work that a shut gate refused (S17).
 func (n *Node) counted(w Work) Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		err := w(ctx, l)

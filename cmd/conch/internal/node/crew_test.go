@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// clerk is a mint that notes what candidates withdraw from.
+// clerk is a mint that records the scopes that candidates withdraw from.
 type clerk struct {
 	election.Mint
 	s *stage
@@ -41,8 +41,7 @@ func (c clerkSession) Enlist(ctx context.Context, r election.Roll) error {
 	return c.Session.Enlist(ctx, r)
 }
 
-// The database is told what a reload took away, again until it has understood, and
-// announce waits for that.
+// The database is told of removed roles until it has accepted that, and announce waits for it.
 func TestARemovedRoleIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
@@ -55,18 +54,18 @@ func TestARemovedRoleIsWithdrawn(t *testing.T) {
 		}
 		r.announce(s.Context())
 		if !slices.Equal(s.gone, []string{"goes"}) {
-			s.Errorf("withdrawn: %v", s.gone)
+			s.Errorf("withdrawn from %v, want goes", s.gone)
 		}
 		r.announce(s.Context())
 		if len(s.gone) != 1 {
-			s.Errorf("withdrawn again: %v", s.gone)
+			s.Errorf("withdrawn from %v after a second announce, want goes once", s.gone)
 		}
 		s.ends(r)
 	})
 }
 
-// A role that comes with a reload shares the session of those with its terms; one with a
-// lease that is too short for that session gets a session of its own.
+// A role that a reload adds shares the session of roles with equal terms. If its lease is
+// shorter than the session's, it gets another session.
 func TestARoleThatComesJoinsACrew(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
@@ -74,11 +73,11 @@ func TestARoleThatComesJoinsACrew(t *testing.T) {
 		s.assign(r, config.Role{Scope: "a"})
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute})
 		if s.crews != 1 {
-			s.Errorf("%d crews for one set of terms", s.crews)
+			s.Errorf("%d crews for one set of terms, want 1", s.crews)
 		}
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute}, config.Role{Scope: "d", Lease: time.Second})
 		if s.crews != 2 {
-			s.Errorf("%d crews, and one role has a shorter lease than the session", s.crews)
+			s.Errorf("%d crews after a role with a shorter lease than the session's, want 2", s.crews)
 		}
 		for _, scope := range []string{"a", "b", "c", "d"} {
 			s.wants(scope, "n1")
@@ -87,7 +86,7 @@ func TestARoleThatComesJoinsACrew(t *testing.T) {
 	})
 }
 
-// slowly is a mint whose answers to bids take their time.
+// slowly is a mint whose answers to bids are late.
 type slowly struct {
 	election.Mint
 	by time.Duration
@@ -109,8 +108,7 @@ func (s slowSession) Try(ctx context.Context, bids []election.Bid) ([]election.R
 	return r, err
 }
 
-// A bid that was on its way when its role was removed wins a scope that nobody is
-// to work on: it is given up, and others get it.
+// A bid that wins after its role was removed: the scope is given up, and another node gets it.
 func TestABidThatWinsTooLateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {

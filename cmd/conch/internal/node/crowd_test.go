@@ -14,11 +14,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// crowded is many: work for each of them that grows with them shows.
+// crowded is a number of scopes at which quadratic work shows.
 const crowded = 1000
 
-// host is an elector that leads all its scopes, made up. It counts how many it was asked
-// about.
+// host is a fake elector that leads all its scopes. It counts the scopes it was asked about.
 type host struct {
 	gates  map[string]*fence.Gate
 	looked atomic.Int64
@@ -48,7 +47,7 @@ func (*host) StepDown(context.Context, election.StepDown) error { return nil }
 
 func (h *host) Gate(scope string) *fence.Gate { return h.gates[scope] }
 
-// crowd is a roster of one crew with that many roles.
+// crowd returns a roster of one crew with that many roles.
 func crowd(t *testing.T) (*roster, *host) {
 	t.Helper()
 	h := &host{gates: map[string]*fence.Gate{}}
@@ -79,30 +78,30 @@ func crowd(t *testing.T) (*roster, *host) {
 	return r, h
 }
 
-// A probe and a scrape ask for the gate of every scope: each is looked up, none is found
-// by a walk through all.
+// A probe or a scrape asks for the gate of every scope, and finds each without a walk through
+// all scopes.
 func TestAGateIsFoundWithoutAWalk(t *testing.T) {
 	t.Parallel()
 	r, h := crowd(t)
 	for _, scope := range r.Scopes() {
 		if g := r.Gate(scope); g == nil || g.Scope() != scope {
-			t.Errorf("%s has the gate %v", scope, g)
+			t.Errorf("%s has the gate %v, want its own", scope, g)
 		}
 	}
 	if n := h.looked.Load(); n > crowded {
-		t.Errorf("for %d gates it looked at %d scopes", crowded, n)
+		t.Errorf("to find %d gates it looked at %d scopes, want one look per gate", crowded, n)
 	}
 }
 
-// Terms that begin together, as they do in a takeover, are looked at together, and one
-// that begins later is looked at again.
+// Terms that begin together, as in a takeover, share one look at all scopes. A term that
+// begins later gets another.
 func TestTermsThatBeginTogetherAreOneLook(t *testing.T) {
 	t.Parallel()
 	r, h := crowd(t)
 	n := &Node{staff: r, log: slog.New(slog.DiscardHandler)}
 	began := func(scopes ...string) int64 {
 		h.looked.Store(0)
-		r.mu.Lock() // all have begun before anybody gets to look
+		r.mu.Lock() // no look before all terms have begun
 		for _, scope := range scopes {
 			n.moved(election.Fact{Kind: election.Acquired, Scope: scope})
 		}
@@ -111,14 +110,14 @@ func TestTermsThatBeginTogetherAreOneLook(t *testing.T) {
 		return h.looked.Load()
 	}
 	if looked := began(r.Scopes()...); looked != crowded {
-		t.Errorf("%d terms began, and it looked at %d scopes", crowded, looked)
+		t.Errorf("%d terms began, and it looked at %d scopes, want each once", crowded, looked)
 	}
 	if looked := began("s0007"); looked != crowded {
-		t.Errorf("one more term began, and it looked at %d scopes", looked)
+		t.Errorf("one more term began, and it looked at %d scopes, want each once", looked)
 	}
 }
 
-// What happens while somebody looks may be missed by that look, and gets one of its own.
+// A look may miss what happens during it, so another look follows.
 func TestALookThatHasBegunIsNoPromise(t *testing.T) {
 	t.Parallel()
 	r := &roster{want: map[string]config.Role{"a": {Scope: "a"}}}
@@ -128,9 +127,9 @@ func TestALookThatHasBegunIsNoPromise(t *testing.T) {
 		return nil, errors.New("no room")
 	}
 	if !r.due() || r.due() {
-		t.Error("one look is enough for what has happened before it")
+		t.Error("two events before a look: want one call of moved for both")
 	}
 	if err := r.moved(); err == nil || !again {
-		t.Errorf("%v; what happened meanwhile gets a look: %t", err, again)
+		t.Errorf("got error %v, and another look for an event during the first: %t; want an error and true", err, again)
 	}
 }

@@ -25,17 +25,17 @@ type Options struct {
 	Version string
 	Log     *slog.Logger
 	Reload  <-chan struct{} // asks for a reload
-	Hurry   <-chan struct{} // closed when an end that is under way is to be quick
-	Kinds   []Kind          // of the services, in the order of the configuration's sections
+	Hurry   <-chan struct{} // closed to hurry a shutdown that is under way
+	Kinds   []Kind          // the services, in the order of the configuration's sections
 
-	Fact func(election.Fact) // told what happens to scopes, as by election.Events; nil: nobody is
+	Fact func(election.Fact) // gets what happens to scopes, as in election.Events; may be nil
 }
 
 // Node is a running node.
 type Node struct {
 	opts     Options
-	cfg      config.Config // that it began with
-	latest   config.Config // that it was told last; of the goroutine of live
+	cfg      config.Config // at the start
+	latest   config.Config // of the last good reload; owned by live's goroutine
 	id       string
 	log      *slog.Logger
 	staff    staff
@@ -47,15 +47,15 @@ type Node struct {
 	mint     *pgmint.Mint
 	services *services
 
-	asked   context.Context // ends when the node is to end
+	asked   context.Context // ends when the node is asked to end
 	over    context.Context // ends with the node
-	gone    context.Context // ends when all electors have: no role's end is promised to anybody any more
+	gone    context.Context // ends once all electors have ended: nothing can be released any more
 	allGone context.CancelFunc
-	hurry   context.Context // ends when there is no time left to ask commands to end
+	hurry   context.Context // ends when commands are to be killed at once
 	calls   sync.WaitGroup
 }
 
-// staff is who works on the roles: a roster of electors, or one alone.
+// staff runs the roles: a roster, or alone on a standalone node.
 type staff interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
 	web.Electors
 	pgops.Leader
@@ -64,16 +64,16 @@ type staff interface { //nolint:interfacebloat // what web and pgmint ask of an 
 	end(ctx context.Context) error
 }
 
-// ErrNoDatabase says that a node needs a database, or the word that it has none.
+// ErrNoDatabase means that a configuration names no database and is not standalone.
 var ErrNoDatabase = errors.New("no database: give --db URL, set CONCH_DB_URL or url in [database]; " +
 	"a node that is the only copy says so by standalone = true in [node]")
 
-// hurried is how long a node still waits when it was told to hurry.
+// hurried is how long a node that was told to hurry waits for its roles to end.
 const hurried = 2 * time.Second
 
-// Run is the life of a node. It returns when ctx has ended and everything that was
-// led is given up, with an error if not all of it could be. The history shows the cause of
-// ctx, if it says more than that ctx was cancelled.
+// Run runs a node until ctx ends and every scope is given up. It returns an error if a scope
+// could not be given up. The history shows the cause of ctx, unless it is only
+// context.Canceled.
 func Run(ctx context.Context, o Options) error {
 	if err := Check(o.Config, o.Kinds); err != nil {
 		return err
@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	var closeOver, rush context.CancelFunc
 	n.over, closeOver = context.WithCancel(context.WithoutCancel(ctx))
 	defer closeOver()
-	// Not from over: while an elector lives a callback that returns is released.
+	// Not derived from over: as long as an elector runs, a callback that returns is released.
 	n.gone, n.allGone = context.WithCancel(context.WithoutCancel(ctx))
 	n.hurry, rush = context.WithCancel(n.over)
 	defer rush()
@@ -126,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	fault := n.goDown(rush)
 	if !errors.Is(fault, errHurried) {
-		n.allGone() // callbacks that never acknowledged need not be asked any more
+		n.allGone() // ends the calls to callbacks that never acknowledged their stop
 	}
 	err = errors.Join(err, fault)
 	closeOver()
@@ -135,7 +135,6 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// hire makes whoever will work on the roles.
 func (n *Node) hire() error {
 	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.staff.Gate(scope) }, nil)
 	if n.cfg.Node.Standalone {
@@ -152,7 +151,7 @@ func (n *Node) hire() error {
 	return nil
 }
 
-// live waits for the end, and reads the file again when asked.
+// live waits for the end of ctx or for a listener that failed, and reloads when asked.
 func (n *Node) live(ctx context.Context, failed <-chan error) error {
 	for {
 		select {
@@ -166,15 +165,15 @@ func (n *Node) live(ctx context.Context, failed <-chan error) error {
 	}
 }
 
-// why is what the history is to show of the end of the node; nil: nothing.
+// why returns the reason that the history shows for the end of the node; nil: none.
 func (n *Node) why() error {
 	if cause := context.Cause(n.asked); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	return nil // a signal is no reason either
+	return nil // a plain cancellation, as by a signal, gives no reason
 }
 
-// goDown gives up everything that is led.
+// goDown gives up every scope that the node leads.
 func (n *Node) goDown(rush func()) error {
 	n.log.Info("draining", slog.String("id", n.id))
 	ctx, cancel := context.WithCancelCause(n.over)
@@ -187,7 +186,7 @@ func (n *Node) goDown(rush func()) error {
 			return
 		case <-n.opts.Hurry:
 		}
-		n.log.Warn("told to hurry: commands are killed, callbacks no longer waited for")
+		n.log.Warn("told to hurry: killing commands, and no longer waiting for callbacks")
 		rush()
 		timer := time.NewTimer(hurried)
 		defer timer.Stop()
@@ -200,9 +199,9 @@ func (n *Node) goDown(rush func()) error {
 	return n.staff.end(ctx)
 }
 
-var errHurried = errors.New("told to hurry: not all roles had ended, and what they led is not released")
+var errHurried = errors.New("told to hurry: some roles had not ended, so their scopes are not released")
 
-// obey carries out what operators ask for in the database.
+// obey carries out drains and transfers that operators ask for in the database.
 func (n *Node) obey() (stop func()) {
 	if n.cfg.Node.Standalone {
 		return func() {}

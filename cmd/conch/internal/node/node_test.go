@@ -26,14 +26,14 @@ func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
-	pgtest.Main(m) // and looks for what still runs
+	pgtest.Main(m) // also looks for goroutines left running
 }
 
 func trial(scope string) config.Role {
 	return config.Role{Name: scope, Scope: scope, Lease: time.Second}
 }
 
-// bells are sections of trials.
+// bells returns a section with a trial for each scope.
 func bells(scopes ...string) []config.Section {
 	var roles []config.Role
 	for _, scope := range scopes {
@@ -42,7 +42,7 @@ func bells(scopes ...string) []config.Section {
 	return []config.Section{nodetest.Given(roles...)}
 }
 
-// A life in this very process: what it leaves running would be found at the end.
+// The node runs in this process, so that goroutines it leaves running are found at the end.
 func TestALifeOfANode(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -84,7 +84,7 @@ func TestALifeOfANode(t *testing.T) {
 	}
 	for _, l := range all {
 		if !l.Released || l.Held || len(l.Candidates) > 0 {
-			t.Errorf("left behind: %+v", l)
+			t.Errorf("the node left %+v, want released, not held and without candidates", l)
 		}
 	}
 }

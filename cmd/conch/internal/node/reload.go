@@ -11,17 +11,18 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
-// Outcome is the answer to a reload.
+// Outcome is the result of a reload. Its lists name scopes, and NeedsRestart keys.
 type Outcome struct {
 	OK           bool           `json:"ok"`
 	Added        []string       `json:"added"`
 	Removed      []string       `json:"removed"`
-	Changed      []string       `json:"changed"` // from their next term on
+	Changed      []string       `json:"changed"` // takes effect with the next term
 	NeedsRestart []string       `json:"needs_restart"`
 	Faults       []config.Fault `json:"faults,omitempty"`
 }
 
-// reload reads everything again. With a fault anywhere, nothing changes.
+// reload reads the configuration, tokens and certificate again. After a fault in any of them
+// nothing has changed.
 func (n *Node) reload() {
 	out := n.reread()
 	if out.OK {
@@ -31,11 +32,11 @@ func (n *Node) reload() {
 		n.log.Error("configuration not changed", slog.String("fault", f.String()))
 	}
 	if len(out.NeedsRestart) > 0 {
-		n.log.Warn("changed, and needs a restart to count", slog.Any("keys", out.NeedsRestart))
+		n.log.Warn("some changes take effect only after a restart", slog.Any("keys", out.NeedsRestart))
 	}
 	if n.dir != nil {
 		if err := n.dir.Write(out); err != nil {
-			n.log.Warn("the answer to the reload cannot be written", slog.Any("error", err))
+			n.log.Warn("the result of the reload cannot be written", slog.Any("error", err))
 		}
 	}
 }
@@ -57,9 +58,9 @@ func (n *Node) reread() Outcome {
 		return Outcome{Faults: faultsOf(err)}
 	}
 	out := compare(n.latest, fresh)
-	// What needs a restart stays as it is.
+	// Keys that need a restart keep their old values.
 	fresh.Node, fresh.Database, fresh.Named, fresh.Election.ID = n.cfg.Node, n.cfg.Database, n.cfg.Named, n.id
-	use() // before a role begins that needs it
+	use() // before assign, which may begin a role that needs it
 	n.meters.Add(fresh.Scopes()...)
 	if err := n.staff.assign(fresh); err != nil {
 		return Outcome{Faults: faultsOf(err)}
@@ -70,8 +71,8 @@ func (n *Node) reread() Outcome {
 	return out
 }
 
-// announced is how long a reload waits until the database knows who campaigns for
-// what; it goes on trying after that.
+// announced is how long a reload waits for the database to know the removed roles. The node
+// goes on trying after that.
 const announced = 2 * time.Second
 
 func (n *Node) announce() {
@@ -89,12 +90,12 @@ func (n *Node) announce() {
 	select {
 	case <-told:
 	case <-timer.C:
-		n.log.Warn("the database does not know yet what this node campaigns for no longer")
+		n.log.Warn("the database still shows this node as a candidate for removed roles")
 	}
 }
 
-// rereadFiles reads the certificate and the tokens again. What they hold counts once
-// use is called, when nothing else can fail any more.
+// rereadFiles reads the certificate and the tokens again. They take effect when use is
+// called, once nothing can fail any more.
 func (n *Node) rereadFiles() (use func(), err error) {
 	certify := func() {}
 	if n.cert != nil {
@@ -116,7 +117,6 @@ func faultsOf(err error) []config.Fault {
 	return []config.Fault{{Text: err.Error()}}
 }
 
-// compare says what a new configuration changes.
 func compare(old, fresh config.Config) Outcome {
 	out := Outcome{OK: true, Added: []string{}, Removed: []string{}, Changed: []string{}, NeedsRestart: []string{}}
 	was, is := byScope(old), byScope(fresh)
@@ -146,7 +146,7 @@ func byScope(c config.Config) map[string]config.Role {
 	return all
 }
 
-// restarts names the keys that differ and that a process has for life.
+// restarts names the changed keys that need a restart.
 func restarts(old, fresh config.Config) (keys []string) {
 	o, f := old.Node, fresh.Node
 	oldBase, freshBase := old.Database, fresh.Database

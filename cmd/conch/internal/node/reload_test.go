@@ -19,7 +19,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 )
 
-// counting is a service that counts which configurations count, and refuses a node's second.
+// counting is a service that counts how often use is called, and refuses when told to.
 type counting struct {
 	node.Plain
 	refuses *atomic.Bool
@@ -40,7 +40,7 @@ func kindOf(table string, s node.Service) node.Kind {
 	}
 }
 
-// A reload that one service refuses has changed nothing of another, nor the tokens; one
+// A reload that one service refuses changes neither another service nor the tokens. A reload
 // that none refuses changes them all.
 func TestAReloadThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -70,10 +70,10 @@ func TestAReloadThatFailsChangesNothing(t *testing.T) {
 	expect := func(when string, before, after int, count int32) {
 		t.Helper()
 		if n := used.Load(); n != count {
-			t.Errorf("%s: %d admissions count, want %d", when, n, count)
+			t.Errorf("%s: use was called %d times, want %d", when, n, count)
 		}
 		if b, a := knocks(t, api, was), knocks(t, api, is); b != before || a != after {
-			t.Errorf("%s: %d for the old token and %d for the new one, want %d and %d", when, b, a, before, after)
+			t.Errorf("%s: status %d for the old token and %d for the new one, want %d and %d", when, b, a, before, after)
 		}
 	}
 
@@ -85,12 +85,12 @@ func TestAReloadThatFailsChangesNothing(t *testing.T) {
 	refuses.Store(false)
 	nodetest.Rereads(t, reload)
 	log.Says(t, "configuration read again")
-	expect("after a good one", http.StatusUnauthorized, http.StatusOK, 4)
+	expect("after a good reload", http.StatusUnauthorized, http.StatusOK, 4)
 	cancel()
 	nodetest.Ends(t, ended)
 }
 
-// knocks asks a node with a token.
+// knocks returns the status of a request with a token.
 func knocks(t *testing.T, url, secret string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -98,7 +98,7 @@ func knocks(t *testing.T, url, secret string) int {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+secret)
-	r.Close = true // or its connection would be found at the end
+	r.Close = true // else pgtest.Main finds its connection's goroutine
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

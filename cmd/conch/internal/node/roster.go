@@ -16,35 +16,35 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// roster keeps the electors of a node in step with the roles that it should have. All
-// roles of an elector share its terms, so the roster has one elector, a crew, for each set
-// of equal terms. A role that goes is retired from its crew and drained; a role that changes
-// is retired, and added again with what is new when its term has ended.
+// roster keeps a node's electors in step with its configuration. All roles of an elector
+// share its terms, so the roster has one elector, a crew, for each set of equal terms. A
+// removed role is retired from its crew and drained. A changed role is retired, and added
+// again in its new form when its term has ended.
 type roster struct {
 	found func(base config.Config, roles []config.Role) (*crew, error)
-	stale atomic.Bool // moved is to be called, and has not begun to look
+	stale atomic.Bool // a call of moved is due and has not begun
 
 	mu    sync.Mutex
 	base  config.Config
 	want  map[string]config.Role // by scope
 	crews []*crew
 	ended bool
-	calls sync.WaitGroup    // drains, and crews that run
-	told  []<-chan struct{} // closed once the database knows that a role was retired
+	calls sync.WaitGroup    // drains, and running crews
+	told  []<-chan struct{} // one per retired role; closed once the database knows
 }
 
-// crew is one elector and the roles that it has not been retired from.
+// crew is one elector, and its roles without the retired ones.
 type crew struct {
 	elector leader
 	terms   config.Terms
-	base    election.Config // that the terms were completed from
+	base    election.Config // defaults that completed the terms
 	roles   map[string]config.Role
-	besides map[string]context.CancelFunc // ends what goes on beside a role's terms, for roles that have such a thing
+	besides map[string]context.CancelFunc // by scope: ends the work beside a role's terms
 	employ  func(base config.Config, r config.Role) (role election.Role, begin func())
 	stop    context.CancelFunc
 	stopped bool
 	run     func() error
-	err     error // once it has ended
+	err     error // of run, once it has returned
 }
 
 func newCrew(roles ...config.Role) *crew {
@@ -55,7 +55,7 @@ func newCrew(roles ...config.Role) *crew {
 	return c
 }
 
-// join adds a role to a crew that is at work.
+// join adds a role to a running crew.
 func (c *crew) join(base config.Config, r config.Role) error {
 	role, begin := c.employ(base, r)
 	if err := c.elector.Add(role); err != nil {
@@ -66,7 +66,7 @@ func (c *crew) join(base config.Config, r config.Role) error {
 	return nil
 }
 
-// leader is what the roster needs of *election.Elector, beside running it.
+// leader has the methods of *election.Elector that the roster needs, except Run.
 type leader interface { //nolint:interfacebloat // one method for each thing that an elector can be told or asked
 	Status(scope string) (election.Status, bool)
 	Snapshot() []election.Status
@@ -88,8 +88,7 @@ func (r *roster) assign(base config.Config) error {
 	return r.settle()
 }
 
-// announce has the database know what no crew campaigns for any more. It returns
-// when it does.
+// announce waits until the database knows which roles were retired, or until ctx ends.
 func (r *roster) announce(ctx context.Context) {
 	r.mu.Lock()
 	waits := r.told
@@ -104,19 +103,19 @@ func (r *roster) announce(ctx context.Context) {
 	}
 }
 
-// due is told that a term has begun or ended, and says whether moved is to be called for
-// it. Terms do so by the thousand: a look that has not begun yet sees this one as well.
+// due is called when a term has begun or ended, and reports whether the caller must call
+// moved. Terms begin by the thousand, and a call of moved that has not begun covers them all.
 func (r *roster) due() bool { return !r.stale.Swap(true) }
 
-// moved lets go on what waited for a term to begin or to end.
+// moved settles the roster after a term has begun or ended.
 func (r *roster) moved() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stale.Store(false) // before looking: what happens from here on needs a look of its own
+	r.stale.Store(false) // before settle, which may miss later events: they need another call
 	return r.settle()
 }
 
-// settle does whatever is possible now to get what is wanted; with the lock held.
+// settle brings the crews as close to the wanted roles as is possible now. It needs the lock.
 func (r *roster) settle() error {
 	if r.ended {
 		return nil
@@ -140,9 +139,9 @@ func (r *roster) settle() error {
 	}
 	for _, c := range r.crews {
 		for _, scope := range c.leads() {
-			placed[scope] = true // under what it was told then, until its term ends
+			placed[scope] = true // in its old form, until its term ends
 			if _, wanted := r.want[scope]; !wanted {
-				r.drop(c, scope) // also what a bid wins that was on its way
+				r.drop(c, scope) // a bid under way may win after its role was removed
 			}
 		}
 	}
@@ -156,7 +155,7 @@ func (r *roster) settle() error {
 	return err
 }
 
-// place finds a crew for every wanted role that has none.
+// place finds or makes a crew for each wanted role without one.
 func (r *roster) place(placed map[string]bool) error {
 	groups := map[config.Terms][]config.Role{}
 	var order []config.Terms
@@ -194,8 +193,8 @@ func (r *roster) place(placed map[string]bool) error {
 	return errors.Join(faults...)
 }
 
-// joins adds a role to a crew of its terms, if there is one that can take it: a lease shorter
-// than that of a crew's session needs another.
+// joins adds a role to a crew with equal terms and reports whether there was one. A crew
+// refuses a role whose lease is shorter than that of its session.
 func (r *roster) joins(role config.Role) bool {
 	for _, c := range r.crews {
 		able := !c.stopped && c.terms == role.Terms() && reflect.DeepEqual(c.base, r.base.Election)
@@ -206,15 +205,15 @@ func (r *roster) joins(role config.Role) bool {
 	return false
 }
 
-// errRemoved is why a role ends that the configuration has no more.
+// errRemoved is the reason for draining a removed role.
 var errRemoved = errors.New("the role was taken out of the configuration")
 
-// drop drains a role that is not wanted any more.
+// drop drains a removed role.
 func (r *roster) drop(c *crew, scope string) {
 	r.calls.Go(func() {
 		_ = c.elector.StepDown(context.Background(), election.StepDown{
 			Scope: scope, Why: fmt.Errorf("%w: %w", election.ErrStepDown, errRemoved),
-		}) // its end comes as a fact
+		}) // the outcome comes as a fact
 	})
 }
 
@@ -227,8 +226,7 @@ func (c *crew) leads() (scopes []string) {
 	return scopes
 }
 
-// end stops all crews and waits until they have given up what they lead, or ctx
-// ends.
+// end stops all crews and waits until they have given up their scopes, or until ctx ends.
 func (r *roster) end(ctx context.Context) error {
 	r.mu.Lock()
 	r.ended = true

@@ -26,9 +26,9 @@ type stage struct {
 	mu      sync.Mutex
 	working map[string][]string // by scope: which candidates have a role at work
 	crews   int
-	worst   int      // most at work in one scope at a time
-	gone    []string // what was withdrawn from
-	deaf    int      // so many withdrawals fail
+	worst   int      // maximum of roles at work in one scope at a time
+	gone    []string // scopes that candidates withdrew from
+	deaf    int      // how many further withdrawals fail
 }
 
 func bubble(t *testing.T, f func(s *stage)) {
@@ -108,7 +108,7 @@ func (s *stage) wants(scope string, who ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Equal(s.working[scope], who) {
-		s.Errorf("at work in %s: %v, want %v", scope, s.working[scope], who)
+		s.Errorf("candidates at work in %s: %v, want %v", scope, s.working[scope], who)
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *stage) ends(r *roster) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.worst > 1 {
-		s.Errorf("%d were at work in one scope at a time", s.worst)
+		s.Errorf("%d roles were at work in one scope at a time, want 1 at most", s.worst)
 	}
 }
 
@@ -138,14 +138,14 @@ func TestRolesShareACrewByTheirTerms(t *testing.T) {
 		for _, scope := range []string{"a", "b", "c"} {
 			s.wants(scope, "n1")
 			if g := r.Gate(scope); g == nil || !g.IsOpen(fence.Act) {
-				s.Errorf("the gate of %s is not open", scope)
+				s.Errorf("the act door of %s is missing or shut, want it open", scope)
 			}
 		}
 		if s.crews != 2 {
-			s.Errorf("%d crews for two sets of terms", s.crews)
+			s.Errorf("%d crews for two sets of terms, want 2", s.crews)
 		}
 		if r.Gate("x") != nil || !errors.Is(r.StepDown(s.Context(), election.StepDown{Scope: "x"}), election.ErrUnknownScope) {
-			s.Error("a scope that nobody has")
+			s.Error("an unknown scope: want no gate and ErrUnknownScope")
 		}
 		s.ends(r)
 		s.wants("a")
@@ -164,18 +164,18 @@ func TestAReloadAddsAndRemovesAndDisturbsNobody(t *testing.T) {
 		s.wants("goes")
 		after := r.Snapshot()
 		if len(after) != 2 || !reflect.DeepEqual(after[1], before[1]) {
-			s.Errorf("before %+v, after %+v", before, after)
+			s.Errorf("the scope that stays: before the reload %+v, after it %+v, want no change", before, after)
 		}
-		// Long enough for the session to be taken for dead, were it not used.
+		// Longer than a session may be silent before it counts as dead.
 		pass(time.Minute)
 		s.wants("goes")
 		s.wants("stays", "n1")
-		s.assign(r, config.Role{Scope: "goes"}) // and back, and all others away
+		s.assign(r, config.Role{Scope: "goes"}) // comes back, and all others go
 		s.wants("goes", "n1")
 		s.wants("stays")
 		s.wants("comes")
 		if left := crewsOf(r); len(left) != 1 {
-			s.Errorf("%d crews left for one role", len(left))
+			s.Errorf("%d crews left for one role, want 1", len(left))
 		}
 		s.ends(r)
 	})
@@ -191,7 +191,7 @@ func TestAChangeHoldsFromTheNextTermOn(t *testing.T) {
 		s.assign(one, config.Role{Scope: "a", Lease: time.Second, Never: []string{"n1"}})
 		s.wants("a", "n1")
 		if now := one.Snapshot()[0].Token.Epoch; now != epoch {
-			s.Errorf("the term was disturbed: epoch %d, before %d", now, epoch)
+			s.Errorf("epoch %d after the change, want %d: the term goes on", now, epoch)
 		}
 		if err := one.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
 			s.Error(err)
@@ -202,7 +202,7 @@ func TestAChangeHoldsFromTheNextTermOn(t *testing.T) {
 			s.Error(err)
 		}
 		pass(time.Minute)
-		s.wants("a", "n2") // n1 leads never again
+		s.wants("a", "n2") // n1 never leads again
 		s.assign(one, config.Role{Scope: "a"})
 		if err := two.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
 			s.Error(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// What a roster is to the API and to operators: one elector with all the scopes.
+// To the API and to operators, a roster looks like one elector with all scopes.
 
-// pick finds the crew that speaks for a scope: who leads it, else who may.
+// pick returns the crew that leads a scope, or else one that campaigns for it.
 func (r *roster) pick(scope string) *crew {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,14 +29,13 @@ func (r *roster) pick(scope string) *crew {
 	return may
 }
 
-// Scopes lists what the roles are about.
 func (r *roster) Scopes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.want))
 }
 
-// Gate of a scope; nil if the node has no role for it.
+// Gate returns the gate of a scope; nil if the node has no role for the scope.
 func (r *roster) Gate(scope string) *fence.Gate {
 	if c := r.pick(scope); c != nil {
 		return c.elector.Gate(scope)
@@ -44,7 +43,7 @@ func (r *roster) Gate(scope string) *fence.Gate {
 	return nil
 }
 
-// Status of a scope; false if the node has no role for it.
+// Status returns the status of a scope; false if the node has no role for the scope.
 func (r *roster) Status(scope string) (election.Status, bool) {
 	if c := r.pick(scope); c != nil {
 		return c.elector.Status(scope)
@@ -52,7 +51,7 @@ func (r *roster) Status(scope string) (election.Status, bool) {
 	return election.Status{}, false
 }
 
-// Snapshot has one line a scope, in their order.
+// Snapshot returns one status per scope, ordered by scope.
 func (r *roster) Snapshot() []election.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +70,6 @@ func (r *roster) Snapshot() []election.Status {
 	return out
 }
 
-// StepDown gives a scope up; see election.Elector.
 func (r *roster) StepDown(ctx context.Context, s election.StepDown) error {
 	c := r.pick(s.Scope)
 	if c == nil {
@@ -83,7 +81,7 @@ func (r *roster) StepDown(ctx context.Context, s election.StepDown) error {
 	return c.elector.StepDown(ctx, s)
 }
 
-// Warm has nothing to do: no role of a node needs warming.
+// Warm does nothing: no role of a node needs warming.
 func (*roster) Warm(context.Context, string) error { return nil }
 
 func (r *roster) patience(scope string) time.Duration {

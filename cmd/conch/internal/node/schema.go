@@ -12,9 +12,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// Schema is what of the schema conch is installed. Each wing has tables and
-// versions of its own; Current and Latest are the election's, without which there
-// is nothing.
+// Schema describes what is installed of the schema conch. Each wing has its own tables and
+// versions. Current and Latest are the election's, which the other wings need.
 type Schema struct {
 	Current    int         `json:"current"`
 	Latest     int         `json:"latest"`
@@ -22,25 +21,24 @@ type Schema struct {
 	Migrations []Migration `json:"migrations"`
 }
 
-// Wing is how far one wing's tables are.
+// Wing has the installed and the latest version of a wing's tables.
 type Wing struct {
 	Wing    string `json:"wing"`
 	Current int    `json:"current"`
 	Latest  int    `json:"latest"`
 }
 
-// Migration is one step of a wing's tables.
+// Migration is one migration of a wing.
 type Migration struct {
 	Wing string `json:"wing"`
 	pgmint.Migration
 }
 
-// Tables are those of one wing in the database, beside the election's, whose fence they
-// may call.
+// Tables describes the tables of one wing other than the election. They may call its fence.
 type Tables struct {
 	Wing string
 	Set  migrate.Set
-	// Guard objects to their removal by an error. While somebody leads nothing goes anyway.
+	// Guard prevents their removal by an error. SchemaDown itself refuses while a scope is led.
 	Guard func(ctx context.Context, tx pgx.Tx) error
 }
 
@@ -55,8 +53,8 @@ func tablesOf(kinds []Kind) (all []*Tables) {
 	return all
 }
 
-// SchemaUp brings the tables of all wings to their latest version: the election's
-// first, whose fence the others call.
+// SchemaUp migrates the tables of all wings to their latest version, the election first,
+// since the others call its fence.
 func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
 	if err := pgmint.Up(ctx, cfg, of(wingElection, progress)); err != nil {
 		return err
@@ -74,8 +72,8 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress fun
 	return nil
 }
 
-// SchemaScript writes what SchemaUp would do to a database of that schema, as plain SQL:
-// an empty one for the zero value.
+// SchemaScript writes as plain SQL what SchemaUp would do to a database whose schema is have;
+// the zero value stands for an empty database.
 func SchemaScript(w io.Writer, have Schema, kinds []Kind) error {
 	if err := migrate.Script(w, migrate.Set{Files: pgmint.Migrations()}, have.Current); err != nil {
 		return err
@@ -92,8 +90,8 @@ func SchemaScript(w io.Writer, have Schema, kinds []Kind) error {
 	return nil
 }
 
-// SchemaDown takes the tables away, all of them or none: those of the wings first, which
-// call the election's fence. Nothing goes while anybody leads or a wing objects.
+// SchemaDown removes the tables of all wings or of none, the election last, since the others
+// call its fence. It refuses while a scope is led or a wing's Guard returns an error.
 func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
 	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
 	if err != nil {
@@ -114,7 +112,7 @@ func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress f
 	})...)
 }
 
-// SchemaStatus reads what is applied.
+// SchemaStatus reads which migrations are applied.
 func SchemaStatus(ctx context.Context, cfg pgmint.Config, kinds []Kind) (Schema, error) {
 	s := Schema{Wings: []Wing{}, Migrations: []Migration{}}
 	base, err := pgmint.Status(ctx, cfg)
@@ -154,7 +152,7 @@ func (s *Schema) add(wing string, list []pgmint.Migration) {
 	s.Wings = append(s.Wings, w)
 }
 
-// of says which wing a line of progress is about.
+// of puts the wing in front of each line of progress.
 func of(wing string, progress func(string)) func(string) {
 	if progress == nil {
 		return nil

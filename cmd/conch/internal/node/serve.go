@@ -14,10 +14,9 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// Check looks, without starting anything, at what a node could not start with:
-// the files of its tokens and certificate, where it listens, what its services need,
-// whether there is a database. Its error is a *config.FaultsError, or
-// [ErrNoDatabase] if that is all.
+// Check finds faults that would prevent a node's start, without starting anything: in its
+// token and certificate files, listen addresses, services and database. Its error is a
+// *config.FaultsError, or [ErrNoDatabase] if that is the only fault.
 func Check(c config.Config, kinds []Kind) error {
 	var faults []config.Fault
 	fault := func(key string, err error) {
@@ -57,8 +56,8 @@ func Check(c config.Config, kinds []Kind) error {
 	return c.Faults(faults)
 }
 
-// serve opens the listeners and answers on them until stop is called; failed
-// tells that one of them cannot go on.
+// serve opens the listeners and serves on them until stop is called. A listener that cannot
+// go on sends its error to failed.
 func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err error) {
 	if n.tokens, err = web.LoadTokens(n.cfg.Node.ReadTokenFile, n.cfg.Node.TokenFile); err != nil {
 		return nil, nil, err
@@ -69,7 +68,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 		}
 	}
 	var site *web.Site
-	var base *metric.Base // a node alone has no database, and nobody beside it
+	var base *metric.Base // nil on a standalone node: no database, and no other candidates
 	if !n.cfg.Node.Standalone {
 		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
 	}
@@ -102,7 +101,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	return func() { cancel(); serving.Wait(); site.Close() }, faults, nil
 }
 
-// documents are the parts of the API's document that the services have.
+// documents returns the services' parts of the API's document.
 func documents(kinds []Kind) (parts []string) {
 	for _, k := range kinds {
 		parts = append(parts, k.OpenAPI)
@@ -110,8 +109,8 @@ func documents(kinds []Kind) (parts []string) {
 	return parts
 }
 
-// listen opens what is configured; both before anything is led, so that an address
-// that is taken costs nobody a leadership.
+// listen opens the configured listeners. It is called before the node campaigns, so that an
+// address in use costs no leadership.
 func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 	if n.cfg.Node.Listen != config.Off {
 		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
@@ -143,7 +142,7 @@ func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 	return o, nil
 }
 
-// asker is how the API reaches whoever leads; nil without a database.
+// asker returns how the API asks the leader, on whatever node; nil without a database.
 func (n *Node) asker() func(context.Context, pgops.Request) error {
 	if n.cfg.Node.Standalone {
 		return nil
@@ -156,8 +155,7 @@ func (n *Node) asker() func(context.Context, pgops.Request) error {
 	}
 }
 
-// nobody is the history of a node without a database: there is none, and that is
-// no fault.
+// nobody is the history of a node without a database: empty, which is no error.
 type nobody struct{}
 
 func (nobody) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }

@@ -15,26 +15,25 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// Kind is a service as the frames know it before there is a node: each is a folder of
-// cmd/conch/internal/service, and one line in the list of main. Only Section and Open are
-// required.
+// Kind describes a service before there is a node. Each is one folder of
+// cmd/conch/internal/service and one line in main's list. Only Section and Open are required.
 type Kind struct {
-	// Section makes what the service has in the file, empty.
+	// Section makes an empty section of the configuration for the service.
 	Section func() config.Section
-	// Check tells fault, by key, what a node could not start with. It starts nothing and
+	// Check reports to fault, by key, what would prevent a node's start. It starts nothing and
 	// opens no connection.
 	Check func(c config.Config, fault func(key string, err error))
-	// Examine finds out for conch doctor what a node would meet. It changes nothing.
+	// Examine finds for conch doctor what a node would meet. It changes nothing.
 	Examine func(ctx context.Context, c config.Config) []doctor.Finding
-	// Tables are those of the service in the database; nil if it has none.
+	// Tables are the service's tables in the database; nil if it has none.
 	Tables *Tables
 	// OpenAPI documents the routes of the service; see web.Document.
 	OpenAPI string
-	// Open makes the service of a node that begins.
+	// Open makes the service when a node starts.
 	Open func(f Frame) Service
 }
 
-// Sections make the sections of the kinds, for config.Source.
+// Sections returns the Section functions of the kinds, for config.Source.
 func Sections(kinds []Kind) (all []func() config.Section) {
 	for _, k := range kinds {
 		all = append(all, k.Section)
@@ -42,46 +41,46 @@ func Sections(kinds []Kind) (all []func() config.Section) {
 	return all
 }
 
-// Service is what one wing does in a running node. Work, the functions that it gives,
-// and the routes and collectors are used concurrently; the rest by one goroutine.
+// Service is what one wing does in a running node. Work, the functions that it returns, the
+// routes and the collectors are used concurrently; the other methods by one goroutine.
 type Service interface { //nolint:interfacebloat // what each frame takes; Plain has all of it
-	// Admit prepares what a configuration has of the service, when the node begins and at
-	// each reload. What is prepared counts once use is called, when nothing can fail any
-	// more; without that call, and after an error, nothing has changed that counts.
+	// Admit prepares the service for a configuration, at the start and at each reload. It
+	// takes effect when use is called, once nothing can fail any more. Without that call, or
+	// after an error, nothing has changed.
 	Admit(ctx context.Context, c config.Config) (use func(), err error)
-	// Work is what a role of the service does while it leads; nil if only its gate is
-	// kept. Beside goes on while the node may lead the role, between its terms too; nil if
-	// there is no such thing. A role that has failed and cannot end calls resign, so that
-	// another node can lead; resign is nil where there is no other.
+	// Work returns w, which a role runs while it leads; nil if the role only keeps a gate.
+	// Beside, unless nil, runs as long as the node may lead the role, between its terms too. A
+	// role that has failed and cannot end calls resign, so that another node can lead; resign
+	// is nil on a standalone node.
 	Work(r config.Role, resign func(why error)) (w Work, beside func(ctx context.Context))
 	// Routes are the service's part of the API.
 	Routes() []web.Route
-	// Collectors are the service's part of the page of metrics.
+	// Collectors are the service's part of /metrics.
 	Collectors() []prometheus.Collector
-	// Close ends what the service has begun. No role works any more.
+	// Close ends what the service has begun. It is called after all roles have ended.
 	Close()
 }
 
-// Work is what a role does while it leads. It returns only when everything that it
-// began has ended: its return is what a successor is promised.
+// Work is what a role does while it leads. It must return only when everything that it began
+// has ended, since its return is promised to the successor.
 type Work func(ctx context.Context, l election.Leadership) error
 
-// ErrGone ends a term whose role a reload has taken out while it began.
-var ErrGone = errors.New("it was taken out of the configuration")
+// ErrGone ends a term whose role was removed by a reload while the term began.
+var ErrGone = errors.New("a reload has removed it from the configuration")
 
-// Frame is what a node has for its services.
+// Frame is what a node offers its services.
 type Frame struct {
 	ID       string // under which the node campaigns
 	Log      *slog.Logger
 	Database *pgmint.Config     // nil: the node is standalone
 	Over     context.Context    // ends with the node
-	Gone     context.Context    // ends when no end of a role can be promised any more
-	Hurry    context.Context    // ends when there is no time left to ask commands to end
-	Go       func(f func())     // runs f in a goroutine that the node waits for, so f ends with Over
-	Blocked  func(scope string) // counts what a shut gate refused (S17)
+	Gone     context.Context    // ends once all electors have ended: nothing can be released any more
+	Hurry    context.Context    // ends when commands are to be killed at once
+	Go       func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
+	Blocked  func(scope string) // counts an attempt that a shut gate refused (S17)
 }
 
-// Plain is a service that does nothing: embed it and write what differs.
+// Plain is a service that does nothing. Embed it, and write the methods that differ.
 type Plain struct{}
 
 // Admit implements Service.
@@ -99,7 +98,7 @@ func (Plain) Collectors() []prometheus.Collector { return nil }
 // Close implements Service.
 func (Plain) Close() {}
 
-// services are those of a node, in the order of their kinds.
+// services holds the services of a node, in the order of their kinds.
 type services struct {
 	all     []Service
 	byTable map[string]Service
@@ -121,7 +120,7 @@ func (n *Node) open() *services {
 	return s
 }
 
-// admit has every service prepare, and then, if none has failed, use what it prepared.
+// admit has every service prepare for a configuration; use has them all switch to it.
 func (s *services) admit(ctx context.Context, c config.Config) (use func(), err error) {
 	var prepared []func()
 	for _, one := range s.all {
@@ -138,7 +137,7 @@ func (s *services) admit(ctx context.Context, c config.Config) (use func(), err 
 	}, nil
 }
 
-// begin has every service use what it prepared for the configuration of the start.
+// begin has every service prepare for the first configuration and use it.
 func (s *services) begin(ctx context.Context, c config.Config) error {
 	use, err := s.admit(ctx, c)
 	if err == nil {
@@ -149,7 +148,7 @@ func (s *services) begin(ctx context.Context, c config.Config) error {
 
 func (s *services) work(r config.Role, resign func(error)) (Work, func(context.Context)) {
 	one := s.byTable[r.Section]
-	if one == nil { // the section of a role is that of a kind
+	if one == nil { // cannot happen: the section of a role is that of a kind
 		return func(context.Context, election.Leadership) error {
 			return fmt.Errorf("no service works on roles of %q", r.Section)
 		}, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 )
 
-// A service is one folder and one line: its table is read, its role led, its route served
-// and documented, its metric on the page, its finding among those of doctor.
+// One Kind is enough for a service: its table is read, its roles lead, its route is served
+// and documented, its metric is exported, and doctor has its finding.
 func TestAServiceIsOneFolderAndOneLine(t *testing.T) {
 	t.Parallel()
 	kinds := []node.Kind{nodetest.Bells()}
@@ -39,13 +39,13 @@ func TestAServiceIsOneFolderAndOneLine(t *testing.T) {
 		"/v1/bells": "", "/v1/openapi.yaml": "\n  /v1/bells:\n", "/metrics": "\nconch_bells_rung_total 2\n",
 	} {
 		if status, text := read(t, api+path); status != http.StatusOK || !strings.Contains(text, says) {
-			t.Errorf("%s: %d %s", path, status, text)
+			t.Errorf("%s: status %d, body %s; want 200 and the service's part", path, status, text)
 		}
 	}
 	cancel()
 	nodetest.Ends(t, ended)
 	if found := kinds[0].Examine(t.Context(), cfg); len(found) != 1 || found[0].Check != "bells" || found[0].Detail != "2 to be rung" {
-		t.Errorf("findings %+v", found)
+		t.Errorf("findings %+v, want one of bells with 2 to be rung", found)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// unheard says why nothing can listen where a key of [node] says, and what to do.
+// unheard says why the address of a key of [node] cannot be listened on, and what to do.
 func unheard(key, addr string, err error) error {
 	op, _ := errors.AsType[*net.OpError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
@@ -33,7 +33,7 @@ func unheard(key, addr string, err error) error {
 	return fmt.Errorf("%s cannot be listened on (%w): choose another %s address", addr, plainly(err), key)
 }
 
-// plainly leaves out of an error of the system what was said before it.
+// plainly shortens a system error: the caller's message already names the operation and path.
 func plainly(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -41,7 +41,7 @@ func plainly(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "listen "))
 }
 
-// Unusable says that a folder of a key cannot be used, and what to do.
+// Unusable says that the folder named by a key cannot be used, and what to do.
 func Unusable(key, dir string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s = %q cannot be used (%w): name a folder that this user may make or write to", key, dir, path.Err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What no test can bring about as any user: each is one sentence with its key and a remedy.
+// Faults that a test cannot cause as an ordinary user: each message has its key and a remedy.
 func TestUnheard(t *testing.T) {
 	t.Parallel()
 	failing := func(network string, why error) error { return &net.OpError{Op: "listen", Net: network, Err: why} }
@@ -25,7 +25,7 @@ func TestUnheard(t *testing.T) {
 		{"x:99999", failing("tcp", errors.New("odd")), "x:99999 cannot be listened on (odd): choose another listen address"},
 	} {
 		if got := unheard("listen", c.addr, c.err).Error(); !strings.Contains(got, c.says) {
-			t.Errorf("%v: %q does not say %q", c.err, got, c.says)
+			t.Errorf("%v: got %q, want it to say %q", c.err, got, c.says)
 		}
 	}
 }

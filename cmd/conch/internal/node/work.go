@@ -10,17 +10,17 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Pauses after a role that failed, before this node campaigns for it again.
+// Pauses after a failed term, before this node campaigns for the role again.
 const (
 	restFirst = time.Second
 	restMost  = time.Minute
 )
 
-// resigning makes a role that fails rest, longer each time: others may have more
-// luck with it, and if nobody has, the scope does not change hands all the time. A role that
-// ended because no heartbeat came in time has not failed.
+// resigning pauses the campaign for a role after each failure, longer each time: another node
+// may succeed, and if none does, the scope does not change hands all the time. A role that
+// ended because its gate was late has not failed.
 func resigning(w Work, rest func(time.Duration)) Work {
-	rests := backoff.Pauses{First: restFirst, Most: restMost} // one term at a time runs the role
+	rests := backoff.Pauses{First: restFirst, Most: restMost} // needs no lock: one term at a time
 	return func(ctx context.Context, l election.Leadership) error {
 		began := time.Now()
 		err := w(ctx, l)

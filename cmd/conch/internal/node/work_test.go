@@ -25,37 +25,36 @@ func TestARoleThatFailsRestsLongerEachTime(t *testing.T) {
 		}, func(d time.Duration) { rests = append(rests, d) })
 		for range 8 {
 			if w(t.Context(), election.Leadership{}) == nil {
-				t.Error("the error is lost")
+				t.Error("got no error, want that of the role")
 			}
 		}
 		if rests[0] != restFirst || rests[1] != 2*restFirst || rests[7] != restMost {
-			t.Errorf("rests %v", rests)
+			t.Errorf("the pauses are %v, want them doubled up to the longest", rests)
 		}
-		// One that could not end and gave the scope up itself rests as well; one that was
-		// told to end does not.
+		// A role that gave the scope up by resign rests too; one that was asked to end does not.
 		for why, more := range map[error]int{election.ErrResigned: 1, election.ErrStepDown: 0} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(&election.LostError{Why: fmt.Errorf("%w: broken", why)})
 			before := len(rests)
 			_ = w(ctx, election.Leadership{})
 			if len(rests)-before != more {
-				t.Errorf("after %v it rests %d times", why, len(rests)-before)
+				t.Errorf("after %v the role rests %d times; want once after ErrResigned, never after ErrStepDown", why, len(rests)-before)
 			}
 		}
 		rests = rests[:8]
 		works = time.Minute
 		_ = w(t.Context(), election.Leadership{})
 		if rests[8] != restFirst {
-			t.Errorf("after a minute of work it rests %s", rests[8])
+			t.Errorf("after a minute of work the pause is %s, want the first", rests[8])
 		}
 		fails = fmt.Errorf("the role was stopped: %w", fence.ErrLate)
 		if _ = w(t.Context(), election.Leadership{}); len(rests) > 9 {
-			t.Errorf("a role that was late rests %s", rests[9])
+			t.Errorf("a late role rests %s, want no pause", rests[9])
 		}
 	})
 }
 
-// S18: so does one of a node alone, and what has worked for long begins again at once.
+// S18: a role of a standalone node rests too. After a long run the pauses start anew.
 func TestARoleAloneRestsLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -63,7 +63,7 @@ var scopeAnswers = []exchange{
 	{Name: "one, it hangs", Given: hangs, Ask: "GET /v1/scopes/payments", Status: 504, Want: "did not answer in time"},
 }
 
-// unled is a scope whose role failed, that nobody leads.
+// unled gives the world a scope that nobody leads, since its role has failed.
 func unled(w *world) {
 	at := beat.Add(time.Minute)
 	w.leaderships = []pgops.ScopeStatus{{
@@ -87,7 +87,7 @@ func leads(actIn, left time.Duration) func(*world) {
 	return func(w *world) { w.lead(actIn, left) }
 }
 
-// upTo is a node that promises more than most.
+// upTo sets the longest promise and opens the doors of "payments".
 func upTo(most, left time.Duration) func(*world) {
 	return func(w *world) { w.cfg.AnswerMax = most; w.lead(0, left) }
 }
@@ -136,7 +136,7 @@ var gateAnswers = []exchange{
 	{Name: "a leader is not made", Ask: "POST /leader/payments", Status: 405, Sends: "Allow: GET, OPTIONS, HEAD"},
 }
 
-// elsewhere makes another process the leader, which answers what it is asked.
+// elsewhere makes another process the leader, which answers requests with err.
 func elsewhere(err error) func(*world) {
 	return func(w *world) {
 		heard(w)
@@ -145,7 +145,7 @@ func elsewhere(err error) func(*world) {
 	}
 }
 
-// alone has no database and nobody to ask.
+// alone makes the node standalone.
 func alone(w *world) {
 	w.cfg.Ask = nil
 	w.gates["payments"] = fence.Standalone("payments", "node-1")
@@ -174,7 +174,7 @@ var drainAnswers = []exchange{
 	{Name: "too long a time", Ask: drainPath, Body: `{"timeout_ms":600001}`, Status: 400, Want: "timeout_ms"},
 	{Name: "no JSON", Ask: drainPath, Body: `{`, Status: 400, Want: "not what is documented"},
 	{Name: "a misspelt member", Ask: drainPath, Body: `{"timeout":1}`, Status: 400, Want: "timeout"},
-	{Name: "two documents", Ask: drainPath, Body: `{}{}`, Status: 400, Want: "follows its end"},
+	{Name: "two documents", Ask: drainPath, Body: `{}{}`, Status: 400, Want: "follows the JSON document"},
 	{Name: "another type", Ask: drainPath, Body: `to=b`, Header: "Content-Type: text/plain", Status: 415, Want: "application/json"},
 	{Name: "too much", Ask: drainPath, Body: `{"to":"` + strings.Repeat("x", 64<<10) + `"}`, Status: 413, Want: "65536"},
 	{Name: "a page of another site", Ask: drainPath, Header: "Sec-Fetch-Site: cross-site", Status: 403, Want: "another site"},
@@ -216,7 +216,7 @@ var otherAnswers = []exchange{
 	{Name: "not ready", Given: away, Ask: "GET /readyz", Status: 503, Want: "database-unavailable"},
 	{Name: "metrics", Ask: "GET /metrics", Status: 200, Want: "conch_is_leader 1\n"},
 	{Name: "the document", Ask: "GET /v1/openapi.yaml", Status: 200, Want: "openapi: 3.1.0"},
-	{Name: "a method that is not", Ask: "DELETE /v1/scopes", Status: 405, Want: "DELETE is not for /v1/scopes", Sends: "Allow: GET, HEAD"},
+	{Name: "a method that is not", Ask: "DELETE /v1/scopes", Status: 405, Want: "DELETE is not allowed for /v1/scopes", Sends: "Allow: GET, HEAD"},
 	{Name: "reading a drain", Ask: "GET /v1/scopes/payments/drain", Status: 405, Sends: "Allow: POST"},
 	{Name: "nothing", Ask: "GET /v2/scopes", Status: 404, Want: "openapi.yaml"},
 	{Name: "no dashboard yet", Ask: "GET /", Status: 404},

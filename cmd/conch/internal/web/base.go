@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Candidates says of each scope that this process has a role in how many would like to
-// lead it, and whether the database said so just now; else the numbers are the last ones.
-// It is for a page of metrics: the answer may be some seconds old, however many ask.
+// Candidates returns the number of candidates of each scope of this process, which may be some
+// seconds old, and whether the database is up; if not, the numbers are the last known.
 func (s *Site) Candidates(ctx context.Context) (counts map[string]int, up bool) {
 	counts = map[string]int{}
 	for _, scope := range s.cfg.Electors.Scopes() {
@@ -22,7 +21,7 @@ func (s *Site) Candidates(ctx context.Context) (counts map[string]int, up bool) 
 	return counts, err == nil && !read.stale
 }
 
-// recent reads all scopes, unless that was done within the time given.
+// recent reads all scopes, or returns the last reading if it is not older than within.
 func (r *reader) recent(ctx context.Context, within time.Duration) (reading, error) {
 	r.mu.Lock()
 	had := reading{leaderships: r.all, at: r.allAt}

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// lookEvery bounds how often the files are looked at.
+// lookEvery is the least interval between looks at the files.
 const lookEvery = time.Second
 
-// Certificate is a server certificate that follows its files: when they change,
-// and when told to [Certificate.Reload].
+// Certificate is a server certificate that is read again when its files change.
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -24,8 +23,7 @@ type Certificate struct {
 	looked time.Time
 }
 
-// fileStamp changes when a file does; a symbolic link that is turned elsewhere,
-// which is how mounted secrets are renewed, changes it too.
+// fileStamp changes with a file or with a link's target, by which mounted secrets are renewed.
 type fileStamp struct {
 	at   time.Time
 	size int64
@@ -40,7 +38,7 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 	return c, nil
 }
 
-// Reload reads the files again. If that fails the certificate stays as it was.
+// Reload reads the files again. After an error the old certificate stays in use.
 func (c *Certificate) Reload() error {
 	use, err := c.Read()
 	if err != nil {
@@ -50,8 +48,7 @@ func (c *Certificate) Reload() error {
 	return nil
 }
 
-// Read reads the files again; what they hold is served once use is called. See
-// [Tokens.Read].
+// Read reads the files again. The new certificate is served once use is called.
 func (c *Certificate) Read() (use func(), err error) {
 	fresh, stamp, err := c.read()
 	if err != nil {
@@ -65,7 +62,7 @@ func (c *Certificate) Read() (use func(), err error) {
 }
 
 func (c *Certificate) read() (*tls.Certificate, [2]fileStamp, error) {
-	stamp := c.stamps() // before reading: a change meanwhile is seen at the next look
+	stamp := c.stamps() // before reading: the next look sees a change during it
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
 		return nil, stamp, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
@@ -82,7 +79,7 @@ func (c *Certificate) stamps() (s [2]fileStamp) {
 	return s
 }
 
-// Config is for a listener. Its certificate is always the present one.
+// Config returns a TLS configuration that always serves the current certificate.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -97,8 +94,7 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	if now.Sub(c.looked) >= lookEvery {
 		c.looked = now
 		if c.stamps() != c.stamp {
-			// Certificate and key are two files: one may be new and the other not yet.
-			// The pair does not fit then, and the next look tries again.
+			// If only one of the two files is new yet, they do not match: the next look tries again.
 			if fresh, stamp, err := c.read(); err != nil {
 				c.log.Warn("the changed certificate is not used yet", slog.Any("error", err))
 			} else {

@@ -13,11 +13,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// Electors is what this process campaigns for; one or several electors.
+// Electors is one elector of this process, or several that look like one.
 type Electors interface {
 	// Scopes lists every scope that has a role here, in any order.
 	Scopes() []string
-	// Gate is nil for any other scope.
+	// Gate returns the gate of such a scope; nil for any other.
 	Gate(scope string) *fence.Gate
 	StepDown(ctx context.Context, s election.StepDown) error
 }
@@ -29,8 +29,8 @@ type History interface {
 	Watch(ctx context.Context, scope string, fn func(pgops.Event) error) error
 }
 
-// Observer is a history with a connection of its own; *pgops.Observer is one. It
-// is used by one goroutine at a time, and thrown away when it fails.
+// Observer is a History with its own connection, such as *pgops.Observer. It is used by one
+// goroutine at a time, and closed when it fails.
 type Observer interface {
 	History
 	Close()
@@ -41,29 +41,27 @@ type Config struct {
 	ID       string // under which this process campaigns
 	Version  string
 	Electors Electors
-	// Status says what a gate does not: since when nobody leads a scope, and why. Nil: nothing.
+	// Status returns what a gate does not know, such as since when nobody leads; may be nil.
 	Status func(scope string) (election.Status, bool)
-	// Observe connects an observer; it is called again whenever one was lost.
+	// Observe connects an observer. It is called again whenever one has failed.
 	Observe func(ctx context.Context) (Observer, error)
-	// Ask sends a drain or a transfer to the leader, as pgops.Ask does. It is nil on a node
-	// without a database.
+	// Ask sends a drain or a transfer to the leader, as pgops.Ask does; nil without a database.
 	Ask     func(ctx context.Context, r pgops.Request) error
 	Metrics http.Handler
-	// Routes of the node's services, beside those of the site itself.
+	// Routes are those of the node's services. The site has its own besides.
 	Routes []Route
-	// OpenAPI documents those routes, one part for each service; see [Document].
+	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
-	// Tokens say who may do what. Nil, or none in it: everybody who reaches the
-	// listener may do everything, which CheckListen allows on loopback only.
+	// Tokens may be nil or empty. Then every caller may do everything; see [CheckListen].
 	Tokens *Tokens
 	Logger *slog.Logger // default slog.Default()
 	Clock  fence.Clock  // the electors'; default fence.Boottime
 
-	// AnswerMax is the longest that an answer of the act door is promised for, and so can
-	// delay a handover, but for a tenth; default fence.AnswerLife.
+	// AnswerMax limits the validity of the act door's answers, and so, with a tenth added, the
+	// delay of a handover; default fence.AnswerLife.
 	AnswerMax  time.Duration
-	Patience   time.Duration // with the database, for one request; default 5 s
-	KeepAlive  time.Duration // between comments on a silent event stream; default 15 s
+	Patience   time.Duration // limit for the database within a request; default 5 s
+	KeepAlive  time.Duration // interval of comments on a silent event stream; default 15 s
 	MaxStreams int           // event streams at a time; default 64
 }
 
@@ -115,15 +113,14 @@ type Site struct {
 	cfg     Config
 	reader  *reader
 	feed    *feed
-	streams chan struct{} // one slot a stream
-	ending  chan struct{} // closed when streams are to end
+	streams chan struct{} // has an element for each open stream
+	ending  chan struct{} // closed when streams must end
 	end     func()
 
-	document []byte // of the API
+	document []byte // the OpenAPI document
 }
 
-// New checks the configuration and returns a site that serves nothing yet. Close
-// it when its listeners have ended.
+// New returns a site that serves nothing yet. Close it when its listeners have ended.
 func New(cfg Config) (*Site, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

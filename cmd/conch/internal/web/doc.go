@@ -1,5 +1,5 @@
-// Package web is conch's HTTP API, version 1. openapi.yaml documents it for those
-// who call it; this page is for whoever puts it together:
+// Package web is conch's HTTP API, version 1. openapi.yaml documents it for callers. This page
+// is for the code that puts a site together:
 //
 //	tokens, err := web.LoadTokens(cfg.ReadTokenFile, cfg.TokenFile)
 //	cert, err := web.LoadCertificate(cfg.TLSCert, cfg.TLSKey, log)     // nil without TLS
@@ -15,38 +15,37 @@
 //	ops, err := web.Listen(ctx, cfg.OpsListen, nil)
 //	go site.Serve(ctx, api, site.API())
 //	go site.Serve(ctx, ops, site.Ops())
-//	// on SIGHUP: tokens.Reload(), cert.Reload(); or Read, if what else is read may be refused
+//	// on SIGHUP: tokens.Reload(), cert.Reload(); or Read, if another part may still fail
 //
 // # Who may do what
 //
-// Two kinds of tokens: one reads, one operates, which means reading and draining.
-// The name of the token that drained is in the history. Without any token everybody
-// who reaches the listener may do everything, so [CheckListen] allows that on
-// loopback and on Unix sockets only; there a page of another site in a browser is
-// refused by its origin and by the name it asked for. The ops handler asks nobody:
-// it says who leads and how the process fares, and can change nothing. Nor does /leader,
-// on either: a load balancer has no token.
+// A token may either read, or operate, which means read and drain. The history shows the
+// name of the token that asked for a drain. Without tokens every caller that reaches the
+// listener may do everything, so [CheckListen] allows that only on loopback and Unix sockets.
+// Pages of other sites in a browser are refused by their origin and, on loopback without
+// tokens, by the host name of their requests. The ops handler needs no token: it shows who
+// leads and the state of the process, and changes nothing. /leader never needs one, since
+// load balancers have none.
 //
 // # What an answer is worth
 //
-// All but one are about the past. The exception is the 200 of a gate's act door: with its
-// expires_in_ms, counted from when the caller sent the request, it is a promise that a
-// caller in any language may act on; see the type open for why. A handover waits until the
-// last such promise is over, so each is for half a second at most, or for what ?for= asked,
-// up to Config.AnswerMax. Nothing else counts: the fenced door's answers, for its resource
-// refuses what is late, nor ?promise=no and /leader, which are for routers. A process
-// behind a proxy must not have its gate cached: every answer says no-store.
+// All answers but one describe the past. The exception is a 200 from a gate's act door: it
+// promises that the caller may act for expires_in_ms after it sent the request; the type open
+// says why that is safe. A handover waits until the last promise has expired. Each lasts half
+// a second at most, or as long as ?for= asks, up to Config.AnswerMax. Other answers promise
+// nothing: the fenced door's, since its resource refuses a late act, and those to ?promise=no
+// and /leader, which are for routers. Every answer says no-store: a cached answer of a gate
+// would be unsafe.
 //
-// Reads come from the database and carry as_of, when they were read. While it is
-// away the last ones go on being served, marked stale (S21); history and event
-// streams are refused. Every refusal is an RFC 9457 problem document, except what
-// net/http says before a handler runs: to a request that is no HTTP, or whose header
-// exceeds 16 KiB.
+// Reads come from the database and carry as_of, the time of reading. While the database is
+// away, the last reads are served again, marked stale (S21); history and event streams are
+// refused. Every refusal is an RFC 9457 problem document, except those of net/http before a
+// handler runs: to a request that is not HTTP, or whose header exceeds 16 KiB.
 //
 // # Connections
 //
-// One connection serves all reads, and comes back when it was lost. Two more
-// (a watch and its LISTEN) serve all event streams together, while there are any.
+// One connection serves all reads, and is replaced when it fails. Two more, a watch and its
+// LISTEN, serve all event streams together while there are any.
 //
 // # State
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// maxDrain is the longest time that acts may be given to end.
+// maxDrain is the longest timeout that a drain may have.
 const maxDrain = 10 * time.Minute
 
 // order is the body of a drain. All of it is optional.
@@ -33,10 +33,9 @@ type drained struct {
 	To    string `json:"to,omitempty"`
 }
 
-// postDrain has a scope given up and answers once another process may take over. A
-// leader is asked directly where that is this process and it matters to nobody who
-// is next, so that it works without the database; else through the database, as the
-// command line does.
+// postDrain has a scope given up, and answers once another process may take over. If this
+// process leads and the caller names no successor, it steps down at once, which works without
+// the database. Otherwise it asks the leader through the database, as the command line does.
 func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
 	if err := election.ValidScope(scope); err != nil {
@@ -65,9 +64,9 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	s.cfg.Logger.InfoContext(r.Context(), "drain asked for over HTTP",
 		slog.String("scope", scope), slog.String("actor", who), slog.String("to", o.To))
 
-	// Acts take the time they were allowed, which is longer than other answers do.
+	// A drain may take longer than the deadline for other answers.
 	deadlines := http.NewResponseController(w)
-	_ = deadlines.SetWriteDeadline(time.Time{}) // a recorder of a test has none to move
+	_ = deadlines.SetWriteDeadline(time.Time{}) // fails in a test, on a recorder
 	err := s.handOver(r.Context(), scope, who, o)
 	_ = deadlines.SetWriteDeadline(time.Now().Add(WriteTimeout))
 	if err != nil {
@@ -91,7 +90,7 @@ func (s *Site) handOver(ctx context.Context, scope, who string, o order) error {
 	return s.cfg.Ask(ctx, pgops.Request{Scope: scope, To: o.To, Actor: who, Timeout: timeout})
 }
 
-// notDrained turns what a leader, or nobody, answered into a problem.
+// notDrained turns the error of a drain into a problem.
 func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 	if p := answered(scope, err); p != nil {
 		return p
@@ -102,12 +101,12 @@ func (s *Site) notDrained(ctx context.Context, scope string, err error) error {
 	case errors.Is(err, election.ErrUnknownScope):
 		return unknownScope(scope)
 	case ctx.Err() != nil:
-		return Failf(http.StatusInternalServerError, "the drain of %q goes on, its end is not known", scope)
+		return Failf(http.StatusInternalServerError, "the drain of %q goes on, and its outcome is not known", scope)
 	}
-	return err // of the database, which could not be asked
+	return err // the database could not be asked
 }
 
-// answered are the problems of which a leader, or a candidate, is known.
+// answered returns the problem if the error comes from a leader or a candidate; nil otherwise.
 func answered(scope string, err error) *Problem {
 	if e, ok := errors.AsType[*pgops.CandidateError](err); ok {
 		p := Failf(http.StatusUnprocessableEntity, "%v", e).Named("not-a-candidate", "Not a candidate")
@@ -130,7 +129,7 @@ func answered(scope string, err error) *Problem {
 	return nil
 }
 
-// nobodyLeads tells a scope that nobody leads now from one that nobody knows.
+// nobodyLeads distinguishes a scope that nobody leads now from an unknown one.
 func (s *Site) nobodyLeads(ctx context.Context, scope string) error {
 	if s.cfg.Electors.Gate(scope) == nil {
 		read, err := s.reader.leaderships(ctx, scope)
@@ -144,8 +143,8 @@ func (s *Site) nobodyLeads(ctx context.Context, scope string) error {
 	return Failf(http.StatusConflict, "nobody leads %q now: there is nothing to give up", scope).Named("nobody-leads", "Nobody leads")
 }
 
-// ReadJSON reads a body that may be missing into v. It takes nothing that it does
-// not know: a misspelt timeout would be the default one.
+// ReadJSON reads the body into v; an empty body leaves v as it is. An unknown member is an
+// error: a misspelt timeout would otherwise become the default.
 func ReadJSON(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -163,7 +162,7 @@ func ReadJSON(r *http.Request, v any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return Failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
 	}
-	// Its decoder puts U+FFFD for each byte that is no text: two names would become one.
+	// The decoder replaces each invalid byte by U+FFFD: two names would become equal.
 	if !utf8.Valid(body) {
 		return Failf(http.StatusBadRequest, "the body is not UTF-8")
 	}
@@ -180,7 +179,7 @@ func decode(body []byte, v any) error {
 		return err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows its end")
+		return errors.New("something follows the JSON document")
 	}
 	return nil
 }

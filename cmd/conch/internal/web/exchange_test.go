@@ -17,17 +17,16 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// Every route and every way in which it can fail; every documented answer was
-// given once, and no answer is undocumented.
+// Every documented answer of every route is given, and no undocumented one.
 func TestAnswers(t *testing.T) {
 	s := webtest.Read(t)
-	s.Seen("GET /v1/events 200") // the tests of streams give it, and verify it
+	s.Seen("GET /v1/events 200") // by the tests of streams
 	webtest.Answers(t, s, slices.Concat(scopeAnswers, gateAnswers, drainAnswers, otherAnswers), func(string) bool { return true },
 		newWorld, func(t *testing.T, w *world) http.Handler { return w.site(t).API() })
 }
 
-// Where other machines may ask, as on the ops listener, they may call this one by any
-// name; a page in a browser of this machine may not.
+// An address that other machines reach, such as that of the ops listener, allows any host
+// name. A loopback address does not, for the sake of browsers on this machine.
 func TestNamesOfThisMachine(t *testing.T) {
 	t.Parallel()
 	site := newWorld().site(t)
@@ -42,7 +41,7 @@ func TestNamesOfThisMachine(t *testing.T) {
 		r, out := exchange{Ask: "GET /metrics", Header: "Host: node-1.example:9090"}.Request(), httptest.NewRecorder()
 		site.Ops().ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, at)))
 		if out.Code != want {
-			t.Errorf("at %s it answers %d", at, out.Code)
+			t.Errorf("at %s it answers %d, want 421 at loopback addresses and 200 at others", at, out.Code)
 		}
 	}
 }
@@ -56,8 +55,8 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 }
 
-// F6: what the leader is told when a scope is drained. With a successor it is asked
-// as the command line asks it, so that the successor gets ready, even if it is here.
+// F6: the leader is told the actor, timeout and successor of a drain. A drain with a successor
+// goes through the database even if this process leads, so that the successor gets ready.
 func TestDrainIsToldWhole(t *testing.T) {
 	w := newWorld()
 	w.protect(t)
@@ -71,25 +70,24 @@ func TestDrainIsToldWhole(t *testing.T) {
 		}
 	}
 	if len(w.asked) != 1 || len(w.put) != 1 {
-		t.Fatalf("told here %+v, elsewhere %+v", w.asked, w.put)
+		t.Fatalf("this elector was asked %+v, and the leader through the database %+v; want one request each", w.asked, w.put)
 	}
 	got := w.asked[0]
 	why := fmt.Sprint(got.Why)
 	got.Why = nil
 	want := election.StepDown{Scope: "payments", Actor: "ops", Timeout: 1500 * time.Millisecond}
 	if got != want || !strings.Contains(why, "asked by ops") {
-		t.Errorf("%+v because %s", got, why)
+		t.Errorf("this elector was asked %+v because %s, want a drain of 1.5s asked by ops", got, why)
 	}
 	if want := (pgops.Request{Scope: "payments", To: "node-2", Actor: "ops", Timeout: 1500 * time.Millisecond}); w.put[0] != want {
-		t.Errorf("asked %+v", w.put[0])
+		t.Errorf("the leader was asked %+v, want a transfer to node-2 with 1.5s asked by ops", w.put[0])
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {
-		t.Errorf("the log: %s", logs)
+		t.Errorf("the log is %s, want actor=ops in it and no token", logs)
 	}
 }
 
-// S21: while the database is away reads go on and say how old they are; and it is
-// found again.
+// S21: while the database is away reads go on and say how old they are; then it is read again.
 func TestReadsGoOnStale(t *testing.T) {
 	w := newWorld()
 	led(w)
@@ -108,19 +106,19 @@ func TestReadsGoOnStale(t *testing.T) {
 	for _, path := range []string{"/v1/scopes", "/v1/scopes/payments"} {
 		code, body := get(path)
 		if code != 200 || body["stale"] != any(true) || body["as_of"] != fresh["as_of"] {
-			t.Errorf("%s, with the database away: %d, stale %v, as of %v; read at %v", path, code, body["stale"], body["as_of"], fresh["as_of"])
+			t.Errorf("%s with the database away: status %d, stale %v, as_of %v; want 200, true, %v", path, code, body["stale"], body["as_of"], fresh["as_of"])
 		}
 	}
 	if code, _ := get("/v1/scopes/other"); code != 503 {
-		t.Errorf("a scope that was never read: %d", code)
+		t.Errorf("a scope that was never read: status %d, want 503", code)
 	}
 	w.set(func() { w.err = nil })
 	if code, body := get("/v1/scopes"); code != 200 || body["stale"] != nil || body["as_of"] == fresh["as_of"] {
-		t.Errorf("with the database back: %d %v", code, body)
+		t.Errorf("with the database back: status %d, body %v; want 200 and a new as_of, not stale", code, body)
 	}
 	w.set(func() {
 		if w.opened != 2 || w.closed != 1 {
-			t.Errorf("%d connections opened, %d closed", w.opened, w.closed)
+			t.Errorf("%d connections opened and %d closed, want 2 and 1", w.opened, w.closed)
 		}
 	})
 }

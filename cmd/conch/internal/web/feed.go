@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	feedPoll   = 2 * time.Second // repairs what a watch that broke would have hidden
-	feedLinger = time.Minute     // how long a feed goes on that nobody listens to
+	feedPoll   = 2 * time.Second // interval of looks, which find what a broken watch missed
+	feedLinger = time.Minute     // how long a feed goes on without listeners
 	feedWindow = 256             // how many of the newest events each look compares
-	feedLimit  = 8192            // how many a look may take, and how far back events are told apart
-	feedRing   = 1024            // how many events a stream can resume over without asking the database
-	feedQueue  = 2048            // how far a listener may fall behind: more than one bid writes
+	feedLimit  = 8192            // the most events of a look; twice as many ids are remembered
+	feedRing   = 1024            // how many events a stream can resume over without the database
+	feedQueue  = 2048            // how many events a listener may fall behind: more than one bid writes
 )
 
-// feed tells any number of listeners of new events with two connections in all. A watch
-// of the history has them, in whatever order they become visible; looks at the history
-// itself find what a watch that broke has missed. It runs while somebody listens.
+// feed sends new events to any number of listeners, with two connections in all. Events come
+// from a watch, in the order in which they become visible. Looks at the history find those that
+// a broken watch missed. It runs while there are listeners.
 type feed struct {
 	observe func(ctx context.Context) (Observer, error)
 	reader  *reader
@@ -35,17 +35,16 @@ type feed struct {
 // pump is one run of a feed.
 type pump struct {
 	cancel context.CancelFunc
-	ready  chan struct{} // closed when events are told from here on, or err is set
+	ready  chan struct{} // closed once new events are passed on, or err is set
 	err    error
-	seen   map[int64]bool // with the lock of the feed held, as all below
-	floor  int64          // older events are not told of
+	seen   map[int64]bool // by event id; the feed's lock guards this and all below
+	floor  int64          // events with lower ids are ignored
 	newest int64          // the highest id seen
-	ring   []pgops.Event  // as they were told
+	ring   []pgops.Event  // the last events, in the order in which they were passed on
 	quiet  time.Time      // when the last listener left
 }
 
-// listener gets events on its channel; it is closed when the listener fell behind
-// or the feed ended.
+// listener gets events on its channel, which is closed when it falls behind or the feed ends.
 type listener struct {
 	scope  string
 	events chan *pgops.Event
@@ -65,8 +64,8 @@ func (f *feed) close() {
 	f.running.Wait()
 }
 
-// join adds a listener. Everything that is recorded after join has returned
-// reaches it, and, if it names the id that it saw last, everything since.
+// join adds a listener, which gets every event recorded after join has returned. If after is
+// the last id that its client saw, missed has the events since; gap reports that more may exist.
 func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener, missed []pgops.Event, gap bool, err error) {
 	p := f.start()
 	if p == nil {
@@ -89,8 +88,8 @@ func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener
 	f.listeners[l] = struct{}{}
 	at := slices.IndexFunc(p.ring, func(e pgops.Event) bool { return e.ID == after })
 	if at >= 0 {
-		// In the order in which they were told, which is the order the client knows: the
-		// ids of two transactions can become visible in another order than they were drawn.
+		// In the order in which they were passed on, which is the one that the client knows:
+		// ids may become visible in another order than they were drawn.
 		missed = slices.Clone(p.ring[at+1:])
 	}
 	f.mu.Unlock()
@@ -103,8 +102,7 @@ func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener
 	return l, slices.DeleteFunc(missed, func(e pgops.Event) bool { return scope != "" && e.Scope != scope }), gap, nil
 }
 
-// since reads what the history has after an id; gap says that there may be more
-// than it reads.
+// since reads the events after an id; gap reports that there may be more than it reads.
 func (f *feed) since(ctx context.Context, after int64) (missed []pgops.Event, gap bool, err error) {
 	events, err := f.reader.history(ctx, "", feedRing)
 	if err != nil {
@@ -120,7 +118,7 @@ func (f *feed) leave(l *listener) {
 	f.drop(l)
 }
 
-// drop is called with the lock held.
+// drop removes a listener and closes its channel. It needs the lock.
 func (f *feed) drop(l *listener) {
 	if _, in := f.listeners[l]; !in {
 		return

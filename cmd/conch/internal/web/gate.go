@@ -11,17 +11,15 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// open is what a caller gets that may act: until ExpiresInMS after it sent the
-// request. It is missing where nothing is promised.
+// open is the answer to a caller that may act until ExpiresInMS after it sent the request.
+// ExpiresInMS is missing if nothing is promised.
 //
-// It counts from the caller's own sending, and that makes it safe. How long the answer
-// lives is counted from when the gate looks, which is after the sending; the same number
-// of milliseconds from an earlier instant ends earlier, by as long as the request was on
-// its way or waited in a queue. Nothing may lengthen it on the way back: it is cut to
-// whole milliseconds downwards, and no cache may keep it. A caller that counted from the
-// reply could act by the time the reply took after everybody has stopped waiting for it.
-// It has to count on a clock that goes on while its machine is suspended, and that may be
-// slower than this one by a tenth: that much longer the gate waits for it.
+// The promise is safe because the caller counts from its sending, and the gate counts the same
+// time from its later check: the caller stops first, by as long as the request was on its way
+// or in a queue. The way back adds nothing: the time is rounded down to milliseconds, and no
+// cache may keep the answer. A caller that counted from the reply could act after successors
+// have stopped waiting, by as long as the reply took. The caller's clock must go on while its
+// machine is suspended, and may be slower than this one by a tenth, which the gate adds.
 type open struct {
 	Leader      bool   `json:"leader"`
 	Epoch       int64  `json:"epoch"`
@@ -29,19 +27,18 @@ type open struct {
 	ExpiresInMS int64  `json:"expires_in_ms,omitempty"`
 }
 
-// shut is what all others get. It is an answer and no failure, so it is no problem
-// document.
+// shut is the answer to all other callers. It is no failure, so it is no problem document.
 type shut struct {
 	Leader bool   `json:"leader"`
-	Holder string `json:"holder"` // who leads, as last heard; empty if unknown
+	Holder string `json:"holder"` // the leader, as last heard; empty if unknown
 	Reason string `json:"reason"` // not_leader, holding, late
 }
 
 // question is what a caller wants to know of a gate.
 type question struct {
 	door    fence.Door
-	life    time.Duration // of the answer, at most
-	routing bool          // nothing is promised, and nobody waits for what comes of it
+	life    time.Duration // the answer's validity at most
+	routing bool          // the answer promises nothing, so no handover waits for it
 }
 
 func (s *Site) getGate(w http.ResponseWriter, r *http.Request) error {
@@ -61,14 +58,13 @@ func (s *Site) getGate(w http.ResponseWriter, r *http.Request) error {
 	return Answer(w, http.StatusOK, is)
 }
 
-// question reads one. A word that would change nothing is refused: a caller that says it means
-// something by it.
+// question reads a query. It refuses a parameter without effect, since the caller expects one.
 func (s *Site) question(v url.Values) (q question, err error) {
 	q.life = min(fence.AnswerLife, s.cfg.AnswerMax)
 	switch name := v.Get("door"); name {
 	case "", "act":
 	case "fenced":
-		q.door, q.life = fence.Fenced, math.MaxInt64 // what is left
+		q.door, q.life = fence.Fenced, math.MaxInt64 // until the gate's deadline
 	default:
 		return q, Failf(http.StatusBadRequest, "door = %q is neither act nor fenced", name)
 	}
@@ -105,14 +101,13 @@ func (q question) ask(g *fence.Gate) (open, error) {
 		return open{}, err
 	}
 	if life < time.Millisecond {
-		// That is no time to do anything in.
+		// Too short to act in.
 		return open{}, &fence.ShutError{Scope: g.Scope(), Door: q.door, Holder: t.Holder, Why: fence.ErrLate}
 	}
 	return open{Leader: true, Epoch: t.Epoch, Term: t.Term.String(), ExpiresInMS: life.Milliseconds()}, nil
 }
 
-// look says whether a door is open without promising anything, so that no handover waits
-// for it.
+// look returns the token if a door is open. It promises nothing, so no handover waits for it.
 func look(g *fence.Gate, d fence.Door) (fence.Token, error) {
 	t, err := g.Require(fence.Fenced)
 	if err == nil && !g.IsOpen(d) {
@@ -122,8 +117,7 @@ func look(g *fence.Gate, d fence.Door) (fence.Token, error) {
 }
 
 // isLeader is for load balancers and probes, which want a status and have no token: 200
-// while the act door is open here, 503 otherwise. It tells an unknown scope from none that
-// is led here to nobody.
+// while the act door is open here, 503 otherwise, also for an unknown scope.
 func (s *Site) isLeader(w http.ResponseWriter, r *http.Request) error {
 	status := http.StatusServiceUnavailable
 	if g := s.cfg.Electors.Gate(r.PathValue("scope")); g != nil && g.IsOpen(fence.Act) {
@@ -131,7 +125,7 @@ func (s *Site) isLeader(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, http.StatusText(status)) // the caller has gone: there is nobody left to tell
+	_, _ = fmt.Fprintln(w, http.StatusText(status)) // fails if the caller has gone
 	return nil
 }
 

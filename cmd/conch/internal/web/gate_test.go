@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// What is asked for by those who look, and do not act, delays no handover; what a caller may
-// act on does, for as long as it was told and a tenth, as its clock may be slower.
+// Requests of callers that do not act delay no handover. An answer that a caller may act on
+// delays it by its validity and a tenth, since the caller's clock may be slower.
 func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -23,7 +23,7 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 		out := httptest.NewRecorder()
 		site.API().ServeHTTP(out, exchange{Ask: what}.Request())
 		if out.Code >= 400 && out.Code != 404 {
-			t.Fatalf("%s: %d %s", what, out.Code, out.Body)
+			t.Fatalf("%s: status %d, body %s; want a status below 400, or 404", what, out.Code, out.Body)
 		}
 	}
 	readers := []string{gatePath + "?promise=no", gatePath + "?promise=no&door=fenced", gatePath + "?door=fenced", "HEAD /leader/payments", drainPath}
@@ -35,7 +35,7 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 	for _, what := range readers {
 		ask(what)
 		if until := w.latches["payments"].Answers(); until != 0 {
-			t.Fatalf("a handover waits until %s for %s", time.Duration(until), what)
+			t.Fatalf("a handover waits until %s after %s, want no wait", time.Duration(until), what)
 		}
 	}
 	for what, life := range map[string]time.Duration{gatePath: 500 * time.Millisecond, gatePath + "?for=2s": 2 * time.Second} {
@@ -44,13 +44,13 @@ func TestOnlyAnAnswerThatIsPromisedCounts(t *testing.T) {
 		w.lead(0, time.Minute)
 		ask(what)
 		if left := w.latches["payments"].Answers().Sub(w.now); left < life+life/10 || left > life+life/10+50*time.Millisecond {
-			t.Errorf("a handover waits %s for %s", left, what)
+			t.Errorf("a handover waits %s after %s, want the answer's validity and a tenth", left, what)
 		}
 	}
 }
 
-// The auditor's schedule: A tells a caller that it may act for so long, and is drained at
-// once. No gate may tell anybody else the same while that caller may act.
+// A node tells a caller that it may act, and is drained at once. While that caller may act, no
+// other gate may allow a caller to act.
 func TestNoTwoCallersMayActAcrossADrain(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -60,7 +60,7 @@ func TestNoTwoCallersMayActAcrossADrain(t *testing.T) {
 	b.campaign(t)
 	from, to := a, b
 	for range 4 {
-		// One that had just given it up rests, until it hears of a successor.
+		// A node that has just given the scope up rests until it hears of a successor.
 		pgtest.Eventually(t, 20*time.Second, to.ID()+" to follow", func() bool {
 			_, body, _ := to.ask(t, gatePath, "")
 			return body["holder"] == any(from.ID())
@@ -84,7 +84,7 @@ func TestNoTwoCallersMayActAcrossADrain(t *testing.T) {
 			return status == 200
 		})
 		if early := until.Sub(fence.Boottime()); early > 0 {
-			t.Errorf("a caller of %s may act, and one of %s for %s yet", to.ID(), from.ID(), early)
+			t.Errorf("a caller of %s may act, and one of %s may act for another %s; want one at a time", to.ID(), from.ID(), early)
 		}
 		if err := <-drained; err != nil {
 			t.Error(err)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// maxBody is more than a request needs whose route does not say otherwise.
+// maxBody is the limit for a body if its route has none.
 const maxBody = 64 << 10
 
-// recorder knows what was answered.
+// recorder remembers the status of the answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -35,11 +35,10 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController through to deadlines and flushing.
+// Unwrap gives http.ResponseController access to deadlines and flushing.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// guard is around every handler: limits, refusals that need no route, one line in
-// the log, and nobody sees a panic.
+// guard wraps every handler: it checks host and origin, logs, and answers a panic with a problem.
 func (s *Site) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -51,8 +50,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 			}
 			s.log(r, w.status, time.Since(began))
 		}()
-		// An answer is true when it is given. A cache that kept one for the gate would
-		// let somebody act who no longer may.
+		// A cached answer of a gate would let a caller act that no longer may.
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := s.checkHost(r); err != nil {
@@ -67,7 +65,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// bound limits a body to so many bytes; see Route.
+// bound limits a body; see Route.Body.
 func bound(w http.ResponseWriter, r *http.Request, most int64) {
 	switch {
 	case most < 0:
@@ -76,15 +74,14 @@ func bound(w http.ResponseWriter, r *http.Request, most int64) {
 		most = maxBody
 	}
 	if inner, ok := w.(*recorder); ok {
-		w = inner.ResponseWriter // which can close the connection of what is too large
+		w = inner.ResponseWriter // it can close the connection if the body is too large
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 }
 
-// checkHost refuses a name that does not have to be this machine's where nothing
-// but the machine's border protects: a page in a browser can have its own name
-// point here, and the browser would take its requests for the same site's. What other
-// machines may reach, as scrapers do the ops listener, they may call by any name.
+// checkHost refuses any host name but localhost on a loopback address without tokens. A web
+// page could make its own name resolve to this address (DNS rebinding), and the browser would
+// treat its requests as same-site. Addresses that other machines reach allow any name.
 func (s *Site) checkHost(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	tcp, ok := local.(*net.TCPAddr)
@@ -108,16 +105,16 @@ func (s *Site) panicked(w *recorder, r *http.Request, what any) {
 	s.cfg.Logger.ErrorContext(r.Context(), "a handler panicked",
 		slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(what)), slog.String("stack", string(debug.Stack())))
 	if w.status != 0 {
-		// Half an answer has left. Cut the connection, or it would look like a whole one.
+		// Part of an answer was sent. Cut the connection, or it would look complete.
 		panic(http.ErrAbortHandler) //nolint:forbidigo // see above
 	}
 	Failf(http.StatusInternalServerError, "a fault in conch; its log says more").write(w)
 }
 
-// log never says what is in a header or a query: a token may be.
+// log omits headers and queries: they may hold a token.
 func (s *Site) log(r *http.Request, status int, took time.Duration) {
 	level := slog.LevelDebug
-	no := strings.HasSuffix(r.Pattern, "/gate") || strings.HasSuffix(r.Pattern, pathLeader) // 503 is how a gate says it
+	no := strings.HasSuffix(r.Pattern, "/gate") || strings.HasSuffix(r.Pattern, pathLeader) // a gate says no by 503
 	if status >= http.StatusInternalServerError && !no {
 		level = slog.LevelWarn
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// recently is how long an answer of the database makes this process ready.
+// recently is how long this process is ready after an answer of the database.
 const recently = 5 * time.Second
 
 type health struct {
@@ -21,8 +21,8 @@ type healthScope struct {
 	here
 }
 
-// getHealth says that the process is alive, and what it is (S32). It asks nobody:
-// a database that is away is no reason to restart what waits for it.
+// getHealth says that the process is alive, and its part in each scope (S32). It does not ask
+// the database: an outage is no reason to restart a process that waits for its end.
 func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	h := health{Status: "ok", ID: s.cfg.ID, Version: s.cfg.Version, Scopes: []healthScope{}}
 	scopes := slices.Clone(s.cfg.Electors.Scopes())
@@ -35,15 +35,15 @@ func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	return Answer(w, http.StatusOK, h)
 }
 
-// getReady says that the process can serve: it is not about to end, and the
-// database answered a moment ago. A follower is as ready as a leader.
+// getReady says that the process can serve: it is not ending, and the database answered
+// recently. A follower is as ready as a leader.
 func (s *Site) getReady(w http.ResponseWriter, r *http.Request) error {
 	select {
 	case <-s.ending:
 		return isEnding()
 	default:
 	}
-	// Whoever asks needs no token here, so they do not hear why.
+	// The caller may have no token, so the answer does not say why.
 	if s.reader.reached(r.Context(), recently) != nil {
 		return Failf(http.StatusServiceUnavailable, "the database cannot be asked").Named("database-unavailable", "The database cannot be asked")
 	}

@@ -14,7 +14,7 @@ const (
 	maxLimit     = 1000
 )
 
-// event is one line of the history with the id that a stream resumes by.
+// event is an event of the history, with the id by which a stream resumes.
 type event struct {
 	ID int64 `json:"id"`
 	pgops.Event
@@ -49,7 +49,7 @@ func eventOf(e pgops.Event) event {
 	return event{e.ID, e}
 }
 
-// scopeQuery is the scope asked for, empty for all.
+// scopeQuery returns the scope in the query; empty for all.
 func scopeQuery(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	if !q.Has("scope") {
@@ -62,7 +62,7 @@ func scopeQuery(r *http.Request) (string, error) {
 	return scope, nil
 }
 
-// Limit is how much a caller wants to have listed: limit of the query, 50 if it has none.
+// Limit returns the most entries that a list may have: limit in the query, or else 50.
 func Limit(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {

@@ -28,19 +28,19 @@ func listenTo(t *testing.T, c *http.Client, secret string) *stream {
 	t.Cleanup(func() { _ = res.Body.Close() })
 	s := &stream{t: t, lines: bufio.NewScanner(res.Body)}
 	if got := s.line(); got != "retry: 2000" {
-		t.Fatalf("the stream begins with %q", got)
+		t.Fatalf("the stream begins with %q, want retry: 2000", got)
 	}
 	return s
 }
 
-// A stream may be silent for as long as nothing happens; what happens then arrives.
+// A stream that was silent for minutes still delivers an event.
 func TestASilentStream(t *testing.T) {
 	t.Parallel()
 	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
 		s := listenTo(t, c, "")
-		for range 20 { // five minutes of them
+		for range 20 { // for five minutes
 			if got := s.line(); got != ": alive" {
-				t.Fatalf("in the silence: %q, %v", got, s.lines.Err())
+				t.Fatalf("the silent stream has %q, %v; want : alive", got, s.lines.Err())
 			}
 		}
 		w.add(1, "payments", "acquired")
@@ -48,7 +48,7 @@ func TestASilentStream(t *testing.T) {
 	})
 }
 
-// The end of a stream is written to whoever takes nothing for no longer than all before.
+// The end of a stream has the same deadline as its pieces, for a client that reads nothing.
 func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
 		stop := webtest.Serve(t, w.site(t), p)
 		s := listenTo(t, webtest.Client(t, &http.Transport{DialTLSContext: p.Dial}), webtest.ReadSecret)
 		if got := s.line(); got != ": alive" {
-			t.Fatalf("in the silence: %q", got)
+			t.Fatalf("the silent stream has %q, want : alive", got)
 		}
 		if err := os.WriteFile(file, []byte("other-0123456789abcdef-0123"), 0o600); err != nil {
 			t.Fatal(err)
@@ -72,18 +72,18 @@ func TestTheEndOfAStreamThatNobodyReads(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if err := stop(); err != nil {
-			t.Errorf("it is still being written: %v", err)
+			t.Errorf("the server ended with %v, want no error: the stream has ended", err)
 		}
 	})
 }
 
-// A drain is answered after as long as it was allowed to take.
+// A drain is answered even if it takes minutes.
 func TestALongDrain(t *testing.T) {
 	t.Parallel()
 	webtest.OverBoth(t, worldAndSite, func(t *testing.T, w *world, c *http.Client) {
 		w.step = func(election.StepDown) error { webtest.Pass(t, 5*time.Minute); return nil }
 		if status, text, err := webtest.Call(t, c, http.MethodPost, "/v1/scopes/payments/drain", nil); status != http.StatusOK || err != nil {
-			t.Errorf("%d %s, %v", status, text, err)
+			t.Errorf("status %d, body %s, error %v; want 200", status, text, err)
 		}
 	})
 }

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// CheckListen says whether the API may be served there: on loopback and on Unix
-// sockets always, anywhere else only with TLS and a token. It returns one sentence
-// that says what to do. (The ops handler needs neither and is not to be asked about.)
+// CheckListen returns an error with a remedy unless the API may be served at addr: on loopback
+// and Unix sockets, or elsewhere with TLS and a token. The ops handler needs neither.
 func CheckListen(addr string, withTLS, withToken bool) error {
 	local, err := isLocal(addr)
 	if err != nil || local {
@@ -35,8 +34,8 @@ func CheckListen(addr string, withTLS, withToken bool) error {
 	return fmt.Errorf("listen = %q can be reached from other machines and needs %s: set that, or listen on 127.0.0.1", addr, strings.Join(missing, " and "))
 }
 
-// isLocal tells the addresses that only this machine can reach. No name but
-// localhost is: what others resolve to may change.
+// isLocal reports whether only this machine can reach an address. Of names it accepts only
+// localhost: what others resolve to may change.
 func isLocal(addr string) (bool, error) {
 	if _, ok := socketPath(addr); ok {
 		return true, nil
@@ -52,7 +51,7 @@ func isLocal(addr string) (bool, error) {
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
 
-// CheckAddress looks at what can be wrong with an address itself. It asks nobody.
+// CheckAddress returns an error for a malformed address. It resolves no host name.
 func CheckAddress(key, addr string) error {
 	if _, ok := socketPath(addr); ok {
 		return nil
@@ -70,17 +69,16 @@ func CheckAddress(key, addr string) error {
 	return nil
 }
 
-// fourNumbers are meant for an address.
+// fourNumbers matches a host that is meant as an IPv4 address.
 var fourNumbers = regexp.MustCompile(`^\d+(\.\d+){3}$`)
 
-// socketPath tells unix:/path, a bare absolute path and @abstract.
+// socketPath returns the path of a Unix socket: of unix:/path, an absolute path or @abstract.
 func socketPath(addr string) (path string, ok bool) {
 	path, named := strings.CutPrefix(addr, "unix:")
 	return path, path != "" && (named || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "@"))
 }
 
-// Listen opens a listener: TCP, or a Unix socket that only this user may use. A
-// nil certificate means no TLS.
+// Listen opens a listener, with TLS unless cert is nil. Only this user may use a Unix socket.
 func Listen(ctx context.Context, addr string, cert *Certificate) (net.Listener, error) {
 	network := "tcp"
 	path, isSocket := socketPath(addr)

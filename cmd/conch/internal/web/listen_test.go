@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
-// Loopback and Unix sockets may be open; everything else needs TLS and a token.
+// Loopback and Unix sockets need neither TLS nor a token; every other address needs both.
 func TestCheckListen(t *testing.T) {
 	const local, exposed, bad, noPort, noHost = "", "can be reached from other machines", "is no address", "has no port", "has no host"
 	for addr, want := range map[string]string{
@@ -45,7 +45,7 @@ func TestCheckListen(t *testing.T) {
 	}
 }
 
-// A socket is for this user alone, and one that a dead process left is no hurdle.
+// Only this user may use a socket, and a socket that a dead process left is replaced.
 func TestListenOnASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -61,16 +61,16 @@ func TestListenOnASocket(t *testing.T) {
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("its mode is %v, %v", info.Mode(), err)
+		t.Errorf("the socket's mode is %v, %v; want 0600", info.Mode(), err)
 	}
 	if second, err := web.Listen(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "served by another process") {
-		t.Errorf("a second one: %v, %v", second, err)
+		t.Errorf("a second listener: got %v, %v; want an error that another process serves the socket", second, err)
 	}
 	_ = ln.Close()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := web.Listen(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "is no socket") {
-		t.Errorf("a file in the way: %v", err)
+		t.Errorf("a file in the way: got %v, want an error that it is no socket", err)
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Main looks for goroutines that were left running, too.
 func TestMain(m *testing.M) {
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil)
 	})
-	pgtest.Main(m)
+	pgtest.Main(m) // also looks for goroutines left running
 }

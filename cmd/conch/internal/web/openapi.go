@@ -10,7 +10,7 @@ import (
 //go:embed openapi.yaml
 var openAPI string
 
-// places are where openapi.yaml has room for parts.
+// places matches the lines of openapi.yaml that parts replace.
 var places = map[string]*regexp.Regexp{
 	"paths":      regexp.MustCompile(`(?m)^ *# paths of services\n`),
 	"parameters": regexp.MustCompile(`(?m)^ *# parameters of services\n`),
@@ -18,9 +18,9 @@ var places = map[string]*regexp.Regexp{
 	"schemas":    regexp.MustCompile(`(?m)^ *# schemas of services\n`),
 }
 
-// Document is openapi.yaml with the parts of services put in. A part is some YAML with
-// lines "# in NAME" between: what follows such a line is put where openapi.yaml says
-// "# NAME of services", indented as it is.
+// Document returns openapi.yaml with the parts of services. A part has sections, each below a
+// line "# in NAME". A section replaces the line "# NAME of services" in openapi.yaml and must
+// be indented to fit there.
 func Document(parts ...string) []byte {
 	doc := openAPI
 	for name := range places {
@@ -33,7 +33,7 @@ func Document(parts ...string) []byte {
 	return []byte(doc)
 }
 
-// sectionOf is what follows one of the lines between, up to the next.
+// sectionOf returns one section of a part.
 func sectionOf(part, name string) string {
 	_, after, _ := strings.Cut(part, "# in "+name+"\n")
 	found, _, _ := strings.Cut(after, "# in ")
@@ -42,6 +42,6 @@ func sectionOf(part, name string) string {
 
 func (s *Site) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(s.document) // the caller may have gone
+	_, _ = w.Write(s.document) // fails if the caller has gone
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// node is a real elector with a site, over a real database: as assemble has it.
+// node is a real elector with a site over a real database.
 type node struct {
 	*election.Elector
 	site   *web.Site
@@ -45,7 +45,7 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 		t.Fatal(err)
 	}
 	n := &node{c: webtest.Client(t, &http.Transport{}), cfg: cfg}
-	// The collector is there before the elector, which tells it of its life.
+	// The collector comes first: the elector sends its events to it.
 	measured := metric.New([]string{"payments"}, func(scope string) *fence.Gate { return n.Gate(scope) }, nil)
 	n.Elector, err = election.New(election.Config{
 		Mint: mint, ID: id, Lease: 2 * time.Second, Roles: []election.Role{{Scope: "payments", Warm: func(context.Context) error { n.warmed.Add(1); return nil }}},
@@ -72,7 +72,7 @@ func newNode(t *testing.T, db *pgtest.DB, id string, tokens *web.Tokens) *node {
 	return n
 }
 
-// campaign runs the elector, which also obeys, until the test ends.
+// campaign runs the elector and carries out operators' requests until the test ends.
 func (n *node) campaign(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -84,7 +84,7 @@ func (n *node) campaign(t *testing.T) {
 		pgtest.Within(t, time.Minute, n.ID()+" ends", func() {
 			<-deaf
 			if err := <-done; err != nil {
-				t.Errorf("%s: %v", n.ID(), err)
+				t.Errorf("%s ended with %v, want no error", n.ID(), err)
 			}
 		})
 	})
@@ -101,7 +101,7 @@ func (n *node) leads(t *testing.T) fence.Token {
 	return token
 }
 
-// ask sends one request and holds the answer against the document.
+// ask sends one request and compares the answer with the document.
 func (n *node) ask(t *testing.T, what, secret string) (status int, body map[string]any, text string) {
 	t.Helper()
 	method, rest, _ := strings.Cut(what, " ")
@@ -139,19 +139,18 @@ func (n *node) ask(t *testing.T, what, secret string) (status int, body map[stri
 	return answer.StatusCode, body, string(raw)
 }
 
-// shows fails unless the page has each line.
+// shows fails the test unless /metrics has each line.
 func (n *node) shows(t *testing.T, when string, lines ...string) {
 	t.Helper()
 	_, _, page := n.ask(t, "GET /metrics", webtest.OperateSecret)
 	for _, l := range lines {
 		if !strings.Contains(page, "\n"+l) {
-			t.Errorf("%s: %s has no %q on its page", when, n.ID(), l)
+			t.Errorf("%s: /metrics of %s has no %q", when, n.ID(), l)
 		}
 	}
 }
 
-// The whole of it: tokens, gate, drain, history, streams and metrics, with two
-// nodes over one database.
+// Tokens, gate, drain, history, streams and metrics, with two nodes over one database.
 func TestOverPostgres(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -162,7 +161,7 @@ func TestOverPostgres(t *testing.T) {
 		`conch_leader_acquired_total{scope="payments"} 0`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
 		`conch_leadership_lost_total{reason="deposed",scope="payments"} 0`, `conch_acquire_latency_ms_count{scope="payments"} 0`)
 	if status, body, _ := a.ask(t, gatePath, webtest.ReadSecret); status != 503 || body["leader"] != any(false) {
-		t.Errorf("the gate of nobody: %d %v", status, body)
+		t.Errorf("the gate without a leader: status %d, body %v; want 503 and false", status, body)
 	}
 
 	a.campaign(t)
@@ -170,7 +169,7 @@ func TestOverPostgres(t *testing.T) {
 	status, body, _ := a.ask(t, gatePath, webtest.ReadSecret)
 	left, _ := body["expires_in_ms"].(float64)
 	if status != 200 || body["epoch"] != any(float64(first.Epoch)) || body["term"] != any(first.Term.String()) || left < 1 || left > 1800 {
-		t.Errorf("the leader's gate: %d %v", status, body)
+		t.Errorf("the leader's gate: status %d, body %v; want 200, its token and at most 1800 ms", status, body)
 	}
 	b := newNode(t, db, "b", w.cfg.Tokens)
 	b.campaign(t)
@@ -181,19 +180,19 @@ func TestOverPostgres(t *testing.T) {
 
 	for secret, want := range map[string]int{"": 401, "wrong-0123456789abcdef": 401, webtest.ReadSecret: 403} {
 		if status, _, _ := a.ask(t, drainPath, secret); status != want {
-			t.Errorf("drained with %q: %d", secret, status)
+			t.Errorf("a drain with the token %q: status %d, want 401 for unknown tokens and 403 for one that may read", secret, status)
 		}
 	}
 	if status, body, _ := b.ask(t, drainPath+` {"to":"a"}`, webtest.OperateSecret); status != 422 || body["holder"] != any("a") {
-		t.Errorf("a transfer to the holder: %d %v", status, body)
+		t.Errorf("a transfer to the holder: status %d, body %v; want 422 and holder a", status, body)
 	}
 
 	events := follow(t, b.ln, "/v1/events", "Authorization: Bearer "+webtest.ReadSecret)
 	if status, body, _ := a.ask(t, drainPath, webtest.OperateSecret); status != 200 || body["actor"] != any("ops") {
-		t.Fatalf("drain: %d %v", status, body)
+		t.Fatalf("a drain: status %d, body %v; want 200 and actor ops", status, body)
 	}
 	if status, body, _ := a.ask(t, gatePath, webtest.ReadSecret); status != 503 || body["leader"] != any(false) {
-		t.Errorf("the gate after the drain: %d %v", status, body)
+		t.Errorf("the gate after the drain: status %d, body %v; want 503 and false", status, body)
 	}
 	events.expect("2:drained", "3:acquired")
 	events.close()
@@ -201,36 +200,36 @@ func TestOverPostgres(t *testing.T) {
 
 	second := b.leads(t)
 	if status, body, _ := b.ask(t, gatePath, webtest.ReadSecret); status != 200 || body["epoch"] != any(float64(second.Epoch)) || second.Epoch != first.Epoch+1 {
-		t.Errorf("the successor's gate: %d %v", status, body)
+		t.Errorf("the successor's gate: status %d, body %v; want 200 and the next epoch", status, body)
 	}
 	_, history, _ := b.ask(t, "GET /v1/history?scope=payments", webtest.ReadSecret)
 	if list, _ := history["events"].([]any); len(list) != 3 || list[1].(map[string]any)["actor"] != any("ops") {
-		t.Errorf("history: %v", history)
+		t.Errorf("the history is %v, want three events, the second by ops", history)
 	}
 	_, scope, _ := a.ask(t, "GET /v1/scopes/payments", webtest.ReadSecret)
 	if scope["holder"] != any("b") || scope["held"] != any(true) || len(scope["candidates"].([]any)) != 2 || scope["here"].(map[string]any)["role"] != any("follower") {
-		t.Errorf("scope: %v", scope)
+		t.Errorf("the scope is %v, want it held by b, with two candidates and a as a follower", scope)
 	}
 	a.shows(t, "after the drain",
 		`conch_leader_acquired_total{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 0`, `conch_is_leader{scope="payments"} 0`,
 		`conch_leader_failovers_total{scope="payments"} 0`, `conch_leadership_lost_total{reason="stepped_down",scope="payments"} 1`)
 	b.shows(t, "as the successor", `conch_is_leader{scope="payments"} 1`, `conch_leader_epoch{scope="payments"} 2`, `conch_leader_elections_total{scope="payments"} 1`)
-	// A follower passes it on, and with a successor it is the handoff of conch transfer.
+	// A follower passes a drain on. With a successor it is a transfer.
 	if status, body, _ := a.ask(t, drainPath+` {"to":"a"}`, webtest.OperateSecret); status != 200 || body["to"] != any("a") {
-		t.Errorf("a transfer asked of a follower: %d %v", status, body)
+		t.Errorf("a transfer asked of a follower: status %d, body %v; want 200 and a as the successor", status, body)
 	}
 	if third := a.leads(t); third.Epoch != second.Epoch+1 || a.warmed.Load() != 1 {
-		t.Errorf("epoch %d, the successor was warmed %d times", third.Epoch, a.warmed.Load())
+		t.Errorf("epoch %d, and the successor was warmed %d times; want the next epoch and once", third.Epoch, a.warmed.Load())
 	}
 	if status, _, _ := b.ask(t, drainPath, webtest.OperateSecret); status != 200 {
-		t.Errorf("a drain asked of a follower: %d", status)
+		t.Errorf("a drain asked of a follower: status %d, want 200", status)
 	}
 	if last := b.leads(t); last.Epoch != second.Epoch+2 {
-		t.Errorf("epoch %d after a drain asked of a follower", last.Epoch)
+		t.Errorf("epoch %d after a drain asked of a follower, want the next epoch", last.Epoch)
 	}
 }
 
-// A connection that the server ended while nobody used it costs no request.
+// No request fails because the server ended an idle connection.
 func TestReadsSurviveABrokenConnection(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -238,21 +237,21 @@ func TestReadsSurviveABrokenConnection(t *testing.T) {
 	c := db.Connect(t)
 	for range 2 {
 		if status, body, _ := a.ask(t, "GET /v1/scopes", ""); status != 200 || body["stale"] != nil {
-			t.Errorf("scopes: %d %v", status, body)
+			t.Errorf("reading scopes: status %d, body %v; want 200, not stale", status, body)
 		}
 		var ended int
 		err := c.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
 			WHERE application_name = 'web a observer' AND datname = current_database()`).Scan(&ended)
 		if err != nil || ended != 1 {
-			t.Fatalf("ended %d connections: %v", ended, err)
+			t.Fatalf("the server ended %d connections, %v; want 1", ended, err)
 		}
 	}
 	if status, _, _ := a.ask(t, "GET /readyz", ""); status != 200 {
-		t.Errorf("ready: %d", status)
+		t.Errorf("/readyz: status %d, want 200", status)
 	}
 }
 
-// One bid writes a thousand events, and others commit theirs before it: a stream has all.
+// One bid writes a thousand events, and later events are committed first: a stream has all.
 func TestStreamOfALateCommit(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
@@ -270,10 +269,10 @@ func TestStreamOfALateCommit(t *testing.T) {
 	exec(slow, fmt.Sprintf(record, 1000))
 	exec(quick, fmt.Sprintf(record, 300))
 	if got := s.events(300); got[0] != "1001:acquired" || got[299] != "1300:acquired" {
-		t.Errorf("told %s to %s", got[0], got[299])
+		t.Errorf("the stream has %s to %s, want 1001 to 1300", got[0], got[299])
 	}
 	exec(slow, `COMMIT`)
 	if got := s.events(1000); got[0] != "1:acquired" || got[999] != "1000:acquired" {
-		t.Errorf("told %s to %s", got[0], got[999])
+		t.Errorf("the stream has %s to %s, want 1 to 1000", got[0], got[999])
 	}
 }

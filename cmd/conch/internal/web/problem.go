@@ -17,19 +17,19 @@ type Problem struct { //nolint:errname // the word of RFC 9457
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	Holder string `json:"holder,omitempty"` // who leads instead, where that helps
-	Field  string `json:"field,omitempty"`  // of the request, which is wrong
+	Holder string `json:"holder,omitempty"` // the leader, where that helps
+	Field  string `json:"field,omitempty"`  // the wrong field of the request
 	header [2]string
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Title, p.Detail) }
 
-// Failf is a problem without a name of its own: its status says it all.
+// Failf returns a problem with a status and a detail, and without a name.
 func Failf(status int, format string, args ...any) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Named gives a problem a name that programs can tell it by.
+// Named gives a problem a name by which programs recognise it.
 func (p *Problem) Named(name, title string) *Problem {
 	p.Type, p.Title = "urn:conch:problem:"+name, title
 	return p
@@ -40,7 +40,7 @@ type FieldError struct{ Field, Text string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Text }
 
-// Problem is the answer to a request with such a field.
+// Problem returns the answer to a request with that field.
 func (e *FieldError) Problem(status int) *Problem {
 	return Failf(status, "%v", e).Named("bad-field", "Not acceptable").About(e.Field)
 }
@@ -56,7 +56,7 @@ func (p *Problem) with(header, value string) *Problem {
 	return p
 }
 
-// RetryAfter has the caller ask again in so many seconds.
+// RetryAfter tells the caller how soon to ask again.
 func (p *Problem) RetryAfter(seconds int) *Problem {
 	return p.with("Retry-After", strconv.Itoa(seconds))
 }
@@ -69,8 +69,7 @@ func unknownScope(scope string) *Problem {
 	return Failf(http.StatusNotFound, "no scope is called %q here: GET /v1/scopes lists all", scope).Named("unknown-scope", "Unknown scope")
 }
 
-// problemOf turns what a handler returned into a problem. What is none already
-// came from the database.
+// problemOf turns a handler's error into a problem. Any other error came from the database.
 func problemOf(err error) *Problem {
 	var p *Problem
 	var big *http.MaxBytesError
@@ -93,7 +92,7 @@ func (p *Problem) write(w http.ResponseWriter) {
 	document(w, "application/problem+json", p.Status, p)
 }
 
-// Answer writes a document, and is nil: after it nothing can be told any more.
+// Answer writes v as a JSON document. It returns nil, for use in a return statement.
 func Answer(w http.ResponseWriter, status int, v any) error {
 	document(w, "application/json", status, v)
 	return nil
@@ -101,11 +100,11 @@ func Answer(w http.ResponseWriter, status int, v any) error {
 
 func document(w http.ResponseWriter, contentType string, status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // nothing that is answered here can fail to be written down
+	if err != nil { // cannot happen with the types that are answered here
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // whoever asked has gone: there is nobody left to tell
+	_, _ = w.Write(append(body, '\n')) // fails if the caller has gone
 }

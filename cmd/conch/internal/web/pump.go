@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// run is the life of a pump: a first look that tells nothing, then a watch, and looks
-// whenever one begins or the poll is due.
+// run runs a pump. The first look at the history passes nothing on. Then a watch passes events
+// on, with another look whenever a watch begins or the poll is due.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer p.cancel()
 	first, err := f.reader.history(ctx, "", feedLimit)
@@ -26,7 +26,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 		p.newest = max(p.newest, e.ID)
 	}
 	if len(first) == feedLimit {
-		p.floor = first[0].ID // whatever is older may be unseen and is old all the same
+		p.floor = first[0].ID // older events are unseen, and not new
 	}
 	close(p.ready)
 
@@ -49,14 +49,14 @@ func (f *feed) run(ctx context.Context, p *pump) {
 		}
 		least := feedWindow
 		if time.Now().Before(deep) {
-			least = feedLimit // what became visible between two watches may be anywhere
+			least = feedLimit // an event that appeared between two watches may be far back
 		}
 		f.look(ctx, p, least)
 	}
 }
 
-// watch has each event told that is recorded, and says when it begins, also anew:
-// something may have been recorded meanwhile.
+// watch passes on each recorded event. Whenever it begins, also again after a failure, it
+// signals begun, since events may have been recorded before.
 func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
 	for ctx.Err() == nil {
 		o, err := f.observe(ctx)
@@ -65,7 +65,7 @@ func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
 			case begun <- struct{}{}:
 			default:
 			}
-			// Whatever ends it, the next one begins below.
+			// Whatever ends this watch, the loop begins the next.
 			_ = o.Watch(ctx, "", func(e pgops.Event) error {
 				f.mu.Lock()
 				defer f.mu.Unlock()
@@ -81,7 +81,8 @@ func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
 	}
 }
 
-// look tells of every event that was not seen, among the newest.
+// look passes on unseen events. It reads the newest least events, or more if these do not
+// reach back to a seen one.
 func (f *feed) look(ctx context.Context, p *pump, least int) {
 	f.mu.Lock()
 	newest := p.newest
@@ -93,7 +94,7 @@ func (f *feed) look(ctx context.Context, p *pump, least int) {
 			return // the next tick tries again
 		}
 		if len(events) < limit || events[0].ID <= newest || limit >= feedLimit {
-			break // it reaches back to what was seen
+			break // reaches back to seen events
 		}
 	}
 	f.mu.Lock()
@@ -103,12 +104,12 @@ func (f *feed) look(ctx context.Context, p *pump, least int) {
 			f.record(p, e)
 		}
 	}
-	// Not sooner: an older id may still turn up, or be told of by the watch once more.
+	// Remember that many ids: an old one may still become visible, or come from the watch again.
 	p.floor = max(p.floor, p.newest-2*feedLimit)
 	maps.DeleteFunc(p.seen, func(id int64, _ bool) bool { return id < p.floor })
 }
 
-// record tells of an event that was not seen before. It is called with the lock held.
+// record passes on an event unless it was seen before. It needs the lock.
 func (f *feed) record(p *pump, e pgops.Event) {
 	if p.seen[e.ID] {
 		return
@@ -121,8 +122,8 @@ func (f *feed) record(p *pump, e pgops.Event) {
 	f.tell(&e)
 }
 
-// tell hands an event to whoever wants it, and drops who does not keep up: its
-// client comes back and resumes, and holds nobody up meanwhile.
+// tell sends an event to the listeners of its scope. It drops a listener that does not keep up
+// and would delay the others; its client reconnects and resumes.
 func (f *feed) tell(e *pgops.Event) {
 	for l := range f.listeners {
 		if l.scope != "" && l.scope != e.Scope {
@@ -136,7 +137,7 @@ func (f *feed) tell(e *pgops.Event) {
 	}
 }
 
-// idle ends a pump that nobody has listened to for a while.
+// idle ends a pump that has had no listener for feedLinger, and reports whether it did.
 func (f *feed) idle(p *pump) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,18 +8,17 @@ import (
 	"github.com/conchhq/conch/election/pgops"
 )
 
-// reader shares one observer among all requests, connects it again when it was
-// lost, and remembers what it read last.
+// reader shares an observer among all requests, replaces it when it fails, and keeps past reads.
 type reader struct {
 	observe  func(ctx context.Context) (Observer, error)
 	patience time.Duration
-	turn     chan struct{} // holds one token: whoever has it may use observer
+	turn     chan struct{} // holds one element; a goroutine takes it to use observer
 	observer Observer
 
 	mu       sync.Mutex
 	answered time.Time // when the database last answered
 	known    map[string]seen
-	all      []pgops.ScopeStatus // the last whole list
+	all      []pgops.ScopeStatus // the last complete list
 	allAt    time.Time
 }
 
@@ -36,7 +35,7 @@ func newReader(observe func(context.Context) (Observer, error), patience time.Du
 }
 
 func (r *reader) close() {
-	<-r.turn // for good: whoever asks from now on waits until its patience ends
+	<-r.turn // for good: later requests wait until their patience ends
 	r.drop()
 }
 
@@ -47,8 +46,8 @@ func (r *reader) drop() {
 	}
 }
 
-// ask runs f on the observer, twice if it was an old connection that failed: it
-// may have died while nobody used it. f only reads.
+// ask runs f, which must only read, on the observer. If f fails on an old connection, which
+// may have died while idle, ask runs it again on a new one.
 func (r *reader) ask(ctx context.Context, f func(context.Context, Observer) error) error {
 	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
@@ -99,18 +98,17 @@ func (r *reader) history(ctx context.Context, scope string, limit int) (events [
 	return events, err
 }
 
-// reading is what was read and when. It is stale if the database could not be
-// asked now.
+// reading is a result and when it was read. It is stale if the database is away now.
 type reading struct {
 	leaderships []pgops.ScopeStatus
 	at          time.Time
 	stale       bool
 }
 
-// leaderships reads one scope, or all with an empty name. When the database is
-// away it gives what it read last: reads go on, and say how old they are (S21).
+// leaderships reads one scope, or all if scope is empty. While the database is away it returns
+// the last reading, marked stale (S21).
 func (r *reader) leaderships(ctx context.Context, scope string) (reading, error) {
-	got := reading{at: time.Now()} // before asking: it cannot be younger than it says
+	got := reading{at: time.Now()} // before asking: the data is not older than it says
 	err := r.ask(ctx, func(ctx context.Context, o Observer) (err error) {
 		got.leaderships, err = o.Scopes(ctx, scope)
 		return err
@@ -143,8 +141,7 @@ func (r *reader) remembered(scope string, err error) (reading, error) {
 	return reading{leaderships: []pgops.ScopeStatus{was.ScopeStatus}, at: was.at, stale: true}, nil
 }
 
-// reached says whether the database answered within the time given; if nobody has
-// asked it for that long, it asks.
+// reached asks the database, unless it has answered within the given time.
 func (r *reader) reached(ctx context.Context, within time.Duration) error {
 	r.mu.Lock()
 	recent := !r.answered.IsZero() && time.Since(r.answered) < within

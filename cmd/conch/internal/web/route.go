@@ -5,35 +5,34 @@ import (
 	"strings"
 )
 
-// Access is what a caller must be allowed to do.
+// Access is the permission that a route needs or a token gives.
 type Access uint8
 
-// What there is to be allowed.
+// The permissions.
 const (
 	ToRead Access = iota
 	ToOperate
 	freely // needs no token
 )
 
-// Handler answers a request or returns the problem; after an error it has written
-// nothing. An error that is no *[Problem] counts as one of the database.
+// Handler answers a request, or writes nothing and returns an error. An error that is no
+// *[Problem] counts as one of the database.
 type Handler func(http.ResponseWriter, *http.Request) error
 
-// Route is one thing that a site does.
+// Route is a method and a path that a site serves.
 type Route struct {
-	Method string // empty: all of them
-	Path   string // in the words of http.ServeMux
+	Method string // empty: all methods
+	Path   string // as in patterns of http.ServeMux
 	Needs  Access
-	Body   int64 // how many bytes a body may have; 0: 64 KiB, less than 0: any number
+	Body   int64 // the most bytes that a body may have; 0: 64 KiB, negative: no limit
 	Serve  Handler
-	ops    bool // on the ops listener too
+	ops    bool // served on the ops listener too
 }
 
-// pathLeader is where routers ask.
+// pathLeader is the route for load balancers.
 const pathLeader = "/leader/{scope}"
 
-// routes are those of the site itself; openapi.yaml says the same in its own words, and
-// a test compares the two.
+// routes returns the site's own routes. A test compares them with openapi.yaml.
 func (s *Site) routes() []Route {
 	get := func(path string, h Handler) Route { return Route{Method: http.MethodGet, Path: path, Serve: h} }
 	ops := func(path string, h Handler) Route {
@@ -47,7 +46,7 @@ func (s *Site) routes() []Route {
 		get("/v1/history", s.getHistory),
 		get("/v1/events", s.getEvents),
 		get("/v1/openapi.yaml", s.getOpenAPI),
-		// HEAD comes with GET. Both are asked by what has no token and cannot be given one.
+		// GET includes HEAD. Load balancers call these routes, and have no token.
 		{Method: http.MethodGet, Path: pathLeader, Needs: freely, ops: true, Serve: s.isLeader},
 		{Method: http.MethodOptions, Path: pathLeader, Needs: freely, ops: true, Serve: s.isLeader},
 		ops("/healthz", s.getHealth),
@@ -59,14 +58,13 @@ func (s *Site) routes() []Route {
 	}
 }
 
-// API serves everything, to whoever has a token.
+// API returns the handler for all routes; see [Tokens].
 func (s *Site) API() http.Handler {
 	all := append(s.routes(), s.cfg.Routes...)
 	return s.guard(s.mux(all, "there is nothing here: GET /v1/openapi.yaml says what there is", s.admit))
 }
 
-// Ops serves only what looks after the process: its health, readiness and metrics, and
-// whether it leads, to anybody.
+// Ops returns the handler for health, readiness, metrics and /leader, which needs no token.
 func (s *Site) Ops() http.Handler {
 	var some []Route
 	for _, rt := range s.routes() {
@@ -78,7 +76,7 @@ func (s *Site) Ops() http.Handler {
 		func(*http.Request, Access) (string, error) { return "", nil }))
 }
 
-// admission says under which name a caller may do something, or why not.
+// admission returns the actor's name if a caller is admitted, or else a problem.
 type admission func(r *http.Request, needs Access) (name string, err error)
 
 func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeMux {
@@ -99,8 +97,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			}
 		})
 	}
-	// The mux's own refusals are plain text; these are problems like all others.
-	// A caller without a token learns nothing from them.
+	// The mux's own refusals are plain text, and tell too much to a caller without a token.
 	refuse := func(path string, why func(r *http.Request) *Problem) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := admit(r, ToRead); err != nil {
@@ -116,7 +113,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			list += ", " + http.MethodHead
 		}
 		refuse(path, func(r *http.Request) *Problem {
-			return Failf(http.StatusMethodNotAllowed, "%s is not for %s; these are: %s", r.Method, path, list).with("Allow", list)
+			return Failf(http.StatusMethodNotAllowed, "%s is not allowed for %s; these are: %s", r.Method, path, list).with("Allow", list)
 		})
 	}
 	refuse("/", func(*http.Request) *Problem {

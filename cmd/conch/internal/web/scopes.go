@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// getScopes lists what the database has and what this process has a role for.
+// getScopes lists the scopes in the database and those that have a role here.
 func (s *Site) getScopes(w http.ResponseWriter, r *http.Request) error {
 	read, err := s.reader.leaderships(r.Context(), "")
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Limits of a server. Event streams, drains and files move their own deadlines: over
-// HTTP/2 a deadline that passes ends a request even if nobody reads or writes just then,
-// so none may stand while something else is waited for.
+// Limits of a server. Event streams, drains and files move their deadlines and have none while
+// they wait: over HTTP/2 an expired deadline ends a request even between reads and writes.
 const (
 	ReadTimeout       = 15 * time.Second // for a request and its body
 	WriteTimeout      = 30 * time.Second // for an answer
@@ -21,9 +20,8 @@ const (
 	grace             = 10 * time.Second // for requests under way when the server ends
 )
 
-// Serve answers on a listener until ctx ends, then ends the event streams, lets
-// other requests finish for a moment and closes the listener. It returns nil when
-// it ended because it was told to.
+// Serve serves h on a listener until ctx ends. Then it ends the event streams, closes the
+// listener and waits up to 10 s for other requests. It returns nil if they have finished.
 func (s *Site) Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	srv := &http.Server{
 		Handler:           h,
@@ -32,7 +30,7 @@ func (s *Site) Serve(ctx context.Context, ln net.Listener, h http.Handler) error
 		WriteTimeout:      WriteTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		// Failed handshakes and the like: whoever knocks at a port could fill the log.
+		// Failed handshakes and the like are for debugging: a port scan could fill the log.
 		ErrorLog: slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)

@@ -29,8 +29,8 @@ func listen(t testing.TB, cert *web.Certificate) net.Listener {
 	return ln
 }
 
-// A panic is answered with a problem and logged; one in the middle of an answer
-// cuts the connection, so that half of it is not taken for all.
+// A panic is logged and answered with a problem. In the middle of an answer it cuts the
+// connection, so that the part does not look complete.
 func TestPanics(t *testing.T) {
 	w := newWorld()
 	w.step = func(election.StepDown) error { panic("at the disco") }
@@ -43,10 +43,10 @@ func TestPanics(t *testing.T) {
 	site.API().ServeHTTP(out, r)
 	webtest.Read(t).Verify(t, r, out)
 	if out.Code != 500 || strings.Contains(out.Body.String(), "disco") {
-		t.Errorf("answered %d %s", out.Code, out.Body)
+		t.Errorf("answered %d %s, want 500 without the text of the panic", out.Code, out.Body)
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "at the disco") || !strings.Contains(logs, "goroutine") {
-		t.Errorf("the log: %s", logs)
+		t.Errorf("the log is %s, want the text of the panic and a stack", logs)
 	}
 
 	ln := listen(t, nil)
@@ -57,11 +57,11 @@ func TestPanics(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	if err == nil {
-		t.Error("half an answer looks like a whole one")
+		t.Error("half an answer looks complete, want an error")
 	}
 }
 
-// A drain takes as long as it is allowed, and the server that ends lets it finish.
+// A server that ends lets a drain finish.
 func TestServeLetsADrainFinish(t *testing.T) {
 	w := newWorld()
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -82,7 +82,7 @@ func TestServeLetsADrainFinish(t *testing.T) {
 	pgtest.Within(t, time.Minute, "the drain begins", func() { <-begun })
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	// The listener is closed first: then the server is ending for sure.
+	// Shutdown closes the listener first: once it is closed, the server is ending.
 	for {
 		conn, err := net.Dial("tcp", ln.Addr().String())
 		if err != nil {
@@ -95,11 +95,11 @@ func TestServeLetsADrainFinish(t *testing.T) {
 	var err error
 	pgtest.Within(t, time.Minute, "both end", func() { code, err = <-got, <-stopped })
 	if code != 200 || err != nil {
-		t.Errorf("the drain was answered %d, the server ended with %v", code, err)
+		t.Errorf("the drain was answered %d, and the server ended with %v; want 200 and no error", code, err)
 	}
 }
 
-// A header that is too large is refused before any handler.
+// A header that is too large is refused before a handler runs.
 func TestHeaderLimit(t *testing.T) {
 	ln := listen(t, nil)
 	webtest.Serve(t, newWorld().site(t), ln)
@@ -114,11 +114,11 @@ func TestHeaderLimit(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("answered %d", answer.StatusCode)
+		t.Errorf("answered %d, want 431", answer.StatusCode)
 	}
 }
 
-// On a Unix socket any name will do: nobody's browser gets there.
+// On a Unix socket any host name is allowed: browsers cannot reach it.
 func TestServeOnASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	ln, err := web.Listen(t.Context(), "unix:"+path, nil)
@@ -136,17 +136,16 @@ func TestServeOnASocket(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		t.Errorf("answered %d", answer.StatusCode)
+		t.Errorf("answered %d, want 200", answer.StatusCode)
 	}
 }
 
-// A certificate follows its files when told to and by itself; one that is broken
-// changes nothing.
+// A certificate is read again on request and by itself; a broken file changes nothing.
 func TestCertificateReload(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 	if c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); err == nil || c != nil || !strings.Contains(err.Error(), "cannot be used") {
-		t.Errorf("no files: %v", err)
+		t.Errorf("no files: got %v, want an error that they cannot be used", err)
 	}
 	webtest.Pair(t, dir, 1)
 	c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler))
@@ -165,37 +164,37 @@ func TestCertificateReload(t *testing.T) {
 		defer func() { _ = conn.Close() }()
 		state := conn.(*tls.Conn).ConnectionState()
 		if state.NegotiatedProtocol != "h2" {
-			t.Errorf("negotiated %q", state.NegotiatedProtocol)
+			t.Errorf("negotiated %q, want h2", state.NegotiatedProtocol)
 		}
 		return state.PeerCertificates[0].SerialNumber.Int64()
 	}
 	if n := serial(); n != 1 {
-		t.Errorf("certificate %d is served", n)
+		t.Errorf("certificate %d is served, want 1", n)
 	}
 	webtest.Pair(t, dir, 2)
 	if err := c.Reload(); err != nil || serial() != 2 {
-		t.Errorf("after the reload: %v", err)
+		t.Errorf("after the reload: error %v, or not certificate 2", err)
 	}
 	if err := os.WriteFile(key, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Reload(); err == nil || serial() != 2 {
-		t.Errorf("after a broken file: %v", err)
+		t.Errorf("after a broken file: got %v, or not certificate 2; want an error and certificate 2", err)
 	}
 	webtest.Pair(t, dir, 3)
 	for deadline := time.Now().Add(20 * time.Second); serial() != 3; {
 		if time.Now().After(deadline) {
-			t.Fatal("the new files are not looked at")
+			t.Fatal("certificate 3 is not served within 20 s of the change")
 		}
 	}
 }
 
-// Whatever is missing from a configuration is named.
+// The error names everything that is missing or wrong.
 func TestConfigFaults(t *testing.T) {
 	_, err := web.New(web.Config{Patience: -1})
 	for _, word := range []string{"ID", "Electors", "Observe", "Metrics", "Patience"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("%s is not named: %v", word, err)
+			t.Errorf("%s is not named in the error %v", word, err)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 
 const (
 	eventStream    = "text/event-stream"
-	retryHint      = 2 * time.Second  // how long a client is asked to wait before it comes back
-	streamPatience = 10 * time.Second // a client that takes nothing for this long is gone
+	retryHint      = 2 * time.Second  // how long a client should wait before it reconnects
+	streamPatience = 10 * time.Second // how long a client may take to read a piece
 )
 
-// getEvents streams new events as server-sent events. The id of each is its id in
-// the history; a client that comes back with Last-Event-ID gets what it missed.
+// getEvents streams new events as server-sent events with their ids in the history. A client
+// that reconnects with Last-Event-ID gets what it missed.
 func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 	scope, err := scopeQuery(r)
 	if err != nil {
@@ -49,15 +49,14 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stream writes until the client, the listener or the site has ended. Nothing can
-// be told to a client whose connection is broken, so errors just end it.
+// stream writes events until the client, the listener or the site ends, or a write fails.
 func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.Event, gap bool) {
-	defer out.bound() // the server itself writes the end
+	defer out.bound() // for the end, which net/http writes
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
 	if gap {
 		out.text("event: gap\ndata: {}\n\n")
 	}
-	told := map[int64]bool{} // of those missed: they may be in the queue as well
+	told := map[int64]bool{} // ids of missed events, which may be in the queue as well
 	for _, e := range missed {
 		told[e.ID] = true
 		out.event(e)
@@ -75,14 +74,14 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.
 			return
 		case e, ok := <-l.events:
 			if !ok {
-				return // it fell behind
+				return // it fell behind, or the feed has ended
 			}
 			if !told[e.ID] {
 				out.event(*e)
 			}
 		case <-alive.C:
 			if _, err := s.admit(r, ToRead); err != nil {
-				return // its token was taken away
+				return // its token was revoked
 			}
 			out.text(": alive\n\n")
 		}
@@ -90,19 +89,18 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.
 	}
 }
 
-// stream is a response that is written piece by piece, each with a deadline of its own
-// and none between two.
+// stream is a response written in pieces, each with its own deadline, and with none in between.
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	err     error // the first; nothing is written after it
+	err     error // the first error; nothing is written after it
 }
 
 func newStream(w http.ResponseWriter) *stream {
 	out := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
-	h.Set("X-Accel-Buffering", "no") // a proxy that collects a page first would never deliver
+	h.Set("X-Accel-Buffering", "no") // a proxy that buffers whole responses would deliver nothing
 	w.WriteHeader(http.StatusOK)
 	return out
 }

@@ -44,16 +44,16 @@ func follow(t testing.TB, ln net.Listener, path string, header ...string) *strea
 	}
 	t.Cleanup(func() { _ = answer.Body.Close() })
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream" || answer.Header.Get("Cache-Control") != "no-store" {
-		t.Fatalf("%s answers %d %v", path, answer.StatusCode, answer.Header)
+		t.Fatalf("%s answers %d with the header %v, want 200, an event stream and no-store", path, answer.StatusCode, answer.Header)
 	}
 	s := &stream{t: t, lines: bufio.NewScanner(answer.Body), close: func() { cancel(); _ = answer.Body.Close() }}
 	if got := s.line(); got != "retry: 2000" {
-		t.Errorf("the stream begins with %q", got)
+		t.Errorf("the stream begins with %q, want retry: 2000", got)
 	}
 	return s
 }
 
-// line is the next one that is not empty, "" at the end.
+// line returns the next line that is not empty; "" at the end.
 func (s *stream) line() string {
 	for s.lines.Scan() {
 		if s.lines.Text() != "" {
@@ -63,7 +63,7 @@ func (s *stream) line() string {
 	return ""
 }
 
-// events reads n of them and returns "id:event"; each has to be as documented.
+// events reads n events, compares them with the document, and returns each as "id:event".
 func (s *stream) events(n int) (got []string) {
 	s.t.Helper()
 	doc := webtest.Read(s.t)
@@ -81,7 +81,7 @@ func (s *stream) events(n int) (got []string) {
 			s.t.Error(f)
 		}
 		if id != fmt.Sprintf("id: %v", e["id"]) {
-			s.t.Errorf("%q has the data of %v", id, e["id"])
+			s.t.Errorf("%q comes with the data of event %v, want its own", id, e["id"])
 		}
 		got = append(got, fmt.Sprintf("%v:%v", e["id"], e["event"]))
 	}
@@ -91,12 +91,12 @@ func (s *stream) events(n int) (got []string) {
 func (s *stream) expect(want ...string) {
 	s.t.Helper()
 	if got := s.events(len(want)); !slices.Equal(got, want) {
-		s.t.Errorf("told %q, want %q", got, want)
+		s.t.Errorf("the stream has %q, want %q", got, want)
 	}
 }
 
-// F8: what happened before is not told, what happens is; a client that comes back
-// gets what it missed, from this process's memory or from the history.
+// F8: a stream has no events from before its start. A client that reconnects gets what it
+// missed, from this process's memory or from the history.
 func TestStreamAndResume(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
@@ -116,19 +116,19 @@ func TestStreamAndResume(t *testing.T) {
 	again.expect("3:acquired", "4:acquired")
 	w.add(6, "payments", "lost")
 	again.expect("6:lost")
-	// An id that was drawn earlier and became visible later is told of all the same,
-	// and a client that had seen only the later one gets it when it comes back.
+	// An event with a lower id that becomes visible later is sent all the same, also to a
+	// client that reconnects with the higher id.
 	w.add(5, "zoo", "released")
 	again.expect("5:released")
 	follow(t, ln, "/v1/events", "Last-Event-ID: 6").expect("5:released")
 
-	// Another process has none of it in memory.
+	// Another process has none of the events in memory.
 	other := listen(t, nil)
 	webtest.Serve(t, w.site(t), other)
 	follow(t, other, "/v1/events?scope=zoo", "Last-Event-ID: 1").expect("3:acquired", "5:released")
 }
 
-// A watch that says nothing, or has broken, only makes it slower.
+// Without the watch's events, a stream is only slower.
 func TestStreamWithoutNotifications(t *testing.T) {
 	w := newWorld()
 	w.deaf = true
@@ -139,7 +139,7 @@ func TestStreamWithoutNotifications(t *testing.T) {
 	s.expect("1:acquired")
 }
 
-// What the watch has seen needs no look, which would find the newest alone.
+// An event from the watch is sent without a look at the history.
 func TestStreamTellsWhatIsWatched(t *testing.T) {
 	w := newWorld()
 	ln := listen(t, nil)
@@ -157,7 +157,7 @@ func TestStreamTellsWhatIsWatched(t *testing.T) {
 	s.expect("1:lost")
 }
 
-// What was missed and is found again by the next look is told once.
+// An event that is sent as missed, and that the next look finds again, is sent once.
 func TestStreamTellsOnce(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
@@ -175,7 +175,7 @@ func TestStreamTellsOnce(t *testing.T) {
 	b.expect("3:acquired")
 }
 
-// A burst between two looks is told whole.
+// All events of a burst between two looks are sent.
 func TestStreamOfABurst(t *testing.T) {
 	w := newWorld()
 	w.add(1, "payments", "acquired")
@@ -193,11 +193,11 @@ func TestStreamOfABurst(t *testing.T) {
 		}
 	})
 	if got := s.events(179); got[0] != "5:acquired" || got[178] != "895:acquired" {
-		t.Errorf("told %s to %s", got[0], got[178])
+		t.Errorf("the stream has %s to %s, want 5 to 895", got[0], got[178])
 	}
 }
 
-// More was missed than is sent again: the client is told so.
+// A client that missed more than is sent again is told so.
 func TestStreamGap(t *testing.T) {
 	w := newWorld()
 	for id := int64(1); id <= 1100; id++ {
@@ -207,21 +207,21 @@ func TestStreamGap(t *testing.T) {
 	webtest.Serve(t, w.site(t), ln)
 	s := follow(t, ln, "/v1/events", "Last-Event-ID: 10")
 	if got := []string{s.line(), s.line()}; !slices.Equal(got, []string{"event: gap", "data: {}"}) {
-		t.Errorf("a gap is told of as %q", got)
+		t.Errorf("got %q for a gap, want event: gap and data: {}", got)
 	}
 	if got := s.events(1024); got[0] != "77:acquired" {
-		t.Errorf("resumed at %s", got[0])
+		t.Errorf("resumed at %s, want 77, the first of the last 1024", got[0])
 	}
 }
 
-// A client that takes nothing is dropped, and the others do not wait for it.
+// A client that reads nothing is dropped, and does not delay the others.
 func TestSlowStreamIsDropped(t *testing.T) {
 	w := newWorld()
 	ln := listen(t, nil)
 	webtest.Serve(t, w.site(t), ln)
 	slow, quick := follow(t, ln, "/v1/events"), follow(t, ln, "/v1/events?scope=zoo")
 	w.set(func() {
-		// More than the buffers on the way can take.
+		// More than all buffers on the way hold.
 		for id := int64(1); id <= 8000; id++ {
 			w.events = append(w.events, eventOf(id, strings.Repeat("x", 4000)))
 		}
@@ -233,11 +233,11 @@ func TestSlowStreamIsDropped(t *testing.T) {
 		n++
 	}
 	if n >= 16000 || slow.lines.Err() != nil {
-		t.Errorf("the slow one got %d lines and ended with %v", n, slow.lines.Err())
+		t.Errorf("the slow client got %d lines and ended with %v, want fewer than 16000 and no error", n, slow.lines.Err())
 	}
 }
 
-// Silence is broken by comments; the end is clean.
+// A silent stream has comments, and ends cleanly.
 func TestStreamKeepAliveAndEnd(t *testing.T) {
 	w := newWorld()
 	w.cfg.KeepAlive = 5 * time.Millisecond
@@ -246,22 +246,22 @@ func TestStreamKeepAliveAndEnd(t *testing.T) {
 	s := follow(t, ln, "/v1/events")
 	for range 3 {
 		if got := s.line(); got != ": alive" {
-			t.Errorf("in the silence: %q", got)
+			t.Errorf("the silent stream has %q, want : alive", got)
 		}
 	}
 	if err := stop(); err != nil {
-		t.Errorf("the server ended with %v", err)
+		t.Errorf("the server ended with %v, want no error", err)
 	}
 	last := ""
 	for l := s.line(); l != ""; l = s.line() {
 		last = l
 	}
 	if last != ": ending" || s.lines.Err() != nil {
-		t.Errorf("the last line is %q, then %v", last, s.lines.Err())
+		t.Errorf("the last line is %q, then %v; want : ending and no error", last, s.lines.Err())
 	}
 }
 
-// A client whose token is taken away hears no more.
+// The stream of a client ends when its token is revoked.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	w := newWorld()
 	file := webtest.TokenFile(t, "read", webtest.ReadSecret)
@@ -283,11 +283,11 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 		continue
 	}
 	if s.lines.Err() != nil {
-		t.Errorf("it ended with %v", s.lines.Err())
+		t.Errorf("the stream ended with %v, want no error", s.lines.Err())
 	}
 }
 
-// There are so many streams and no more, and a place that is left is free again.
+// No more than MaxStreams streams are open, and a closed one makes room for another.
 func TestStreamLimit(t *testing.T) {
 	w := newWorld()
 	w.cfg.MaxStreams = 2
@@ -298,7 +298,7 @@ func TestStreamLimit(t *testing.T) {
 	ask := func() int {
 		answer, err := webtest.Client(t, &http.Transport{}).Head("http://" + ln.Addr().String() + "/v1/events")
 		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Errorf("HEAD: %v", err)
+			t.Errorf("HEAD: error %v, or a status other than 200", err)
 		}
 		_ = answer.Body.Close()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -312,8 +312,8 @@ func TestStreamLimit(t *testing.T) {
 		return answer.StatusCode
 	}
 	if code := ask(); code != 503 {
-		t.Errorf("the third stream: %d", code)
+		t.Errorf("the third stream: status %d, want 503", code)
 	}
 	a.close()
-	pgtest.Eventually(t, 10*time.Second, "a place to be free", func() bool { return ask() == 200 })
+	pgtest.Eventually(t, 10*time.Second, "the closed stream makes room", func() bool { return ask() == 200 })
 }

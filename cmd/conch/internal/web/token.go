@@ -16,16 +16,15 @@ import (
 	"sync/atomic"
 )
 
-// minSecret is what a token must have at least: 16 random bytes have more.
+// minSecret is the least length of a token. 16 random bytes, encoded, are longer.
 const minSecret = 20
 
-// Tokens say who may read and who may operate. They come from files, which
-// [Tokens.Reload] reads again while requests are served. A nil Tokens has none.
+// Tokens has the tokens that may read and those that may operate, which includes reading. They
+// come from files, which [Tokens.Reload] reads again at any time. A nil Tokens has none.
 //
-// A file holds one token a line, alone or after a name and a space; empty lines and
-// lines with # are passed over. The name is what the history shows as the actor;
-// without one it is "operate" or "read". Two lines let an old token and its
-// successor overlap. Whoever may operate may read.
+// Each line of a file has a token, alone or after a name and a space; empty lines and lines
+// that begin with # are skipped. The history shows the name as the actor, or else "operate" or
+// "read". Two lines let an old token and its successor overlap.
 type Tokens struct {
 	readFile, operateFile string
 	set                   atomic.Pointer[[]token]
@@ -37,7 +36,7 @@ type token struct {
 	sum  [sha256.Size]byte // comparing sums takes the same time whatever was sent
 }
 
-// LoadTokens reads the files; an empty name means that there are none of its kind.
+// LoadTokens reads the files. An empty name means no tokens of that kind.
 func LoadTokens(readFile, operateFile string) (*Tokens, error) {
 	t := &Tokens{readFile: readFile, operateFile: operateFile}
 	if err := t.Reload(); err != nil {
@@ -46,8 +45,8 @@ func LoadTokens(readFile, operateFile string) (*Tokens, error) {
 	return t, nil
 }
 
-// Reload reads the files again. If that fails the tokens stay as they were: a
-// half-written file must neither lock everybody out nor let anybody in.
+// Reload reads the files again. After an error the old tokens stay in force: a half-written
+// file must neither lock callers out nor let others in.
 func (t *Tokens) Reload() error {
 	use, err := t.Read()
 	if err != nil {
@@ -57,8 +56,8 @@ func (t *Tokens) Reload() error {
 	return nil
 }
 
-// Read reads the files again for whoever has more to look at before anything may
-// change: what they say counts once use is called.
+// Read reads the files again. The new tokens take effect when use is called, so that the
+// caller can check other files first.
 func (t *Tokens) Read() (use func(), err error) {
 	read, err := readTokens(t.readFile, "read", ToRead)
 	if err != nil {
@@ -71,7 +70,7 @@ func (t *Tokens) Read() (use func(), err error) {
 	for _, r := range read {
 		for _, o := range operate {
 			if r.sum == o.sum {
-				return nil, fmt.Errorf("one token is in both %s and %s: whoever may only read could operate", t.readFile, t.operateFile)
+				return nil, fmt.Errorf("one token is in both %s and %s: a caller that may only read could operate", t.readFile, t.operateFile)
 			}
 		}
 	}
@@ -79,8 +78,7 @@ func (t *Tokens) Read() (use func(), err error) {
 	return func() { t.set.Store(&all) }, nil
 }
 
-// FirstToken is what this process presents to another that has the same file; empty if
-// there is no file.
+// FirstToken returns a file's token for requests to nodes with the same file; empty for no file.
 func FirstToken(file string) (string, error) {
 	lines, err := tokenLines(file)
 	if err != nil || len(lines) == 0 {
@@ -106,7 +104,7 @@ func readTokens(file, role string, may Access) ([]token, error) {
 
 type tokenLine struct{ name, secret string }
 
-// tokenLines reads a file of tokens; none if there is no file.
+// tokenLines reads a file of tokens. An empty name means none.
 func tokenLines(file string) ([]tokenLine, error) {
 	if file == "" {
 		return nil, nil
@@ -126,7 +124,7 @@ func tokenLines(file string) ([]tokenLine, error) {
 		if len(words) == 2 {
 			l.name = words[0]
 		}
-		// What stands there is never repeated: it may be the secret.
+		// The error never repeats the line: it may be the secret.
 		if len(words) > 2 || len(l.name) > 64 {
 			return nil, fmt.Errorf("%s:%d is neither a token nor a name of up to 64 bytes and a token", file, n)
 		}
@@ -153,7 +151,7 @@ func (t *Tokens) Any() bool {
 	return set != nil && len(*set) > 0
 }
 
-// find looks at every token, so that the time it takes tells nothing.
+// find compares with every token, so that its duration reveals nothing.
 func (t *Tokens) find(secret string) (name string, may Access, ok bool) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, known := range *t.set.Load() {
@@ -164,7 +162,7 @@ func (t *Tokens) find(secret string) (name string, may Access, ok bool) {
 	return name, may, ok
 }
 
-// anybody is the actor where there are no tokens.
+// anybody is the actor of a request that needs no token.
 const anybody = "local"
 
 func (s *Site) admit(r *http.Request, needs Access) (string, error) {
@@ -191,7 +189,7 @@ func withActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// Actor is the name of the token with which a request came.
+// Actor returns the name of the token that came with a request.
 func Actor(ctx context.Context) string {
 	name, _ := ctx.Value(actorKey{}).(string)
 	return name

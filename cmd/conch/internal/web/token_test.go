@@ -11,8 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 )
 
-// Who may do what: no token, a wrong one, one that reads, one that operates; on
-// every route.
+// On every route: no token, a wrong one, one that may read, one that may operate.
 func TestTokens(t *testing.T) {
 	w := newWorld()
 	w.protect(t)
@@ -37,7 +36,7 @@ func TestTokens(t *testing.T) {
 			want := c.read
 			switch {
 			case strings.HasSuffix(route, "/leader/{scope}"):
-				want = 503 // of everybody, and nobody leads
+				want = 503 // needs no token; nobody leads
 			case !strings.HasPrefix(route, "GET "):
 				want = c.operate
 			}
@@ -60,11 +59,11 @@ func TestTokens(t *testing.T) {
 	out := httptest.NewRecorder()
 	site.API().ServeHTTP(out, exchange{Ask: "GET /v2/secret"}.Request())
 	if out.Code != 401 {
-		t.Errorf("a path that does not exist tells so to anybody: %d", out.Code)
+		t.Errorf("an unknown path without a token: status %d, want 401", out.Code)
 	}
 }
 
-// The ops handler needs no token, has four paths and not one more.
+// The ops handler needs no token and has four paths only.
 func TestOpsHandler(t *testing.T) {
 	w := newWorld()
 	w.protect(t)
@@ -82,7 +81,7 @@ func TestOpsHandler(t *testing.T) {
 		}
 		out := httptest.NewRecorder()
 		r := exchange{Ask: strings.ReplaceAll(route, "{scope}", "payments")}.Request()
-		r.Host = "node-1.internal" // it is asked by its name from everywhere
+		r.Host = "node-1.internal" // other machines use its name
 		site.Ops().ServeHTTP(out, r)
 		if out.Code != want {
 			t.Errorf("%s: %d, want %d", route, out.Code, want)
@@ -90,7 +89,7 @@ func TestOpsHandler(t *testing.T) {
 	}
 }
 
-// Tokens change while requests are served; a file that is broken changes nothing.
+// Tokens change while requests are served; a broken file changes nothing.
 func TestTokensReload(t *testing.T) {
 	w := newWorld()
 	file := webtest.TokenFile(t, "operate", webtest.OperateSecret)
@@ -113,28 +112,28 @@ func TestTokensReload(t *testing.T) {
 	}
 	const next = "next-0123456789abcdef-0123"
 	if got := [2]int{ask(webtest.OperateSecret), ask(next)}; got != [2]int{200, 401} {
-		t.Errorf("at first: %v", got)
+		t.Errorf("at first the old and the new token get %v, want 200 and 401", got)
 	}
 	if err := rewrite("old " + webtest.OperateSecret + "\r\n\nnew " + next + "\n"); err != nil {
 		t.Error(err)
 	}
 	if got := [2]int{ask(webtest.OperateSecret), ask(next)}; got != [2]int{200, 200} {
-		t.Errorf("while both hold: %v", got)
+		t.Errorf("while both are valid, the old and the new token get %v, want 200 and 200", got)
 	}
 	if err := rewrite(next); err != nil {
 		t.Error(err)
 	}
 	if got := [2]int{ask(webtest.OperateSecret), ask(next)}; got != [2]int{401, 200} {
-		t.Errorf("afterwards: %v", got)
+		t.Errorf("afterwards the old and the new token get %v, want 401 and 200", got)
 	}
 	if err := rewrite(""); err == nil {
-		t.Error("a file without a token was taken")
+		t.Error("got no error for a file without a token, want one")
 	}
 	if got := ask(next); got != 200 {
-		t.Errorf("after a file that was not taken: %d", got)
+		t.Errorf("after a refused file: status %d, want 200", got)
 	}
 	if got := w.asked[len(w.asked)-1].Actor; got != "operate" {
-		t.Errorf("the actor of a token without a name is %q", got)
+		t.Errorf("the actor of a token without a name is %q, want operate", got)
 	}
 }
 
@@ -153,17 +152,17 @@ func TestTokenFilesThatAreRefused(t *testing.T) {
 		}
 		tokens, err := web.LoadTokens(read, webtest.TokenFile(t, "operate", c.operate))
 		if err == nil || tokens != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.40q and %.40q: %v", c.read, c.operate, err)
+			t.Errorf("the files %.40q and %.40q: got %v, want an error with the reason", c.read, c.operate, err)
 		}
 		if strings.Contains(fmt.Sprint(err), webtest.OperateSecret) {
 			t.Errorf("the error shows the token: %v", err)
 		}
 	}
 	if _, err := web.LoadTokens("", t.TempDir()+"/missing"); err == nil || !strings.Contains(err.Error(), "operate tokens cannot be read") {
-		t.Errorf("a missing file: %v", err)
+		t.Errorf("a missing file: got %v, want an error that the operate tokens cannot be read", err)
 	}
 	none, err := web.LoadTokens("", "")
 	if err != nil || none.Any() || (*web.Tokens)(nil).Any() {
-		t.Errorf("no files: %v", err)
+		t.Errorf("no files: got %v, or tokens; want neither", err)
 	}
 }

@@ -8,19 +8,18 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// here is what this process is in one scope, by its own gate, and what it knows of a scope
-// that nobody leads.
+// here is this process's part in a scope, and what it knows of a scope that nobody leads.
 type here struct {
 	Role   string `json:"role"`  // leader, follower, standalone (S18)
 	Epoch  int64  `json:"epoch"` // 0 unless it leads
 	Fenced bool   `json:"fenced"`
 	Act    bool   `json:"act"`
-	Holder string `json:"holder,omitempty"` // who leads, as last heard
-	// LeaderlessMS is for how long nobody leads, once that is three leases, and Why what
-	// stands in the way, as this process's own bids tell.
+	Holder string `json:"holder,omitempty"` // the leader, as last heard
+	// LeaderlessMS is for how long nobody has led, once that is three leases. Why is the
+	// obstacle that this process's bids met.
 	LeaderlessMS int64  `json:"leaderless_ms,omitempty"`
 	Why          string `json:"why,omitempty"`
-	Unsaid       bool   `json:"unsaid,omitempty"` // it gave the scope up, and the database cannot be told yet
+	Unsaid       bool   `json:"unsaid,omitempty"` // it gave the scope up, and could not tell the database yet
 }
 
 func (s *Site) lookAt(scope string, g *fence.Gate) here {
@@ -34,7 +33,7 @@ func (s *Site) lookAt(scope string, g *fence.Gate) here {
 	return h
 }
 
-// doors asks for nothing that a handover would wait for.
+// doors looks at a gate without asking for a promise, which would delay a handover.
 func doors(g *fence.Gate) here {
 	token, err := g.Require(fence.Fenced)
 	if err != nil {
@@ -57,28 +56,28 @@ func holderOf(err error) string {
 // scopeView is a scope as the database has it, and this process's part in it.
 type scopeView struct {
 	Scope          string     `json:"scope"`
-	Epoch          int64      `json:"epoch"` // 0: it was never led
+	Epoch          int64      `json:"epoch"` // 0: never led
 	Holder         string     `json:"holder"`
 	Term           string     `json:"term,omitempty"`
 	AcquiredAt     *time.Time `json:"acquired_at"`
 	HeartbeatAt    *time.Time `json:"heartbeat_at"`
-	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // when it was read: see as_of
+	HeartbeatAgeMS int64      `json:"heartbeat_age_ms"` // at as_of
 	Released       bool       `json:"released"`
 	Held           bool       `json:"held"`
 	Candidates     []string   `json:"candidates"`
 	LeaseMS        int64      `json:"lease_ms"`
 	Takeover       string     `json:"takeover,omitempty"`
-	Obstacle       string     `json:"obstacle,omitempty"` // what keeps everybody from it, and what would end that
+	Obstacle       string     `json:"obstacle,omitempty"` // what keeps all candidates from leading, and a remedy
 	Failures       int64      `json:"failures"`           // of its role, on any process, in the last ten minutes
 	LastFailure    string     `json:"last_failure,omitempty"`
 	LastFailureAt  *time.Time `json:"last_failure_at,omitempty"`
 	Here           *here      `json:"here"` // null: this process has no role in it
 }
 
-// asOf says when what follows was true.
+// asOf says when the data of an answer was read.
 type asOf struct {
 	AsOf  time.Time `json:"as_of"`
-	Stale bool      `json:"stale,omitempty"` // the database is away, this is what it said last
+	Stale bool      `json:"stale,omitempty"` // the database is away: this is its last answer
 }
 
 func (r reading) asOf() asOf { return asOf{AsOf: r.at.UTC(), Stale: r.stale} }

@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// world is everything around a site, made up.
+// world fakes everything around a site.
 type world struct {
 	*electors
 	*database
@@ -67,16 +67,16 @@ func (w *world) protect(t testing.TB) {
 	w.cfg.Tokens = webtest.Tokens(t)
 }
 
-// electors are real gates on a clock that is moved by hand.
+// electors has real gates on a clock that tests move.
 type electors struct {
 	now     fence.Instant
 	gates   map[string]*fence.Gate
 	latches map[string]*fence.Latch
-	status  election.Status // of each of them
+	status  election.Status // of each scope
 	step    func(election.StepDown) error
 	asked   []election.StepDown
 	ask     func(pgops.Request) error
-	put     []pgops.Request // what was asked of a leader elsewhere
+	put     []pgops.Request // requests to the leader through the database
 }
 
 func newElectors(scopes ...string) *electors {
@@ -87,13 +87,13 @@ func newElectors(scopes ...string) *electors {
 	return e
 }
 
-// lead opens the doors of "payments" from and until, counted from now.
+// lead opens the doors of "payments", the act door in actIn, both until left from now.
 func (e *electors) lead(actIn, left time.Duration) {
 	token := fence.Token{Scope: "payments", Holder: "node-1", Epoch: 7, Term: fence.Term{1, 2, 3}}
 	e.latches["payments"].Open(token, e.now.Add(actIn), e.now.Add(left))
 }
 
-// Gate is the view for those outside of the role, as of an elector.
+// Gate returns the view for callers outside the role, as an elector does.
 func (e *electors) Gate(scope string) *fence.Gate {
 	if g := e.gates[scope]; g != nil {
 		return g.Outside()
@@ -130,7 +130,7 @@ type database struct {
 	opened      int
 	closed      int
 	watchers    []chan struct{}
-	deaf        bool // no watch is told of anything
+	deaf        bool // watches get no events
 }
 
 func (d *database) connect() (web.Observer, error) {
@@ -247,7 +247,7 @@ func (o *observer) Close() {
 	o.closed++
 }
 
-// eventOf is a large one.
+// eventOf returns an event with a reason, which makes it as large as needed.
 func eventOf(id int64, reason string) pgops.Event {
 	return pgops.Event{ID: id, At: time.Unix(id, 0), Scope: "payments", Epoch: id, Holder: "node-1", Event: "lost", Reason: reason}
 }

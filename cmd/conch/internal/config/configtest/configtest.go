@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
-// Load reads a configuration that is a text, in a folder of its own.
+// Load writes a configuration into a temporary folder and loads it.
 func Load(t testing.TB, text string, s config.Source, env map[string]string) (config.Config, error) {
 	t.Helper()
 	s.Path = filepath.Join(t.TempDir(), "conch.toml")
@@ -21,14 +21,12 @@ func Load(t testing.TB, text string, s config.Source, env map[string]string) (co
 	return config.Load(s)
 }
 
-// Beside are sections for a source: [[roles]] whose roles do nothing, and those of a
-// service.
+// Beside returns sections for a source: [[roles]] whose roles do nothing, and those given.
 func Beside(sections ...func() config.Section) []func() config.Section {
 	return append([]func() config.Section{func() config.Section { return Plain("roles") }}, sections...)
 }
 
-// Plain is a section of whose roles only gates are kept: those given, as if they had been
-// read, and those of its table.
+// Plain returns a section whose roles only keep a gate: those given and those in its table.
 func Plain(table string, roles ...config.Role) config.Section { return &plain{table, roles} }
 
 type plain struct {

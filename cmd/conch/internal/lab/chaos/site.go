@@ -13,11 +13,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// closing is how long a daemon has to end in order.
-const closing = 5 * time.Second
+// endPatience is how long a daemon may take to end after SIGTERM.
+const endPatience = 5 * time.Second
 
-// site is two daemons beside the machines, with askers. It exists for one fault, whose number is
-// part of the names of its scopes.
+// site is two conch nodes, apart from the nodes of the cluster, and clients that ask their gates. It
+// lives as long as one injection, whose number is part of the names of its scopes.
 type site struct {
 	n          *nemesis
 	injection  *Injection
@@ -26,9 +26,9 @@ type site struct {
 	asking     context.Context
 	askers     sync.WaitGroup
 
-	mu      sync.Mutex
-	leads   map[string]sighting // by scope, as the askers last saw
-	long    int                 // acts of askers that requested more time
+	mu      sync.Mutex          // guards the fields below
+	leads   map[string]sighting // by scope, the newest leader that an asker saw
+	long    int                 // acts of askers that requested answers with a longer life
 	records map[string]*Gated
 }
 
@@ -57,6 +57,7 @@ func (n *nemesis) open(ctx context.Context, in *Injection, tokens bool) (*site, 
 
 func (s *site) scope(name string) string { return fmt.Sprintf("%s-%d", name, s.injection.Number) }
 
+// write writes a daemon's configuration.
 func (s *site) write(d *daemon, roles ...role) error {
 	return d.write(s.n.cfg.Lease, string(s.n.Cluster.cfg.Takeover), roles)
 }
@@ -70,14 +71,14 @@ func (s *site) ask(scope string, d *daemon, change func(*asker)) {
 
 // close ends the askers, then the daemons, and keeps the acts of the askers.
 func (s *site) close(ctx context.Context) {
-	until := fence.Boottime()
+	until := fence.Boottime() // nobody looks for a leader any more
 	s.stopAsking()
 	s.askers.Wait()
 	for _, d := range s.daemons {
-		if d.end(closing) {
-			s.n.violate(ctx, s.injection.Number, Recovers, "%s has not ended %s after SIGTERM", d.id, closing)
+		if d.end(endPatience) {
+			s.n.violate(ctx, s.injection.Number, Recovers, "%s has not ended %s after SIGTERM", d.id, endPatience)
 		}
-		_ = os.RemoveAll(d.dir) // the folder above is removed with the server
+		_ = os.RemoveAll(d.dir) // its parent is removed with the server
 	}
 	for _, g := range s.records {
 		if g.From != 0 {
@@ -97,13 +98,14 @@ func (s *site) record(scope string) *Gated {
 	return g
 }
 
-// expectLeader records that from now on a scope must be led.
+// expectLeader records that a scope must be led from now until close.
 func (s *site) expectLeader(scope string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record(scope).From = fence.Boottime()
 }
 
+// began notes the leader at once; ended keeps the act.
 func (s *site) began(a *asker, act evidence.Act) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +131,9 @@ func (s *site) leader(scope string) sighting {
 	return s.leads[scope]
 }
 
-// other returns the daemon that is not the sighted leader, and the one that is.
-func (s *site) other(than sighting) (it, its *daemon) {
+// other returns the daemon that is not the sighted leader, and the one that is. Without a sighting
+// the answer is arbitrary.
+func (s *site) other(than sighting) (follower, leader *daemon) {
 	if s.daemons[0].id == than.node {
 		return s.daemons[1], s.daemons[0]
 	}

@@ -1,5 +1,5 @@
-// Package nodetest has what tests of nodes and their services need: a log that is waited
-// for, and a service that is as small as one can be.
+// Package nodetest helps tests of nodes and services: with a log that can be waited for, and
+// with a minimal service.
 package nodetest
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Patience is how long something is waited for that is bound to come.
+// Patience is how long a test waits for what must come.
 const Patience = 20 * time.Second
 
-// Ends waits until a node has ended in order.
+// Ends waits until a node has ended, and fails the test if it ended with an error.
 func Ends(t testing.TB, ended <-chan error) {
 	t.Helper()
 	pgtest.Within(t, 3*Patience, "the node ends", func() {
@@ -45,7 +45,7 @@ func (l *Log) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// Says waits for a line that has all the parts.
+// Says waits for a line that contains all parts.
 func (l *Log) Says(t testing.TB, parts ...string) {
 	t.Helper()
 	pgtest.Eventually(t, Patience, "the log says "+strings.Join(parts, ", "), func() bool {
@@ -64,7 +64,7 @@ func (l *Log) Says(t testing.TB, parts ...string) {
 	})
 }
 
-// Value of a key in the first line that says something.
+// Value waits for a line that contains says, and returns the value of a key in it.
 func (l *Log) Value(t testing.TB, says, key string) string {
 	t.Helper()
 	l.Says(t, says)
@@ -75,11 +75,11 @@ func (l *Log) Value(t testing.TB, says, key string) string {
 			return strings.Fields(after)[0]
 		}
 	}
-	t.Fatalf("no %s where the log says %q", key, says)
+	t.Fatalf("the key %s is not in a line of the log that says %q", key, says)
 	return ""
 }
 
-// Find waits for a line and returns a part of it.
+// Find waits until the log matches a pattern, and returns its first submatch.
 func (l *Log) Find(t testing.TB, pattern string) string {
 	t.Helper()
 	var found []string

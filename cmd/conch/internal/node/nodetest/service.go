@@ -17,8 +17,8 @@ import (
 	"github.com/conchhq/conch/election"
 )
 
-// Bells is a whole service: [[bells]] of which each is a scope whose leader rings, with a
-// route, a metric and a finding. It is in no program.
+// Bells is a complete service for tests: each of [[bells]] is a scope whose leader rings. It
+// has a route, a metric and a finding.
 func Bells() node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return Given() },
@@ -32,7 +32,7 @@ func Bells() node.Kind {
 	}
 }
 
-// Given are [[bells]] that were read already.
+// Given returns a section with [[bells]] as if they had been read.
 func Given(roles ...config.Role) config.Section { return configtest.Plain("bells", roles...) }
 
 type service struct {

@@ -27,16 +27,15 @@ const (
 	stopPauseMost = 5 * time.Second
 )
 
-// callback is a role that is another program's: it is told when to begin and when
-// to end, and what it does between is its own affair.
+// callback is a role that another program runs, which is told when to start and to stop.
 type callback struct {
-	url    string        // without who is named in it: errors tell the URL, to the log and to the history
-	as     *url.Userinfo // a name and a password to be sent; nil: none
+	url    string        // without user and password: errors show it in the log and the history
+	as     *url.Userinfo // user and password to send; nil: none
 	id     string
 	door   fence.Door
 	stop   time.Duration   // how long one stop may take
-	gone   context.Context // ends when the elector has
-	resign func(why error) // gives the scope up while the role goes on; nil: nobody could take it
+	gone   context.Context // ends when all electors have ended
+	resign func(why error) // gives up the scope while the role goes on; nil on a standalone node
 	log    *slog.Logger
 	client *http.Client
 }
@@ -44,32 +43,32 @@ type callback struct {
 func newCallback(f node.Frame, at string, door fence.Door, stop time.Duration, resign func(error)) *callback {
 	u, err := url.Parse(at)
 	if err != nil {
-		u = &url.URL{} // the configuration was refused, and what stands there is not told
+		u = &url.URL{} // cannot happen: validated; the text is not shown
 	}
 	as := u.User
 	u.User = nil
 	return &callback{
 		url: strings.TrimSuffix(u.String(), "/"), as: as, id: f.ID, door: door, stop: stop, gone: f.Gone, resign: resign, log: f.Log,
 		client: &http.Client{
-			// A call or two a term: not worth a connection that somebody has to close.
+			// Two calls per term are not worth a connection that must be closed.
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return http.ErrUseLastResponse // an answer from elsewhere is no acknowledgement
+				return http.ErrUseLastResponse // an answer from another URL is no acknowledgement
 			},
 		},
 	}
 }
 
-// lead is the role's function. It returns only once the other program has said
-// that it ended: returning is what makes the elector promise it to the successor.
+// lead is the role's function. It returns only when the other program has acknowledged its
+// stop, since its return is promised to the successor.
 func (c *callback) lead(ctx context.Context, l election.Leadership) error {
-	if _, err := l.Gate.Require(c.door); err != nil { // the last look before it leaves (S15)
+	if _, err := l.Gate.Require(c.door); err != nil { // the last check before the start is sent (S15)
 		return err
 	}
 	if err := c.start(ctx, l); err != nil {
 		err = fmt.Errorf("the start callback failed: %w", err)
 		if !neverLeft(err) {
-			c.untilStopped(ctx, l.Token, err) // perhaps it did begin, and only its answer was lost
+			c.untilStopped(ctx, l.Token, err) // it may have started, and only its answer was lost
 		}
 		return err
 	}
@@ -78,8 +77,8 @@ func (c *callback) lead(ctx context.Context, l election.Leadership) error {
 	return err
 }
 
-// start is not waited for longer than the gate is open: a program that acts before
-// it answers would be told to stop only after the answer.
+// start sends the start. It stops waiting for the answer when the gate shuts, so that a program
+// that acts before it answers is told to stop in time.
 func (c *callback) start(ctx context.Context, l election.Leadership) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -96,14 +95,12 @@ func (c *callback) start(ctx context.Context, l election.Leadership) error {
 	return err
 }
 
-// errLate ends a role whose gate shut because no heartbeat came in time. Nobody
-// stops what the other program does but us, so it is not left to go on in the hope
-// that the gate opens again.
+// errLate ends a role whose gate is late. Only we can stop the other program, so we do not wait
+// for the gate to open again.
 var errLate = fmt.Errorf("the role was stopped: %w", fence.ErrLate)
 
-// untilOver waits for the end of the leadership or of the last deadline that the
-// gate had, whichever is first. A heartbeat that fails and is followed by a good
-// one in time changes nothing.
+// untilOver waits for the end of the leadership, or for the gate's last deadline and returns
+// errLate. A failed heartbeat changes nothing if another succeeds in time.
 func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 	last := fence.Boottime()
 	for {
@@ -127,11 +124,10 @@ func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 	}
 }
 
-// untilStopped tells the other program to end until it acknowledges. When the
-// time to drain is up the elector gives the scope up without the promise; the
-// calls go on, at a slower pace, since until then this node cannot lead again.
-// A role that has failed, as why says, gives the scope up as soon as a stop fails too,
-// or this node would lead and do nothing for as long as the program is broken.
+// untilStopped sends the stop until the other program acknowledges it. When the drain's time is
+// up, the elector abandons the scope; the calls go on, since this node cannot lead the scope
+// again before. If the role has failed (why is not nil), it resigns as soon as a stop fails
+// too: otherwise this node would lead and do nothing as long as the program is broken.
 func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 	pauses := backoff.Pauses{First: stopPause, Most: stopPauseMost}
 	for {
@@ -153,12 +149,12 @@ func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 		case <-timer.C:
 		case <-c.gone.Done():
 			timer.Stop()
-			return // the elector has ended, without the promise
+			return // the electors have ended, and this term was not released
 		}
 	}
 }
 
-// post sends one call; anything but a 2xx is a failure.
+// post sends one call. Any status but a 2xx is an error.
 func (c *callback) post(ctx context.Context, verb string, t fence.Token) error {
 	body, err := json.Marshal(map[string]any{"scope": t.Scope, "epoch": t.Epoch, "term": t.Term.String(), "id": c.id})
 	if err != nil {
@@ -187,7 +183,7 @@ func (c *callback) post(ctx context.Context, verb string, t fence.Token) error {
 	return nil
 }
 
-// neverLeft tells that no connection was made, so nothing can have begun.
+// neverLeft reports whether no connection was made, so that nothing can have started.
 func neverLeft(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"

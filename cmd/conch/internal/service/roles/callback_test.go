@@ -21,8 +21,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// A role that only we can stop ends with the last deadline that its gate had, and
-// no sooner.
+// A callback's role ends with the last deadline that its gate had, and no sooner.
 func TestACallbackEndsWithItsGate(t *testing.T) {
 	t.Parallel()
 	gate, latch := fence.New("s", nil)
@@ -34,11 +33,11 @@ func TestACallbackEndsWithItsGate(t *testing.T) {
 	latch.Extend(last)
 	pgtest.Within(t, time.Minute, "the role ends", func() {
 		if err := <-over; !errors.Is(err, errLate) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the role ended with %v, want errLate", err)
 		}
 	})
 	if now := fence.Boottime(); now < last {
-		t.Errorf("it ended %s after its beginning", now.Sub(began))
+		t.Errorf("the role ended %s after its start, want 1.2s or more", now.Sub(began))
 	}
 
 	latch.Open(fence.Token{Scope: "s", Epoch: 2}, 0, fence.Boottime().Add(time.Hour))
@@ -47,12 +46,12 @@ func TestACallbackEndsWithItsGate(t *testing.T) {
 	cancel()
 	pgtest.Within(t, time.Minute, "the role ends when it is asked", func() {
 		if err := <-over; err != nil {
-			t.Errorf("asked to end it ended with %v", err)
+			t.Errorf("asked to end, the role ended with %v, want no error", err)
 		}
 	})
 	latch.Shut(errLate)
 	if err := untilOver(t.Context(), gate, fence.Act); !errors.Is(err, errLate) {
-		t.Errorf("with a gate that is shut: %v", err)
+		t.Errorf("with a shut gate: got %v, want errLate", err)
 	}
 }
 
@@ -60,7 +59,7 @@ func frame(t *testing.T) node.Frame {
 	return node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Gone: t.Context()}
 }
 
-// program is another program that notes down what it is told.
+// program is another program, which records what it is told.
 func program(t *testing.T, answer func(verb string, r *http.Request) int) (url string, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -76,8 +75,8 @@ func program(t *testing.T, answer func(verb string, r *http.Request) int) (url s
 	return s.URL, func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(verbs) }
 }
 
-// A program that acts before it has answered its start is told to stop when the gate
-// has shut, and not when it answers.
+// A program that acts before it answers its start is told to stop when the gate shuts, not only
+// when it answers.
 func TestAStartEndsWithItsGate(t *testing.T) {
 	t.Parallel()
 	url, told := program(t, func(verb string, r *http.Request) int {
@@ -88,19 +87,19 @@ func TestAStartEndsWithItsGate(t *testing.T) {
 	})
 	gate, latch := fence.New("s", nil)
 	began := fence.Boottime()
-	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // by then it has been told to start
+	latch.Open(fence.Token{Scope: "s", Epoch: 1}, 0, began.Add(time.Second)) // time enough to be told to start
 	c := newCallback(frame(t), url, fence.Act, time.Minute, nil)
 	err := c.lead(t.Context(), election.Leadership{Token: fence.Token{Scope: "s", Epoch: 1}, Gate: gate})
 	if took := fence.Boottime().Sub(began); !errors.Is(err, errLate) || took >= startPatience {
-		t.Errorf("after %s it ended with %v", took, err)
+		t.Errorf("the role ended after %s with %v, want errLate before the start times out", took, err)
 	}
 	if got := told(); !slices.Equal(got, []string{"start", "stop"}) {
-		t.Errorf("told %v", got)
+		t.Errorf("the program was told %v, want start and stop", got)
 	}
 }
 
-// What goes wrong is said without the name and the password that are in the URL, a name
-// alone may be a token; both are sent.
+// Errors show the URL without its user and password, since a user alone may be a token. Both
+// are sent.
 func TestACallbackKeepsItsPassword(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Value
@@ -113,10 +112,10 @@ func TestACallbackKeepsItsPassword(t *testing.T) {
 			sent.Store("")
 			c := newCallback(frame(t), strings.Replace(to, "http://", "http://"+userinfo, 1), fence.Act, time.Minute, nil)
 			if err := c.post(t.Context(), "stop", fence.Token{}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "/stop") {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v, want an error with the URL and without hunter2", err)
 			}
 			if got := sent.Load(); to == url && got != header {
-				t.Errorf("with %s it sends %q", userinfo, got)
+				t.Errorf("with %s in the URL it sends the header %q, want Basic with user and password", userinfo, got)
 			}
 		}
 	}

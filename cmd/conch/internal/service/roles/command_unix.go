@@ -13,20 +13,19 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// command is a role that is a process tree under a keeper: as conch run, without a
-// terminal, and one of several in this process.
+// command runs a process tree under a keeper, as conch run does, but without a terminal.
 func (s *service) command(r config.Role, job Job, door fence.Door) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		grace, err := r.Grace()
 		if err != nil {
-			return err // the file was refused for it
+			return err // cannot happen: validated
 		}
 		database := ""
 		if s.frame.Database != nil {
 			database = s.frame.Database.URL
 		}
 		return keeper.Supervise(ctx, l, keeper.Supervision{
-			// No stdin: several roles cannot share one. Both outputs are the node's own.
+			// No stdin: several roles cannot share one. Both outputs go to the node's.
 			Config: keeper.Config{
 				Options: keeper.Options{Command: job.Command, Grace: grace}, Stdout: os.Stdout, Stderr: os.Stderr,
 			},

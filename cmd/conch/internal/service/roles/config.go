@@ -13,15 +13,14 @@ import (
 // Section is [[roles]].
 type Section struct{ roles []config.Role }
 
-// Job is what a role does while it leads: at most one of the three. With none, only the
-// gate is kept, for others to ask.
+// Job is what a role does while it leads: one of the three, or else it only keeps its gate.
 type Job struct {
 	Command []string // runs while leading
-	HTTP    string   // POST …/start when leading begins, …/stop when it ends; may carry a password
+	HTTP    string   // gets POST …/start when leading begins, …/stop when it ends; may have a password
 	Builtin string   // builtinLog
 }
 
-// builtinLog is the role that writes a line now and then: for trials.
+// builtinLog names the role that logs a line each second, for trials.
 const builtinLog = "log"
 
 // Table implements config.Section.
@@ -56,7 +55,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	}}
 }
 
-// command is a list, or a line to be split.
+// command accepts a list, or a line that it splits.
 func command(d *config.Decoder, to *[]string) config.Setter {
 	return func(place string, value any) {
 		line, ok := value.(string)
@@ -68,7 +67,7 @@ func command(d *config.Decoder, to *[]string) config.Setter {
 		if err != nil {
 			d.Fault(place, "%v", err)
 		}
-		*to = append([]string{}, list...) // not nil: a command without a word is a fault, not none
+		*to = append([]string{}, list...) // not nil: an empty command is a fault, not a missing one
 	}
 }
 
@@ -82,13 +81,13 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 			continue
 		}
 		first, taken := names[r.Name]
-		if taken && r.Scope != s.roles[first].Scope { // or their scope is said to be the same
+		if taken && r.Scope != s.roles[first].Scope { // equal scopes are reported elsewhere
 			d.Fault(place+".name", "%q is the name of roles[%d] already", r.Name, first)
 		} else if !taken {
 			names[r.Name] = i
 		}
 		if c.Node.Standalone && c.Election.ID != "" && slices.Contains(r.Never, c.Election.ID) {
-			d.Fault(place+".never", "%q is this node, which is standalone, and nobody else is there to lead it: take the name out, or the role", c.Election.ID)
+			d.Fault(place+".never", "%q is this node, which is standalone, so nobody could lead the role: take the name out, or the role", c.Election.ID)
 		}
 		validateJob(d, place, r)
 	}
@@ -105,11 +104,11 @@ func validateJob(d *config.Decoder, place string, r config.Role) {
 	}
 	if job.HTTP != "" {
 		kinds++
-		// Faults do not repeat it: a password may be in it.
+		// Faults do not repeat the URL: it may contain a password.
 		if u, err := url.Parse(job.HTTP); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			d.Fault(place+".http", "is not a URL such as http://127.0.0.1:9000/lead")
 		} else if strings.ContainsAny(job.HTTP, "?#") {
-			d.Fault(place+".http", "has a ? or #: /start and /stop are put at its end, so end it with a path")
+			d.Fault(place+".http", "has a ? or #: /start and /stop are appended to it, so end it with a path")
 		}
 	}
 	if job.Builtin != "" {
@@ -122,6 +121,6 @@ func validateJob(d *config.Decoder, place string, r config.Role) {
 		d.Fault(place, "does more than one of command, http, builtin: make it two roles")
 	}
 	if r.StallAfter > 0 && job.Builtin == "" {
-		d.Fault(place+".stall_after", "needs a role that reports its progress, and a command or a callback has no way to: take it out")
+		d.Fault(place+".stall_after", "needs a role that reports its progress, which a command or a callback cannot do: take it out")
 	}
 }

@@ -1,6 +1,6 @@
-// Package roles is the service of [[roles]]: what a role does while this node leads it is
-// a command under a keeper, calls to another program, a line in the log, or nothing, with
-// the gate kept for others to ask.
+// Package roles is the service of [[roles]]. While this node leads, a role runs a command
+// under a keeper, calls another program, writes lines to the log, or only keeps its gate for
+// callers.
 //
 //	config.go        the table [[roles]]: keys and faults
 //	service.go       the work of each kind of role
@@ -9,9 +9,9 @@
 //
 // # What can fail, and what happens
 //
-// A command that ends, or a callback that is not acknowledged, ends its term, and the node
-// rests before it campaigns for the role again. A callback whose stop is not acknowledged
-// is told again for as long as the node lives: until then nobody is promised that it ended.
+// When a command ends, or a callback is not acknowledged, the term ends, and the node pauses
+// before it campaigns for the role again. A stop that is not acknowledged is repeated as long
+// as the node runs; until it is, the term is not released.
 //
 // Requirements F1–F7, S15.
 package roles

@@ -22,7 +22,7 @@ func Kind() node.Kind {
 	}
 }
 
-// check looks for commands that are not there.
+// check looks for commands that do not exist.
 func check(c config.Config, fault func(key string, err error)) {
 	for i, r := range config.Of[*Section](c).roles {
 		if job, _ := r.Does.(Job); len(job.Command) > 0 {
@@ -60,7 +60,7 @@ const (
 	beaconMost  = 50 * time.Millisecond
 )
 
-// beacon logs a line now and then: the smallest role, for trials.
+// beacon logs a line each second: the smallest role, for trials.
 func (s *service) beacon(door fence.Door) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		tick := time.NewTicker(beaconEvery)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// errShell refuses what only a shell would understand.
+// errShell is the fault of a command line that needs a shell.
 var errShell = errors.New(`conch starts no shell: write an array, ["sh", "-c", "…"], if one is meant`)
 
-// words splits a command line at blanks, like a shell that expands nothing: '…'
-// keeps everything, "…" and \ keep blanks. An array says it more plainly.
+// words splits a command line at blanks, like a shell without expansions: '…' keeps
+// everything, "…" and \ keep blanks.
 func words(line string) ([]string, error) {
 	var out []string
 	var word strings.Builder
@@ -32,7 +32,7 @@ func words(line string) ([]string, error) {
 			if i == len(text) {
 				return nil, errors.New(`it ends with a lone \`)
 			}
-			// Inside "…" a backslash is a letter unless it guards one of these.
+			// Inside "…" a backslash escapes only these.
 			if quote == '"' && !strings.ContainsRune("\"\\$`", text[i]) {
 				word.WriteRune('\\')
 			}

@@ -145,7 +145,7 @@ func (s *service) alarm(a Account, alarm pending.Alarm) {
 	s.frame.Log.Warn("alarm ended", attrs...)
 }
 
-// meaning says what an alarm means, in the words of docs/operations.md.
+// meaning says what an alarm means, in the words of docs/transactions.md.
 var meaning = map[pending.Cause]string{
 	pending.Strange:    "the database has another history than before and may have lost rows: no nonce is given away until the chain has finalized all that was seen",
 	pending.Rewound:    "the chain has taken back what was final",

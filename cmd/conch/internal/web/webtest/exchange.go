@@ -1,5 +1,5 @@
-// Package webtest has what tests of routes need: requests with the answers that have to
-// come back, held against the document of the API, and sites without sockets.
+// Package webtest helps tests of routes: with requests, the answers wanted and their comparison
+// with the API's document, and with sites without sockets.
 package webtest
 
 import (
@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// Exchange is one request, what has to come back, and the world that it is made in, of type W.
+// Exchange is one request and the answer wanted, in a world of type W.
 type Exchange[W any] struct {
 	Name   string
-	Given  func(w W) // what differs in the world; nil: nothing
+	Given  func(w W) // changes the world first; may be nil
 	Ask    string    // "GET /v1/scopes"
 	Body   string    // JSON
 	Header string    // "Name: value"
 	Status int
-	Want   string // the body without as_of; or, if it is no object, a part of it
-	Sends  string // "Name: value" of the answer
+	Want   string // a JSON object: the body without as_of; other text: a part of the body
+	Sends  string // a header of the answer, "Name: value"
 }
 
-// Request is the request.
+// Request returns the request.
 func (x Exchange[W]) Request() *http.Request {
 	method, path, _ := strings.Cut(x.Ask, " ")
 	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(x.Body))
@@ -54,7 +54,7 @@ func sameJSON(t *testing.T, got []byte, want string) bool {
 	return reflect.DeepEqual(g, w)
 }
 
-// run makes the request and holds the answer against what is wanted and documented.
+// run makes the request and compares the answer with the one wanted and with the document.
 func (x Exchange[W]) run(t *testing.T, s *Spec, api http.Handler) {
 	t.Helper()
 	r, out := x.Request(), httptest.NewRecorder()
@@ -72,8 +72,8 @@ func (x Exchange[W]) run(t *testing.T, s *Spec, api http.Handler) {
 	}
 }
 
-// Answers goes through exchanges: every route of the operations that are ours, and every way
-// in which it can fail. Every documented answer has to be given once, and no other.
+// Answers runs exchanges. Together they must give every documented answer of the operations
+// that ours selects, and no undocumented one.
 func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operation string) bool, world func() W, api func(t *testing.T, w W) http.Handler) {
 	t.Helper()
 	for _, x := range all {

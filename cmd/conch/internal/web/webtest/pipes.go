@@ -16,14 +16,15 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
-// Pipes is a listener without sockets, for bubbles.
+// Pipes is a listener for tests in a synctest bubble, where a socket would keep virtual time from
+// advancing.
 type Pipes struct {
 	conns chan net.Conn
 	over  chan struct{}
 	end   func()
 }
 
-// NewPipes returns one that is open.
+// NewPipes returns an open listener.
 func NewPipes() *Pipes {
 	p := &Pipes{conns: make(chan net.Conn), over: make(chan struct{})}
 	p.end = sync.OnceFunc(func() { close(p.over) })
@@ -46,7 +47,7 @@ func (p *Pipes) Close() error { p.end(); return nil }
 // Addr implements net.Listener.
 func (*Pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
-// Dial makes a connection to it, whatever the address.
+// Dial connects to the listener. It ignores its arguments, and may block until Accept or Close.
 func (p *Pipes) Dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
@@ -57,9 +58,9 @@ func (p *Pipes) Dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// OverBoth runs f once for each protocol, with a client of a site that has its real
-// limits, on a clock that waits for nothing. Over HTTP/2, which needs TLS, a deadline that
-// passes ends a stream even if nobody reads or writes then; over HTTP/1 it does not.
+// OverBoth runs f over HTTP/1 and HTTP/2, each in a bubble of its own, with what world returned and a
+// client of its site, which is served under the site's own time limits. When a read or write deadline
+// of the server passes, HTTP/2 ends the stream at once, HTTP/1 at the next read or write.
 func OverBoth[W any](t *testing.T, world func(t *testing.T) (W, *web.Site), f func(t *testing.T, w W, c *http.Client)) {
 	t.Helper()
 	t.Run("HTTP/1", func(t *testing.T) {
@@ -68,7 +69,7 @@ func OverBoth[W any](t *testing.T, world func(t *testing.T) (W, *web.Site), f fu
 			w, site := world(t)
 			p := NewPipes()
 			Serve(t, site, p)
-			f(t, w, Client(t, &http.Transport{DialTLSContext: p.Dial}))
+			f(t, w, Client(t, &http.Transport{DialTLSContext: p.Dial})) // a plain pipe: Call asks for https
 		})
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
@@ -85,12 +86,12 @@ func OverBoth[W any](t *testing.T, world func(t *testing.T) (W, *web.Site), f fu
 			Serve(t, site, tls.NewListener(p, cert.Config()))
 			only := new(http.Protocols)
 			only.SetHTTP2(true)
-			f(t, w, Client(t, &http.Transport{DialContext: p.Dial, Protocols: only, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})) //nolint:gosec // to a certificate that was made a moment ago
+			f(t, w, Client(t, &http.Transport{DialContext: p.Dial, Protocols: only, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})) //nolint:gosec // the test trusts its own certificate
 		})
 	})
 }
 
-// Call asks and reads the whole answer.
+// Call sends a request and reads the whole answer.
 func Call(t *testing.T, c *http.Client, method, path string, body io.Reader) (status int, text string, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://conch"+path, body)
@@ -106,7 +107,7 @@ func Call(t *testing.T, c *http.Client, method, path string, body io.Reader) (st
 	return res.StatusCode, string(all), err
 }
 
-// Pass lets time go by, or the test end.
+// Pass lets d of the bubble's time pass, or returns when the test is over, so that a handler ends.
 func Pass(t *testing.T, d time.Duration) {
 	select {
 	case <-time.After(d):

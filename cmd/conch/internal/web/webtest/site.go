@@ -25,17 +25,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Tokens that read and operate.
+// Tokens that may read and operate.
 const (
 	ReadSecret    = "read-0123456789abcdef-0123456789abcdef"
 	OperateSecret = "operate-0123456789abcdef-0123456789abcdef"
 )
 
-// ErrAway is that of a database that is not there.
+// ErrAway is the error of a database that is away.
 var ErrAway = errors.New("connection refused")
 
-// Site makes one that has the routes and nothing else: no scope, no database. It lets
-// change its configuration before.
+// Site makes a site with the routes, no scopes and no database. Change may alter its settings.
 func Site(t testing.TB, log *Log, routes []web.Route, change func(*web.Config)) *web.Site {
 	t.Helper()
 	cfg := web.Config{
@@ -60,7 +59,7 @@ func (nobody) Scopes() []string                                  { return nil }
 func (nobody) Gate(string) *fence.Gate                           { return nil }
 func (nobody) StepDown(context.Context, election.StepDown) error { return election.ErrUnknownScope }
 
-// Tokens has one of each kind; the one that operates is called ops.
+// Tokens returns a token of each kind; the one that may operate is called ops.
 func Tokens(t testing.TB) *web.Tokens {
 	t.Helper()
 	tokens, err := web.LoadTokens(TokenFile(t, "read", ReadSecret+"\n"), TokenFile(t, "operate", "# of the team\nops "+OperateSecret+"\n"))
@@ -70,7 +69,7 @@ func Tokens(t testing.TB) *web.Tokens {
 	return tokens
 }
 
-// TokenFile writes one.
+// TokenFile writes a file of tokens and returns its path.
 func TokenFile(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -80,7 +79,7 @@ func TokenFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// Log is one that can be read while it is written.
+// Log is a log that can be read while it is written.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -119,14 +118,14 @@ func Serve(t testing.TB, s *web.Site, ln net.Listener) (stop func() error) {
 	return stop
 }
 
-// Client is one whose connections end with the test.
+// Client returns a client whose connections end with the test.
 func Client(t testing.TB, transport *http.Transport) *http.Client {
 	t.Helper()
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// Pair writes a certificate that names n, with its key.
+// Pair writes a certificate with the serial number n, and its key.
 func Pair(t testing.TB, dir string, n int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

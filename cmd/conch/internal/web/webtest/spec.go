@@ -19,13 +19,13 @@ import (
 
 type object = map[string]any
 
-// Spec is openapi.yaml, and what of it was seen in life.
+// Spec is openapi.yaml, with the answers that a test has seen.
 type Spec struct {
 	root object
 	seen map[string]bool // "GET /path 200"
 }
 
-// Read reads the document of a site's own routes and of the parts of services.
+// Read reads the document of a site's own routes and of services' parts.
 func Read(t testing.TB, parts ...string) *Spec {
 	t.Helper()
 	s := &Spec{seen: map[string]bool{}}
@@ -38,10 +38,10 @@ func Read(t testing.TB, parts ...string) *Spec {
 // Root is the whole document.
 func (s *Spec) Root() map[string]any { return s.root }
 
-// Seen notes that an answer was given elsewhere: "GET /v1/events 200".
+// Seen records that another test sees an answer, such as "GET /v1/events 200".
 func (s *Spec) Seen(answer string) { s.seen[answer] = true }
 
-// At walks down; a $ref on the way is followed.
+// At follows keys down from a value, and every $ref on the way.
 func (s *Spec) At(from any, keys ...string) any {
 	from = s.follow(from)
 	for _, k := range keys {
@@ -67,14 +67,14 @@ func (s *Spec) follow(v any) any {
 
 var methods = []string{"get", "head", "post", "put", "patch", "delete", "options"}
 
-// Operations lists "GET /path".
+// Operations lists the operations, such as "GET /path".
 func (s *Spec) Operations() (all []string) {
 	paths, _ := s.At(s.root, "paths").(object)
 	for path, item := range paths {
 		methodsOf, _ := item.(object)
 		for method := range methodsOf {
 			if slices.Contains(methods, method) {
-				// Go has a word for a parameter with slashes in it, and OpenAPI has none.
+				// A parameter with slashes has a special form in ServeMux and none in OpenAPI.
 				all = append(all, strings.ToUpper(method)+" "+strings.ReplaceAll(path, "{name}", "{name...}"))
 			}
 		}
@@ -83,7 +83,7 @@ func (s *Spec) Operations() (all []string) {
 	return all
 }
 
-// responses are those of one operation, by status or default.
+// responses returns those of an operation, by status or default.
 func (s *Spec) responses(operation string) object {
 	method, path, _ := strings.Cut(operation, " ")
 	path = strings.ReplaceAll(path, "{name...}", "{name}")
@@ -91,7 +91,7 @@ func (s *Spec) responses(operation string) object {
 	return found
 }
 
-// Unseen lists the documented answers of the operations named that no example gave.
+// Unseen lists documented answers that no test has seen, of the operations that of selects.
 func (s *Spec) Unseen(of func(operation string) bool) (all []string) {
 	for _, operation := range s.Operations() {
 		if !of(operation) {
@@ -107,7 +107,7 @@ func (s *Spec) Unseen(of func(operation string) bool) (all []string) {
 	return all
 }
 
-// Check says what is wrong with an answer of an operation.
+// Check lists the faults of an operation's answer, and records that it was seen.
 func (s *Spec) Check(operation string, status int, contentType string, body any) []string {
 	key := fmt.Sprint(status)
 	response := s.At(s.responses(operation), key)
@@ -124,9 +124,8 @@ func (s *Spec) Check(operation string, status int, contentType string, body any)
 	return s.Faults(operation+" "+key, media["schema"], body)
 }
 
-// Faults holds a value against a schema: the part of JSON Schema that openapi.yaml
-// uses. A keyword that is not known here is a fault, so that none is believed in
-// that nobody checks.
+// Faults compares a value with a schema, by the part of JSON Schema that openapi.yaml uses. An
+// unknown keyword is a fault, so that none goes unchecked.
 func (s *Spec) Faults(at string, schema, v any) (faults []string) { //nolint:funlen // a case for each keyword
 	rules, _ := s.follow(schema).(object)
 	fault := func(format string, args ...any) { faults = append(faults, at+": "+fmt.Sprintf(format, args...)) }
@@ -215,7 +214,7 @@ func numberOf(rule any) float64 {
 	return float64(n)
 }
 
-// list takes one for a list of one.
+// list treats a single value as a list of one.
 func list(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -258,7 +257,7 @@ func formatted(format any, text string) bool {
 	}
 }
 
-// Operation finds the documented one that a request is for.
+// Operation returns the documented operation of a request; empty if there is none.
 func (s *Spec) Operation(r *http.Request) string {
 	mux := http.NewServeMux()
 	for _, o := range s.Operations() {
@@ -268,7 +267,7 @@ func (s *Spec) Operation(r *http.Request) string {
 	return pattern
 }
 
-// Verify holds an answer against the document, whatever it is.
+// Verify compares an answer with the document; without an operation it must be a problem.
 func (s *Spec) Verify(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind := w.Header().Get("Content-Type")
@@ -280,7 +279,7 @@ func (s *Spec) Verify(t *testing.T, r *http.Request, w *httptest.ResponseRecorde
 	}
 	saysNo := w.Code == http.StatusServiceUnavailable && (strings.HasSuffix(r.URL.Path, "/gate") || strings.HasPrefix(r.URL.Path, "/leader/"))
 	if w.Code >= 400 && kind != "application/problem+json" && !saysNo {
-		t.Errorf("%s %s answers %d with %s, not with a problem", r.Method, r.URL, w.Code, kind)
+		t.Errorf("%s %s answers %d with %s, want a problem document", r.Method, r.URL, w.Code, kind)
 	}
 	var faults []string
 	if operation := s.Operation(r); operation != "" {
