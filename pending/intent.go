@@ -29,30 +29,31 @@ type Attempt struct {
 	Filler bool // it does nothing but use up its nonce
 }
 
-// Slot is one nonce of an account, as stored.
+// Slot is one nonce of an account. Load returns it with all its attempts. In a Batch it has only the
+// new ones, and Final and Cancel have no meaning.
 type Slot struct {
-	Index    uint64    // the nonce
-	Intent   *ID       // nil if it has none: it fills a gap, or its intent got another slot
+	Index    uint64    // the nonce; package chain's word for it
+	Intent   *ID       // nil: it fills a gap, or its intent was sent back to wait for another slot
 	Attempts []Attempt // in the order of signing, with rising fees
 	Before   int       // for Write: the number of attempts stored before these
-	Since    uint64    // the chain's height at signing; the slot cannot be in a lower block
+	Since    uint64    // the chain's height at signing; searches begin some blocks below it, for reorganisations
 	Final    bool      // from Load: it was stored as final
 	Cancel   bool      // from Load: the cancellation of its intent was requested
 }
 
-// Snapshot is what a store knows of an account's unfinished work (S20).
+// Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20).
 type Snapshot struct {
 	Slots   []Slot // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
 	Queued  int    // intents without a slot; a store may stop counting at some hundreds
-	Strange bool   // the database has another history than at the account's last write: rows may be lost
+	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
 }
 
 // Change is the new state of a slot, to be stored.
 type Change struct {
 	Index  uint64
 	Status Status
-	Hash   chain.Hash  // the transaction that Status describes
+	Hash   chain.Hash  // the transaction that Status describes; another sender's if it is Usurped
 	Block  chain.Block // the block that includes it, if any
 	Intent Fate        // what it means for the slot's intent
 	Failed bool        // it is in a block, and its call had no effect
@@ -70,11 +71,13 @@ const (
 	Open Fate = iota
 	// Done: a transaction with its call is final.
 	Done
-	// Cancelled: a filler is final in its slot.
+	// Cancelled: cancellation was requested, and a filler or another sender used its nonce, or it had
+	// no slot.
 	Cancelled
-	// Again: another sender's transaction is final in its slot; it gets a new slot.
+	// Again, in a Change only: another sender's transaction is final in its slot. The store detaches
+	// the intent, which is Open and waits for a new slot, or is Cancelled if that was requested.
 	Again
-	// Rejected: the chain refuses its call.
+	// Rejected: the chain will never take its call. If it had a slot, something else is final there.
 	Rejected
 )
 
@@ -101,6 +104,6 @@ type Record struct {
 	Fate   Fate
 	Why    string  // the chain's reason, if the intent is or will be rejected
 	Index  *uint64 // the nonce of its slot; nil if it has none
-	Last   Change  // the last stored state of its slot
+	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
 }

@@ -22,36 +22,36 @@ type machine struct {
 	final uint64      // the height of the last final block
 	head  chain.Block // the newest block of the best chain
 
-	queued  int           // intents that wait for a slot
-	heard   int           // the highest count of them since the last assign began
-	strange bool          // rows may be lost: assign nothing until every nonce below seen is final
-	retry   fence.Instant // no action before this instant; 0 if there is no limit
-	later   fence.Instant // when a postponed submit, raise or save is due; 0 if there is none
-	glance  fence.Instant // when to look through the pool even if no block has come
-	paused  uint64        // sign and send nothing until the head has this height, or until resume
-	resume  fence.Instant // see paused
-	cursor  uint64        // the nonce at which the next look through the pool begins
-	looked  uint64        // the height of the last look through the pool
-	front   uint64        // the lowest nonce that is not in a block, as of the last census
-	since   uint64        // the height at which front last changed
-	bumped  uint64        // the height at which slots were last marked as stuck
-	written uint64        // the height at which changes were last stored
-	overdue fence.Instant // store changes at this instant even if no block has come
-	due     fence.Instant // while busy, store no changes before this instant
+	queued   int           // intents that wait for a slot
+	heard    int           // the highest count of them since the last assign began
+	strange  bool          // rows may be lost: assign nothing until every nonce below seen is final
+	retry    fence.Instant // no action before this instant; 0 if there is no limit
+	later    fence.Instant // when a postponed submit, raise or save is due; 0 if there is none
+	glance   fence.Instant // when to look through the pool even if no block has come
+	paused   uint64        // sign and send nothing until the head has this height, or until resume
+	resume   fence.Instant // see paused
+	cursor   uint64        // the nonce at which the next look through the pool begins
+	looked   uint64        // the height of the last look through the pool
+	front    uint64        // the lowest nonce that is not in a block, as of the last census
+	since    uint64        // the height at which front last changed
+	markedAt uint64        // the height at which slots were last marked as stuck
+	written  uint64        // the height at which changes were last stored
+	overdue  fence.Instant // store changes at this instant even if no block has come
+	due      fence.Instant // while busy, store no changes before this instant
 
 	census census // what the last count of slots found
 
-	loads     bool           // a load is under way, perhaps one whose answer is no longer wanted
-	signing   bool           // an assign or a replace is under way
-	sending   bool           // a submit is under way
-	looking   bool           // a probe is under way
-	saving    bool           // a save is under way
-	searching bool           // a search is under way
-	alarms    map[Alarm]bool // whether an alarm is raised, by its cause and subject
-	raising   []raise        // the raises that are being signed; nil during an assign
-	unpaid    bool           // the node's last answers say that the account cannot pay
-	unsigned  bool           // the last signing failed because the account cannot pay
-	out       []action       // the actions of the current Step
+	loads          bool           // a load is under way, perhaps one whose answer is no longer wanted
+	signing        bool           // an assign or a replace is under way
+	sending        bool           // a submit is under way
+	looking        bool           // a probe is under way
+	saving         bool           // a save is under way
+	searching      bool           // a search is under way
+	alarms         map[Alarm]bool // whether an alarm is raised, by its cause and subject
+	raising        []raise        // the raises that are being signed; nil during an assign
+	sendLacksFunds bool           // the node's last answers say that the account cannot pay
+	signLacksFunds bool           // the last signing failed because the account cannot pay
+	out            []action       // the actions of the current Step
 }
 
 // settings are the fields of [Config] with the same names, with defaults filled in.

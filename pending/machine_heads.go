@@ -5,11 +5,11 @@ import "github.com/conchhq/conch/chain"
 func (m *machine) turned(in turned) {
 	if in.Turn.Kind == chain.Applied {
 		if m.head.Number == 0 { // waiting times begin with the first head
-			m.since, m.bumped, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
+			m.since, m.markedAt, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
 		}
 		m.head = in.Turn.Block
 		// After a rewind the noted heights may lie above the head.
-		m.since, m.bumped, m.looked = min(m.since, m.head.Number), min(m.bumped, m.head.Number), min(m.looked, m.head.Number)
+		m.since, m.markedAt, m.looked = min(m.since, m.head.Number), min(m.markedAt, m.head.Number), min(m.looked, m.head.Number)
 	}
 	if m.phase != working {
 		return // everything is looked up after the load

@@ -8,10 +8,11 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// markStuck marks a batch of the first slots for a raise if nothing of the account was included for
-// RaiseAfter blocks. One at a time, each would take that many blocks.
+// markStuck marks a batch of the first slots for a higher fee if nothing of the account was included
+// for RaiseAfter blocks, nor marked. Marked one at a time, each would cost RaiseAfter blocks. It marks
+// attempts that a node has, up to the first gap, since nothing behind a gap can be included.
 func (m *machine) markStuck() {
-	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.bumped)+m.set.RaiseAfter {
+	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.markedAt)+m.set.RaiseAfter {
 		return
 	}
 	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
@@ -23,10 +24,11 @@ func (m *machine) markStuck() {
 			s.raise, m.census.raises = true, true
 		}
 	}
-	m.bumped = m.head.Number
+	m.markedAt = m.head.Number
 }
 
-// raises returns the further attempts to be signed, those that fill gaps first.
+// raises returns the further attempts to be signed, those that fill gaps first, and ends the raises
+// that would cost too much, with an alarm.
 func (m *machine) raises(now fence.Instant) (raises []raise) {
 	for _, index := range m.gaps() {
 		raises = append(raises, raise{Index: index, Filler: true, New: true})
@@ -39,6 +41,7 @@ func (m *machine) raises(now fence.Instant) (raises []raise) {
 			break
 		}
 		_, t := s.last()
+		// In a block, unknown, below the chain's count, or being detached from its intent.
 		if s.in != nil || s.doubt || s.Index < m.best || s.handing() {
 			continue
 		}
@@ -47,11 +50,13 @@ func (m *machine) raises(now fence.Instant) (raises []raise) {
 			continue
 		}
 		if s.raise && s.dear(m.set.MostRaise) {
-			s.raise, m.census.unsent = false, true // send the last attempt again; a higher fee does not help, or is for the operator to allow
+			// An attempt that no node has is sent again; one in a pool stays there. A higher limit
+			// is the operator's decision.
+			s.raise, m.census.unsent = false, true
 			switch {
 			case t.reached != refused:
 				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
-			case s.filled(): // its alarm is raised; the node may accept the filler after all
+			case s.filled(): // Unfilled is raised already; the node may accept the filler after all
 				t.reached = gone
 			}
 		}
@@ -64,8 +69,8 @@ func (m *machine) raises(now fence.Instant) (raises []raise) {
 	return raises
 }
 
-// gaps returns unknown nonces below known slots, after FillAfter blocks without progress: rows were
-// lost, or another sender's transaction has vanished.
+// gaps returns the nonces from best up to next that have no slot, after FillAfter blocks without
+// progress: rows were lost, or a transaction that another holder of the key sent has vanished.
 func (m *machine) gaps() (missing []uint64) {
 	if m.set.FillAfter == 0 || m.head.Number < m.since+m.set.FillAfter {
 		return nil
@@ -82,11 +87,11 @@ func (m *machine) gaps() (missing []uint64) {
 func (m *machine) stored(now fence.Instant, in stored) {
 	m.signing = false
 	if m.raising == nil {
-		m.queued = max(in.Left, m.heard) // a replace counts nothing
+		m.queued = max(in.Left, m.heard) // an assign; a replace does not count the queue
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)
-		if s == nil && m.overtook(add.Index) {
+		if s == nil && m.wasRaised(add.Index) {
 			continue
 		}
 		if s == nil {
@@ -107,13 +112,14 @@ func (m *machine) stored(now fence.Instant, in stored) {
 	m.held(now, in.Hold)
 }
 
-// overtook reports whether an attempt was signed for a slot that has become final meanwhile.
-func (m *machine) overtook(index uint64) bool {
+// wasRaised reports whether the raises under way include one for a slot that existed; if it has gone
+// meanwhile, it is final.
+func (m *machine) wasRaised(index uint64) bool {
 	return slices.ContainsFunc(m.raising, func(w raise) bool { return w.Index == index && !w.New })
 }
 
-// unsignable takes a raise that the fee limit or the chain forbids. It keeps the existing attempt,
-// which a node may have dropped and need again, and raises an alarm.
+// unsignable takes a raise that the fee limit or the chain forbids, and raises an alarm. The last
+// attempt stays the one to send, since a node may have dropped it.
 func (m *machine) unsignable(u unsigned) {
 	cause := Fees
 	switch {
@@ -121,26 +127,27 @@ func (m *machine) unsignable(u unsigned) {
 	case errors.Is(u.Why, chain.ErrCall):
 		cause = Unsignable
 	default:
-		return // it concerns the account, not the slot
+		return // it concerns the account: the flag stays, and held makes the pause
 	}
 	if s := m.slots.get(u.Index); s != nil {
 		s.raise = false
 		if _, t := s.last(); s.filled() && t.reached == refused { // as in raises
-			t.reached, m.census.unsent = gone, true
+			t.reached = gone
 		}
 	}
 	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
 }
 
-// held takes the reason why no more was signed, if any. Signing goes on with the next block.
+// held takes the reason why no more was signed, if any. Signing and sending pause then, until the
+// next block or for Patience.
 func (m *machine) held(now fence.Instant, why error) {
-	m.unsigned = errors.Is(why, chain.ErrFunds)
+	m.signLacksFunds = errors.Is(why, chain.ErrFunds)
 	text := ""
 	if why != nil {
 		text = why.Error()
 	}
-	m.funds(text)
-	if m.raising == nil {
+	m.alarmFunds(text)
+	if m.raising == nil { // the alarms of a replace name their slots; see unsignable
 		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
 		m.unclear(why)
 	}

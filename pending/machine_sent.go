@@ -46,8 +46,8 @@ func (m *machine) sent(now fence.Instant, in sent) {
 			m.refused(now, s, a, got.Text)
 		}
 	}
-	m.unpaid = !funds
-	m.funds(broke)
+	m.sendLacksFunds = !funds
+	m.alarmFunds(broke)
 }
 
 // refused takes the answer that the chain will never include an attempt. A filler replaces a call,

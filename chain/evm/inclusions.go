@@ -13,18 +13,20 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// transaction is one in a block. It has no more, since types of some chains cannot be decoded.
+// transaction holds the only fields of a transaction in a block that are read. The whole is decoded
+// only if the node names no sender, since go-ethereum cannot decode some chains' types.
 type transaction struct {
 	Hash  common.Hash     `json:"hash"`
 	From  *common.Address `json:"from"`
 	Nonce *hexutil.Uint64 `json:"nonce"`
 }
 
-// Inclusions implements chain.Chain. It reads hashes and binary receipts after a block of
-// submitted attempts alone. While submitted attempts are expected it reads receipts, half the
-// work of transactions and receipts; else the transactions, and receipts only if one is ours.
+// Inclusions implements chain.Chain. It reads a block in the cheapest of three ways: hashes and
+// binary receipts, if the block read before held nothing but attempts that this process submitted;
+// receipts, while such attempts are not yet in a block; else all transactions, and receipts only if
+// an account has one.
 func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
-	if _, err := c.known(ctx); err != nil {
+	if _, err := c.known(ctx); err != nil { // proves that the endpoint serves our chain
 		return nil, err
 	}
 	if c.submitted.any() {
@@ -48,12 +50,13 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 	}
 	for i := range ours {
 		ours[i].Failed = failed[ours[i].Hash]
-		c.submitted.take(ours[i].Hash)
+		c.submitted.take(ours[i].Hash) // in a block: no longer expected
 	}
 	return ours, nil
 }
 
-// sent returns a block and the accounts' transactions in it. name is the argument of the method.
+// sent returns a block and the transactions of the accounts in it. name is the block's hash or number,
+// as the method takes it.
 func (c *Chain) sent(ctx context.Context, method string, name any, accounts []chain.Account) (chain.Block, []chain.Inclusion, error) {
 	var b *struct {
 		header
@@ -94,7 +97,7 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	return b.block(), ours, nil
 }
 
-// rawTransaction keeps the JSON if the node does not name the sender.
+// rawTransaction is a transaction of a block's list, with its JSON if the sender must be recovered.
 type rawTransaction struct {
 	tx   transaction
 	text []byte

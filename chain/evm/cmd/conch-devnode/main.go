@@ -25,20 +25,25 @@ When it is ready it prints one line of JSON: its URLs, the chain ID, and a funde
 with its private key. The key is the same everywhere: never send anything of value to it.
 
 Examples:
-  conch-devnode                                 makes a block when dev_mine asks for one
+  conch-devnode                                 makes a block when a dev_ method asks for one
   conch-devnode --block-time 1s                 makes a block every second
   conch-devnode --datadir D                     keeps the chain; after kill -9 and a restart
-                                                it comes back with an older head
+                                                it comes back with an older head, as real
+                                                nodes do
   conch-devnode --listen 127.0.0.1:0 --parent $$   takes any port; ends when this shell ends
 
-Methods beside eth, net, web3, txpool (over HTTP and WebSocket, on one port):
-  dev_mine [n]                  makes n blocks (1) of what is in the pool; returns the last hash
+Methods beside eth, net, web3, txpool, debug (over HTTP and WebSocket, on one port). In
+brackets: the JSON params; numbers are hex strings such as "0x2":
+  dev_mine [n]                  makes n blocks, or one without n, of what is in the pool;
+                                returns the last hash
   dev_block [[raw, …]]          makes a block of exactly these signed transactions
-  dev_reorg [depth, [[raw, …], …]]   replaces the newest blocks by these, or by none; the old
-                                transactions return to the pool
-  dev_drop [[hash, …]]          removes transactions from the pool; with [], all of them
+  dev_reorg [depth, [[raw, …], …]]   removes the newest depth blocks and puts these in
+                                their place, if any; the old transactions return to the
+                                pool
+  dev_drop [[hash, …]]          removes transactions from the pool, all of them with []
   dev_finalize []               makes the present head final
   dev_fund [address, gwei]      gives gwei to an account, by a block with a withdrawal
+                                and what is in the pool
   dev_burn [n]                  makes n full blocks of foreign transactions: each raises the
                                 base fee by an eighth, and empty blocks lower it again
   account_signTransaction [tx]  signs for the funded account as clef does, without asking
@@ -61,12 +66,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if cfg.parent > 0 {
-		var orphaned context.CancelFunc
-		ctx, orphaned = context.WithCancel(ctx)
-		defer orphaned()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
 		go func() {
 			awaitOrphan(ctx, cfg.parent)
-			orphaned()
+			cancel()
 		}()
 	}
 	d, err := start(cfg)
@@ -102,7 +107,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&cfg.listen, "listen", "127.0.0.1:8545", "`address` of HTTP and WebSocket; port 0 takes any port")
-	flags.DurationVar(&cfg.blockTime, "block-time", 0, "time between blocks; 0: only dev_mine makes them")
+	flags.DurationVar(&cfg.blockTime, "block-time", 0, "time between blocks; 0: only the dev_ methods make them")
 	flags.StringVar(&cfg.datadir, "datadir", "", "`folder` that keeps the chain; default: in memory")
 	flags.IntVar(&cfg.parent, "parent", 0, "end when the process with this `pid`, which must be the parent, has ended")
 	flags.Uint64Var(&cfg.pool, "pool", 20000, "`transactions` that the pool keeps; 0: go-ethereum's limits, above which it drops some that it has accepted")
