@@ -187,7 +187,7 @@ func (c Config) lockTimeout(shortest time.Duration) time.Duration {
 func (c Config) validateLockTimeout(r Role, fault func(string, ...any)) {
 	most := min(c.spare(r), r.Lease*2/5) // pgmint ends a statement after half a lease; the rest is for the other work of the bid
 	if c.LockTimeout < time.Millisecond || c.LockTimeout >= most {
-		fault("scope %q: a lock timeout of %s must be at least 1ms and less than %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
+		fault("scope %q: a lock timeout of %s is not between 1ms and %s: a bid that waits for a fence delays the heartbeats", r.Scope, c.LockTimeout, most)
 	}
 }
 

@@ -5,8 +5,8 @@
 -- Text in an index sorts by its bytes: one sorted by a locale misses rows once an upgrade
 -- of the system has changed how that sorts, and a key that is missed is paid twice.
 --
--- Whoever inserts an intent fires a trigger, over a connection of whatever search_path: each
--- function has one of its own, or is parsed here and now.
+-- An insert of an intent fires a trigger, over a connection with any search_path: so each function
+-- sets its own, or is parsed when it is created.
 
 CREATE TABLE conch.intents (
     id              uuid PRIMARY KEY,

@@ -14,14 +14,13 @@ ALTER TABLE conch.pending_transactions
 -- recovery only, before which this fails, and no plan outlives the server.
 ALTER FUNCTION conch.pending_history() IMMUTABLE;
 
--- Below which of a leader's writes none counts any more. Whoever has no answer to a write
--- raises it before it looks at the rows: the write is then in them, or never will be.
+-- Writes of a leader with a lower number do not count any more. A leader that has no answer to a
+-- write raises the number before it looks at the rows: the write is then in them, or never will be.
 ALTER TABLE conch.pending_accounts
     ADD COLUMN epoch bigint NOT NULL DEFAULT 0,
     ADD COLUMN write bigint NOT NULL DEFAULT 0;
 
--- The lock is shared by writes, and keeps whoever raises the number waiting until they
--- have ended.
+-- Writes share the lock, so a leader that raises the number waits until they have ended.
 DROP FUNCTION conch.pending_claim(text, bytea, text);
 CREATE FUNCTION conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
