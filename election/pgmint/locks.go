@@ -36,7 +36,7 @@ func (e *LockBudgetError) Error() string {
 		used = fmt.Sprintf(" of which %d are in use by other sessions of this process,", e.Used)
 	}
 	return fmt.Sprintf("%d scopes need %d advisory locks at once, and the lock budget is %d,%s of the %d places in the server's lock table: "+
-		`raise lock_budget and the server's max_locks_per_transaction, or set locks = "process", which takes one lock for all scopes`,
+		`raise the lock budget and the server's max_locks_per_transaction, or use locks of kind "process", which take one for all scopes`,
 		e.Scopes, e.Need, e.Budget, used, e.Table)
 }
 

@@ -63,7 +63,7 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 		return err
 	}
 	if len(found) != 1 || !found[0].Held {
-		return fmt.Errorf("%w %q: `conch status` shows who would like to", ErrNobodyLeads, s.Scope)
+		return fmt.Errorf("%w %q", ErrNobodyLeads, s.Scope)
 	}
 	s.before = found[0]
 	verb := "drain"

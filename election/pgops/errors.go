@@ -34,7 +34,7 @@ type UnansweredError struct {
 
 func (e *UnansweredError) Error() string {
 	if e.Taken {
-		return fmt.Sprintf("%s took the request for %q and has not finished it in time: look at `conch history --scope %s`", e.Holder, e.Scope, e.Scope)
+		return fmt.Sprintf("%s took the request for %q and has not finished it in time: the history of the scope will tell how it ended", e.Holder, e.Scope)
 	}
 	return fmt.Sprintf("%s, which leads %q, did not take the request, and it was withdrawn: is it a conch process, and does it reach the database?", e.Holder, e.Scope)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,6 +90,17 @@ func (a *app) askLeader(ctx context.Context, r pgops.Request) error {
 		if fault := a.printHandOver(held, "failed"); fault != nil {
 			return fault
 		}
+	}
+	return remedy(err)
+}
+
+// remedy adds to an error the command that tells more.
+func remedy(err error) error {
+	if errors.Is(err, pgops.ErrNobodyLeads) {
+		return fmt.Errorf("%w: \"conch status\" lists its candidates", err)
+	}
+	if late, ok := errors.AsType[*pgops.UnansweredError](err); ok && late.Taken {
+		return fmt.Errorf("%w: \"conch history --scope %s\"", err, late.Scope)
 	}
 	return err
 }
