@@ -21,7 +21,7 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := sender(t, "n1", db.URL, chain)
-	var wishes []evidence.Wish
+	var requests []evidence.Request
 	for _, w := range []struct{ key, data string }{{"a", "0x01"}, {"b", "0x02"}, {"b again", "0x02"}} {
 		code, body := post(t, n.api()+"/v1/transactions",
 			`{"account":"payer","to":"`+nobodysAddress+`","value":"1","data":"`+w.data+`","idempotency_key":"`+w.key+`"}`)
@@ -30,13 +30,13 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 		}
 		id := body["id"].(string)
 		conch(t, "tx", "show", id, "--node", n.api(), "--wait").done(t)
-		wishes = append(wishes, evidence.Wish{Key: w.key, Deed: deed(nobodysAddress, "1", w.data), IDs: []string{id}})
+		requests = append(requests, evidence.Request{Key: w.key, Deed: deed(nobodysAddress, "1", w.data), IDs: []string{id}})
 	}
 	n.stop(syscall.SIGTERM)
 	conn, tables := db.Connect(t), readTables(t, db.URL)
-	left := func(what string, counts evidence.Chain, faults int, wishes ...evidence.Wish) {
+	left := func(what string, counts evidence.Chain, faults int, requests ...evidence.Request) {
 		t.Helper()
-		a := evidence.Account{Wishes: wishes}
+		a := evidence.Account{Requests: requests}
 		if err := tables.Left(t.Context(), accountScope, &a); err != nil {
 			t.Fatal(err)
 		}
@@ -51,20 +51,20 @@ func TestTheVerdictIsReadFromTheChain(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v with %d faults", what, got, counts, faults)
 		}
 	}
-	never := evidence.Wish{Key: "c", Deed: deed(nobodysAddress, "1", "0x03"), IDs: []string{"none"}}
-	left("as it is", evidence.Chain{Intents: 1, Done: 1}, 2, wishes[0])
-	left("one done twice", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 1, wishes[:2]...)
-	left("one never done", evidence.Chain{Intents: 3, Done: 2, Missing: 1, Twice: 1}, 3, wishes[0], wishes[1], never)
+	never := evidence.Request{Key: "c", Deed: deed(nobodysAddress, "1", "0x03"), IDs: []string{"none"}}
+	left("as it is", evidence.Chain{Intents: 1, Done: 1}, 2, requests[0])
+	left("one done twice", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 1, requests[:2]...)
+	left("one never done", evidence.Chain{Intents: 3, Done: 2, Missing: 1, Twice: 1}, 3, requests[0], requests[1], never)
 	do(t, conn, `UPDATE conch.intents SET fate = 'open' WHERE idempotency_key = 'a'`)
-	left("one without an end", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, wishes[:2]...)
+	left("one without an end", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, requests[:2]...)
 	do(t, conn, `UPDATE conch.intents SET fate = 'cancelled' WHERE idempotency_key = 'a'`) // in a slot that has no filler
-	left("one cancelled and done", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, wishes[:2]...)
+	left("one cancelled and done", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, requests[:2]...)
 	do(t, conn, `UPDATE conch.intents SET value = 2, fate = 'rejected' WHERE idempotency_key = 'a'`) // without a slot, nothing contradicts the fate
-	left("one that is another", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, wishes[:2]...)
+	left("one that is another", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 2, requests[:2]...)
 	do(t, conn, `DELETE FROM conch.pending_attempts WHERE nonce = 1`)
-	left("a hash nobody stored", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, wishes[:2]...)
+	left("a hash nobody stored", evidence.Chain{Intents: 2, Done: 2, Twice: 1}, 3, requests[:2]...)
 	do(t, conn, `UPDATE conch.pending_transactions SET nonce = 9 WHERE nonce = 2`)
-	left("nonces that are not used", evidence.Chain{Intents: 2, Done: 2, Twice: 1, NonceGaps: 7}, 10, wishes[:2]...)
+	left("nonces that are not used", evidence.Chain{Intents: 2, Done: 2, Twice: 1, NonceGaps: 7}, 10, requests[:2]...)
 }
 
 func do(t *testing.T, conn *pgx.Conn, sql string) {

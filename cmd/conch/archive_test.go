@@ -16,7 +16,7 @@ func TestArchiveAfter(t *testing.T) {
 	var ids []string
 	asked := map[string]string{}
 	for _, w := range []struct{ key, value string }{{"a", "1"}, {"b", "2"}} {
-		code, body := post(t, one.api()+"/v1/transactions", wish(nobodysAddress, w.value, w.key))
+		code, body := post(t, one.api()+"/v1/transactions", intentJSON(nobodysAddress, w.value, w.key))
 		if code != http.StatusAccepted {
 			t.Fatalf("status %d, body %v; want 202", code, body)
 		}
@@ -40,10 +40,10 @@ func TestArchiveAfter(t *testing.T) {
 	if got["fate"] != "done" || got["state"] != "finalized" || got["nonce"] != 0.0 || got["idempotency_key"] != "a" {
 		t.Errorf("the archived transaction shows as %v, want it done and final with nonce 0 and its key", got)
 	}
-	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1", "a")); code != http.StatusAccepted || body["id"] != ids[0] {
+	if code, body := post(t, two.api()+"/v1/transactions", intentJSON(nobodysAddress, "1", "a")); code != http.StatusAccepted || body["id"] != ids[0] {
 		t.Errorf("the same request again: status %d, body %v; want 202 and the same ID", code, body)
 	}
-	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "2", "a")); code != http.StatusConflict {
+	if code, body := post(t, two.api()+"/v1/transactions", intentJSON(nobodysAddress, "2", "a")); code != http.StatusConflict {
 		t.Errorf("its key for another request: status %d, body %v; want 409", code, body)
 	}
 	judge(t, chain, db.URL, asked)

@@ -19,7 +19,7 @@ func TestCancel(t *testing.T) {
 	books, api := openBooks(t, db.URL), n.api()
 	asked := map[string]string{}
 	want := func(i int) string {
-		one := wished(t, n, i, i+1)
+		one := requested(t, n, i, i+1)
 		maps.Copy(asked, one)
 		for id := range one {
 			return id

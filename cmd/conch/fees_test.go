@@ -17,7 +17,7 @@ func TestUnderpricedSpike(t *testing.T) {
 	const most = 9e9
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--gas-limit", "20000000")
 	n := senderAt(t, "n1", db.URL, chain.ws(), fmt.Sprintf("max_fee = \"%d gwei\"\n", int(most/1e9)))
-	asked := wished(t, n, 0, 2)
+	asked := requested(t, n, 0, 2)
 	books := openBooks(t, db.URL)
 	until(t, "both are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
 	signed := books.attempts(0)[0].Max
@@ -35,7 +35,7 @@ func TestUnderpricedSpike(t *testing.T) {
 	until(t, "the alarm", nowAndThen(func() { chain.call("dev_burn", hexed(1)) }, func() bool {
 		return n.count("ALARM: what has to be paid is above max_fee or max_tip: it waits until fees fall or more is allowed", "cause", "fees") > 0
 	}))
-	maps.Copy(asked, wished(t, n, 2, 3))
+	maps.Copy(asked, requested(t, n, 2, 3))
 	chain.call("dev_burn", hexed(6))
 	for nonce := range 2 {
 		all := books.attempts(nonce)
@@ -75,7 +75,7 @@ func TestAnotherWaitsUnderOurNonce(t *testing.T) {
 	raw, _ := chain.foreign(0)
 	chain.call("eth_sendRawTransaction", raw)
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
-	asked := wished(t, n, 0, 2)
+	asked := requested(t, n, 0, 2)
 	books := openBooks(t, db.URL)
 	until(t, "ours are in the pool", func() bool {
 		all := books.attempts(0)
@@ -92,14 +92,14 @@ func TestOutOfFunds(t *testing.T) {
 	db, chain := migrated(t), startDevnode(t)
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
 	api := n.api()
-	asked := wished(t, n, 0, 3)
+	asked := requested(t, n, 0, 3)
 	const much = "1000000000000000000000001" // a million ether and one wei
-	code, body := post(t, api+"/v1/transactions", wish(anothersAddress, much, "much"))
+	code, body := post(t, api+"/v1/transactions", intentJSON(anothersAddress, much, "much"))
 	if code != 202 {
 		t.Fatalf("status %d, body %v; want 202", code, body)
 	}
 	dear := fmt.Sprint(body["id"])
-	maps.Copy(asked, wished(t, n, 3, 5))
+	maps.Copy(asked, requested(t, n, 3, 5))
 	n.says("ALARM: the account cannot pay: nothing more is sent until it can", "cause", "funds")
 	books := openBooks(t, db.URL)
 	books.become(each("finalized", 3))

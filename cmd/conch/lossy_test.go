@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wished requests numbered transactions from a node, and returns the acknowledged deeds by ID.
-func wished(t *testing.T, n *daemon, from, to int) map[string]string {
+// requested requests numbered transactions from a node, and returns the acknowledged deeds by ID.
+func requested(t *testing.T, n *daemon, from, to int) map[string]string {
 	t.Helper()
 	c := callersOf(t, n)
 	c.wants(from, to)
@@ -26,7 +26,7 @@ func TestLostResponses(t *testing.T) {
 	// finality = 0: whether the chain reports final blocks must be found despite lost answers.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
-	asked := wished(t, n, 0, 300)
+	asked := requested(t, n, 0, 300)
 	judge(t, chain, db.URL, asked)
 	for _, way := range []string{"before", "after", "refused"} {
 		if line.count(line.hurt, way) < 20 {
@@ -46,7 +46,7 @@ func TestAnswersThatLie(t *testing.T) {
 	asked := map[string]string{}
 	for i, lie := range []string{"nonce too low", "replacement transaction underpriced", "transaction underpriced?", "insufficient funds for gas"} {
 		line.does(harm{belied: 0.6, lie: lie, only: "eth_sendRawTransaction"})
-		maps.Copy(asked, wished(t, n, 30*i, 30*i+30))
+		maps.Copy(asked, requested(t, n, 30*i, 30*i+30))
 		judge(t, chain, db.URL, asked)
 	}
 	if line.count(line.hurt, "belied") < 40 {
@@ -65,7 +65,7 @@ func TestSilentDrop(t *testing.T) {
 	line := newWire(t, chain, 2)
 	const room = 60
 	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", room))
-	asked := wished(t, n, 0, 240)
+	asked := requested(t, n, 0, 240)
 	books := openBooks(t, db.URL)
 	const hurt = 6 // rounds in which every second pool is lost
 	for round := 0; books.number(`SELECT count(*) FROM conch.intents WHERE fate = 'open'`) > 0; round++ {

@@ -82,11 +82,11 @@ func gather(t testing.TB, chain *devnode, tables *pgaccount.Reader, asked map[st
 		t.Fatal(err)
 	}
 	for id, does := range asked {
-		a.Wishes = append(a.Wishes, evidence.Wish{Key: id, Deed: does, IDs: []string{id}, Revocable: slices.Contains(revoked, id)})
+		a.Requests = append(a.Requests, evidence.Request{Key: id, Deed: does, IDs: []string{id}, Revocable: slices.Contains(revoked, id)})
 	}
 	for _, in := range a.Intents {
 		if _, heard := asked[in.ID]; !heard {
-			a.Wishes = append(a.Wishes, evidence.Wish{Key: in.ID, Deed: in.Deed})
+			a.Requests = append(a.Requests, evidence.Request{Key: in.ID, Deed: in.Deed})
 		}
 	}
 	return evidence.JudgeAccount(*a).Faults

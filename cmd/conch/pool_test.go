@@ -18,7 +18,7 @@ func TestOldBytesComeBack(t *testing.T) {
 	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
 	chain := startDevnode(t, data...)
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
-	asked := wished(t, n, 0, 6)
+	asked := requested(t, n, 0, 6)
 	books := openBooks(t, db.URL)
 	pooled := func() bool { ready, _ := chain.pooled(); return ready == 6 }
 	until(t, "all are in the pool", pooled)
@@ -73,7 +73,7 @@ func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
-	asked := wished(t, n, 0, 6)
+	asked := requested(t, n, 0, 6)
 	books := openBooks(t, db.URL)
 	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 6 })
 	chain.call("dev_drop", []string{books.attempts(2)[0].Hash})
@@ -98,7 +98,7 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	chain.call("dev_block", []string{raw})
 	line := newWire(t, chain, 1)
 	n := senderAt(t, "n1", db.URL, line.url, "gap_fill_threshold_blocks = 6\n")
-	asked := wished(t, n, 0, 3)
+	asked := requested(t, n, 0, 3)
 	books := openBooks(t, db.URL)
 	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 3 })
 	chain.call("dev_reorg", "0x1", [][]string{{}, {}})

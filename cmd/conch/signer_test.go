@@ -15,7 +15,7 @@ func TestExternalSigner(t *testing.T) {
 	way := newDoor(t, strings.TrimPrefix(clef.url, "http://"))
 	n := senderAt(t, "n1", db.URL, chain.ws(), "", `keystore = "key.json"`, `address = "`+fundedAddress+`"`,
 		`password_file = "password"`, `signer = "http://`+way.address+`/?key=HIDDEN"`+"\n"+`signer_method = "account_signTransaction"`)
-	asked := wished(t, n, 0, 5)
+	asked := requested(t, n, 0, 5)
 	n.says("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "cause", "keys")
 	if why := n.value("ALARM: there is no key for the account, or its signer refuses: nothing more is signed", "error"); !strings.Contains(why, "external signer") || !strings.Contains(why, "refused") {
 		t.Errorf("the alarm says %q, want that the external signer refused", why)

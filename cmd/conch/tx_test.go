@@ -49,7 +49,7 @@ func post(t *testing.T, url, body string) (int, map[string]any) {
 	return answer.StatusCode, out
 }
 
-func wish(to, value, key string) string {
+func intentJSON(to, value, key string) string {
 	return fmt.Sprintf(`{"account":"payer","to":%q,"value":%q,"idempotency_key":%q}`, to, value, key)
 }
 
@@ -68,7 +68,7 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 	for i := range ids {
 		node := []*daemon{one, two}[i%2].api()
 		asking.Go(func() {
-			code, body := post(t, node+"/v1/transactions", wish(nobodysAddress, "1000", "once"))
+			code, body := post(t, node+"/v1/transactions", intentJSON(nobodysAddress, "1000", "once"))
 			if code != http.StatusAccepted {
 				t.Errorf("status %d, body %v; want 202", code, body)
 			}
@@ -81,7 +81,7 @@ func TestTransactionsThroughTwoNodes(t *testing.T) {
 			t.Fatalf("one key gave the IDs %v, want the same one", ids)
 		}
 	}
-	if code, body := post(t, two.api()+"/v1/transactions", wish(nobodysAddress, "1001", "once")); code != http.StatusConflict || body["type"] != "urn:conch:problem:key-taken" {
+	if code, body := post(t, two.api()+"/v1/transactions", intentJSON(nobodysAddress, "1001", "once")); code != http.StatusConflict || body["type"] != "urn:conch:problem:key-taken" {
 		t.Errorf("the same key for another call: status %d, body %v; want 409", code, body)
 	}
 	shown := conch(t, "tx", "show", fmt.Sprint(ids[0]), "--node", two.api(), "--wait", "--json")
@@ -169,7 +169,7 @@ func TestTheChainIsAwayOrAnother(t *testing.T) {
 	n.write(fileOf(db.URL, "listen = \"127.0.0.1:0\"\n"+accountAt(n, "http://"+proxied.address, 1337, "")))
 	n.start().says("CHAIN UNREACHABLE: transactions are accepted, and none is sent", "chain", "dev")
 	n.says("sending", "account", "payer")
-	code, body := post(t, n.api()+"/v1/transactions", wish(anothersAddress, "5", "early"))
+	code, body := post(t, n.api()+"/v1/transactions", intentJSON(anothersAddress, "5", "early"))
 	if code != http.StatusAccepted {
 		t.Fatalf("status %d, body %v; want 202", code, body)
 	}
@@ -190,7 +190,7 @@ func TestNoDatabaseNoIntent(t *testing.T) {
 	chain := startDevnode(t)
 	n := sender(t, "n1", "postgres://conch:hunter2@127.0.0.1:1/app", chain)
 	n.says("transactions cannot be kept")
-	code, body := post(t, n.api()+"/v1/transactions", wish(nobodysAddress, "5", "k"))
+	code, body := post(t, n.api()+"/v1/transactions", intentJSON(nobodysAddress, "5", "k"))
 	if code != http.StatusServiceUnavailable || body["type"] != "urn:conch:problem:database-unavailable" {
 		t.Errorf("status %d, body %v; want 503 and database-unavailable", code, body)
 	}

@@ -64,11 +64,11 @@ func TestASendWithoutAnAnswerNamesItsKey(t *testing.T) {
 			var key string
 			asked := make(chan struct{})
 			node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				var wish struct {
+				var sent struct {
 					Key string `json:"idempotency_key"`
 				}
-				_ = json.NewDecoder(r.Body).Decode(&wish)
-				key = wish.Key
+				_ = json.NewDecoder(r.Body).Decode(&sent)
+				key = sent.Key
 				close(asked)
 				c.answer(w, r)
 			}))

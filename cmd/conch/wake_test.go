@@ -18,7 +18,7 @@ func TestANotificationWakesTheLeader(t *testing.T) {
 	follower.says("leadership following", "scope", accountScope)
 	asked := map[string]string{}
 	for i := range 3 { // one after the other, so that each must wake the leader
-		maps.Copy(asked, wished(t, follower, i, i+1))
+		maps.Copy(asked, requested(t, follower, i, i+1))
 		judge(t, chain, db.URL, asked)
 	}
 }
@@ -33,5 +33,5 @@ func TestALostNotificationIsRepaired(t *testing.T) {
 	senderAt(t, "n1", db.URL, chain.ws(), "").leads(1)
 	follower := senderAt(t, "n2", db.URL, chain.ws(), "")
 	follower.says("leadership following", "scope", accountScope)
-	judge(t, chain, db.URL, wished(t, follower, 0, 2))
+	judge(t, chain, db.URL, requested(t, follower, 0, 2))
 }

@@ -101,8 +101,8 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	s.write(pending.Batch{Rejects: []pending.Reject{{Intent: old.ID, Why: "no"}}})
 	l.cancels()
 	l.waits("nobody")
-	wish := pending.Intent{Account: pendingtest.Account, Key: "new", Call: chain.Call{Gas: 1}}
-	accept := func() error { _, err := s.Accept(t.Context(), wish); return err }
+	intent := pending.Intent{Account: pendingtest.Account, Key: "new", Call: chain.Call{Gas: 1}}
+	accept := func() error { _, err := s.Accept(t.Context(), intent); return err }
 	cancel := func() error { return s.Cancel(t.Context(), two.ID) }
 	for _, c := range []struct {
 		what string

@@ -40,7 +40,7 @@ type customers struct {
 	nodes []*http.Client
 
 	mu       sync.Mutex
-	requests []evidence.Wish
+	requests []evidence.Request
 	again    int // how often a request went to another node for lack of an answer
 	refused  error
 
@@ -108,7 +108,7 @@ func (c *customers) run(asking, trying context.Context, n int) {
 func (c *customers) request(trying context.Context, n int) {
 	const value = "1"
 	data := fmt.Sprintf("0x%016x", n)
-	w := evidence.Wish{Key: fmt.Sprintf("demo-%d", n), Deed: evidence.Deed(payee, value, data)}
+	w := evidence.Request{Key: fmt.Sprintf("demo-%d", n), Deed: evidence.Deed(payee, value, data)}
 	call := map[string]string{"account": "payer", "to": payee, "value": value, "data": data, "idempotency_key": w.Key}
 	c.mu.Lock()
 	at := len(c.requests)

@@ -68,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	record.Kills, record.Entries = s.kills, s.entries
 	if s.traffic != nil {
-		record.Account.Wishes = s.traffic.customers.requests
+		record.Account.Requests = s.traffic.customers.requests
 	}
 	return evidence.Judge(record), nil
 }

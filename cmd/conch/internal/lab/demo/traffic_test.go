@@ -151,7 +151,7 @@ func TestACustomerAsksElsewhereUnderTheSameKey(t *testing.T) {
 	good, three := serve(t, accept("i1"))
 	c := newCustomers([]string{filepath.Join(t.TempDir(), "dead"), one, two, three})
 	c.request(t.Context(), 0)
-	if got, want := c.requests, (evidence.Wish{Key: "demo-0", Deed: payee + " 1 0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
+	if got, want := c.requests, (evidence.Request{Key: "demo-0", Deed: payee + " 1 0x0000000000000000", IDs: []string{"i1"}}); len(got) != 1 || !same(got[0], want) {
 		t.Errorf("got requests %v, want %v", got, want)
 	}
 	for i, a := range []*api{broken, away, good} {
@@ -173,7 +173,7 @@ func TestACustomerAsksElsewhereUnderTheSameKey(t *testing.T) {
 	}
 }
 
-func same(a, b evidence.Wish) bool {
+func same(a, b evidence.Request) bool {
 	return a.Key == b.Key && a.Deed == b.Deed && slices.Equal(a.IDs, b.IDs)
 }
 

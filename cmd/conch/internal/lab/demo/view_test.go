@@ -70,7 +70,7 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 func TestTheTableShowsTransactions(t *testing.T) {
 	s, out := shown(true, 0)
 	s.traffic = &traffic{
-		customers: &customers{requests: make([]evidence.Wish, 12), again: 3},
+		customers: &customers{requests: make([]evidence.Request, 12), again: 3},
 		row:       pgops.ScopeStatus{Holder: "node-2", Epoch: 4, Held: true},
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
 		failover:  35 * time.Millisecond,

@@ -7,22 +7,22 @@ import (
 )
 
 // Account holds everything known about the transactions of one account: the requests of
-// its customers, the transactions in the chain, and the rows of the database. Wishes and
+// its customers, the transactions in the chain, and the rows of the database. Requests and
 // Intents are in any order.
 type Account struct {
-	Wishes  []Wish
-	Mined   []Mined // in chain order
-	Count   uint64  // the account's next nonce according to the chain
-	Final   uint64  // number of the newest final block
-	Intents []Intent
-	Nonces  []uint64 // nonces that the database has assigned
-	Hashes  []string // hashes of all signed transactions in the database
-	Epochs  []int64  // epochs of the leaderships in which something was signed
-	Foreign []string // hashes of transactions that others are known to have sent from the account
+	Requests []Request
+	Mined    []Mined // in chain order
+	Count    uint64  // the account's next nonce according to the chain
+	Final    uint64  // number of the newest final block
+	Intents  []Intent
+	Nonces   []uint64 // nonces that the database has assigned
+	Hashes   []string // hashes of all signed transactions in the database
+	Epochs   []int64  // epochs of the leaderships in which something was signed
+	Foreign  []string // hashes of transactions that others are known to have sent from the account
 }
 
-// Wish is a customer's request for a transaction, made to one or several nodes under one key.
-type Wish struct {
+// Request is a customer's request for a transaction, made to one or several nodes under one key.
+type Request struct {
 	Key  string
 	Deed string   // unique to this request
 	IDs  []string // distinct IDs under which nodes acknowledged it; empty: no node answered

@@ -15,7 +15,7 @@ import (
 func whole() evidence.Account {
 	slot := func(n uint64) *uint64 { return &n }
 	return evidence.Account{
-		Wishes: []evidence.Wish{
+		Requests: []evidence.Request{
 			{Key: "k0", Deed: "d0", IDs: []string{"i0"}},
 			{Key: "k1", Deed: "d1", IDs: []string{"i1"}},
 			{Key: "k2", Deed: "d2", IDs: []string{"i2"}},
@@ -76,8 +76,8 @@ func TestAnAccountThatNobodyUsed(t *testing.T) {
 		t.Errorf("got fault %v, want one that says that no transaction was acknowledged", err)
 	}
 	a := whole()
-	for i := range a.Wishes {
-		a.Wishes[i].IDs = nil
+	for i := range a.Requests {
+		a.Requests[i].IDs = nil
 	}
 	if c := evidence.JudgeAccount(a); c.Fault() == nil || c.Intents != 0 || c.Faults != nil {
 		t.Errorf("got %+v with fault %v, want a fault, no intents and no list of faults", c, c.Fault())

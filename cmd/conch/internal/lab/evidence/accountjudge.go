@@ -16,7 +16,7 @@ func JudgeAccount(a Account) Chain {
 	for _, in := range a.Intents {
 		j.byID[in.ID] = in
 	}
-	for _, w := range a.Wishes {
+	for _, w := range a.Requests {
 		j.effects(w)
 		j.acknowledged(w)
 	}
@@ -46,7 +46,7 @@ func (j *accountJudge) finally(deed string) bool {
 
 // effects counts how often the chain did what a customer asked for. A request that was not
 // acknowledged may have been done once or never.
-func (j *accountJudge) effects(w Wish) {
+func (j *accountJudge) effects(w Request) {
 	times := slices.DeleteFunc(slices.Clone(j.own[w.Deed]), func(m Mined) bool { return m.Failed })
 	if len(times) > 1 {
 		j.verdict.Twice++
@@ -66,7 +66,7 @@ func (j *accountJudge) effects(w Wish) {
 }
 
 // givenUp reports whether the database has given up a request under each of its IDs.
-func (j *accountJudge) givenUp(w Wish) bool {
+func (j *accountJudge) givenUp(w Request) bool {
 	return !slices.ContainsFunc(w.IDs, func(id string) bool {
 		fate := j.byID[id].Fate
 		return fate != cancelled && fate != rejected
@@ -74,7 +74,7 @@ func (j *accountJudge) givenUp(w Wish) bool {
 }
 
 // acknowledged checks that each acknowledgement was kept.
-func (j *accountJudge) acknowledged(w Wish) {
+func (j *accountJudge) acknowledged(w Request) {
 	for _, id := range w.IDs {
 		if in, known := j.byID[id]; !known {
 			j.fault("%s was acknowledged as %s, which the database does not know", w.Key, id)
@@ -122,7 +122,7 @@ func (j *accountJudge) unknown() {
 	for _, h := range slices.Concat(j.Hashes, j.Foreign) {
 		stored[h] = true
 	}
-	for _, w := range j.Wishes {
+	for _, w := range j.Requests {
 		asked[w.Deed] = true
 	}
 	for _, m := range j.Mined {

@@ -49,7 +49,7 @@ var missing = []damage{
 	}, counts{done: 2, missing: 1, gaps: 1}, "k1 was acknowledged and is not done in any final block\nnonce 1 of 6 is not in the chain\ni1 is done, and not in any final block"},
 	{"nothing is in the chain", func(a *evidence.Account) {
 		a.Mined, a.Count, a.Nonces, a.Intents = nil, 0, nil, a.Intents[:3]
-		a.Wishes = a.Wishes[:3]
+		a.Requests = a.Requests[:3]
 	}, counts{missing: 3}, `k0 was acknowledged and is not done in any final block
 k1 was acknowledged and is not done in any final block
 k2 was acknowledged and is not done in any final block
@@ -88,7 +88,7 @@ var twice = []damage{
 		a.Mined, a.Count = append(a.Mined, evidence.Mined{Hash: "h4", Nonce: 6, Block: 6, Deed: "d3"}), 7
 	}, counts{done: 3, twice: 1}, "k3 was done 2 times, by h3 and h4"},
 	{"one key is two transactions", func(a *evidence.Account) {
-		a.Wishes[0].IDs = append(a.Wishes[0].IDs, "i0b")
+		a.Requests[0].IDs = append(a.Requests[0].IDs, "i0b")
 		a.Intents = append(a.Intents, evidence.Intent{ID: "i0b", Fate: "done", Deed: "d0"})
 	}, counts{done: 3}, "k0 was acknowledged as [i0 i0b]"},
 }
@@ -130,7 +130,7 @@ var strange = []damage{
 		a.Mined[0].Deed, a.Mined[4].Deed = evidence.Nothing, "d0"
 	}, counts{done: 2, missing: 1}, "k0 was acknowledged and is not done in any final block\ni0 is done, and not in any final block"},
 	{"one that nobody asked for", func(a *evidence.Account) {
-		a.Wishes = append(a.Wishes[:3:3], a.Wishes[4:]...)
+		a.Requests = append(a.Requests[:3:3], a.Requests[4:]...)
 	}, counts{done: 3}, "h3 is in the chain and nobody asked for it: d3"},
 	{"one without effect whose customer got no answer", func(a *evidence.Account) {
 		a.Mined[3].Failed = true
@@ -158,13 +158,13 @@ var broken = []damage{
 		a.Intents = a.Intents[:6]
 	}, counts{done: 3, missing: 1}, "k7 was acknowledged and is not done in any final block\nk7 was acknowledged as i7, which the database does not know"},
 	{"acknowledged as something else", func(a *evidence.Account) {
-		a.Wishes[6].Deed = "d9"
+		a.Requests[6].Deed = "d9"
 	}, counts{done: 3}, "k6 was acknowledged as i6, which is something else: d6"},
 	{"cancelled in its slot, and done", func(a *evidence.Account) {
 		a.Mined[2].Deed = "d5"
 	}, counts{done: 4}, "i5 is cancelled, and 1 times in the chain\ni5 is cancelled, and its nonce 2 is not filled in any final block"},
 	{"cancelled without a slot, and done", func(a *evidence.Account) {
-		a.Mined[3].Deed, a.Intents[3].Deed, a.Wishes[3].Deed = "d6", "d6", "d8"
+		a.Mined[3].Deed, a.Intents[3].Deed, a.Requests[3].Deed = "d6", "d6", "d8"
 	}, counts{done: 4}, "i6 is cancelled, and 1 times in the chain"},
 	{"cancelled, and in the chain without effect", func(a *evidence.Account) {
 		a.Mined[2].Deed, a.Mined[2].Failed, a.Intents[4].Nonce = "d5", true, nil

@@ -16,7 +16,7 @@ const blake2f = "0x0000000000000000000000000000000000000009"
 
 // Bad requests are refused by the API if it can tell, and rejected if only the chain can tell.
 // Later requests are done.
-func TestBadWishes(t *testing.T) {
+func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")
@@ -63,7 +63,7 @@ func TestBadWishes(t *testing.T) {
 		asked[id] = deed(to, fmt.Sprint(11+i), c.data)
 		rejected = append(rejected, id)
 	}
-	maps.Copy(asked, wished(t, n, 0, 2))
+	maps.Copy(asked, requested(t, n, 0, 2))
 	judgeRevoked(t, chain, db.URL, asked, rejected)
 	for i, id := range rejected {
 		is := shown(t, api, id)
