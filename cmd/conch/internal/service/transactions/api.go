@@ -34,15 +34,15 @@ const (
 
 // api serves transactions over HTTP.
 type api struct {
-	intents  intents // nil if the node has no accounts
+	accounts registry
 	log      *slog.Logger
 	lists    chan struct{} // has an element for each list being answered
 	looks    chan struct{} // has an element for each transaction being looked up
 	patience time.Duration // how long one request waits for the database
 }
 
-func newAPI(all intents, log *slog.Logger) *api {
-	return &api{intents: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
+func newAPI(all registry, log *slog.Logger) *api {
+	return &api{accounts: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
 }
 
 func (a *api) routes() []web.Route {
@@ -70,10 +70,6 @@ type accepted struct {
 }
 
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
-	accounts, err := a.accounts()
-	if err != nil {
-		return err
-	}
 	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
@@ -84,7 +80,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	id, err := accounts.Accept(ctx, request)
+	id, err := a.accounts.Accept(ctx, request)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -151,19 +147,15 @@ type datedTransaction struct {
 }
 
 func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
-	accounts, err := a.accounts()
-	if err != nil {
-		return err
-	}
 	at := time.Now()
-	t, err := a.look(r, accounts)
+	t, err := a.look(r)
 	if err != nil {
 		return err
 	}
 	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
 }
 
-func (a *api) look(r *http.Request, accounts intents) (t Transaction, err error) {
+func (a *api) look(r *http.Request) (t Transaction, err error) {
 	leave, err := place(a.looks)
 	if err != nil {
 		return t, err
@@ -171,7 +163,7 @@ func (a *api) look(r *http.Request, accounts intents) (t Transaction, err error)
 	defer leave()
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	if t, err = accounts.Transaction(ctx, r.PathValue("id")); err != nil {
+	if t, err = a.accounts.Transaction(ctx, r.PathValue("id")); err != nil {
 		err = notAccepted(err)
 	}
 	return t, err
@@ -189,10 +181,6 @@ func place(places chan struct{}) (leave func(), err error) {
 }
 
 func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
-	accounts, err := a.accounts()
-	if err != nil {
-		return err
-	}
 	wanted, err := selection(r)
 	if err != nil {
 		return err
@@ -205,7 +193,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	at := time.Now()
-	found, err := accounts.Transactions(ctx, wanted)
+	found, err := a.accounts.Transactions(ctx, wanted)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -233,18 +221,14 @@ func selection(r *http.Request) (wanted Selection, err error) {
 // cancelTransaction stores the cancellation and answers with the transaction as it is then. It is
 // cancelled once its fate says so.
 func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
-	accounts, err := a.accounts()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	id := r.PathValue("id")
-	if err := accounts.Cancel(ctx, id); err != nil {
+	if err := a.accounts.Cancel(ctx, id); err != nil {
 		return notAccepted(err)
 	}
 	at := time.Now()
-	t, err := accounts.Transaction(ctx, id)
+	t, err := a.accounts.Transaction(ctx, id)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -258,11 +242,4 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 // patient bounds how long a request may wait for the database.
 func (a *api) patient(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), a.patience)
-}
-
-func (a *api) accounts() (intents, error) {
-	if a.intents == nil {
-		return nil, web.Failf(http.StatusNotFound, "this node has no accounts: its configuration needs an [[accounts]] table").Named("no-accounts", "No accounts")
-	}
-	return a.intents, nil
 }

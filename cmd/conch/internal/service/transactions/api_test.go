@@ -120,7 +120,6 @@ func TestAnswers(t *testing.T) {
 	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
-func noAccounts(w *world)     { w.api.intents = nil }
 func databaseAway(w *world)   { w.accounts.err = webtest.ErrAway }
 func busy(w *world)           { w.accounts.err = errBusy }
 func databaseHangs(w *world)  { w.accounts.hangs, w.api.patience = true, 50*time.Millisecond }
@@ -154,7 +153,6 @@ var transactionAnswers = []exchange{
 	{Name: "no database", Given: databaseAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
-	{Name: "no accounts", Given: noAccounts, Ask: "POST " + toTX, Body: body(""), Status: 404, Want: "no-accounts"},
 
 	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
@@ -166,7 +164,6 @@ var transactionAnswers = []exchange{
 	{Name: "an unknown state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
 	{Name: "an empty fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
 	{Name: "all of an unknown account", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
-	{Name: "all, no accounts", Given: noAccounts, Ask: "GET " + toTX, Status: 404, Want: "no-accounts"},
 	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
 	{Name: "all, the database hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
 

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// intents accepts transactions and looks them up. Its methods are safe for concurrent use;
+// registry accepts transactions and looks them up. Its methods are safe for concurrent use;
 // errors other than those below come from the database.
-type intents interface { //nolint:interfacebloat // one method for each route
+type registry interface { //nolint:interfacebloat // one method for each route
 	// Accept stores a request and returns its ID. The same request with the same key again
 	// returns the ID of the first. Any node accepts; the leader of the account sends.
 	Accept(ctx context.Context, r Request) (id string, err error)
@@ -19,7 +19,7 @@ type intents interface { //nolint:interfacebloat // one method for each route
 	Cancel(ctx context.Context, id string) error
 }
 
-// Errors of intents.
+// Errors of the registry.
 var (
 	errUnknownAccount = errors.New("this node has no account with that name or address")
 	errUnknown        = errors.New("this node knows no transaction with this id")

@@ -14,7 +14,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Accept implements intents.
+// Accept implements registry.
 func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
 	a, store, known := reg.find(r.Account)
 	if !known {
@@ -43,7 +43,7 @@ func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
 	return idText(in.ID), nil
 }
 
-// Transaction implements intents.
+// Transaction implements registry.
 func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction, error) {
 	id, err := parseID(text)
 	if err != nil {
@@ -62,7 +62,7 @@ func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction,
 // listed bounds the bytes of all calls in one list; the answer takes several times as many.
 const listed = 4 << 20
 
-// Transactions implements intents.
+// Transactions implements registry.
 func (reg *accounts) Transactions(ctx context.Context, s Selection) (all []Transaction, err error) {
 	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
 	stores := reg.chainStores()
@@ -86,7 +86,7 @@ func (reg *accounts) Transactions(ctx context.Context, s Selection) (all []Trans
 	return all[:min(len(all), s.Most)], nil
 }
 
-// Cancel implements intents.
+// Cancel implements registry.
 func (reg *accounts) Cancel(ctx context.Context, text string) error {
 	id, err := parseID(text)
 	if err != nil {
