@@ -153,3 +153,41 @@ func TestRestLetsOthersGoFirst(t *testing.T) {
 		b.ends(stop)
 	})
 }
+
+// A role that asks for a pause and fails rests for that long, and the fact says so.
+func TestAFailureTellsOfTheRest(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(_ *testing.T, b *bench) {
+		elector := make(chan *election.Elector, 1)
+		role := election.Role{Lead: func(context.Context, election.Leadership) error {
+			e := <-elector
+			elector <- e
+			e.Rest("s", 20*time.Second)
+			return errors.New("broken")
+		}}
+		e, stop := b.run("a", role, func(c *election.Config) {
+			record := c.Events.Fact
+			c.Events.Fact = func(f election.Fact) {
+				record(f)
+				if f.Kind == election.Entered {
+					synctest.Wait() // the loop finds the pause and the failure at once
+				}
+			}
+		})
+		elector <- e
+		pass(10 * time.Minute)
+		b.ends(stop)
+		failures := 0
+		for _, f := range b.facts["a"] {
+			if f.Kind == election.Failing {
+				failures++
+				if f.After != 20*time.Second {
+					b.Errorf("failure %d says that the pause is %s, want the 20s that the role asked for", failures, f.After)
+				}
+			}
+		}
+		if failures < 10 {
+			b.Errorf("the role failed %d times in ten minutes, want a pause of 20s after each", failures)
+		}
+	})
+}

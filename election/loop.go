@@ -31,23 +31,26 @@ func (e *Elector) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		var in Input
-		changed := false // the set of roles may have changed
+		var inputs []Input
 		select {
-		case in = <-e.inputs:
-		case <-e.ordered:
-			in = e.takeOrders()
-			changed = true
+		case in := <-e.inputs:
+			inputs = e.gather(in)
+		case <-e.ordered: // taken below
 		case <-timer.C:
-			in = Tick{}
+			inputs = []Input{Tick{}}
 		case <-stop:
 			stop = nil
-			in = Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}
+			inputs = []Input{Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}}
 		}
-		if slices.ContainsFunc(e.gather(in), e.step) {
+		// Orders first: a role that calls Rest and then fails must rest when it is given up.
+		orders := e.takeOrders()
+		if orders != nil {
+			inputs = slices.Insert(inputs, 0, Input(Several{Inputs: orders}))
+		}
+		if slices.ContainsFunc(inputs, e.step) {
 			return e.machine.left()
 		}
-		if changed {
+		if orders != nil { // the set of roles may have changed
 			e.publish()
 		}
 		timer.Stop()

@@ -73,7 +73,8 @@ func (e *Elector) Retire(scope string) (told <-chan struct{}, err error) {
 }
 
 // Rest pauses the campaign for a scope for the duration d from now, so that other candidates go
-// first, for example if the role fails here and may succeed elsewhere. A running term goes on.
+// first, for example if the role fails here and may succeed elsewhere. A running term goes on. A role
+// may call Rest before it returns an error.
 func (e *Elector) Rest(scope string, d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,13 +91,13 @@ func (e *Elector) order(in Input) {
 	}
 }
 
-// takeOrders returns the inputs queued since the last call, joined.
-func (e *Elector) takeOrders() Input {
+// takeOrders returns the inputs queued since the last call.
+func (e *Elector) takeOrders() []Input {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := e.orders
 	e.orders = nil
-	return Several{Inputs: all}
+	return all
 }
 
 func (e *Elector) ended() bool {
