@@ -169,25 +169,30 @@ func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 	return n
 }
 
-// crowded is the number of scopes of TestTenThousandScopes.
-const crowded = 10_000
+// crowded returns the number of scopes of TestThousandsOfScopes.
+func crowded() int {
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		return 10_000
+	}
+	return 2_000
+}
 
-// S5: ten thousand scopes in two processes. At rest each sends a few statements a second. If one is
+// S5: thousands of scopes in two processes, ten thousand under CONCH_NIGHTLY. At rest each sends a few statements a second. If one is
 // killed with -9, the other leads all scopes, with open act doors, within a lease and two seconds.
-func TestTenThousandScopes(t *testing.T) {
-	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded, nil) })
+func TestThousandsOfScopes(t *testing.T) {
+	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded(), nil) })
 	t.Run("session", func(t *testing.T) {
 		if os.Getenv("CONCH_NIGHTLY") != "1" {
 			t.Skip("ten thousand scopes are for ProcessLocks; with SessionLocks only under CONCH_NIGHTLY=1")
 		}
-		scale(t, pgmint.SessionLocks, crowded, map[string]string{"max_locks_per_transaction": "1024"})
+		scale(t, pgmint.SessionLocks, crowded(), map[string]string{"max_locks_per_transaction": "1024"})
 	})
 }
 
 // The same for a few scopes, with both kinds of locks.
 func TestStatementsAtRest(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") != "1" {
-		t.Skip("TestTenThousandScopes counts the statements; these only under CONCH_NIGHTLY=1")
+		t.Skip("TestThousandsOfScopes counts the statements; these only under CONCH_NIGHTLY=1")
 	}
 	for _, scopes := range []int{1, 100} {
 		for _, locks := range []pgmint.Locks{pgmint.SessionLocks, pgmint.ProcessLocks} {
