@@ -48,7 +48,9 @@ func flood(ctx context.Context, n *nemesis, in *Injection) (err error) {
 		killed[0].Signal(syscall.SIGKILL)
 		return nil
 	}
-	steps := []plannedStep{{Step{What: "drain", Scopes: []string{Scope}, Bound: clean}, handOn}}
+	// The stream does not delay the farewell (L4), but the next mint waits for the transactions that
+	// hold the fence, a lease at most (L5).
+	steps := []plannedStep{{Step{What: "drain", Scopes: []string{Scope}, Bound: stuck}, handOn}}
 	for range n.Nodes {
 		steps = append(steps, plannedStep{Step{What: "end of the lock session", Scopes: []string{Scope}, Bound: crash}, terminate})
 	}
