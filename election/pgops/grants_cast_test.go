@@ -21,10 +21,21 @@ type cast struct{ minttest.Cast }
 
 func granted(t *testing.T) cast { t.Helper(); return cast{minttest.Granted(t)} }
 
-// operations runs every operation once, each as its role, and returns those that failed. An
-// operation that cannot begin because another one failed does not count as failed.
-func (c cast) operations(t *testing.T, scope string) map[string]error {
+// groups are the operations that operations runs together, with what they need first.
+var groups = map[string][]string{
+	"look":    {"node: check", "node: status", "node: history", "observer: check", "observer: status", "observer: history", "observer: leader_heartbeat"},
+	"request": {"node: ask", "node: read commands", "node: take a command", "node: answer a command"},
+	"depose":  {"node: beat by process", "node: depose"},
+	"lead":    {"node: register", "node: stay registered", "node: enlist", "node: bid", "node: beat", "node: fence", "fence: fence"},
+	"evict":   {"node: part", "node: evict", "node: explain", "observer: explain"},
+}
+
+// operations runs the operations of a group once, or all if the group is empty, each as its role,
+// and returns those that failed. An operation that cannot begin because another one failed does not
+// count as failed.
+func (c cast) operations(t *testing.T, scope, group string) map[string]error {
 	t.Helper()
+	does := func(g string) bool { return group == "" || group == g }
 	failed := map[string]error{}
 	try := func(name string, err error) bool {
 		if err != nil {
@@ -33,18 +44,33 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 		return err == nil
 	}
 	node := pgmint.Config{URL: c.As(t, c.Node)}
-	try("node: check", pgmint.Check(t.Context(), node))
-	c.look(t, "node", c.Node, scope, try)
-	c.look(t, "observer", c.Observer, scope, try)
-	c.request(t, scope, try)
+	if does("look") {
+		try("node: check", pgmint.Check(t.Context(), node))
+		c.look(t, "node", c.Node, scope, try)
+		c.look(t, "observer", c.Observer, scope, try)
+	}
+	if does("request") {
+		c.request(t, scope, try)
+	}
+	if does("lead") || does("evict") {
+		c.lead(t, node, scope, does("evict"), try)
+	}
+	if does("depose") {
+		c.depose(t, node, scope+"/deposed", try)
+	}
+	return failed
+}
 
+// lead campaigns, leads and fences; then, if evicts is set, it lets a successor end a transaction.
+func (c cast) lead(t *testing.T, node pgmint.Config, scope string, evicts bool, try func(string, error) bool) {
+	t.Helper()
 	m := newMint(t, node.URL)
 	candidate := election.Candidate{ID: "a", Lease: unhurried, Longest: unhurried, Takeover: election.Strict, Scopes: []string{scope}}
 	a, err := m.Open(t.Context(), candidate)
 	if !try("node: register", err) {
 		// Without a session the rest is not reached. The fence is tried with a token of no term.
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)
-		return failed
+		return
 	}
 	defer func() { _ = a.Close() }()
 	_, err = pgtest.Connect(t, pg.Config{URL: node.URL}).Exec(t.Context(), `UPDATE conch.process SET last_seen = clock_timestamp() WHERE process_key = $1`, a.Process())
@@ -53,15 +79,15 @@ func (c cast) operations(t *testing.T, scope string) map[string]error {
 	won, err := a.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if !try("node: bid", err) {
 		c.fenced(t, fence.Token{Scope: scope, Epoch: 1}, try)
-		return failed
+		return
 	}
 	token := won[0].Token
 	_, err = a.Beat(t.Context(), []election.Pulse{{Token: token, Settle: true}})
 	try("node: beat", err)
 	c.fenced(t, token, try)
-	c.depose(t, node, scope+"/deposed", try)
-	c.evict(t, m, a, token, try)
-	return failed
+	if evicts {
+		c.evict(t, m, a, token, try)
+	}
 }
 
 // depose leads by a process key, loses the session, and lets the next candidate take over.
@@ -80,7 +106,7 @@ func (c cast) depose(t *testing.T, node pgmint.Config, scope string, try func(st
 	first, second := open("first"), open("second")
 	won, err := first.Try(t.Context(), []election.Bid{{Scope: scope, Lease: unhurried}})
 	if err != nil {
-		return // operations has counted it
+		return // lead counts it
 	}
 	_, err = first.Beat(t.Context(), []election.Pulse{{Token: won[0].Token}})
 	try("node: beat by process", err)
