@@ -17,18 +17,17 @@ import (
 // need real processes and connections: see the chaos tests.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	exercise(t, func(db *pgtest.DB) string { return db.URL })
+	exercise(t, func(db *pgtest.DB) string { return db.URL }, pgmint.SessionLocks, pgmint.ProcessLocks)
 }
 
 // exercise runs the suite on mints that connect to the address of each database.
-func exercise(t *testing.T, address func(*pgtest.DB) string) {
+func exercise(t *testing.T, address func(*pgtest.DB) string, kinds ...pgmint.Locks) {
 	t.Helper()
-	for locks, others := range map[pgmint.Locks]pgmint.Locks{
-		pgmint.SessionLocks: pgmint.ProcessLocks, pgmint.ProcessLocks: pgmint.SessionLocks,
-	} {
+	other := map[pgmint.Locks]pgmint.Locks{pgmint.SessionLocks: pgmint.ProcessLocks, pgmint.ProcessLocks: pgmint.SessionLocks}
+	for _, locks := range kinds {
 		t.Run(string(locks), func(t *testing.T) {
 			t.Parallel()
-			electiontest.Exercise(t, harness(locks, others, address))
+			electiontest.Exercise(t, harness(locks, other[locks], address))
 		})
 	}
 }

@@ -73,7 +73,7 @@ func TestOverBudgetIsRefused(t *testing.T) {
 	if !errors.As(err, &over) || over.Scopes != 200 || over.Need != 202 || over.Budget != 25 || over.Table != 100 || !errors.Is(err, election.ErrBarred) {
 		t.Fatalf("got %v (%+v), want a LockBudgetError for 200 scopes", err, over)
 	}
-	for _, want := range []string{"200 scopes", "202", "25", "lock_budget", "max_locks_per_transaction", `locks = "process"`} {
+	for _, want := range []string{"200 scopes", "202", "25", "lock budget", "max_locks_per_transaction", `locks of kind "process"`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the refusal does not contain %q: %v", want, err)
 		}

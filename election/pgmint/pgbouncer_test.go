@@ -3,6 +3,7 @@ package pgmint_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -17,12 +18,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// S1: the suite passes through a pooler in session mode.
+// S1: the suite passes through a pooler in session mode; by day with one kind of locks.
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	// There are thirty databases at once: the idle connections of the pool must not add up.
 	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
-	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) })
+	kinds := []pgmint.Locks{pgmint.SessionLocks}
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		kinds = append(kinds, pgmint.ProcessLocks)
+	}
+	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) }, kinds...)
 }
 
 // S1: through a pool that shares backends no session opens and no Wait begins. A candidate is told why

@@ -41,9 +41,9 @@ func TestKeepHasNoLease(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)
-	a := candidate(t, m, "a", 300*time.Millisecond, election.Keep)
-	token := lead(t, a, "s", 300*time.Millisecond)
-	b := candidate(t, m, "b", 300*time.Millisecond, election.Keep)
+	a := candidate(t, m, "a", 2*time.Second, election.Keep)
+	token := lead(t, a, "s", 2*time.Second)
+	b := candidate(t, m, "b", 2*time.Second, election.Keep)
 	gone, err := m.Wait(t.Context(), a.Process()) // a whole slice of five seconds
 	if gone || err != nil {
 		t.Fatalf("Wait returned %v, %v, want false", gone, err)

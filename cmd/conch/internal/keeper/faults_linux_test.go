@@ -147,11 +147,16 @@ func (r *race) proven(epochs int64) {
 	}
 }
 
-// repeat injects a fault into four races at once, rounds times in each.
+// repeat injects a fault into two races at once, a few times in each; under CONCH_NIGHTLY into four,
+// rounds times in each.
 func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	t.Parallel()
 	db := pgtest.New(t)
-	for i := range 4 {
+	races := 4
+	if os.Getenv("CONCH_NIGHTLY") == "" {
+		races, rounds = 2, (rounds+4)/5
+	}
+	for i := range races {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			var env []string
@@ -167,7 +172,8 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	}
 }
 
-// When conch is killed, no process of its command is left when the successor's act door opens: 100 times.
+// When conch is killed, no process of its command is left when the successor's act door opens: 100 times
+// at night, 10 times by day.
 func TestConchKilled(t *testing.T) {
 	repeat(t, 25, func(r *race) {
 		killed := r.leader
