@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 700, "number of seeds that TestWorlds runs")
+	worlds = flag.Int("worlds", 400, "number of seeds that TestWorlds runs")
 	seed   = flag.Uint64("seed", 0, "the only seed to run")
 )
 
@@ -28,7 +28,7 @@ func TestWorlds(t *testing.T) {
 	var sum world
 	first, last := uint64(1), uint64(*worlds)
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		last *= 30
+		last *= 50
 	}
 	if testing.Short() {
 		last /= 3

@@ -21,7 +21,7 @@ var needsSchema = []string{"status", "history", "watch", "migrate advance --scop
 
 func TestADatabaseWithoutTheSchema(t *testing.T) {
 	t.Parallel()
-	db := pgtest.New(t)
+	db := pgtest.Empty(t, "UTF8")
 	for _, command := range needsSchema {
 		conch(t, append(strings.Fields(command), "--db", db.URL)...).refused(t, 1, "conch migrate up")
 	}
@@ -61,7 +61,7 @@ func TestTheDatabaseIsTakenFromFlagThenEnvironment(t *testing.T) {
 
 func TestADatabaseThatCanNotBeUsed(t *testing.T) {
 	t.Parallel()
-	db := pgtest.New(t)
+	db := pgtest.Empty(t, "UTF8")
 	for _, c := range []struct {
 		name, url string
 		code      int

@@ -98,7 +98,7 @@ func TestDoctorUnderTheGrants(t *testing.T) {
 
 func TestDoctorForPeople(t *testing.T) {
 	t.Parallel()
-	db := pgtest.New(t)
+	db := pgtest.Empty(t, "UTF8")
 	r := conch(t, "--db", db.URL, "doctor")
 	for _, part := range []string{"STATUS", "CHECK", "ok", "reachable", "fail", "schema", "→ run `conch migrate up`"} {
 		if !strings.Contains(r.out, part) {

@@ -197,7 +197,7 @@ func TestHistoryAndWatch(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	db := pgtest.New(t)
+	db := pgtest.Empty(t, "UTF8")
 	type schema struct {
 		Current, Latest int
 		Wings           []struct {

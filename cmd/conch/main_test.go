@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
 )
@@ -42,6 +44,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "building conch: %v\n%s", err, out)
 		os.Exit(1)
 	}
+	pgtest.Template(migrate)
 	pgtest.Main(m)
 }
 
@@ -117,10 +120,17 @@ func (r result) done(t testing.TB) string {
 	return r.out
 }
 
+// migrate makes the schema of the template, with the program itself.
+func migrate(ctx context.Context, c *pgx.Conn) error {
+	out, err := exec.CommandContext(ctx, program, "--db", c.Config().ConnString(), "migrate", "up").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("conch migrate up: %w: %s", err, out)
+	}
+	return nil
+}
+
 // migrated returns a database with the schema, made by the program itself.
 func migrated(t testing.TB) *pgtest.DB {
 	t.Helper()
-	db := pgtest.New(t)
-	conch(t, "--db", db.URL, "migrate", "up").done(t)
-	return db
+	return pgtest.New(t)
 }

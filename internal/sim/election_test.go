@@ -20,7 +20,7 @@ func nightly(seeds int) int {
 		return min(120, seeds)
 	}
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		return 40 * seeds
+		return 80 * seeds
 	}
 	return seeds
 }
@@ -62,10 +62,10 @@ func TestElection(t *testing.T) {
 		locks string
 		seeds int
 	}{
-		{election.Strict, sim.LocksSession, 350}, {election.Strict, sim.LocksProcess, 350}, {election.Strict, sim.LocksMixed, 350},
-		{election.Keep, sim.LocksSession, 125}, {election.Keep, sim.LocksProcess, 125}, {election.Keep, sim.LocksMixed, 125},
-		{election.Fast, sim.LocksSession, 125}, {election.Fast, sim.LocksProcess, 125},
-		{sim.TakeoverMixed, sim.LocksSession, 200}, {sim.TakeoverMixed, sim.LocksProcess, 200},
+		{election.Strict, sim.LocksSession, 180}, {election.Strict, sim.LocksProcess, 180}, {election.Strict, sim.LocksMixed, 180},
+		{election.Keep, sim.LocksSession, 100}, {election.Keep, sim.LocksProcess, 100}, {election.Keep, sim.LocksMixed, 100},
+		{election.Fast, sim.LocksSession, 100}, {election.Fast, sim.LocksProcess, 100},
+		{sim.TakeoverMixed, sim.LocksSession, 150}, {sim.TakeoverMixed, sim.LocksProcess, 150},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
@@ -118,9 +118,9 @@ func eventful(t *testing.T, total map[string]int64) {
 // Equal configurations give equal reports and, byte for byte, equal traces.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
-	seen, seeds := map[string]bool{}, 40
-	if testing.Short() {
-		seeds = 10
+	seen, seeds := map[string]bool{}, 12
+	if os.Getenv("CONCH_NIGHTLY") == "1" {
+		seeds = 400
 	}
 	for seed := range seeds {
 		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
@@ -148,7 +148,7 @@ func TestDeterminism(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	out, err := json.Marshal(sim.Election(sim.Config{Seed: 3, Steps: 200}))
+	out, err := json.Marshal(sim.Election(sim.Config{Seed: 3, Steps: 100}))
 	if err != nil {
 		t.Fatal(err)
 	}
