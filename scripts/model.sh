@@ -20,7 +20,7 @@ runs() {
 	cat <<'RUNS'
 small  two-nodes                    holds
 small  fast-takeover                holds            -DFAST -DTERMS=2
-small  mode-change                  holds            -DCHANGE
+small  mode-change                  holds            -DCHANGE -DTERMS=2
 small  slip                         holds            -DSLIP -DTERMS=2
 small  liveness                     holds            -DLIVE -DTERMS=1
 small  time-moves                   holds            -DLIVE -DTERMS=1 -DMOVES
@@ -77,6 +77,7 @@ full   lock-excludes-three-terms    holds            -DLIE
 full   answers-three-terms          holds            -DANSWERS
 full   answers-three-nodes          holds            -DANSWERS -DNODES=3 -DTERMS=2
 full   answers-slip                 holds            -DANSWERS -DSLIP -DTERMS=2
+full   mode-change-three-terms      holds            -DCHANGE
 full   answers-fast                 holds            -DANSWERS -DFAST -DTERMS=2
 full   answers-lock-excludes        holds            -DANSWERS -DLIE -DTERMS=2
 full   unsaid-three-terms           holds            -DUNSAID
