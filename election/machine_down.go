@@ -2,6 +2,7 @@ package election
 
 import (
 	"cmp"
+
 	"github.com/conchhq/conch/fence"
 )
 
