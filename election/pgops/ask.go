@@ -62,7 +62,10 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(found) != 1 || !found[0].Held {
+	switch {
+	case len(found) != 1:
+		return fmt.Errorf("%w %q: nobody has ever led it", ErrNobodyLeads, s.Scope)
+	case !found[0].Held:
 		return fmt.Errorf("%w %q", ErrNobodyLeads, s.Scope)
 	}
 	s.before = found[0]

@@ -65,7 +65,7 @@ func fromServer(err error) string {
 		return fmt.Sprintf("the password for user %q was refused by %s: correct it in %s, PGPASSWORD or the password file", user, at, EnvURL)
 	case codeNoAuthorization:
 		if sent.Routine == "InitializeSessionUserId" {
-			return fmt.Sprintf("there is no user %q on %s: create it, or name another one in %s", user, at, EnvURL)
+			return fmt.Sprintf("there is no user %q on %s that may log in (%s): create it, or ALTER ROLE … LOGIN, or name another one in %s", user, at, sent.Message, EnvURL)
 		}
 		return fmt.Sprintf("the server does not let user %q in (%s): allow it in pg_hba.conf, or name another user in %s", user, sent.Message, EnvURL)
 	case codeNoDatabase:

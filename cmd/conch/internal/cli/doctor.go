@@ -82,7 +82,9 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 // printFindings prints the findings, and returns an error if a check has failed.
 func (a *app) printFindings(all []doctor.Finding) error {
 	var failed, rows []string
-	for _, f := range all {
+	for i := range all {
+		f := &all[i]
+		f.Detail, f.Remedy = a.ownWords(f.Detail), a.ownWords(f.Remedy)
 		if f.Status == doctor.Fail {
 			failed = append(failed, f.Check)
 		}

@@ -97,7 +97,7 @@ func (a *app) askLeader(ctx context.Context, r pgops.Request) error {
 // remedy adds to an error the command that tells more.
 func remedy(err error) error {
 	if errors.Is(err, pgops.ErrNobodyLeads) {
-		return fmt.Errorf("%w: \"conch status\" lists its candidates", err)
+		return fmt.Errorf("%w: \"conch status\" lists the scopes and their candidates", err)
 	}
 	if late, ok := errors.AsType[*pgops.UnansweredError](err); ok && late.Taken {
 		return fmt.Errorf("%w: \"conch history --scope %s\"", err, late.Scope)

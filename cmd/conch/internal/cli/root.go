@@ -51,11 +51,16 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 		return int(command)
 	}
 	text, code := explain(err)
-	if a.DB != "" { // name the flag that was given
-		text = strings.ReplaceAll(text, pg.EnvURL, "--db")
-	}
-	_, _ = fmt.Fprintln(w.Stderr, "conch: "+text)
+	_, _ = fmt.Fprintln(w.Stderr, "conch: "+a.ownWords(text))
 	return code
+}
+
+// ownWords names --db instead of the environment's variable if the flag was given.
+func (a *app) ownWords(text string) string {
+	if a.DB == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, pg.EnvURL, "--db")
 }
 
 const logLevel = "log-level"
