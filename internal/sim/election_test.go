@@ -20,7 +20,7 @@ func nightly(seeds int) int {
 		return min(120, seeds)
 	}
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		return 80 * seeds
+		return 40 * seeds
 	}
 	return seeds
 }
@@ -62,10 +62,10 @@ func TestElection(t *testing.T) {
 		locks string
 		seeds int
 	}{
-		{election.Strict, sim.LocksSession, 180}, {election.Strict, sim.LocksProcess, 180}, {election.Strict, sim.LocksMixed, 180},
-		{election.Keep, sim.LocksSession, 100}, {election.Keep, sim.LocksProcess, 100}, {election.Keep, sim.LocksMixed, 100},
-		{election.Fast, sim.LocksSession, 100}, {election.Fast, sim.LocksProcess, 100},
-		{sim.TakeoverMixed, sim.LocksSession, 150}, {sim.TakeoverMixed, sim.LocksProcess, 150},
+		{election.Strict, sim.LocksSession, 350}, {election.Strict, sim.LocksProcess, 350}, {election.Strict, sim.LocksMixed, 350},
+		{election.Keep, sim.LocksSession, 125}, {election.Keep, sim.LocksProcess, 125}, {election.Keep, sim.LocksMixed, 125},
+		{election.Fast, sim.LocksSession, 125}, {election.Fast, sim.LocksProcess, 125},
+		{sim.TakeoverMixed, sim.LocksSession, 200}, {sim.TakeoverMixed, sim.LocksProcess, 200},
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
