@@ -55,7 +55,7 @@ test: ## the tests of all modules with -race, then each module on its own, and t
 	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
 	@scripts/modules.sh
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
-	@scripts/model.sh
+	@scripts/model.sh day
 
 # Whatever starts no process and no server, with few seeds.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds

@@ -45,7 +45,7 @@ func TestLeaderAndChainKilled(t *testing.T) {
 			args := []string{"--datadir", t.TempDir(), journal}
 			db, chain := migrated(t), startDevnode(t, args...)
 			m := newTeam(t, db.URL, chain, "n1", "n2")
-			const each = 60
+			each := byDay(20, 60)
 			for round := range 3 {
 				leader, epoch := m.leader(0)
 				if round == 2 {

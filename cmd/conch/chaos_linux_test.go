@@ -77,7 +77,7 @@ func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
 // Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
 	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "4", "--seed", "2", "--takeover", "fast", "--only", "deaf")
+	cmd := prepared(t, "chaos", "--faults", "2", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
 	if r.code != 1 || !strings.Contains(r.out, "violated: one-") || !strings.Contains(r.err, "--seed 2 --nodes 3 --lease 1s --takeover fast --only deaf") {
 		t.Errorf("exit code %d, stdout %q, stderr %q; want 1, a violation and the line to replay it", r.code, r.out, r.err)

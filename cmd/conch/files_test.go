@@ -225,7 +225,7 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 	t.Parallel()
 	all := filers(t)
 	leader, others := leaderOf(t, all...)
-	old, large := fileOfBytes(1, 3<<20+17), fileOfBytes(2, 12<<20+5)
+	old, large := fileOfBytes(1, 1<<20+17), fileOfBytes(2, 7<<20+5)
 	leader.puts("/a/big", old)
 	for _, f := range all {
 		f.comesToHave("/a/big", old)
@@ -293,7 +293,7 @@ func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
 	release, releaseToo := others[0].holds(1), others[1].holds(1)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		if code := leader.ask(http.MethodPut, filesAPI+"/f", fileOfBytes(4, 8<<20), nil); code == http.StatusOK {
+		if code := leader.ask(http.MethodPut, filesAPI+"/f", fileOfBytes(4, 4<<20), nil); code == http.StatusOK {
 			t.Error("a deposed leader's write is acknowledged")
 		}
 	})

@@ -97,9 +97,9 @@ func (m *team) signal(id string, sig syscall.Signal) {
 // however often its key is used. (S4, S15, S20)
 func TestLeadersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	seed, rounds := uint64(1), 2*len(injuries)
+	seed, rounds := uint64(1), byDay(len(injuries), 60)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
-		seed, rounds = rand.Uint64(), 60
+		seed = rand.Uint64()
 	}
 	if text := os.Getenv("CONCH_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
@@ -108,7 +108,7 @@ func TestLeadersKilledUnderLoad(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	db, chain := migrated(t), startDevnode(t)
 	m := newTeam(t, db.URL, chain, "n1", "n2", "n3")
-	const each = 40
+	each := byDay(20, 40)
 	for round, kind := range plan(random, rounds) {
 		leader, epoch := m.leader(0)
 		var asking sync.WaitGroup

@@ -26,11 +26,11 @@ func TestLostResponses(t *testing.T) {
 	// finality = 0: whether the chain reports final blocks must be found despite lost answers.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
-	asked := requested(t, n, 0, 300)
+	asked := requested(t, n, 0, byDay(150, 300))
 	judge(t, chain, db.URL, asked)
 	for _, way := range []string{"before", "after", "refused"} {
-		if line.count(line.hurt, way) < 20 {
-			t.Errorf("lost calls: %v, want 20 or more of each kind, or the test shows nothing", line.hurt)
+		if line.count(line.hurt, way) < 10 {
+			t.Errorf("lost calls: %v, want 10 or more of each kind, or the test shows nothing", line.hurt)
 		}
 	}
 	t.Log(line.hurt, line.calls)
@@ -46,11 +46,11 @@ func TestAnswersThatLie(t *testing.T) {
 	asked := map[string]string{}
 	for i, lie := range []string{"nonce too low", "replacement transaction underpriced", "transaction underpriced?", "insufficient funds for gas"} {
 		line.does(harm{belied: 0.6, lie: lie, only: "eth_sendRawTransaction"})
-		maps.Copy(asked, requested(t, n, 30*i, 30*i+30))
+		maps.Copy(asked, requested(t, n, 15*i, 15*i+15))
 		judge(t, chain, db.URL, asked)
 	}
-	if line.count(line.hurt, "belied") < 40 {
-		t.Errorf("false answers: %v, want 40 or more, or the test shows nothing", line.hurt)
+	if line.count(line.hurt, "belied") < 20 {
+		t.Errorf("false answers: %v, want 20 or more, or the test shows nothing", line.hurt)
 	}
 	if extra := openBooks(t, db.URL).number(`SELECT count(*) FROM conch.pending_attempts WHERE filler`); extra != 0 {
 		t.Errorf("%d fillers, want none: nobody cancelled", extra)
@@ -63,9 +63,9 @@ func TestSilentDrop(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
 	line := newWire(t, chain, 2)
-	const room = 60
+	const room = 30
 	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", room))
-	asked := requested(t, n, 0, 240)
+	asked := requested(t, n, 0, 4*room)
 	books := openBooks(t, db.URL)
 	const hurt = 6 // rounds in which every second pool is lost
 	for round := 0; books.number(`SELECT count(*) FROM conch.intents WHERE fate = 'open'`) > 0; round++ {
@@ -92,6 +92,6 @@ func TestSilentDrop(t *testing.T) {
 		}
 	}
 	if again < room/2 || line.count(line.calls, "eth_getTransactionByHash") == 0 {
-		t.Errorf("%d were sent again, want 30 or more and lookups, or the test shows nothing", again)
+		t.Errorf("%d were sent again, want 15 or more and lookups, or the test shows nothing", again)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,32 +21,49 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-// program is the binary under test.
-var program string
+// program is the binary under test as users get it, and raced the same with the race detector:
+// the processes that stay and serve, whose loops and handlers run beside each other, are raced. A
+// command that ends is not, nor is the laboratory, whose processes measure.
+var program, raced string
 
 // building bounds a build or a measurement, which may take minutes.
 const building = 10 * time.Minute
 
 func TestMain(m *testing.M) {
-	// Beside the test binary, whose folder the go command removes. Git ignores the suffix.
-	program = filepath.Join(filepath.Dir(os.Args[0]), "conch-built.test")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	program, _ = filepath.Abs(program)
 	http.DefaultClient.Timeout = longPatience // if an answer hangs
-	ctx, cancel := context.WithTimeout(context.Background(), building)
-	build := exec.CommandContext(ctx, "go", "build", raceFlag, "-o", program,
-		"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0", ".")
-	build.WaitDelay = time.Second
-	out, err := build.CombinedOutput()
-	cancel()
+	program, raced = built("conch-built.test"), built("conch-raced.test", raceFlag)
+	pgtest.Template(migrate)
+	pgtest.Main(m)
+}
+
+// built builds the program beside the test binary, whose folder the go command removes. Git
+// ignores the suffix.
+func built(name string, flags ...string) string {
+	path, err := filepath.Abs(filepath.Join(filepath.Dir(os.Args[0]), name))
 	if err != nil {
+		panic(err)
+	}
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), building)
+	defer cancel()
+	args := append([]string{"build", "-o", path, "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"}, flags...)
+	build := exec.CommandContext(ctx, "go", append(args, ".")...)
+	build.WaitDelay = time.Second
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building conch: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	pgtest.Template(migrate)
-	pgtest.Main(m)
+	return path
+}
+
+// byDay returns how much of something a test does; under CONCH_NIGHTLY it does all of it.
+func byDay(day, all int) int {
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		return all
+	}
+	return day
 }
 
 // result is the outcome of one call of the program.
@@ -57,7 +75,11 @@ type result struct {
 // prepared returns a call that has not begun, without the caller's database settings.
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(program, args...)
+	path := program
+	if slices.Contains(args, "node") || slices.Contains(args, "run") {
+		path = raced
+	}
+	cmd := exec.Command(path, args...)
 	cmd.SysProcAttr = ownSession()
 	for _, setting := range os.Environ() {
 		if !strings.HasPrefix(setting, "CONCH_DB") && (!strings.HasPrefix(setting, "PG") || strings.HasPrefix(setting, "PGT")) {

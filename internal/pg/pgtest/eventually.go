@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-const pollEvery = 5 * time.Millisecond
+// A condition may ask a server: it is looked at often at first, and less often while it lasts.
+const pollAtFirst, pollAtLast = 2 * time.Millisecond, 32 * time.Millisecond
 
 // Eventually waits until cond holds. After timeout it fails the test with the text what.
 func Eventually(t testing.TB, timeout time.Duration, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	for !cond() {
+	for pause := pollAtFirst; !cond(); pause = min(2*pause, pollAtLast) {
 		select {
-		case <-poll.C:
+		case <-time.After(pause):
 		case <-deadline.C:
 			t.Fatalf("not within %v: %s", timeout, what)
 		}

@@ -51,7 +51,7 @@ func (c Config) amounts() amounts {
 		return amounts{
 			kills: 2, handoffs: 2, stalls: 1, rounds: 2,
 			slice: 200 * time.Millisecond, loop: 10 * time.Millisecond, rest: c.Lease, scopes: []int{1, 100},
-			intents: 3000, sendings: 2, singles: 10, failovers: 1, finished: 20_000,
+			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000,
 		}
 	}
 	return amounts{
