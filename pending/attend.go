@@ -14,21 +14,21 @@ const attendEvery = 10 * time.Second
 
 // attended holds the chain's last description that a follower has read.
 type attended struct {
-	mu   sync.Mutex
-	what chain.Description
-	when time.Time
+	mu          sync.Mutex
+	description chain.Description
+	at          time.Time
 }
 
 func (a *attended) note(d chain.Description) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.what, a.when = d, time.Now()
+	a.description, a.at = d, time.Now()
 }
 
 func (a *attended) lately() (d chain.Description, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.what, !a.when.IsZero() && time.Since(a.when) < 2*attendEvery
+	return a.description, !a.at.IsZero() && time.Since(a.at) < 2*attendEvery
 }
 
 // Attend keeps a follower's connection to the chain open until ctx ends, so that a later Lead

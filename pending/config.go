@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -29,7 +30,7 @@ type Config struct {
 	RaiseAfter uint64
 	// FillAfter is the number of blocks without progress before a gap is filled (default 10).
 	FillAfter uint64
-	// MostRaise is how many times the first attempt's fee a slot may pay (default 10).
+	// MostRaise limits the fee of a slot, as a multiple of its first attempt's (default 10).
 	MostRaise int64
 	// FinalAfter is the number of blocks before [FinalityTimeout] (default: chain depth + 512).
 	FinalAfter uint64
@@ -51,24 +52,24 @@ type Config struct {
 }
 
 func (c Config) withDefaults(d chain.Description) Config {
-	fill(&c.MaxInFlight, 4000)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 4000)
 	if d.MaxPending > 0 {
 		c.MaxInFlight = min(c.MaxInFlight, d.MaxPending)
 	}
-	fill(&c.MaxBatch, 500)
+	c.MaxBatch = cmp.Or(c.MaxBatch, 500)
 	if d.MaxBatch > 0 {
 		c.MaxBatch = min(c.MaxBatch, d.MaxBatch)
 	}
-	fill(&c.ResendAfter, 3)
-	fill(&c.RaiseAfter, 5)
-	fill(&c.FillAfter, 10)
-	fill(&c.MostRaise, 10)
-	fill(&c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
-	fill(&c.Retry, 250*time.Millisecond)
-	fill(&c.Patience, 2*time.Second)
-	fill(&c.Pace, time.Second)
-	fill(&c.Longest, 10*time.Second)
-	fill(&c.Repair, time.Second)
+	c.ResendAfter = cmp.Or(c.ResendAfter, 3)
+	c.RaiseAfter = cmp.Or(c.RaiseAfter, 5)
+	c.FillAfter = cmp.Or(c.FillAfter, 10)
+	c.MostRaise = cmp.Or(c.MostRaise, 10)
+	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
+	c.Retry = cmp.Or(c.Retry, 250*time.Millisecond)
+	c.Patience = cmp.Or(c.Patience, 2*time.Second)
+	c.Pace = cmp.Or(c.Pace, time.Second)
+	c.Longest = cmp.Or(c.Longest, 10*time.Second)
+	c.Repair = cmp.Or(c.Repair, time.Second)
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}
@@ -79,13 +80,6 @@ func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
 		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
-	}
-}
-
-func fill[T comparable](v *T, standard T) {
-	var zero T
-	if *v == zero {
-		*v = standard
 	}
 }
 

@@ -11,8 +11,8 @@
 // # Terms
 //
 // A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has
-// at most one intent, and attempts: signed transactions that differ in their fee. A filler is an
-// attempt that does nothing but use up its nonce.
+// at most one intent, and attempts: signed transactions, each of which pays more than the one before
+// and replaces it. A filler is an attempt that does nothing but use up its nonce.
 //
 // # Rules
 //

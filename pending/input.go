@@ -18,7 +18,7 @@ type (
 		Slots    []Slot     // what was committed: new slots after assign, new attempts after replace
 		Left     int        // intents that still wait; only after assign
 		Hold     error      // why no more was signed, if not nil
-		Unsigned []unsigned // raises that were not signed; only after replace
+		Unsigned []unsigned // replacements that were not signed; only after replace
 	}
 	// sent answers submit.
 	sent struct {
@@ -36,7 +36,7 @@ type (
 	// broke reports that an action failed as a whole, or that its result is unknown.
 	broke struct {
 		Action action
-		Unsure bool // a write was sent without an answer: only the rows tell whether it happened
+		Unsure bool // of a write: it may have happened, and only the rows tell
 	}
 	// found answers search. In is the transaction that used the nonce, nil if there is none.
 	found struct {
@@ -62,7 +62,7 @@ type (
 	tick struct{}
 )
 
-// unsigned is a raise that was not signed, and why.
+// unsigned is a replacement that was not signed, and why.
 type unsigned struct {
 	Index uint64
 	Why   error
@@ -75,6 +75,7 @@ type answer struct {
 	chain.Outcome
 }
 
+// inclusion is the transaction that used a nonce, ours or not, and its block.
 type inclusion struct {
 	Hash   chain.Hash
 	Block  chain.Block
@@ -111,9 +112,9 @@ type (
 		First uint64
 		Most  int // how many intents
 	}
-	// replace signs a further attempt for each of some slots, and stores them in the same way.
+	// replace signs one more attempt for each of some slots, and stores all at once.
 	replace struct {
-		Raises []raise
+		Replacements []replacement
 	}
 	// submit sends stored attempts to the node, in this order, if the gate is open.
 	submit struct {
@@ -134,14 +135,14 @@ type (
 	}
 )
 
-// raise asks for a further attempt of a slot.
-type raise struct {
+// replacement asks for an attempt that replaces the last one of its slot, or that fills a gap.
+type replacement struct {
 	Index  uint64
-	Above  chain.Fee // the fee of the dearest attempt
+	Above  chain.Fee // the fee of the last attempt
 	Before int       // the number of attempts that exist
 	Gas    uint64    // the gas limit of the last attempt
-	Filler bool
-	New    bool // the slot does not exist yet: the attempt fills a gap
+	Filler bool      // it carries no call
+	Gap    bool      // it fills a gap: there is no slot yet
 }
 
 // lookup names an attempt to be looked up.

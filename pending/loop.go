@@ -52,7 +52,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 		inputs: make(chan input), wake: m.wake, end: stop, headed: make(chan struct{}),
 	}
 	l.machine = newMachine(l.settings())
-	l.unsure.Store(l.Sequence.begin(token))
+	l.unsettled.Store(l.Sequence.begin(token))
 	l.run(ctx)
 	l.work.Wait()
 	return context.Cause(ctx)
@@ -61,21 +61,21 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 // loop feeds the machine of one term and carries out its actions.
 type loop struct {
 	Config
-	machine *machine
-	gate    *fence.Gate
-	token   fence.Token
-	inputs  chan input
-	wake    <-chan struct{}
-	end     context.CancelCauseFunc
-	work    sync.WaitGroup
-	height  atomic.Uint64 // height of the head
-	headed  chan struct{} // closed once height is known
-	first   sync.Once     // closes headed
-	final   atomic.Uint64 // height of the last final block
-	unsure  atomic.Bool   // a write may still be carried out, and has to be settled
-	known   atomic.Uint64 // the account's next nonce at the head, plus one; 0: unknown
+	machine     *machine
+	gate        *fence.Gate
+	token       fence.Token
+	inputs      chan input
+	wake        <-chan struct{}
+	end         context.CancelCauseFunc
+	work        sync.WaitGroup
+	height      atomic.Uint64 // height of the head
+	headed      chan struct{} // closed once height is known
+	first       sync.Once     // closes headed
+	finalHeight atomic.Uint64 // height of the last final block
+	unsettled   atomic.Bool   // a write may still be carried out: settle it before the rows are read
+	known       atomic.Uint64 // the account's next nonce at the head, plus one; 0: unknown
 
-	doubtful doubtful // used by assign alone, of which one runs at a time
+	unclear unclearTries // used by assign alone, of which one runs at a time
 }
 
 // lull delays the count after a wake-up, so that a burst is counted once.
@@ -207,7 +207,7 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 		}
 		in.Count, err = l.count(ctx)
 	case chain.Finalized:
-		l.final.Store(turn.Block.Number)
+		l.finalHeight.Store(turn.Block.Number)
 		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Final)
 	case chain.Reverted:
 	}
@@ -218,16 +218,16 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 func (l *loop) count(ctx context.Context) (uint64, error) {
 	n, err := l.Chain.Next(ctx, l.Account, chain.Best)
 	if known := l.known.Load(); err == nil && known > 0 { // else the machine ignores the count
-		if n, err = l.sure(ctx, n, known-1); err == nil {
+		if n, err = l.recheck(ctx, n, known-1); err == nil {
 			l.known.Store(n + 1)
 		}
 	}
 	return n, err
 }
 
-// sure asks again if a count is far above the known one, and returns the lower answer: nonces
+// recheck asks again if a count is far above the known one, and returns the lower answer: nonces
 // assigned from a wrong count would wait for ever for the missing ones below.
-func (l *loop) sure(ctx context.Context, n, known uint64) (uint64, error) {
+func (l *loop) recheck(ctx context.Context, n, known uint64) (uint64, error) {
 	if n <= known+uint64(l.MaxInFlight) {
 		return n, nil
 	}

@@ -11,33 +11,37 @@ import (
 // machine decides what is signed, sent, looked up and given up for one account. It is pure: an
 // input and the time go in, actions come out. The package comment has its rules.
 type machine struct {
-	set   settings
-	phase phase
-	slots line        // the slots that are not stored as final
-	next  uint64      // the nonce that the next intent gets; it never goes down
-	floor uint64      // reload if best drops below this: slots under it may not be in memory
-	fixed uint64      // raise Rewound if best drops below this: the nonces under it were final
-	best  uint64      // the account's next nonce at the head
-	seen  uint64      // the highest best ever
-	final uint64      // the height of the last final block
-	head  chain.Block // the newest block of the best chain
+	set         settings
+	phase       phase
+	slots       line        // the slots that are not stored as final
+	next        uint64      // the nonce that the next intent gets; it never goes down
+	loadedFrom  uint64      // reload if best drops below this: slots under it may not be in memory
+	finalBelow  uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
+	best        uint64      // the account's next nonce at the head
+	bestEver    uint64      // the highest best ever
+	finalHeight uint64      // the height of the last final block
+	head        chain.Block // the newest block of the best chain
 
-	queued   int           // intents that wait for a slot
-	heard    int           // the highest count of them since the last assign began
-	strange  bool          // rows may be lost: assign nothing until every nonce below seen is final
-	retry    fence.Instant // no action before this instant; 0 if there is no limit
-	later    fence.Instant // when a postponed submit, raise or save is due; 0 if there is none
-	glance   fence.Instant // when to look through the pool even if no block has come
-	paused   uint64        // sign and send nothing until the head has this height, or until resume
-	resume   fence.Instant // see paused
+	queued  int  // intents that wait for a slot
+	heard   int  // the highest count of them since the last assign began
+	strange bool // rows may be lost: assign nothing until every nonce below bestEver is final
+
+	retry  fence.Instant // no action before this instant; 0 if there is no limit
+	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
+	paused uint64        // sign and send nothing until the head has this height, or until resume
+	resume fence.Instant // see paused
+
 	cursor   uint64        // the nonce at which the next look through the pool begins
-	looked   uint64        // the height of the last look through the pool
-	front    uint64        // the lowest nonce that is not in a block, as of the last census
-	since    uint64        // the height at which front last changed
-	markedAt uint64        // the height at which slots were last marked as stuck
-	written  uint64        // the height at which changes were last stored
-	overdue  fence.Instant // store changes at this instant even if no block has come
-	due      fence.Instant // while busy, store no changes before this instant
+	lookedAt uint64        // the height of the last look through the pool
+	lookBy   fence.Instant // look through the pool at this instant even if no block has come
+
+	front      uint64 // the lowest nonce that is not in a block, as of the last census
+	frontSince uint64 // the height at which front last changed
+	markedAt   uint64 // the height at which slots were last marked as stuck
+
+	savedAt  uint64        // the height at which changes were last stored
+	saveFrom fence.Instant // while busy, store no changes before this instant
+	saveBy   fence.Instant // store changes at this instant even if no block has come
 
 	census census // what the last count of slots found
 
@@ -48,7 +52,7 @@ type machine struct {
 	saving         bool           // a save is under way
 	searching      bool           // a search is under way
 	alarms         map[Alarm]bool // whether an alarm is raised, by its cause and subject
-	raising        []raise        // the raises that are being signed; nil during an assign
+	replacing      []replacement  // what the replace under way signs; nil during an assign
 	sendLacksFunds bool           // the node's last answers say that the account cannot pay
 	signLacksFunds bool           // the last signing failed because the account cannot pay
 	out            []action       // the actions of the current Step
@@ -97,7 +101,7 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case sent:
 		m.sent(now, in)
 	case seen:
-		m.sighted(in)
+		m.seen(in)
 	case found:
 		m.found(now, in)
 	case saved:
@@ -123,7 +127,7 @@ func (m *machine) Next() fence.Instant {
 		next = sooner(next, m.resume)
 	}
 	if !m.looking {
-		next = sooner(next, m.glance)
+		next = sooner(next, m.lookBy)
 	}
 	return next
 }
@@ -149,34 +153,34 @@ func (m *machine) loaded(in loaded) {
 	m.phase = working
 	m.slots.clear()
 	for _, s := range in.Snapshot.Slots {
-		m.slots.add(&slot{Slot: s, doubt: true, tries: make([]try, len(s.Attempts))})
+		m.slots.add(&slot{Slot: s, doubt: true, deliveries: make([]delivery, len(s.Attempts))})
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 	}
-	m.floor, m.fixed = in.Best, max(m.fixed, min(in.Final, in.Best))
+	m.loadedFrom, m.finalBelow = in.Best, max(m.finalBelow, min(in.Final, in.Best))
 	m.next = max(m.next, in.Snapshot.Next)
-	m.counted(in.Best)
-	m.calmGone()
+	m.noteBest(in.Best)
+	m.endPastAlarms()
 	m.queued = in.Snapshot.Queued
-	m.paused, m.cursor, m.looked = 0, 0, 0
+	m.paused, m.cursor, m.lookedAt = 0, 0, 0
 	m.strange = in.Snapshot.Strange
-	m.covered(in.Final)
+	m.checkStrange(in.Final)
 }
 
-// counted takes the account's next nonce at the head. A node's answer may be old, so the next nonce
+// noteBest takes the account's next nonce at the head. A node's answer may be old, so the next nonce
 // to assign only grows.
-func (m *machine) counted(best uint64) {
+func (m *machine) noteBest(best uint64) {
 	m.best = best
-	m.seen = max(m.seen, best)
+	m.bestEver = max(m.bestEver, best)
 	m.next = max(m.next, best)
-	if m.best < m.fixed || m.best >= m.seen {
-		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.fixed)
+	if m.best < m.finalBelow || m.best >= m.bestEver {
+		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.finalBelow)
 	}
 }
 
-// covered ends the strange state once every nonce ever seen in the chain is below the final count:
+// checkStrange ends the strange state once every nonce ever seen in the chain is below the final count:
 // no unknown transaction can then come back.
-func (m *machine) covered(final uint64) {
-	m.strange = m.strange && final < m.seen
+func (m *machine) checkStrange(final uint64) {
+	m.strange = m.strange && final < m.bestEver
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
 
@@ -206,7 +210,7 @@ func (m *machine) broke(now fence.Instant, in broke) {
 	case save:
 		m.saving = false // storing a change twice is harmless
 		for _, s := range m.slots.all() {
-			s.saving = false
+			s.saving = nil
 		}
 		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
 			m.phase = blank // the slot may have lost its intent to the queue
@@ -217,8 +221,8 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.searching = false
 	case submit:
 		m.sending = false
-		for _, t := range a.Attempts {
-			m.unsure(t.Index, t.Hash)
+		for _, attempt := range a.Attempts {
+			m.maybeSent(attempt.Index, attempt.Hash)
 		}
 	case Alarm:
 	}

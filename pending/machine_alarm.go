@@ -22,16 +22,16 @@ func (m *machine) alarm(a Alarm, raised bool) {
 	m.do(a)
 }
 
-// calm ends every alarm about one nonce; each cause with an Index is listed here.
-func (m *machine) calm(index uint64) {
-	for _, c := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled} {
-		m.alarm(Alarm{Cause: c, Index: index}, false)
+// endAlarms ends every alarm about one nonce; each cause with an Index is listed here.
+func (m *machine) endAlarms(index uint64) {
+	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled} {
+		m.alarm(Alarm{Cause: cause, Index: index}, false)
 	}
 }
 
-// calmGone ends the alarms about nonces below the account's next one (best) that have no slot: they
-// are final, or gaps that another holder of the key filled.
-func (m *machine) calmGone() {
+// endPastAlarms ends the alarms about nonces below the account's next one (best) that have no slot:
+// they are final, or gaps that another holder of the key filled.
+func (m *machine) endPastAlarms() {
 	var gone []uint64
 	for a, raised := range m.alarms {
 		if raised && !a.Whole && a.Index < m.best && m.slots.get(a.Index) == nil {
@@ -40,7 +40,7 @@ func (m *machine) calmGone() {
 	}
 	slices.Sort(gone) // so that alarms end in a fixed order
 	for _, index := range gone {
-		m.calm(index)
+		m.endAlarms(index)
 	}
 }
 
@@ -50,20 +50,20 @@ func (m *machine) alarmFunds(why string) {
 	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds || m.signLacksFunds)
 }
 
-// unclear ends the alarm about an unrecognised refusal of any other intent and raises the one for
-// the intent that why names, if why is such a refusal.
-func (m *machine) unclear(why error) {
-	var of ID
+// alarmUnclear raises the alarm about the intent that why names, if why is an unrecognised refusal,
+// and ends that about any other intent.
+func (m *machine) alarmUnclear(why error) {
+	var refused ID
 	if held, ok := errors.AsType[*heldError](why); ok && errors.Is(why, chain.ErrUnclear) {
-		of = held.intent
+		refused = held.intent
 	}
 	for a, raised := range m.alarms { // at most one is raised, so the order of the map does not matter
-		if raised && a.Cause == Unclear && a.Intent != of {
+		if raised && a.Cause == Unclear && a.Intent != refused {
 			m.alarm(a, false)
 		}
 	}
-	if of != (ID{}) {
+	if refused != (ID{}) {
 		// Whole, since an unsigned intent has no nonce and all later intents wait for it.
-		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: of, Why: why.Error()}, true)
+		m.alarm(Alarm{Cause: Unclear, Whole: true, Intent: refused, Why: why.Error()}, true)
 	}
 }

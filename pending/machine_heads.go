@@ -5,11 +5,11 @@ import "github.com/conchhq/conch/chain"
 func (m *machine) turned(in turned) {
 	if in.Turn.Kind == chain.Applied {
 		if m.head.Number == 0 { // waiting times begin with the first head
-			m.since, m.markedAt, m.looked = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
+			m.frontSince, m.markedAt, m.lookedAt = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
 		}
 		m.head = in.Turn.Block
 		// After a rewind the noted heights may lie above the head.
-		m.since, m.markedAt, m.looked = min(m.since, m.head.Number), min(m.markedAt, m.head.Number), min(m.looked, m.head.Number)
+		m.frontSince, m.markedAt, m.lookedAt = min(m.frontSince, m.head.Number), min(m.markedAt, m.head.Number), min(m.lookedAt, m.head.Number)
 	}
 	if m.phase != working {
 		return // everything is looked up after the load
@@ -27,19 +27,19 @@ func (m *machine) turned(in turned) {
 func (m *machine) applied(in turned) {
 	for _, inc := range in.Inclusions {
 		s := m.slots.get(inc.Index)
-		if s == nil || s.settled {
+		if s == nil || s.inFinal {
 			continue
 		}
 		s.in = &inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
-		s.streamed, s.doubt, s.spent, s.raise = true, false, false, false
+		s.streamed, s.doubt, s.spent, s.payMore = true, false, false, false
 		s.retracted = s.retracted && !s.own()
 	}
-	m.counted(in.Count)
-	if m.best < m.floor {
+	m.noteBest(in.Count)
+	if m.best < m.loadedFrom {
 		m.phase = blank // final slots may have to be sent again
 		return
 	}
-	m.calmGone()
+	m.endPastAlarms()
 	for _, s := range m.slots.all() {
 		if s.Index >= m.best {
 			break
@@ -61,22 +61,22 @@ func (m *machine) reverted(b chain.Block) {
 // retract notes that the slot's block has left the chain. The node may not have put the transaction
 // back into its pool, so the last attempt is sent again.
 func (m *machine) retract(s *slot) {
-	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.settled)
-	s.in, s.streamed, s.settled, s.retracted = nil, false, false, true
-	_, t := s.last()
-	t.reached = gone
+	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
+	s.in, s.streamed, s.inFinal, s.retracted = nil, false, false, true
+	_, delivery := s.last()
+	delivery.reached = gone
 }
 
 func (m *machine) finalized(in turned) {
-	m.final = max(m.final, in.Turn.Block.Number)
+	m.finalHeight = max(m.finalHeight, in.Turn.Block.Number)
 	for _, s := range m.slots.all() {
 		switch {
-		case s.in == nil || s.settled || s.in.Block.Number > in.Turn.Block.Number:
+		case s.in == nil || s.inFinal || s.in.Block.Number > in.Turn.Block.Number:
 		case s.streamed:
-			s.settled = s.Index < in.Count // the height alone does not prove it: after a rewind, heights come again
+			s.inFinal = s.Index < in.Count // the height alone does not prove it: after a rewind, heights come again
 		default:
 			s.doubt = true // found by a lookup, so no turn would have reported that its block left
 		}
 	}
-	m.covered(in.Count)
+	m.checkStrange(in.Count)
 }

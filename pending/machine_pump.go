@@ -20,7 +20,7 @@ func (m *machine) pump(now fence.Instant) {
 	if now >= m.resume {
 		m.paused = 0 // else Next would return the past instant again and again
 	}
-	m.count()
+	m.takeCensus()
 	m.markStuck()
 	m.save(now)
 	m.look(now)
@@ -29,30 +29,30 @@ func (m *machine) pump(now fence.Instant) {
 	m.submit(now)
 }
 
-// census is the result of one pass over all slots.
+// census is what one pass over all slots has found.
 type census struct {
-	flying int  // number of slots that are not in a block
-	doubts bool // some slots are to be looked up
-	spent  bool // some nonces were used by an unknown transaction
-	raises bool // some slots may need a further attempt
-	unsent bool // some slots have an attempt to send
+	inFlight int  // number of slots that are not in a block
+	doubts   bool // some slots are to be looked up
+	spent    bool // some nonces were used by an unknown transaction
+	outdated bool // some slots may need another attempt
+	unsent   bool // some slots have an attempt to send
 }
 
-// count takes the census, and notes at which height the front has changed.
-func (m *machine) count() {
+// takeCensus counts, and notes at which height the front has changed.
+func (m *machine) takeCensus() {
 	m.census = census{}
 	c := &m.census
 	for _, s := range m.slots.all() {
 		if s.in == nil {
-			c.flying++
+			c.inFlight++
 			c.unsent = c.unsent || s.unsent()
-			c.raises = c.raises || s.raise || s.void || s.Cancel || s.handedOn()
+			c.outdated = c.outdated || s.payMore || s.needsFiller()
 		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 	}
-	if m.best != m.front || c.flying == 0 { // an idle account has waited for nothing
-		m.front, m.since = m.best, m.head.Number
+	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
+		m.front, m.frontSince = m.best, m.head.Number
 	}
 }
 
@@ -70,12 +70,12 @@ func (m *machine) submit(now fence.Instant) {
 		if !s.unsent() {
 			continue
 		}
-		a, t := s.last()
-		if now < t.after {
-			m.later = sooner(m.later, t.after)
+		attempt, delivery := s.last()
+		if now < delivery.after {
+			m.later = sooner(m.later, delivery.after)
 			continue
 		}
-		batch = append(batch, *a)
+		batch = append(batch, *attempt)
 	}
 	if len(batch) > 0 {
 		m.sending = true
@@ -83,21 +83,21 @@ func (m *machine) submit(now fence.Instant) {
 	}
 }
 
-// sign asks for further attempts before new slots: behind a stuck slot all are stuck.
+// sign asks for replacements before new slots: all slots above a stuck one are stuck too.
 func (m *machine) sign(now fence.Instant) {
 	if m.signing || m.pausing(now) {
 		return
 	}
-	if raises := m.raises(now); len(raises) > 0 {
-		m.signing, m.raising = true, raises
-		m.do(replace{Raises: raises})
+	if wanted := m.replacements(now); len(wanted) > 0 {
+		m.signing, m.replacing = true, wanted
+		m.do(replace{Replacements: wanted})
 		return
 	}
-	room := min(m.set.MaxInFlight-m.census.flying, m.set.MaxBatch)
+	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
 	if m.strange || m.queued == 0 || room <= 0 {
 		return
 	}
-	m.signing, m.raising, m.heard = true, nil, 0
+	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{First: m.next, Most: room})
 }
 
@@ -121,11 +121,10 @@ func (m *machine) look(now fence.Instant) {
 			add(s)
 		}
 	}
-	if m.head.Number >= m.looked+m.set.ResendAfter || now >= m.glance {
-		m.looked, m.glance = m.head.Number, now.Add(m.set.Patience)
+	if m.head.Number >= m.lookedAt+m.set.ResendAfter || now >= m.lookBy {
+		m.lookedAt, m.lookBy = m.head.Number, now.Add(m.set.Patience)
 		m.rounds(func(s *slot) bool {
-			_, t := s.last()
-			if s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
+			if s.withNode() {
 				add(s)
 			}
 			return len(hashes) < m.set.MaxBatch
@@ -174,32 +173,32 @@ func (m *machine) save(now fence.Instant) {
 	if m.saving {
 		return
 	}
-	busy := m.sending || m.signing || m.queued > 0 && !m.strange || m.census.flying > m.set.MaxBatch
-	if busy && now < m.due {
-		m.later = sooner(m.later, m.due)
+	busy := m.sending || m.signing || m.queued > 0 && !m.strange || m.census.inFlight > m.set.MaxBatch
+	if busy && now < m.saveFrom {
+		m.later = sooner(m.later, m.saveFrom)
 		return
 	}
-	if busy && m.written == m.head.Number && now < m.overdue {
-		m.later = sooner(m.later, m.overdue)
+	if busy && m.savedAt == m.head.Number && now < m.saveBy {
+		m.later = sooner(m.later, m.saveBy)
 		return
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
 		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
 		c := s.change(timedOut)
-		if c == s.told || s.mute() {
+		if c == s.saved || s.doubt && s.saved == (Change{}) { // in doubt, a slot just loaded has no state yet
 			continue
 		}
-		if _, t := s.last(); busy && s.in == nil && !s.retracted && now < t.after.Add(m.set.Patience) {
-			m.later = sooner(m.later, t.after.Add(m.set.Patience))
+		if _, delivery := s.last(); busy && s.in == nil && !s.retracted && now < delivery.after.Add(m.set.Patience) {
+			m.later = sooner(m.later, delivery.after.Add(m.set.Patience))
 			continue
 		}
-		s.telling, s.saving = c, true
+		s.saving = &c
 		changes = append(changes, c)
 	}
 	if len(changes) > 0 {
 		m.saving = true
-		m.written, m.overdue, m.due = m.head.Number, now.Add(m.set.Patience), now.Add(m.set.Pace)
+		m.savedAt, m.saveBy, m.saveFrom = m.head.Number, now.Add(m.set.Patience), now.Add(m.set.Pace)
 		m.do(save{Changes: changes})
 	}
 }
@@ -208,17 +207,17 @@ func (m *machine) save(now fence.Instant) {
 func (m *machine) saved() {
 	m.saving = false
 	m.slots.sweep(func(s *slot) bool { // in order, since alarms may end
-		if s.saving {
-			s.told, s.saving = s.telling, false
-			if s.told.Intent == Again { // even if the chain has taken it back meanwhile
+		if s.saving != nil {
+			s.saved, s.saving = *s.saving, nil
+			if s.saved.Intent == Again { // even if the chain has taken it back meanwhile
 				s.Intent = nil
 				m.queued++
 			}
 		}
-		over := s.settled && s.told.Status.closes() && s.told.Block.Hash == s.in.Block.Hash
+		over := s.inFinal && s.saved.Status.closes() && s.saved.Block.Hash == s.in.Block.Hash
 		if over {
-			m.calm(s.Index)
-			m.floor, m.fixed = max(m.floor, s.Index+1), max(m.fixed, s.Index+1)
+			m.endAlarms(s.Index)
+			m.loadedFrom, m.finalBelow = max(m.loadedFrom, s.Index+1), max(m.finalBelow, s.Index+1)
 		}
 		return over
 	})

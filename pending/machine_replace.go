@@ -8,11 +8,12 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// markStuck marks a batch of the first slots for a higher fee if nothing of the account was included
-// for RaiseAfter blocks, nor marked. Marked one at a time, each would cost RaiseAfter blocks. It marks
-// attempts that a node has, up to the first gap, since nothing behind a gap can be included.
+// markStuck makes the account's first slots pay more once RaiseAfter blocks have passed in which no
+// transaction of the account was included and no slot was marked. It marks a batch of them: one at a
+// time, each would wait for RaiseAfter blocks. It passes over attempts that no node has, and ends at
+// the first gap, since nothing above a gap can be included.
 func (m *machine) markStuck() {
-	if m.set.RaiseAfter == 0 || m.head.Number < max(m.since, m.markedAt)+m.set.RaiseAfter {
+	if m.set.RaiseAfter == 0 || m.head.Number < max(m.frontSince, m.markedAt)+m.set.RaiseAfter {
 		return
 	}
 	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
@@ -20,59 +21,57 @@ func (m *machine) markStuck() {
 		if s == nil {
 			break
 		}
-		if _, t := s.last(); s.in == nil && !s.doubt && (t.reached == taken || t.reached == pooled) {
-			s.raise, m.census.raises = true, true
+		if s.withNode() {
+			s.payMore, m.census.outdated = true, true
 		}
 	}
 	m.markedAt = m.head.Number
 }
 
-// raises returns the further attempts to be signed, those that fill gaps first, and ends the raises
-// that would cost too much, with an alarm.
-func (m *machine) raises(now fence.Instant) (raises []raise) {
+// replacements returns the attempts to sign: first those that fill gaps, since all slots above a gap
+// wait for it, then those that replace the last attempt of a slot, lowest nonce first.
+func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 	for _, index := range m.gaps() {
-		raises = append(raises, raise{Index: index, Filler: true, New: true})
+		wanted = append(wanted, replacement{Index: index, Filler: true, Gap: true})
 	}
-	if !m.census.raises {
-		return raises
+	if !m.census.outdated {
+		return wanted
 	}
 	for _, s := range m.slots.all() {
-		if len(raises) == m.set.MaxBatch {
+		if len(wanted) == m.set.MaxBatch {
 			break
 		}
-		_, t := s.last()
-		// In a block, unknown, below the chain's count, or being detached from its intent.
-		if s.in != nil || s.doubt || s.Index < m.best || s.handing() {
+		if s.in != nil || s.Index < m.best { // the nonce is used
 			continue
 		}
-		if s.raise && now < t.after {
-			m.later = sooner(m.later, t.after)
+		if s.doubt || s.handingOn() { // wait until it is known where the attempts are, and whose they are
 			continue
 		}
-		if s.raise && s.dear(m.set.MostRaise) {
-			// An attempt that no node has is sent again; one in a pool stays there. A higher limit
-			// is the operator's decision.
-			s.raise, m.census.unsent = false, true
-			switch {
-			case t.reached != refused:
+		attempt, delivery := s.last()
+		if s.payMore && now < delivery.after {
+			m.later = sooner(m.later, delivery.after)
+			continue
+		}
+		if s.payMore && s.dear(m.set.MostRaise) {
+			if delivery.reached != refused { // a refused attempt has its own alarm: Refused or Unfilled
 				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
-			case s.filled(): // Unfilled is raised already; the node may accept the filler after all
-				t.reached = gone
 			}
+			s.keepLast()
+			m.census.unsent = true
 		}
-		filler := s.filled() || s.void || s.Cancel || s.handedOn()
-		if s.raise || filler && !s.filled() {
-			a, _ := s.last()
-			raises = append(raises, raise{Index: s.Index, Above: a.Fee, Before: len(s.Attempts), Gas: a.Gas, Filler: filler})
+		if s.payMore || s.needsFiller() {
+			wanted = append(wanted, replacement{
+				Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller(),
+			})
 		}
 	}
-	return raises
+	return wanted
 }
 
 // gaps returns the nonces from best up to next that have no slot, after FillAfter blocks without
 // progress: rows were lost, or a transaction that another holder of the key sent has vanished.
 func (m *machine) gaps() (missing []uint64) {
-	if m.set.FillAfter == 0 || m.head.Number < m.since+m.set.FillAfter {
+	if m.set.FillAfter == 0 || m.head.Number < m.frontSince+m.set.FillAfter {
 		return nil
 	}
 	for index := m.best; index < m.next && len(missing) < m.set.MaxBatch; index++ {
@@ -86,73 +85,67 @@ func (m *machine) gaps() (missing []uint64) {
 // stored takes in attempts that were signed and committed. From here on they may be sent.
 func (m *machine) stored(now fence.Instant, in stored) {
 	m.signing = false
-	if m.raising == nil {
+	if m.replacing == nil {
 		m.queued = max(in.Left, m.heard) // an assign; a replace does not count the queue
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)
-		if s == nil && m.wasRaised(add.Index) {
-			continue
+		if s == nil && m.wasReplacing(add.Index) {
+			continue // another attempt of the slot became final meanwhile
 		}
 		if s == nil {
-			s = &slot{Slot: add, tries: make([]try, len(add.Attempts))}
-			s.told = s.change(false) // the store has written this state
-			s.telling = s.told
+			s = &slot{Slot: add, deliveries: make([]delivery, len(add.Attempts))}
+			s.saved = s.change(false) // the store has written this state
 			m.slots.add(s)
 			m.next = max(m.next, add.Index+1)
 			continue
 		}
 		s.Attempts = append(s.Attempts, add.Attempts...)
-		s.tries = append(s.tries, make([]try, len(add.Attempts))...)
-		s.raise = false
+		s.deliveries = append(s.deliveries, make([]delivery, len(add.Attempts))...)
+		s.payMore = false
 	}
-	for _, u := range in.Unsigned {
-		m.unsignable(u)
+	for _, one := range in.Unsigned {
+		m.unsignable(one)
 	}
 	m.held(now, in.Hold)
 }
 
-// wasRaised reports whether the raises under way include one for a slot that existed; if it has gone
-// meanwhile, it is final.
-func (m *machine) wasRaised(index uint64) bool {
-	return slices.ContainsFunc(m.raising, func(w raise) bool { return w.Index == index && !w.New })
+// wasReplacing reports whether the replace that has ended was to replace an attempt with this nonce,
+// and not to fill a gap.
+func (m *machine) wasReplacing(index uint64) bool {
+	return slices.ContainsFunc(m.replacing, func(one replacement) bool { return one.Index == index && !one.Gap })
 }
 
-// unsignable takes a raise that the fee limit or the chain forbids, and raises an alarm. The last
-// attempt stays the one to send, since a node may have dropped it.
-func (m *machine) unsignable(u unsigned) {
+// unsignable raises an alarm about a replacement that the fee limit or the chain forbids. Any other
+// error concerns the account: the slot still needs the replacement, and held makes a pause.
+func (m *machine) unsignable(failed unsigned) {
 	cause := Fees
 	switch {
-	case errors.Is(u.Why, chain.ErrFee):
-	case errors.Is(u.Why, chain.ErrCall):
+	case errors.Is(failed.Why, chain.ErrFee):
+	case errors.Is(failed.Why, chain.ErrCall):
 		cause = Unsignable
 	default:
-		return // it concerns the account: the flag stays, and held makes the pause
+		return
 	}
-	if s := m.slots.get(u.Index); s != nil {
-		s.raise = false
-		if _, t := s.last(); s.filled() && t.reached == refused { // as in raises
-			t.reached = gone
-		}
+	if s := m.slots.get(failed.Index); s != nil {
+		s.keepLast()
 	}
-	m.alarm(Alarm{Cause: cause, Index: u.Index, Why: u.Why.Error()}, true)
+	m.alarm(Alarm{Cause: cause, Index: failed.Index, Why: failed.Why.Error()}, true)
 }
 
-// held takes the reason why no more was signed, if any. Signing and sending pause then, until the
-// next block or for Patience.
+// held takes the reason why no more was signed, nil if there is none. It raises or ends the alarms
+// about that, and makes signing and sending pause.
 func (m *machine) held(now fence.Instant, why error) {
 	m.signLacksFunds = errors.Is(why, chain.ErrFunds)
 	text := ""
 	if why != nil {
 		text = why.Error()
-	}
-	m.alarmFunds(text)
-	if m.raising == nil { // the alarms of a replace name their slots; see unsignable
-		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
-		m.unclear(why)
-	}
-	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, errors.Is(why, chain.ErrKey))
-	if why != nil {
 		m.pause(now)
 	}
+	m.alarmFunds(text)
+	if m.replacing == nil { // the alarms of a replace name their slots; see unsignable
+		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
+		m.alarmUnclear(why)
+	}
+	m.alarm(Alarm{Cause: Keys, Whole: true, Why: text}, errors.Is(why, chain.ErrKey))
 }

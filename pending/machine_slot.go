@@ -11,32 +11,30 @@ import (
 // slot is a stored slot with what the machine knows of it.
 type slot struct {
 	Slot
-	tries []try // one for each attempt
+	deliveries []delivery // one for each attempt
 
 	in        *inclusion // the transaction with this nonce in the best chain, if known
 	streamed  bool       // in was read from the stream of heads, so a turn will report if it leaves
 	retracted bool       // its block has left the chain
-	settled   bool       // in is final
+	inFinal   bool       // in is final
 	spent     bool       // the nonce is used by an unknown final transaction
 
-	doubt  bool   // to be looked up
-	raise  bool   // needs an attempt that pays more
-	outbid bool   // the node has another transaction with this nonce
-	void   bool   // the chain will never include its call
-	why    string // the chain's reason for that
+	doubt   bool   // to be looked up
+	payMore bool   // the last attempt is too cheap or refused: replace it by one that pays more
+	outbid  bool   // the node has another transaction with this nonce
+	void    bool   // the chain will never include its call
+	why     string // the chain's reason for that
 
-	told    Change // the state last stored
-	telling Change // the state being stored, if saving
-	saving  bool
+	saved  Change  // the state last stored
+	saving *Change // the state being stored, nil if none is
 }
 
-// try is what the machine knows of an attempt.
-type try struct {
+// delivery is how far an attempt has got on its way into a block.
+type delivery struct {
 	reached level
 	after   fence.Instant // not to be sent again before
 }
 
-// level is how far an attempt has got.
 type level uint8
 
 const (
@@ -49,21 +47,21 @@ const (
 )
 
 // last returns the newest attempt, which pays most.
-func (s *slot) last() (*Attempt, *try) {
+func (s *slot) last() (*Attempt, *delivery) {
 	n := len(s.Attempts) - 1
-	return &s.Attempts[n], &s.tries[n]
+	return &s.Attempts[n], &s.deliveries[n]
 }
 
-func (s *slot) find(hash chain.Hash) (*Attempt, *try) {
+func (s *slot) find(hash chain.Hash) (*Attempt, *delivery) {
 	for i := range s.Attempts {
 		if s.Attempts[i].Hash == hash {
-			return &s.Attempts[i], &s.tries[i]
+			return &s.Attempts[i], &s.deliveries[i]
 		}
 	}
 	return nil, nil
 }
 
-// dear reports whether the last attempt pays more than that many times the first. It compares the
+// dear reports whether the last attempt pays more than times the fee of the first. It compares the
 // maximum price, if there is one, and not the tip: a first tip is often 0.
 func (s *slot) dear(times int64) bool {
 	first, last := s.Attempts[0].Fee, s.Attempts[len(s.Attempts)-1].Fee
@@ -73,7 +71,7 @@ func (s *slot) dear(times int64) bool {
 	return times > 0 && above(last.Tip, first.Tip, times)
 }
 
-// above reports whether a is more than that many times b, where 0 counts as 1.
+// above reports whether a is more than times b, where a b of 0 counts as 1.
 func above(a, b *big.Int, times int64) bool {
 	if a == nil || b == nil {
 		return false
@@ -85,30 +83,46 @@ func above(a, b *big.Int, times int64) bool {
 	return a.Cmp(most) > 0
 }
 
-// mute reports whether the slot has no state worth storing yet.
-func (s *slot) mute() bool { return s.doubt && s.told == Change{} }
-
-// outraised reports whether an older attempt is in a pool and the dearest is gone.
-func (s *slot) outraised() bool {
-	_, t := s.last()
-	return t.reached == gone && slices.ContainsFunc(s.tries, func(t try) bool { return t.reached == pooled })
+// keepLast ends the wish for an attempt that pays more. The last attempt is the one to send again,
+// since a node may have dropped it, or may accept a filler after all.
+func (s *slot) keepLast() {
+	s.payMore = false
+	if _, delivery := s.last(); s.lastIsFiller() && delivery.reached == refused {
+		delivery.reached = gone
+	}
 }
 
-// filled reports whether the dearest attempt is a filler.
-func (s *slot) filled() bool { a, _ := s.last(); return a.Filler }
+// withNode reports whether a node has the last attempt, as far as is known, and no block has one.
+func (s *slot) withNode() bool {
+	_, delivery := s.last()
+	return s.in == nil && !s.doubt && (delivery.reached == taken || delivery.reached == pooled)
+}
 
-// handedOn reports whether the intent has another slot but its call is still in the dearest
-// attempt, which must not be sent again.
-func (s *slot) handedOn() bool { return s.Intent == nil && !s.filled() }
+// olderPooled reports whether a pool has an older attempt and no node has the last one.
+func (s *slot) olderPooled() bool {
+	_, last := s.last()
+	return last.reached == gone && slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == pooled })
+}
 
-// handing reports whether the write that detaches the intent is in flight. Do not replace the
+func (s *slot) lastIsFiller() bool { attempt, _ := s.last(); return attempt.Filler }
+
+// needsFiller reports whether the call in the last attempt is not to be carried out in this slot.
+func (s *slot) needsFiller() bool { return s.handedOn() || !s.lastIsFiller() && (s.void || s.Cancel) }
+
+// handedOn reports whether the intent has another slot but its call is still in the last attempt,
+// which must not be sent again.
+func (s *slot) handedOn() bool { return s.Intent == nil && !s.lastIsFiller() }
+
+// handingOn reports whether the write that detaches the intent is in flight. Do not replace the
 // attempt until it is confirmed: a successor would take a filler beside an intent for a void call.
-func (s *slot) handing() bool { return s.saving && s.telling.Intent == Again && !s.filled() }
+func (s *slot) handingOn() bool {
+	return s.saving != nil && s.saving.Intent == Again && !s.lastIsFiller()
+}
 
-// unsent reports whether the dearest attempt is to be sent.
+// unsent reports whether the last attempt is to be sent.
 func (s *slot) unsent() bool {
-	_, t := s.last()
-	return s.in == nil && !s.doubt && !s.raise && !s.handedOn() && !s.handing() && (t.reached == kept || t.reached == gone)
+	_, delivery := s.last()
+	return s.in == nil && !s.doubt && !s.payMore && !s.handedOn() && !s.handingOn() && (delivery.reached == kept || delivery.reached == gone)
 }
 
 // own reports whether the transaction in the chain is one of the slot's attempts.
@@ -116,34 +130,34 @@ func (s *slot) own() bool {
 	if s.in == nil {
 		return false
 	}
-	a, _ := s.find(s.in.Hash)
-	return a != nil
+	attempt, _ := s.find(s.in.Hash)
+	return attempt != nil
 }
 
 // change returns the state of the slot as it is to be stored.
 func (s *slot) change(timedOut bool) Change {
-	a, t := s.last()
-	c := Change{Index: s.Index, Hash: a.Hash}
+	attempt, delivery := s.last()
+	c := Change{Index: s.Index, Hash: attempt.Hash}
 	// Another sender's transaction changes nothing before it is final.
-	in := s.settled || s.own()
-	if in {
+	included := s.inFinal || s.own()
+	if included {
 		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
 	}
 	if s.void {
 		c.Why = s.why
 	}
 	switch {
-	case s.settled:
-		c.Status, c.Intent = s.verdict()
-	case in && timedOut:
+	case s.inFinal:
+		c.Status, c.Intent = s.finalState()
+	case included && timedOut:
 		c.Status = FinalityTimeout
-	case in:
+	case included:
 		c.Status = InBlock
 	case s.retracted:
 		c.Status = Retracted
-	case t.reached == pooled:
+	case delivery.reached == pooled:
 		c.Status = Broadcast
-	case t.reached == taken:
+	case delivery.reached == taken:
 		c.Status = Ready
 	default:
 		c.Status = Future
@@ -151,8 +165,8 @@ func (s *slot) change(timedOut bool) Change {
 	return c
 }
 
-// verdict returns the end of a settled slot and of its intent.
-func (s *slot) verdict() (Status, Fate) {
+// finalState returns the status of a slot whose transaction is final, and the fate of its intent.
+func (s *slot) finalState() (Status, Fate) {
 	winner, _ := s.find(s.in.Hash)
 	switch {
 	case winner != nil && !winner.Filler:

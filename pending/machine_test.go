@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// A tip of 0 is common, and one wei is any number of times that: one raise must not make a slot
-// dear.
+// A tip of 0 is common, and one wei is any number of times that: one dearer attempt must not
+// make a slot dear.
 func TestDear(t *testing.T) {
 	t.Parallel()
 	fee := func(most, tip int64) chain.Fee { return chain.Fee{Max: big.NewInt(most), Tip: big.NewInt(tip)} }
@@ -128,11 +128,11 @@ func TestEveryErrorOfSigningIsReported(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { t.Errorf("reported as trouble beside the alarm: %v", err) }}}}
-		l.puzzled(fmt.Errorf("%w: x", why))
+		l.reportUnalarmed(fmt.Errorf("%w: x", why))
 	}
 	var heard error
 	l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
-	if l.puzzled(chain.ErrAnswer); !errors.Is(heard, chain.ErrAnswer) {
+	if l.reportUnalarmed(chain.ErrAnswer); !errors.Is(heard, chain.ErrAnswer) {
 		t.Errorf("reported %v, want %v", heard, chain.ErrAnswer)
 	}
 }

@@ -25,16 +25,16 @@ type Memory struct {
 	intents []*Record // in the order of acceptance
 	byID    map[ID]*Record
 	slots   map[chain.Account]map[uint64]*memorySlot
-	floors  map[chain.Account]floor
+	settled map[chain.Account]settledWrite
 }
 
-// floor is the lowest write that is still carried out, as Settle has set it.
-type floor struct {
+// settledWrite is the write of the last Settle. No earlier one is carried out any more.
+type settledWrite struct {
 	epoch int64
 	write uint64
 }
 
-func (f floor) above(t fence.Token, number uint64) bool {
+func (f settledWrite) refuses(t fence.Token, number uint64) bool {
 	return f.epoch > t.Epoch || f.epoch == t.Epoch && f.write > number
 }
 
@@ -149,7 +149,7 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 	for index, one := range s.slots[account] {
 		snap.Next = max(snap.Next, index+1)
 		slot := one.Slot
-		slot.Final = one.last.Status == Finalized || one.last.Status == Usurped
+		slot.Final = one.last.Status.closes()
 		if index < from && slot.Final {
 			continue
 		}
@@ -219,7 +219,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 			return err
 		}
 	}
-	if s.floors[b.Account].above(t, b.Number) {
+	if s.settled[b.Account].refuses(t, b.Number) {
 		return fmt.Errorf("write %d comes too late: it was settled as not carried out", b.Number)
 	}
 	for i, add := range b.New {
@@ -271,10 +271,10 @@ func (s *Memory) Settle(_ context.Context, t fence.Token, account chain.Account,
 			return err
 		}
 	}
-	if s.floors == nil {
-		s.floors = map[chain.Account]floor{}
+	if s.settled == nil {
+		s.settled = map[chain.Account]settledWrite{}
 	}
-	s.floors[account] = floor{t.Epoch, number}
+	s.settled[account] = settledWrite{t.Epoch, number}
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 			return nil, fault
 		}
 	}
-	if out.Best, err = l.sure(ctx, out.Best, out.Snapshot.Next); err != nil {
+	if out.Best, err = l.recheck(ctx, out.Best, out.Snapshot.Next); err != nil {
 		return nil, err
 	}
 	l.known.Store(out.Best + 1)
@@ -79,22 +79,22 @@ func (s Snapshot) has(from uint64) bool {
 	return from+n >= s.Next
 }
 
-// ending is the grace for a write in flight when the gate shuts: more than it takes, and no delay
-// for a successor.
-const ending = 50 * time.Millisecond
+// writeGrace is how long a write in flight may go on after the gate has shut: longer than it takes,
+// and no delay for a successor.
+const writeGrace = 50 * time.Millisecond
 
 // write stores a batch if the gate's fenced door is open. If the batch arrives too late, the
 // store's fence refuses it.
 func (l *loop) write(ctx context.Context, b Batch) error {
 	b.Account, b.Number = l.Account, l.Sequence.next()
-	ctx, cancel := context.WithTimeout(ctx, l.Longest) // apart from the signer's: what took long to sign is kept
+	ctx, cancel := context.WithTimeout(ctx, l.Longest) // not the signer's context, which may be over: what was signed is stored
 	defer cancel()
 	return l.act(ctx, func(ctx context.Context) error {
-		ctx, end := fence.Outlive(ctx, ending)
+		ctx, end := fence.Outlive(ctx, writeGrace)
 		defer end()
 		err := l.Store.Write(ctx, l.token, b)
 		if err != nil {
-			l.unsure.Store(true) // after any error: settling a refused write costs little
+			l.unsettled.Store(true) // after any error: settling a refused write costs little
 		}
 		return err
 	})
@@ -103,12 +103,12 @@ func (l *loop) write(ctx context.Context, b Batch) error {
 // settle waits until an unanswered write has been carried out or never will be. Without it the
 // server might still do so after the rows have been read.
 func (l *loop) settle(ctx context.Context) error {
-	if !l.unsure.Load() {
+	if !l.unsettled.Load() {
 		return nil
 	}
 	err := l.act(ctx, func(ctx context.Context) error { return l.Store.Settle(ctx, l.token, l.Account, l.Sequence.next()) })
 	if err == nil {
-		l.unsure.Store(false) // nothing is written while load runs
+		l.unsettled.Store(false) // nothing is written while load runs
 	}
 	return err
 }
@@ -148,13 +148,13 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 
 // complain reports one attempt that the node did not accept, for the whole batch. Otherwise an
 // endpoint that fails only here would be asked in silence for ever.
-func (l *loop) complain(tries []answer) {
-	for _, try := range tries {
+func (l *loop) complain(answers []answer) {
+	for _, answer := range answers {
 		switch {
-		case try.Verdict == chain.Refused, try.Verdict == chain.Full:
-			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, try.Index, try.Text))
-		case try.Verdict == chain.Unknown && try.Text != "":
-			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, try.Index, try.Text))
+		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full:
+			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, answer.Index, answer.Text))
+		case answer.Verdict == chain.Unknown && answer.Text != "":
+			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, answer.Index, answer.Text))
 		default:
 			continue
 		}
@@ -163,7 +163,7 @@ func (l *loop) complain(tries []answer) {
 }
 
 func (l *loop) probe(ctx context.Context, a probe) (input, error) {
-	height := l.final.Load() // read first, so that the count is of that block or a later one
+	height := l.finalHeight.Load() // read first, so that the count is of that block or a later one
 	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		if n := len(store.Attempts("a")); n != 1 {
 			t.Errorf("%d attempts are stored, want 1", n)
 		}
-		in, err = l.perform(t.Context(), replace{Raises: []raise{{Index: 0, Before: 1}, {Index: 1, Filler: true, New: true}}})
+		in, err = l.perform(t.Context(), replace{Replacements: []replacement{{Index: 0, Before: 1}, {Index: 1, Filler: true, Gap: true}}})
 		if got, is = in.(stored); err != nil || !is || len(got.Slots) != 1 {
 			t.Fatalf("replace: got %+v, error %v; want one slot", in, err)
 		}
@@ -107,7 +107,7 @@ func (emptyChain) Next(context.Context, chain.Account, chain.Level) (uint64, err
 func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]action{
-		"assign": assign{Most: 1}, "replace": replace{Raises: []raise{{Filler: true, New: true}}},
+		"assign": assign{Most: 1}, "replace": replace{Replacements: []replacement{{Filler: true, Gap: true}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &Memory{}
@@ -168,7 +168,7 @@ func (s slow) Write(ctx context.Context, t fence.Token, b Batch) error {
 // connection, unless the write takes too long.
 func TestAWriteEndsAfterTheGateIsShut(t *testing.T) {
 	t.Parallel()
-	for takes, want := range map[time.Duration]bool{ending / 2: true, 2 * ending: false} {
+	for takes, want := range map[time.Duration]bool{writeGrace / 2: true, 2 * writeGrace: false} {
 		synctest.Test(t, func(t *testing.T) {
 			store := slow{&Memory{}, takes, make(chan struct{})}
 			gate, latch := fence.New("s", fence.Boottime)

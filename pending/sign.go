@@ -34,14 +34,14 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	out := stored{Left: left}
 	var batch Batch
 	for i, p := range prepared {
-		if errors.Is(p.Err, chain.ErrCall) || l.hopeless(intents[i].ID, p.Err) {
+		if errors.Is(p.Err, chain.ErrCall) || l.countUnclear(intents[i].ID, p.Err) {
 			batch.Rejects = append(batch.Rejects, Reject{Intent: intents[i].ID, Why: p.Err.Error()})
 			out.Left += len(prepared) - i - 1
 			break
 		}
 		if p.Err != nil {
 			out.Hold = &heldError{intents[i].ID, p.Err}
-			l.puzzled(out.Hold)
+			l.reportUnalarmed(out.Hold)
 			out.Left += len(prepared) - i
 			break
 		}
@@ -56,10 +56,11 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// replace signs further attempts, with the call of the slot's intent or as fillers.
+// replace signs one more attempt for each slot, with the call of its intent or as a filler, and stores
+// them.
 func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var indices []uint64
-	for _, r := range a.Raises {
+	for _, r := range a.Replacements {
 		if !r.Filler {
 			indices = append(indices, r.Index)
 		}
@@ -74,8 +75,8 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	drafts := make([]chain.Draft, len(a.Raises))
-	for i, r := range a.Raises {
+	drafts := make([]chain.Draft, len(a.Replacements))
+	for i, r := range a.Replacements {
 		call, known := calls[r.Index]
 		if !known && !r.Filler { // never sign an empty call instead: it creates a contract
 			return nil, fmt.Errorf("pending: slot %d no longer has an intent", r.Index)
@@ -92,15 +93,15 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var out stored
 	var batch Batch
 	for i, p := range prepared {
-		r := a.Raises[i]
+		r := a.Replacements[i]
 		if p.Err != nil {
-			l.puzzled(p.Err)
+			l.reportUnalarmed(p.Err)
 			out.Hold = p.Err
 			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
 			continue
 		}
 		s := Slot{Index: p.Index, Attempts: []Attempt{{Signed: p.Signed, Filler: r.Filler}}, Before: r.Before, Since: since}
-		if out.Slots = append(out.Slots, s); r.New {
+		if out.Slots = append(out.Slots, s); r.Gap {
 			batch.New = append(batch.New, s)
 		} else {
 			batch.Attempts = append(batch.Attempts, s)
@@ -122,8 +123,8 @@ func (l *loop) since(ctx context.Context) (uint64, error) {
 	}
 }
 
-// puzzled reports an error of signing that raises no alarm, since all later intents wait.
-func (l *loop) puzzled(err error) {
+// reportUnalarmed reports an error of signing that raises no alarm: all later intents wait for it.
+func (l *loop) reportUnalarmed(err error) {
 	for _, alarmed := range []error{chain.ErrFunds, chain.ErrFee, chain.ErrKey, chain.ErrCall, chain.ErrUnclear} {
 		if errors.Is(err, alarmed) {
 			return
@@ -136,27 +137,27 @@ func (l *loop) puzzled(err error) {
 // times over at least two minutes, then rejected. Without the minutes, fast blocks would use up the
 // tries in a moment, and a node can be in trouble for longer.
 const (
-	bearable    = 20
-	bearableFor = 2 * time.Minute
+	maxUnclearTries = 20
+	minUnclearTime  = 2 * time.Minute
 )
 
-// doubtful counts the unrecognised refusals of the intent that was refused last.
-type doubtful struct {
+// unclearTries counts the unrecognised refusals of the intent that was refused last.
+type unclearTries struct {
 	intent ID
 	times  int
 	since  fence.Instant
 }
 
-// hopeless counts a refusal, and reports whether the intent is to be rejected. Errors about the
-// node or the account do not count: the intent is not to blame.
-func (l *loop) hopeless(intent ID, why error) bool {
+// countUnclear counts an unrecognised refusal, and reports whether to reject the intent. Errors about
+// the node or the account do not count: the intent is not to blame.
+func (l *loop) countUnclear(intent ID, why error) (reject bool) {
 	if !errors.Is(why, chain.ErrUnclear) {
 		return false
 	}
 	now := l.Clock()
-	if l.doubtful.intent != intent {
-		l.doubtful = doubtful{intent: intent, since: now}
+	if l.unclear.intent != intent {
+		l.unclear = unclearTries{intent: intent, since: now}
 	}
-	l.doubtful.times++
-	return l.doubtful.times >= bearable && now.Sub(l.doubtful.since) >= bearableFor
+	l.unclear.times++
+	return l.unclear.times >= maxUnclearTries && now.Sub(l.unclear.since) >= minUnclearTime
 }

@@ -38,8 +38,8 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 		every time.Duration // the pause between two tries
 		tries int           // the try that rejects it; 0: none
 	}{
-		"an unrecognised error":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, bearable},
-		"the same, fast blocks":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(bearableFor/time.Second)},
+		"an unrecognised error":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, maxUnclearTries},
+		"the same, fast blocks":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(minUnclearTime/time.Second)},
 		"a call that fails":      {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 1},
 		"the node's own trouble": {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), minute, 0},
 		"no answer":              {chain.ErrUnreachable, minute, 0},
@@ -64,7 +64,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			close(l.headed)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
 			next := uint64(0)
-			for try := 1; try <= 10*bearable; try++ {
+			for try := 1; try <= 10*maxUnclearTries; try++ {
 				now = now.Add(c.every)
 				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
 				got, is := in.(stored)
@@ -106,14 +106,14 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 func TestRefusalsAreCountedPerIntent(t *testing.T) {
 	t.Parallel()
 	var now fence.Instant
-	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(bearableFor); return now }}}
+	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(minUnclearTime); return now }}}
 	for range 3 {
-		for try := 1; try < bearable; try++ {
-			if l.hopeless(ID{1}, chain.ErrUnclear) {
-				t.Fatalf("rejected at try %d, want %d", try, bearable)
+		for try := 1; try < maxUnclearTries; try++ {
+			if l.countUnclear(ID{1}, chain.ErrUnclear) {
+				t.Fatalf("rejected at try %d, want %d", try, maxUnclearTries)
 			}
 		}
-		if l.hopeless(ID{2}, chain.ErrUnclear) {
+		if l.countUnclear(ID{2}, chain.ErrUnclear) {
 			t.Fatal("the tries of another intent were counted")
 		}
 	}

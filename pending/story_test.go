@@ -26,7 +26,7 @@ func TestStories(t *testing.T) {
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
-		m.glance = now.Add(time.Hour)
+		m.lookBy = now.Add(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
 			if words[0] == "wait" || words[0] == "pace" {
@@ -229,12 +229,12 @@ func say(a action) string {
 		fmt.Fprintf(&w, "assign %d most %d", a.First, a.Most)
 	case replace:
 		w.WriteString("replace")
-		for _, one := range a.Raises {
+		for _, one := range a.Replacements {
 			fmt.Fprintf(&w, " %d", one.Index)
 			if one.Filler {
 				w.WriteString("!")
 			}
-			if one.New {
+			if one.Gap {
 				w.WriteString(" (gap)")
 			}
 		}

@@ -14,14 +14,9 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// Store is a store with the methods for the manager and those for any node.
-type Store interface {
+// Store is a store with the methods for the manager, and below those that any node may call.
+type Store interface { //nolint:interfacebloat // every store has all of them
 	pending.Store
-	Desk
-}
-
-// Desk has the methods of a store that any node may call, leader or not.
-type Desk interface { //nolint:interfacebloat // every store has all of them
 	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
 	Cancel(ctx context.Context, id pending.ID) error
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)

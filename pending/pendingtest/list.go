@@ -9,19 +9,12 @@ import (
 )
 
 func listsAndCounts(t *testing.T, f Fixture) {
-	names := map[pending.ID]string{}
+	names, ids := map[pending.ID]string{}, map[string]*pending.ID{}
 	for n, key := range []string{"done", "sent", "waits", "rejected"} {
-		names[f.accept(t, key, n).ID] = key
+		in := f.accept(t, key, n)
+		names[in.ID], ids[key] = key, &in.ID
 	}
-	id := func(key string) *pending.ID {
-		for id, name := range names {
-			if name == key {
-				return &id
-			}
-		}
-		return nil
-	}
-	f.write(t, pending.Batch{New: []pending.Slot{slot(0, id("done")), slot(1, id("sent"))}, Rejects: []pending.Reject{{Intent: *id("rejected"), Why: "no"}}})
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, ids["done"]), slot(1, ids["sent"])}, Rejects: []pending.Reject{{Intent: *ids["rejected"], Why: "no"}}})
 	f.write(t, pending.Batch{Changes: []pending.Change{
 		final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.Broadcast},
 	}})
