@@ -23,8 +23,8 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 		in.ID = newID(time.Now())
 	}
 	for {
-		a := &asked{in: in, end: make(chan struct{})}
-		serve, err := s.intake.queue(a)
+		r := &request{in: in, done: make(chan struct{})}
+		serve, err := s.intake.queue(r)
 		if err != nil {
 			return in, err
 		}
@@ -32,20 +32,20 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 			go s.serve(context.WithoutCancel(ctx))
 		}
 		select {
-		case <-a.end:
+		case <-r.done:
 		case <-ctx.Done():
-			s.intake.leave(a)
+			s.intake.leave(r)
 			return in, context.Cause(ctx)
 		}
 		switch {
-		case a.err != nil:
-			return in, a.err
-		case !a.got:
+		case r.err != nil:
+			return in, r.err
+		case !r.stored:
 			continue // an intent with the same key was committed after the statement began
-		case !a.in.Call.Equal(in.Call):
-			return a.in, pending.ErrConflict
+		case !r.in.Call.Equal(in.Call):
+			return r.in, pending.ErrConflict
 		}
-		return a.in, nil
+		return r.in, nil
 	}
 }
 
@@ -60,32 +60,32 @@ func (s *Store) serve(ctx context.Context) {
 			}
 			err = nil
 		}
-		for _, a := range batch {
-			a.err = errors.Join(a.err, err)
-			close(a.end)
+		for _, r := range batch {
+			r.err = errors.Join(r.err, err)
+			close(r.done)
 		}
 	}
 }
 
 // insert stores a batch in one statement, and gives each caller the intent stored under its key.
-func (s *Store) insert(ctx context.Context, batch []*asked) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (s *Store) insert(ctx context.Context, batch []*request) error {
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	type key struct{ account, key string }
-	stored, older, twins := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}, false
+	fresh, byKey, older := map[pending.ID]pending.Intent{}, map[key]pending.Intent{}, false
 	var write pgx.Batch
 	write.Queue(pg.Durable)
 	write.Queue(insertIntents, append([]any{s.cfg.Chain, s.cfg.Creator}, columns(batch)...)...).Query(func(rows pgx.Rows) error {
 		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-			var twin string
-			in, err := scanIntentAfter(row, &twin)
-			if twin == "" {
-				stored[in.ID] = in
+			var olderKey string // empty if the intent is fresh
+			in, err := scanIntentWith(row, &olderKey)
+			if olderKey == "" {
+				fresh[in.ID] = in
 			}
 			if in.Key != "" { // of two with the same key in one batch, the first was stored
-				older[key{string(in.Account), in.Key}] = in
+				byKey[key{string(in.Account), in.Key}] = in
 			}
-			twins = twins || twin != ""
+			older = older || olderKey != ""
 			return struct{}{}, err
 		})
 		return err
@@ -93,18 +93,18 @@ func (s *Store) insert(ctx context.Context, batch []*asked) error {
 	if err := s.commit(ctx, &write); err != nil {
 		return err
 	}
-	if twins {
+	if older {
 		if err := s.confirm(ctx); err != nil {
 			return err
 		}
 	}
-	for _, a := range batch {
-		in, fresh := stored[a.in.ID]
-		if !fresh {
-			in, fresh = older[key{string(a.in.Account), a.in.Key}]
+	for _, r := range batch {
+		in, stored := fresh[r.in.ID]
+		if !stored {
+			in, stored = byKey[key{string(r.in.Account), r.in.Key}]
 		}
-		if a.got = fresh; fresh {
-			a.in = in
+		if r.stored = stored; stored {
+			r.in = in
 		}
 	}
 	return nil
@@ -142,24 +142,24 @@ const insertIntents = `
 	 WHERE a.key <> '' AND NOT EXISTS (SELECT FROM fresh f WHERE f.id = a.id)`
 
 // columns returns the arguments of insertIntents that have one value for each intent.
-func columns(batch []*asked) []any {
+func columns(batch []*request) []any {
 	var ids []pgtype.UUID
 	var accounts, tos, datas [][]byte
 	var keys []string
 	var values []pgtype.Numeric
 	var gases []int64
-	for _, a := range batch {
-		value := a.in.Call.Value
+	for _, r := range batch {
+		value := r.in.Call.Value
 		if value == nil {
 			value = new(big.Int)
 		}
-		ids = append(ids, uuid(&a.in.ID))
-		accounts = append(accounts, []byte(a.in.Account))
-		keys = append(keys, a.in.Key)
-		tos = append(tos, notNull(a.in.Call.To))
+		ids = append(ids, uuid(&r.in.ID))
+		accounts = append(accounts, []byte(r.in.Account))
+		keys = append(keys, r.in.Key)
+		tos = append(tos, notNull(r.in.Call.To))
 		values = append(values, numeric(value))
-		datas = append(datas, notNull(a.in.Call.Data))
-		gases = append(gases, int64(a.in.Call.Gas))
+		datas = append(datas, notNull(r.in.Call.Data))
+		gases = append(gases, int64(r.in.Call.Gas))
 	}
 	return []any{ids, accounts, keys, tos, values, datas, gases}
 }

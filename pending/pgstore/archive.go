@@ -20,7 +20,7 @@ func (s *Store) Archive(ctx context.Context, t fence.Token, account chain.Accoun
 	batch.Queue(`SELECT conch.pending_archive($1, $2, $3, $4)`, s.cfg.Chain, []byte(account), age, most).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&moved) })
 	queueFence(&batch, t)
-	err = s.cfg.stale(s.commit(ctx, &batch))
+	err = translate(s.commit(ctx, &batch))
 	if pg.Code(err) == pg.CodeLockTimeout {
 		return 0, nil
 	}

@@ -36,13 +36,13 @@ const (
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	cfg.Unnamed = true // there may be a pooler, until a connection shows none
 	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
-	if err := d.open(ctx, most, d.look); err != nil {
+	if err := d.open(ctx, most, d.detectPooler); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *Database) open(ctx context.Context, most int, look func(context.Context, *pgx.Conn) error) error {
+func (d *Database) open(ctx context.Context, most int, afterConnect func(context.Context, *pgx.Conn) error) error {
 	parsed, err := d.cfg.Parse()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (d *Database) open(ctx context.Context, most int, look func(context.Context
 	pg.Heed(parsed)
 	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
 	settings.MaxConnIdleTime = time.Minute
-	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.name, look, d.fits
+	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.useNames, afterConnect, d.hasMode
 	few := settings.Copy()
 	few.MaxConns = min(few.MaxConns, mostReaders)
 	if d.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
@@ -66,17 +66,17 @@ func (d *Database) open(ctx context.Context, most int, look func(context.Context
 	return err
 }
 
-// name makes a new connection prepare its statements under names if there is no pooler that could
-// change its backend. A write of a dozen statements takes a third of the time without planning.
-func (d *Database) name(_ context.Context, cfg *pgx.ConnConfig) error {
+// useNames makes a new connection prepare its statements under names if there is no pooler that
+// could change its backend. A write of a dozen statements takes a third of the time without planning.
+func (d *Database) useNames(_ context.Context, cfg *pgx.ConnConfig) error {
 	if d.direct.Load() {
 		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	}
 	return nil
 }
 
-// look finds out whether there is a pooler, and sets the search_path if there is none.
-func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
+// detectPooler finds out whether there is a pooler, and sets the search_path if there is none.
+func (d *Database) detectPooler(ctx context.Context, conn *pgx.Conn) error {
 	direct, err := pg.Narrow(ctx, conn)
 	if err == nil {
 		d.direct.Store(direct)
@@ -84,8 +84,8 @@ func (d *Database) look(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// fits reports whether a connection was opened in the mode that is now right.
-func (d *Database) fits(_ context.Context, conn *pgx.Conn) (bool, error) {
+// hasMode reports whether a connection names its statements exactly if there is no pooler.
+func (d *Database) hasMode(_ context.Context, conn *pgx.Conn) (bool, error) {
 	named := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	return named == d.direct.Load(), nil
 }

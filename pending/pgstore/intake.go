@@ -12,16 +12,16 @@ import (
 // statement stores them in one commit.
 type intake struct {
 	mu      sync.Mutex
-	waiting []*asked
+	waiting []*request
 	serving int // goroutines that store, each with a statement under way
 }
 
-// asked is one caller's intent and its answer.
-type asked struct {
-	in  pending.Intent // the stored one, once got is set
-	err error
-	got bool
-	end chan struct{} // closed when the answer is there
+// request is one caller's intent, and the answer once done is closed.
+type request struct {
+	in     pending.Intent // the caller's; if stored is set, the one stored under its key
+	stored bool
+	err    error
+	done   chan struct{}
 }
 
 const (
@@ -33,18 +33,18 @@ const (
 	maxBatch = 500
 	// maxWaiting limits the callers that wait; further ones get ErrBusy.
 	maxWaiting = 4 * maxBatch
-	// patience limits one statement, which serves many callers.
-	patience = 10 * time.Second
+	// statementTimeout limits one statement, which serves many callers.
+	statementTimeout = 10 * time.Second
 )
 
 // queue adds a caller, and reports whether one more goroutine has to serve.
-func (i *intake) queue(a *asked) (serve bool, err error) {
+func (i *intake) queue(r *request) (serve bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.waiting) >= maxWaiting {
 		return false, pending.ErrBusy
 	}
-	i.waiting = append(i.waiting, a)
+	i.waiting = append(i.waiting, r)
 	if i.serving == maxStatements || i.serving > 0 && len(i.waiting) < crowd {
 		return false, nil
 	}
@@ -53,16 +53,16 @@ func (i *intake) queue(a *asked) (serve bool, err error) {
 }
 
 // leave removes a caller that has given up and is not being served yet.
-func (i *intake) leave(a *asked) {
+func (i *intake) leave(r *request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if at := slices.Index(i.waiting, a); at >= 0 {
+	if at := slices.Index(i.waiting, r); at >= 0 {
 		i.waiting = slices.Delete(i.waiting, at, at+1)
 	}
 }
 
 // next returns the next batch. If it is empty, the goroutine that serves must end.
-func (i *intake) next() []*asked {
+func (i *intake) next() []*request {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	n := min(len(i.waiting), maxBatch)

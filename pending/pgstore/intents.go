@@ -14,17 +14,17 @@ import (
 
 const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at`
 
-func scanIntent(row pgx.CollectableRow) (in pending.Intent, err error) { return scanIntentAfter(row) }
+func scanIntent(row pgx.CollectableRow) (in pending.Intent, err error) { return scanIntentWith(row) }
 
-// scanIntentAfter reads the columns of an intent, and further ones before them.
-func scanIntentAfter(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
+// scanIntentWith reads further columns and, after them, those of an intent.
+func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
 	var id pgtype.UUID
 	var from, to, data []byte
 	var value pgtype.Numeric
 	var gas int64
 	var at time.Time
 	err = row.Scan(append(before, &id, &from, &in.Key, &to, &value, &data, &gas, &in.Creator, &at)...)
-	in.ID, in.Account, in.Created = id.Bytes, account(from), at
+	in.ID, in.Account, in.Created = id.Bytes, chain.Account(from), at
 	in.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
 	return in, err
 }

@@ -11,10 +11,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-type account = chain.Account
-
 // Load implements [pending.Store] (S20), with one snapshot of the database in one round trip.
-func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pending.Snapshot, err error) {
+func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (snap pending.Snapshot, err error) {
 	var batch pgx.Batch
 	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	batch.Queue(`
@@ -50,7 +48,7 @@ func (s *Store) Load(ctx context.Context, account account, from uint64) (snap pe
 }
 
 // slots reads rows of attempts, ordered by nonce, into slots.
-func slots(rows pgx.Rows, account account) (all []pending.Slot, err error) {
+func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error) {
 	var nonce, since, gas int64
 	var intent pgtype.UUID
 	var final, cancel, filler bool
@@ -88,7 +86,7 @@ func integer(n pgtype.Numeric) *big.Int {
 }
 
 // Calls implements [pending.Store].
-func (s *Store) Calls(ctx context.Context, account account, indices []uint64) (map[uint64]chain.Call, error) {
+func (s *Store) Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error) {
 	nonces := make([]int64, len(indices))
 	for i, index := range indices {
 		nonces[i] = int64(index)

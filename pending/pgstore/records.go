@@ -29,10 +29,10 @@ func records(where string, last int) string {
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
        i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed`
 
-func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordBefore(row) }
+func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
-// scanRecordBefore reads the columns of a record, and further ones after them.
-func scanRecordBefore(row pgx.CollectableRow, after ...any) (r pending.Record, err error) {
+// scanRecordWith reads the columns of a record and, after them, further ones.
+func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err error) {
 	var id pgtype.UUID
 	var from, to, data, hash, block []byte
 	var value pgtype.Numeric
@@ -50,7 +50,7 @@ func scanRecordBefore(row pgx.CollectableRow, after ...any) (r pending.Record, e
 	if err != nil {
 		return r, err
 	}
-	r.ID, r.Account, r.Created = id.Bytes, account(from), at
+	r.ID, r.Account, r.Created = id.Bytes, chain.Account(from), at
 	r.Call = chain.Call{To: to, Value: integer(value), Data: data, Gas: uint64(gas)}
 	if nonce != nil {
 		index := uint64(*nonce)
@@ -97,7 +97,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
 		var bytes int64
-		return scanRecordBefore(row, &bytes)
+		return scanRecordWith(row, &bytes)
 	})
 }
 
@@ -121,7 +121,7 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 	var state string
 	var n int
 	_, err = pgx.ForEachRow(rows, []any{&from, &state, &n}, func() error {
-		counts = append(counts, pending.Count{Account: account(from), State: state, N: n})
+		counts = append(counts, pending.Count{Account: chain.Account(from), State: state, N: n})
 		return nil
 	})
 	return counts, err

@@ -17,8 +17,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// lines is a pool or one connection of it.
-type lines interface { //nolint:interfacebloat // the methods of pgx that a store uses
+// querier is a pool or one connection of it.
+type querier interface { //nolint:interfacebloat // the methods of pgx that a store uses
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -52,7 +52,7 @@ const rehearsed = "conch: rehearsed"
 func (d *Database) Rehearse(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmEvery)
 	defer cancel()
-	conn, err := d.own(ctx)
+	conn, err := d.acquireNamed(ctx)
 	if err != nil || conn == nil {
 		return err // behind a pooler no plan is kept
 	}
@@ -68,9 +68,9 @@ func (d *Database) Rehearse(ctx context.Context) error {
 	return nil
 }
 
-// own returns a connection with named statements, nil behind a pooler. The first connection of a
+// acquireNamed returns a connection with named statements, nil behind a pooler. The first connection of a
 // pool has none and is replaced, hence the second try.
-func (d *Database) own(ctx context.Context) (*pgxpool.Conn, error) {
+func (d *Database) acquireNamed(ctx context.Context) (*pgxpool.Conn, error) {
 	for range 2 {
 		conn, err := d.pool.Acquire(ctx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (d *Database) own(ctx context.Context) (*pgxpool.Conn, error) {
 	return nil, nil
 }
 
-func play(ctx context.Context, conn lines) error {
+func play(ctx context.Context, conn querier) error {
 	var id pending.ID
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
 	account := chain.Account("rehearsal " + string(id[:]))
@@ -125,7 +125,7 @@ func play(ctx context.Context, conn lines) error {
 	}
 	var fenced pgx.Batch
 	queueFence(&fenced, token)
-	if err := s.cfg.stale(tx.SendBatch(ctx, &fenced).Close()); !errors.Is(err, fence.ErrStale) {
+	if err := translate(tx.SendBatch(ctx, &fenced).Close()); !errors.Is(err, fence.ErrStale) {
 		return fmt.Errorf("the fence did not refuse the rehearsal: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
@@ -20,7 +21,7 @@ type config struct{ Chain, Creator string }
 type Store struct {
 	db     *Database
 	cfg    config
-	pool   lines // the leader's connections
+	pool   querier // the leader's connections
 	intake intake
 }
 
@@ -35,8 +36,8 @@ const (
 	codeOvertaken = "CN013" // an intent that was to get a slot is in the archive
 )
 
-// stale turns refusals of the database into errors of pending and fence.
-func (c config) stale(err error) error {
+// translate turns refusals of the database into errors of pending and fence.
+func translate(err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {
 		return err
@@ -68,7 +69,7 @@ func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
 }
 
 // Queue implements [pending.Store].
-func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []pending.Intent, left int, err error) {
+func (s *Store) Queue(ctx context.Context, account chain.Account, most int) (oldest []pending.Intent, left int, err error) {
 	rows, err := s.pool.Query(ctx, `SELECT `+intentColumns+`
 		  FROM conch.intents WHERE chain = $1 AND account = $2 AND waits
 		 ORDER BY seq LIMIT $3`, s.cfg.Chain, []byte(account), most+1)
@@ -84,7 +85,7 @@ func (s *Store) Queue(ctx context.Context, account account, most int) (oldest []
 
 // Waiting implements [pending.Store]. It stops counting at 1000. Polymorphic functions are
 // qualified, because behind a pooler the search_path may be anything.
-func (s *Store) Waiting(ctx context.Context, account account) (queued int, cancels []uint64, err error) {
+func (s *Store) Waiting(ctx context.Context, account chain.Account) (queued int, cancels []uint64, err error) {
 	var nonces []int64
 	err = s.pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM (SELECT FROM conch.intents

@@ -21,7 +21,7 @@ func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	var batch pgx.Batch
 	s.queue(&batch, t, b)
 	queueFence(&batch, t)
-	return s.cfg.stale(s.commit(ctx, &batch))
+	return translate(s.commit(ctx, &batch))
 }
 
 func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
@@ -59,7 +59,7 @@ func (s *Store) Settle(ctx context.Context, t fence.Token, account chain.Account
 	batch.Queue(`UPDATE conch.pending_accounts SET epoch = $3, write = $4 WHERE chain = $1 AND account = $2`,
 		s.cfg.Chain, []byte(account), t.Epoch, int64(number))
 	queueFence(&batch, t)
-	return s.cfg.stale(s.commit(ctx, &batch))
+	return translate(s.commit(ctx, &batch))
 }
 
 func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
@@ -140,13 +140,13 @@ func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
 func (s *Store) queueRejects(batch *pgx.Batch, b pending.Batch) {
 	for _, r := range b.Rejects {
 		batch.Queue(`UPDATE conch.intents SET fate = 'rejected', why = $2 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,
-			uuid(&r.Intent), words(r.Why))
+			uuid(&r.Intent), storable(r.Why))
 	}
 }
 
-// words makes a contract's reason, which may be long or no valid text, fit for the database. If the
+// storable makes a contract's reason, which may be long or no valid text, fit for the database. If the
 // database refused it, the same write would fail for ever.
-func words(why string) string {
+func storable(why string) string {
 	const most = 2000
 	if len(why) > most {
 		why = why[:most] + "…"
@@ -177,7 +177,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		numbers = append(numbers, int64(c.Block.Number))
 		fates = append(fates, c.Intent.String())
 		failed = append(failed, c.Failed)
-		whys = append(whys, words(c.Why))
+		whys = append(whys, storable(c.Why))
 		var block []byte
 		if c.Block.Hash != "" {
 			block = []byte(c.Block.Hash)
