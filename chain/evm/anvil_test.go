@@ -76,7 +76,7 @@ func TestExerciseAnvil(t *testing.T) {
 			t.Fatal(err)
 		}
 		poor := newKey(t)
-		rich, broke := evm.Hold(key), evm.Hold(poor)
+		rich, broke := evm.NewKeystore(key), evm.NewKeystore(poor)
 		const id = 31337
 		signers := []evm.Signer{rich, broke}
 		return chaintest.Fixture{

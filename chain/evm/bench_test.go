@@ -20,7 +20,7 @@ func BenchmarkBatch(b *testing.B) {
 				args = append(args, "--block-time", blocks)
 			}
 			n := startNode(b, args...)
-			k := evm.Hold(n.key)
+			k := evm.NewKeystore(n.key)
 			c := open(b, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
 			drafts := make([]chain.Draft, b.N)
 			for i := range drafts {

@@ -140,7 +140,7 @@ func (l *liar) lie(yes bool) {
 // A node that has just started has null for a head. Taken for a gas limit of 0, it would reject all.
 func TestANullHeadRejectsNothing(t *testing.T) {
 	t.Parallel()
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	l := &liar{about: "latest", lies: true}
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say), Signers: []evm.Signer{own}})
 	drafts := []chain.Draft{{Account: own.Account(), Call: chain.Call{To: []byte(own.Account()), Gas: 50_000}}}

@@ -31,7 +31,7 @@ func TestExerciseWebSocket(t *testing.T) {
 func TestFinalByDepth(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	k := evm.Hold(n.key)
+	k := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}, Depth: 2})
 	d, err := c.Describe(t.Context())
 	if err != nil || d.Depth != 2 {
@@ -105,7 +105,7 @@ func TestKilledNode(t *testing.T) {
 	t.Parallel()
 	dir, listen := t.TempDir(), keptAddress(t)
 	n := startNode(t, "--datadir", dir, "--listen", listen)
-	k := evm.Hold(n.key)
+	k := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
 	first := headOf(t, c, chain.Block{})
 	mined := prepared(t, c, chain.Draft{Account: k.Account()}, chain.Draft{Account: k.Account(), Index: 1})
@@ -159,7 +159,7 @@ func TestStoppedNode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, "--datadir", dir)
-	k := evm.Hold(n.key)
+	k := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
 	send(t, c, prepared(t, c, chain.Draft{Account: k.Account()}), chain.Accepted)
 	n.mine()
@@ -175,7 +175,7 @@ func TestStoppedNode(t *testing.T) {
 func TestFundsCome(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	poor := evm.Hold(newKey(t))
+	poor := evm.NewKeystore(newKey(t))
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{poor}})
 	draft := chain.Draft{Account: poor.Account(), Call: chain.Call{To: []byte(poor.Account())}}
 	all, err := c.Prepare(t.Context(), []chain.Draft{draft})
@@ -196,7 +196,7 @@ func TestFundsCome(t *testing.T) {
 func TestSilentDrop(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, "--pool", "64")
-	k := evm.Hold(n.key)
+	k := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{k}})
 	var drafts []chain.Draft
 	for i := range uint64(400) {
@@ -224,7 +224,7 @@ func TestSilentDrop(t *testing.T) {
 func TestForeignChain(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	k := evm.Hold(n.key)
+	k := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID + 1, Signers: []evm.Signer{k}})
 	_, err := c.Describe(t.Context())
 	wraps(t, err, chain.ErrForeign)

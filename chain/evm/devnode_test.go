@@ -180,7 +180,7 @@ func open(t testing.TB, cfg evm.Config) *evm.Chain {
 // fixtureOf returns a complete fixture.
 func fixtureOf(t testing.TB, n *devnode, url string) chaintest.Fixture {
 	poor := newKey(t)
-	rich, broke := evm.Hold(n.key), evm.Hold(poor)
+	rich, broke := evm.NewKeystore(n.key), evm.NewKeystore(poor)
 	return chaintest.Fixture{
 		Chain:    open(t, evm.Config{URL: url, ChainID: n.ChainID, Signers: []evm.Signer{rich, broke}}),
 		Down:     open(t, evm.Config{URL: unusedAddress(t, url), ChainID: n.ChainID, Signers: []evm.Signer{rich, broke}}),

@@ -123,7 +123,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		c.forget() // other goroutines must not use the facts of the old chain
 		return facts{}, c.foreign(uint64(id))
 	}
-	if err := c.blank("latest", latest); err != nil {
+	if err := c.checkBlock("latest", latest); err != nil {
 		return facts{}, err
 	}
 	if latest.GasLimit == 0 {
@@ -177,50 +177,41 @@ func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint
 			return 0, err
 		}
 		if calls[0].Error == nil {
-			return c.count("next nonce", next)
+			return c.checkNumber("next nonce", next)
 		}
 	}
 	if at == chain.Final { // clients differ in their answer while no block is final, so ask in two steps
-		if tag, err = c.finalTag(ctx, f); err != nil {
+		final, err := c.finalNumber(ctx, f)
+		if err != nil {
 			return 0, err
 		}
+		tag = hexutil.EncodeUint64(final)
 	}
 	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}}); err != nil {
 		return 0, err
 	}
-	return c.count("next nonce", next)
+	return c.checkNumber("next nonce", next)
 }
 
-// finalTag returns the number of the last final block, or of the first block, for a call.
-func (c *Chain) finalTag(ctx context.Context, f facts) (string, error) {
-	final, err := c.final(ctx, f)
-	if err != nil {
-		return "", err
-	}
-	return hexutil.EncodeUint64(final.Number), nil
-}
-
-func (c *Chain) final(ctx context.Context, f facts) (chain.Block, error) {
+// finalNumber returns the number of the last final block, 0 if there is none yet.
+func (c *Chain) finalNumber(ctx context.Context, f facts) (uint64, error) {
 	if f.tagged {
 		var b *header
 		calls := []rpc.BatchElem{f.blockCall("finalized", &b)}
 		if err := c.batch(ctx, calls); err != nil {
-			return chain.Block{}, err
+			return 0, err
 		}
 		if b == nil && !tagged(calls[0].Error) {
-			return chain.Block{}, c.endpoint.fail(calls[0].Method, calls[0].Error)
+			return 0, c.endpoint.fail(calls[0].Method, calls[0].Error)
 		}
 		if b != nil && !b.valid() { // some clients answer null while no block is final
-			return chain.Block{}, c.blank("finalized", b)
+			return 0, c.checkBlock("finalized", b)
 		}
-		return b.block(), nil
+		return b.block().Number, nil
 	}
 	var head hexutil.Uint64
 	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_blockNumber", Result: &head}}); err != nil {
-		return chain.Block{}, err
+		return 0, err
 	}
-	if uint64(head) < f.depth {
-		return chain.Block{}, nil
-	}
-	return chain.Block{Number: uint64(head) - f.depth}, nil
+	return uint64(head) - min(uint64(head), f.depth), nil
 }

@@ -1,7 +1,7 @@
 package evm
 
-// Hold makes a signer from a key, without the second that decrypting a file takes.
-var Hold = hold
+// NewKeystore makes a signer from a key, without the second that decrypting a file takes.
+var NewKeystore = newKeystore
 
 // Judge returns the verdict for an error.
 var Judge = judge

@@ -37,27 +37,27 @@ type estimate struct {
 	said error // the node's error
 }
 
-func estimating(a chain.Account, call chain.Call) rpc.BatchElem {
+func estimateCall(a chain.Account, call chain.Call) rpc.BatchElem {
 	return rpc.BatchElem{Method: "eth_estimateGas", Args: []any{arguments(a, call)}, Result: new(hexutil.Uint64)}
 }
 
-func (c *Chain) estimated(call rpc.BatchElem) estimate {
+func (c *Chain) readEstimate(call rpc.BatchElem) estimate {
 	got, _ := call.Result.(*hexutil.Uint64)
-	e := estimate{gas: uint64(*got), err: c.refused(call), said: call.Error}
+	e := estimate{gas: uint64(*got), err: c.classify(call), said: call.Error}
 	if e.err == nil && e.gas == 0 {
 		e.err = fmt.Errorf("%w: %s estimates 0 gas for a call, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
 	return e
 }
 
-// limit returns the gas limit of a draft.
-func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) {
+// gasLimit returns the gas limit of a draft.
+func (m *market) gasLimit(f facts, d chain.Draft, call chain.Call) (uint64, error) {
 	gas := call.Gas
 	switch e := m.gas[callKey(d.Account, call)]; {
 	case d.Filler:
-		return m.filling(f, e)
+		return m.fillerGas(f, e)
 	case gas == 0 && e.err != nil:
-		return 0, m.blamed(e, d.Account, call)
+		return 0, m.estimateError(e, d.Account, call)
 	case gas == 0:
 		if gas = e.gas; gas > transferGas {
 			// The call may need more by the time it is executed.
@@ -72,10 +72,10 @@ func (m *market) limit(f facts, d chain.Draft, call chain.Call) (uint64, error) 
 	return gas, nil
 }
 
-// blamed returns the error of a call without an estimate. Before it runs the call, a node checks
-// that the account has the value, and its text for that may be unknown. So a balance below the
-// value means ErrFunds, which keeps the intent, unless a contract reverted.
-func (m *market) blamed(e estimate, a chain.Account, call chain.Call) error {
+// estimateError returns the error of a call without an estimate. Before it runs the call, a node
+// checks that the account has the value, and its text for that may be unknown. So a balance below
+// the value means ErrFunds, which keeps the intent, unless a contract reverted.
+func (m *market) estimateError(e estimate, a chain.Account, call chain.Call) error {
 	doubted := errors.Is(e.err, chain.ErrUnclear) || errors.Is(e.err, chain.ErrCall) && !reverted(e.said)
 	if has := m.balances[a]; doubted && call.Value != nil && call.Value.Cmp(has) > 0 {
 		return fmt.Errorf("%w: it transfers %v wei, and the account has %v left", chain.ErrFunds, call.Value, has)
@@ -83,10 +83,10 @@ func (m *market) blamed(e estimate, a chain.Account, call chain.Call) error {
 	return e.err
 }
 
-// filling returns the gas limit of a filler, which does not depend on the call that it replaces.
+// fillerGas returns the gas limit of a filler, which does not depend on the call that it replaces.
 // A filler may fail, since it uses the slot all the same. So it gets the gas of a transfer if
 // the node refuses an estimate, as for an account whose own code reverts.
-func (m *market) filling(f facts, e estimate) (uint64, error) {
+func (m *market) fillerGas(f facts, e estimate) (uint64, error) {
 	gas := max(e.gas, transferGas)
 	switch {
 	case silent(e.said) || throttled(e.said):
@@ -99,5 +99,5 @@ func (m *market) filling(f facts, e estimate) (uint64, error) {
 	return min(gas, f.blockGas), nil
 }
 
-// nothing returns the cheapest call, which has no effect.
-func nothing(a chain.Account) chain.Call { return chain.Call{To: []byte(a)} }
+// emptyCall returns the cheapest call, which has no effect.
+func emptyCall(a chain.Account) chain.Call { return chain.Call{To: []byte(a)} }

@@ -42,7 +42,7 @@ func (n *picky) say(method string, params []json.RawMessage) any {
 // A filler has its own gas, not that of the call; after an error of the node that of a transfer.
 func TestAFillerHasItsOwnGas(t *testing.T) {
 	t.Parallel()
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	for name, c := range map[string]struct {
 		says any
 		gas  uint64
@@ -77,7 +77,7 @@ func TestAFillerHasItsOwnGas(t *testing.T) {
 // A call with less gas than any chain takes is refused, unless an earlier attempt had as little.
 func TestLeastGas(t *testing.T) {
 	t.Parallel()
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, new(picky).say), Signers: []evm.Signer{own}})
 	to := make([]byte, 20)
 	for name, c := range map[string]struct {

@@ -36,9 +36,9 @@ func (h *header) valid() bool {
 // complete reports whether h is a block with a base fee.
 func (h *header) complete() bool { return h.valid() && h.BaseFee != nil }
 
-// blank returns an error if an answer is not a block. A node that is not ready answers null, and
-// an object without the fields of a block says nothing either.
-func (c *Chain) blank(what string, h *header) error {
+// checkBlock returns an error if an answer is not a block. A node that is not ready answers null,
+// and an object without the fields of a block says nothing either.
+func (c *Chain) checkBlock(what string, h *header) error {
 	switch {
 	case h == nil:
 		return fmt.Errorf("%w: %s has no %s block", chain.ErrUnreachable, c.cfg.URL, what)

@@ -15,7 +15,7 @@ import (
 // path is the state of one call of Heads.
 type path struct {
 	trail *chain.Trail
-	asked chain.Hash // the head for which the node has given the block at Depth
+	asked chain.Hash // the head for which the node has returned the block at the depth of finality
 }
 
 // Heads implements chain.Chain.
@@ -75,39 +75,39 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err := calls[0].Error; err != nil {
 		return nil, c.endpoint.fail(calls[0].Method, err)
 	}
-	if err := c.blank("latest", head); err != nil {
+	if err := c.checkBlock("latest", head); err != nil {
 		return nil, err
 	}
-	if _, err := c.count("head number", head.Number); err != nil {
+	if _, err := c.checkNumber("head number", head.Number); err != nil {
 		return nil, err
 	}
 	c.quotes.notice(head)
 	if last, following := p.trail.Below(0); following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
-	turns, err := p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.header(ctx, h) })
+	turns, err := p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
 	if err != nil {
 		return nil, err
 	}
-	var named chain.Block
+	var lastFinal chain.Block
 	if final.valid() {
-		named = final.block()
+		lastFinal = final.block()
 	}
 	if !f.tagged {
-		if named, err = c.deep(ctx, f, p, head.block()); err != nil {
+		if lastFinal, err = c.atDepth(ctx, f, p, head.block()); err != nil {
 			return nil, err
 		}
 	}
-	if named.Hash == "" {
+	if lastFinal.Hash == "" {
 		return turns, nil
 	}
-	return append(turns, p.trail.Final(named)...), nil
+	return append(turns, p.trail.Final(lastFinal)...), nil
 }
 
-// deep returns the block at the depth of finality. The trail reaches that depth only after as
+// atDepth returns the block at the depth of finality. The trail reaches that depth only after as
 // many blocks, and a connection may break more often. Until then the block is asked for by
 // number, once for each head, and again if the node does not return it.
-func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (chain.Block, error) {
+func (c *Chain) atDepth(ctx context.Context, f facts, p *path, head chain.Block) (chain.Block, error) {
 	if b, reached := p.trail.Below(f.depth); reached {
 		return b, nil
 	}
@@ -126,15 +126,12 @@ func (c *Chain) deep(ctx context.Context, f facts, p *path, head chain.Block) (c
 	return b.block(), nil
 }
 
-// prefetch fetches blocks in one go. The trail looks up those that are missing one by one.
+// prefetch fetches the blocks from one height up to another, which is left out, in one go. The trail looks up those that are missing one by one.
 func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
-	var between []*header
-	var calls []rpc.BatchElem
-	for n := from; n < to; n++ {
-		between = append(between, nil)
-	}
+	between := make([]*header, to-from)
+	calls := make([]rpc.BatchElem, to-from)
 	for i := range between {
-		calls = append(calls, f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i]))
+		calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return
@@ -146,8 +143,8 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	}
 }
 
-// header is the trail's lookup.
-func (c *Chain) header(ctx context.Context, h chain.Hash) (chain.Block, error) {
+// blockByHash is the trail's lookup.
+func (c *Chain) blockByHash(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if b, known := c.memory.Get(h); known {
 		return b, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -21,43 +22,42 @@ type transaction struct {
 	Nonce *hexutil.Uint64 `json:"nonce"`
 }
 
-// Inclusions implements chain.Chain. It reads a block in the cheapest of three ways: hashes and
-// binary receipts, if the block read before held nothing but attempts that this process submitted;
-// receipts, while such attempts are not yet in a block; else all transactions, and receipts only if
-// an account has one.
+// Inclusions implements chain.Chain. While attempts that this process has submitted are expected in a
+// block, it reads the block's receipts: they name each sender, and only the nonces of transactions
+// that were not submitted here are fetched. After a block that had submitted attempts alone it first
+// tries binary receipts, which cost less and name no sender. Otherwise, and if the receipts do not
+// tell all, it reads all transactions, and receipts only if an account has one.
 func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	if _, err := c.known(ctx); err != nil { // proves that the endpoint serves our chain
 		return nil, err
 	}
 	if c.submitted.any() {
-		if ours, complete, err := c.recognized(ctx, block, accounts); complete || err != nil {
-			return ours, err
+		if found, complete, err := c.readBinaryReceipts(ctx, block, accounts); complete || err != nil {
+			return found, err
 		}
-		if ours, complete, err := c.receipted(ctx, block, accounts); complete || err != nil {
-			return ours, err
+		if found, complete, err := c.readReceipts(ctx, block, accounts); complete || err != nil {
+			return found, err
 		}
 	}
-	b, ours, err := c.sent(ctx, "eth_getBlockByHash", block.Hash, accounts)
+	b, found, err := c.readTransactions(ctx, "eth_getBlockByHash", block.Hash, accounts)
 	if err == nil && b.Hash != block.Hash {
 		err = fmt.Errorf("%w: asked for block %v, %s returns block %v", chain.ErrAnswer, block.Hash, c.cfg.URL, b.Hash)
 	}
-	if err != nil || len(ours) == 0 {
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	failed, err := c.failures(ctx, block.Hash, ours)
-	if err != nil {
+	if err := c.fillFailed(ctx, block.Hash, found); err != nil {
 		return nil, err
 	}
-	for i := range ours {
-		ours[i].Failed = failed[ours[i].Hash]
-		c.submitted.take(ours[i].Hash) // in a block: no longer expected
+	for _, in := range found {
+		c.submitted.take(in.Hash) // in a block: no longer expected
 	}
-	return ours, nil
+	return found, nil
 }
 
-// sent returns a block and the transactions of the accounts in it. name is the block's hash or number,
-// as the method takes it.
-func (c *Chain) sent(ctx context.Context, method string, name any, accounts []chain.Account) (chain.Block, []chain.Inclusion, error) {
+// readTransactions reads a block with its transactions, and returns those of the accounts, Failed not
+// filled in. name is the block's hash or number, as the method takes it.
+func (c *Chain) readTransactions(ctx context.Context, method string, name any, accounts []chain.Account) (chain.Block, []chain.Inclusion, error) {
 	var b *struct {
 		header
 		Transactions []rawTransaction `json:"transactions"`
@@ -71,30 +71,26 @@ func (c *Chain) sent(ctx context.Context, method string, name any, accounts []ch
 	if !b.valid() || b.Transactions == nil { // a missing list must not be taken for an empty one
 		return chain.Block{}, nil, fmt.Errorf("%w: asked for block %v, %s returns what is not a block", chain.ErrAnswer, name, c.cfg.URL)
 	}
-	if _, err := c.count("block number", b.Number); err != nil {
+	if _, err := c.checkNumber("block number", b.Number); err != nil {
 		return chain.Block{}, nil, err
 	}
-	wanted := map[chain.Account]bool{}
-	for _, a := range accounts {
-		wanted[a] = true
-	}
-	var ours []chain.Inclusion
+	var found []chain.Inclusion
 	for _, raw := range b.Transactions {
 		from, err := raw.sender()
 		if err != nil {
 			return chain.Block{}, nil, fmt.Errorf("block %v: %w", name, err)
 		}
-		a := chain.Account(from[:])
-		if !wanted[a] {
+		sender := chain.Account(from[:])
+		if !slices.Contains(accounts, sender) {
 			continue
 		}
 		index, err := c.index(&raw.tx)
 		if err != nil {
 			return chain.Block{}, nil, err
 		}
-		ours = append(ours, chain.Inclusion{Account: a, Index: index, Hash: chain.Hash(raw.tx.Hash[:])})
+		found = append(found, chain.Inclusion{Account: sender, Index: index, Hash: chain.Hash(raw.tx.Hash[:])})
 	}
-	return b.block(), ours, nil
+	return b.block(), found, nil
 }
 
 // rawTransaction is a transaction of a block's list, with its JSON if the sender must be recovered.

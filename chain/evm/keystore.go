@@ -44,10 +44,10 @@ func OpenKeystore(file, passwordFile string) (*Keystore, error) {
 		// The text of err may quote the file, so it is left out.
 		return nil, fmt.Errorf("%w: %s is not a keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it", chain.ErrKey, file)
 	}
-	return hold(key.PrivateKey), nil
+	return newKeystore(key.PrivateKey), nil
 }
 
-func hold(key *ecdsa.PrivateKey) *Keystore {
+func newKeystore(key *ecdsa.PrivateKey) *Keystore {
 	a := crypto.PubkeyToAddress(key.PublicKey)
 	return &Keystore{account: chain.Account(a[:]), key: func() *ecdsa.PrivateKey { return key }}
 }

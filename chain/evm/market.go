@@ -18,8 +18,8 @@ type market struct {
 	gas              map[string]estimate // by callKey
 }
 
-// ask fetches in one request what the drafts need and the quote of the head does not have.
-func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
+// fetchMarket fetches in one request what the drafts need and the quote of the head does not have.
+func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
 	q := c.quotes.fresh(2 * c.cfg.Poll)
 	var head *header
 	var tip hexutil.Big
@@ -45,7 +45,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 		call := callOf(d)
 		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
 			gas[callKey(d.Account, call)] = len(calls)
-			calls = append(calls, estimating(d.Account, call))
+			calls = append(calls, estimateCall(d.Account, call))
 		}
 	}
 	if err := c.batch(ctx, calls); err != nil {
@@ -53,12 +53,12 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 	}
 	estimates := map[string]estimate{}
 	for key, at := range gas {
-		estimates[key] = c.estimated(calls[at])
+		estimates[key] = c.readEstimate(calls[at])
 	}
 	for at, call := range calls {
 		// A client without a suggestion leaves the tip at zero. A missing answer does not.
-		spared := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
-		if call.Error != nil && !spared {
+		optional := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
+		if call.Error != nil && !optional {
 			return nil, c.endpoint.fail(call.Method, call.Error)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 		return nil, err
 	}
 	if q.base == nil {
-		if err := c.blank("latest", head); err != nil {
+		if err := c.checkBlock("latest", head); err != nil {
 			return nil, err
 		}
 		if head.BaseFee == nil {
@@ -80,7 +80,7 @@ func (c *Chain) ask(ctx context.Context, f facts, drafts []chain.Draft) (*market
 	for a, b := range balances {
 		q.balances[a] = b.ToInt()
 	}
-	c.quotes.learn(q)
+	c.quotes.add(q)
 	return q.market(estimates), nil
 }
 

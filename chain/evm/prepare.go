@@ -23,7 +23,7 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.ask(ctx, f, drafts)
+	m, err := c.fetchMarket(ctx, f, drafts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if call.Value != nil && (call.Value.Sign() < 0 || call.Value.BitLen() > 256) {
 		return nil, fmt.Errorf("%w: its value %v is negative or above 256 bits", chain.ErrCall, call.Value)
 	}
-	gas, err := m.limit(f, d, call)
+	gas, err := m.gasLimit(f, d, call)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func faithful(tx, signed *types.Transaction, a chain.Account) bool {
 // callOf returns the draft's call, or that of a filler.
 func callOf(d chain.Draft) chain.Call {
 	if d.Filler {
-		return nothing(d.Account)
+		return emptyCall(d.Account)
 	}
 	return d.Call
 }

@@ -34,38 +34,38 @@ func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sightin
 		return nil, err
 	}
 	seen := make([]chain.Sighting, len(hashes))
-	named := map[uint64]chain.Hash{}
+	canonical := map[uint64]chain.Hash{} // of the best chain, by height
 	for i, p := range places {
 		switch {
 		case p == nil:
 		case p.Block == nil || p.Number == nil:
 			seen[i].Where = chain.Pooled
 		default:
-			number, err := c.count("block number", *p.Number)
+			number, err := c.checkNumber("block number", *p.Number)
 			if err != nil {
 				return nil, err
 			}
 			seen[i] = chain.Sighting{Where: chain.Included, Block: chain.Block{Number: number, Hash: chain.Hash(*p.Block)}}
-			named[number] = ""
+			canonical[number] = ""
 		}
 	}
-	if err := c.canonical(ctx, f, named); err != nil {
+	if err := c.fillCanonical(ctx, f, canonical); err != nil {
 		return nil, err
 	}
 	for i, s := range seen {
-		if s.Where == chain.Included && named[s.Block.Number] != s.Block.Hash {
+		if s.Where == chain.Included && canonical[s.Block.Number] != s.Block.Hash {
 			seen[i] = chain.Sighting{}
 		}
 	}
-	if err := c.effects(ctx, hashes, seen); err != nil {
+	if err := c.fillFailedSightings(ctx, hashes, seen); err != nil {
 		return nil, err
 	}
 	return seen, nil
 }
 
-// effects fills in which of the included transactions failed. Only a receipt of that block says
-// so. With a receipt of another block the chain has changed meanwhile, and effects fails.
-func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.Sighting) error {
+// fillFailedSightings fills in which of the included transactions failed. Only a receipt of that
+// block says so. A receipt of another block is an error: the chain has changed meanwhile.
+func (c *Chain) fillFailedSightings(ctx context.Context, hashes []chain.Hash, seen []chain.Sighting) error {
 	var at []int
 	var in []chain.Inclusion
 	for i, s := range seen {
@@ -73,7 +73,7 @@ func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.S
 			at, in = append(at, i), append(in, chain.Inclusion{Hash: hashes[i]})
 		}
 	}
-	receipts, err := c.receipts(ctx, in)
+	receipts, err := c.receiptsOf(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,11 @@ func (c *Chain) effects(ctx context.Context, hashes []chain.Hash, seen []chain.S
 	return nil
 }
 
-// canonical fills in the hashes of the best chain's blocks, and none above the head. A node that is
-// not ready answers null; believed below the head, it would make transactions leave the chain.
-func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash) error {
-	heights := slices.Sorted(maps.Keys(at))
+// fillCanonical fills in the hashes of the best chain's blocks at some heights, and none above the
+// head. A node that is not ready answers null; believed below the head, it would make transactions
+// leave the chain.
+func (c *Chain) fillCanonical(ctx context.Context, f facts, hashes map[uint64]chain.Hash) error {
+	heights := slices.Sorted(maps.Keys(hashes))
 	headers := make([]*header, len(heights))
 	calls := make([]rpc.BatchElem, len(heights))
 	for i, n := range heights {
@@ -101,7 +102,7 @@ func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash
 	}
 	above := uint64(math.MaxUint64) // the lowest height that the chain should not reach
 	for i, n := range heights {
-		if at[n] = headers[i].block().Hash; headers[i] == nil {
+		if hashes[n] = headers[i].block().Hash; headers[i] == nil {
 			above = min(above, n)
 		} else if !headers[i].valid() || uint64(headers[i].Number) != n {
 			return fmt.Errorf("%w: asked for block %d, %s returns something else", chain.ErrAnswer, n, c.cfg.URL)
@@ -114,7 +115,7 @@ func (c *Chain) canonical(ctx context.Context, f facts, at map[uint64]chain.Hash
 	if err := c.all(ctx, []rpc.BatchElem{f.blockCall("latest", &head)}); err != nil {
 		return err
 	}
-	if err := c.blank("latest", head); err != nil {
+	if err := c.checkBlock("latest", head); err != nil {
 		return err
 	}
 	if uint64(head.Number) >= above {
@@ -140,7 +141,7 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 	if uint64(next) <= index || uint64(head) < from {
 		return chain.Inclusion{}, chain.Block{}, missing
 	}
-	at, err := c.halve(ctx, a, index, from, uint64(head))
+	at, err := c.bisect(ctx, a, index, from, uint64(head))
 	low, high := at, at
 	if _, _, understood := answered(err); understood {
 		low, high, err = from, uint64(head), nil
@@ -149,7 +150,7 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 		return chain.Inclusion{}, chain.Block{}, err
 	}
 	for number := low; number <= high; number++ {
-		b, ours, err := c.sent(ctx, "eth_getBlockByNumber", hexutil.Uint64(number), []chain.Account{a})
+		b, found, err := c.readTransactions(ctx, "eth_getBlockByNumber", hexutil.Uint64(number), []chain.Account{a})
 		if errors.Is(err, chain.ErrNotFound) {
 			// The head went back meanwhile, or the node is not ready. Neither says who used the slot.
 			err = fmt.Errorf("%w: %s does not return block %d, although its head was block %d", chain.ErrUnreachable, c.cfg.URL, number, uint64(head))
@@ -160,19 +161,19 @@ func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (
 		if err != nil {
 			return chain.Inclusion{}, chain.Block{}, err
 		}
-		for _, in := range ours {
+		for _, in := range found {
 			if in.Index == index {
-				failed, err := c.failures(ctx, b.Hash, []chain.Inclusion{in})
-				in.Failed = failed[in.Hash]
-				return in, b, err
+				one := []chain.Inclusion{in}
+				err := c.fillFailed(ctx, b.Hash, one)
+				return one[0], b, err
 			}
 		}
 	}
 	return chain.Inclusion{}, chain.Block{}, missing
 }
 
-// halve finds the first block after which the account's next nonce is above index.
-func (c *Chain) halve(ctx context.Context, a chain.Account, index, low, high uint64) (uint64, error) {
+// bisect finds the first block after which the account's next nonce is above index.
+func (c *Chain) bisect(ctx context.Context, a chain.Account, index, low, high uint64) (uint64, error) {
 	for low < high {
 		middle := low + (high-low)/2
 		var next hexutil.Uint64

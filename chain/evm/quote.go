@@ -41,12 +41,12 @@ func (q *quotes) notice(h *header) {
 	}
 }
 
-// fresh returns the quote if its head was seen within lately, else an empty one.
-func (q *quotes) fresh(lately time.Duration) quote {
+// fresh returns the quote if its head was seen no longer ago than maxAge, else an empty one.
+func (q *quotes) fresh(maxAge time.Duration) quote {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := quote{balances: map[chain.Account]*big.Int{}}
-	if time.Since(q.seen) > lately {
+	if time.Since(q.seen) > maxAge {
 		return out
 	}
 	out.head, out.base, out.tip = q.last.head, q.last.base, q.last.tip // never written to
@@ -78,11 +78,11 @@ func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 		}
 	}
 	c.quotes.notice(head)
-	c.quotes.learn(quote{head: chain.Hash(head.Hash), tip: tip.ToInt(), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
+	c.quotes.add(quote{head: chain.Hash(head.Hash), tip: tip.ToInt(), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
 }
 
-// learn adds to the quote of its head, unless there is a newer head.
-func (q *quotes) learn(asked quote) {
+// add adds to the quote of its head, unless there is a newer head.
+func (q *quotes) add(asked quote) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if asked.head == "" || asked.head != q.last.head {

@@ -65,7 +65,7 @@ func bid(t *testing.T, c *evm.Chain, a chain.Account) *big.Int {
 func TestQuotesAreOfTheHead(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}}
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second}) // a quote is fresh for two of them
 	for range 2 {
 		if bid(t, c, own.Account()); n.since("eth_getBalance") != 1 || n.since("eth_maxPriorityFeePerGas") != 1 {
@@ -135,7 +135,7 @@ func TestHeadersAlone(t *testing.T) {
 func TestWarm(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}}
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Minute})
 	c.Warm(t.Context(), own.Account())
 	c.Warm(t.Context(), "somebody else")

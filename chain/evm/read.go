@@ -39,11 +39,8 @@ func (c *Chain) all(ctx context.Context, calls []rpc.BatchElem) error {
 
 // silent reports whether a call had no answer.
 func silent(err error) bool {
-	if err == nil {
-		return false
-	}
 	_, _, spoken := answered(err)
-	return !spoken
+	return err != nil && !spoken
 }
 
 // faulty reports whether a retry might give a different answer.
@@ -62,9 +59,10 @@ func throttled(err error) bool {
 	return spoken && (code == -32005 || code == 429 || judge(code, text) == chain.Refused)
 }
 
-func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
+// read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.
+func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	for from := 0; from < len(calls); from += c.cfg.MaxBatch {
-		if err := c.insist(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)], again); err != nil {
+		if err := c.insist(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)], retry); err != nil {
 			c.forget()
 			return err
 		}
@@ -72,50 +70,52 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, again func(erro
 	return nil
 }
 
-// insist makes one request, and repeats the calls without an answer within one Timeout.
-func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, again func(error) bool) error {
+// insist makes one request, and repeats calls within one Timeout. It returns an error if no request
+// had an answer.
+func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	nothing := c.endpoint.batch(ctx, calls)
-	if nothing != nil {
+	failure := c.endpoint.batch(ctx, calls)
+	if failure != nil {
 		for i := range calls {
-			calls[i].Error = nothing
+			calls[i].Error = failure
 		}
 	}
-	for tries := 1; tries < maxTries && !final(nothing); tries++ {
-		open := unanswered(calls, again)
+	for tries := 1; tries < maxTries && !pointless(failure); tries++ {
+		open := toRepeat(calls, retry)
 		if len(open) == 0 || pause(ctx, time.Duration(tries-1)*10*time.Millisecond) != nil {
 			break
 		}
-		more, err := c.once(ctx, calls, open, again)
+		more, err := c.repeat(ctx, calls, open, retry)
 		if errors.Is(err, chain.ErrForeign) {
 			return err
 		}
 		if more {
-			nothing, tries = nil, 0
+			failure, tries = nil, 0
 		}
 	}
-	return nothing
+	return failure
 }
 
-// final reports whether a retry is pointless: the endpoint refuses requests, or time is up.
-func final(err error) bool {
+// pointless reports whether no retry can succeed: the endpoint refuses requests, or time is up.
+func pointless(err error) bool {
 	_, refused := errors.AsType[*statusError](err)
 	return refused || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func unanswered(calls []rpc.BatchElem, again func(error) bool) (open []int) {
+// toRepeat returns the positions of the open calls, whose error retry selects.
+func toRepeat(calls []rpc.BatchElem, retry func(error) bool) (open []int) {
 	for i, call := range calls {
-		if again(call.Error) {
+		if retry(call.Error) {
 			open = append(open, i)
 		}
 	}
 	return open
 }
 
-// once repeats the open calls, and reports whether some got an answer. After a silence another
-// node may answer, so the request asks for the chain ID again.
-func (c *Chain) once(ctx context.Context, calls []rpc.BatchElem, open []int, again func(error) bool) (more bool, err error) {
+// repeat makes the open calls again, and reports whether some are no longer open. After a silence
+// another node may answer, so the request asks for the chain ID again.
+func (c *Chain) repeat(ctx context.Context, calls []rpc.BatchElem, open []int, retry func(error) bool) (more bool, err error) {
 	var id hexutil.Uint64
 	request := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
 	for _, i := range open {
@@ -129,7 +129,7 @@ func (c *Chain) once(ctx context.Context, calls []rpc.BatchElem, open []int, aga
 	}
 	for at, i := range open {
 		calls[i].Error = request[at+1].Error
-		more = more || !again(calls[i].Error)
+		more = more || !retry(calls[i].Error)
 	}
 	return more, nil
 }

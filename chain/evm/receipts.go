@@ -19,8 +19,8 @@ type receipt struct {
 	Status *hexutil.Uint64 `json:"status"`
 }
 
-// receipted reads a block by its receipts. It is complete unless a receipt or field is missing.
-func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []chain.Account) (ours []chain.Inclusion, complete bool, err error) {
+// readReceipts reads a block by its receipts. It is complete unless a receipt or field is missing.
+func (c *Chain) readReceipts(ctx context.Context, block chain.Block, accounts []chain.Account) (found []chain.Inclusion, complete bool, err error) {
 	var receipts []*receipt
 	err = c.all(ctx, []rpc.BatchElem{{Method: "eth_getBlockReceipts", Args: []any{block.Hash}, Result: &receipts}})
 	if _, _, understood := answered(err); understood || err == nil && receipts == nil {
@@ -29,59 +29,59 @@ func (c *Chain) receipted(ctx context.Context, block chain.Block, accounts []cha
 	if err != nil {
 		return nil, false, err
 	}
-	var strange []int // positions in ours of attempts that were not submitted here
+	var others []int // positions in found of transactions that are no submitted attempts
 	for _, r := range receipts {
 		if r == nil || r.From == nil || r.Status == nil {
 			return nil, false, nil
 		}
-		a := chain.Account(r.From[:])
-		if !slices.Contains(accounts, a) {
+		sender := chain.Account(r.From[:])
+		if !slices.Contains(accounts, sender) {
 			continue
 		}
-		in := chain.Inclusion{Account: a, Hash: chain.Hash(r.Hash[:]), Failed: *r.Status == 0}
-		own, known := c.submitted.take(in.Hash)
-		if in.Index = own.Index; !known {
-			strange = append(strange, len(ours))
+		in := chain.Inclusion{Account: sender, Hash: chain.Hash(r.Hash[:]), Failed: *r.Status == 0}
+		attempt, known := c.submitted.take(in.Hash)
+		if in.Index = attempt.Index; !known {
+			others = append(others, len(found))
 		}
-		ours = append(ours, in)
+		found = append(found, in)
 	}
-	c.binary.sawBlock(len(ours)-len(strange) == len(receipts))
-	return ours, true, c.number(ctx, ours, strange)
+	c.binary.sawBlock(len(found)-len(others) == len(receipts))
+	return found, true, c.fillNonces(ctx, found, others)
 }
 
-// number fetches the nonces of the transactions at the positions which.
-func (c *Chain) number(ctx context.Context, ours []chain.Inclusion, which []int) error {
-	found := make([]*transaction, len(which))
-	calls := make([]rpc.BatchElem, len(which))
-	for i, w := range which {
-		calls[i] = rpc.BatchElem{Method: "eth_getTransactionByHash", Args: []any{ours[w].Hash}, Result: &found[i]}
+// fillNonces fills in the nonces of the transactions at some positions.
+func (c *Chain) fillNonces(ctx context.Context, found []chain.Inclusion, at []int) error {
+	answers := make([]*transaction, len(at))
+	calls := make([]rpc.BatchElem, len(at))
+	for i, n := range at {
+		calls[i] = rpc.BatchElem{Method: "eth_getTransactionByHash", Args: []any{found[n].Hash}, Result: &answers[i]}
 	}
 	if err := c.all(ctx, calls); err != nil {
 		return err
 	}
-	for i, w := range which {
-		if found[i] == nil {
-			return fmt.Errorf("%w: transaction %v, though its receipt is there", chain.ErrNotFound, ours[w].Hash)
+	for i, n := range at {
+		if answers[i] == nil {
+			return fmt.Errorf("%w: transaction %v, though its receipt is there", chain.ErrNotFound, found[n].Hash)
 		}
-		index, err := c.index(found[i])
+		index, err := c.index(answers[i])
 		if err != nil {
 			return err
 		}
-		ours[w].Index = index
+		found[n].Index = index
 	}
 	return nil
 }
 
-// failures returns which of our transactions in a block had no effect.
-func (c *Chain) failures(ctx context.Context, block chain.Hash, ours []chain.Inclusion) (map[chain.Hash]bool, error) {
+// fillFailed fills in which transactions in a block had no effect.
+func (c *Chain) fillFailed(ctx context.Context, block chain.Hash, found []chain.Inclusion) error {
 	var receipts []*receipt
 	calls := []rpc.BatchElem{{Method: "eth_getBlockReceipts", Args: []any{block}, Result: &receipts}}
 	err := c.all(ctx, calls)
 	if _, _, understood := answered(err); understood { // some clients lack the method
-		receipts, err = c.receipts(ctx, ours)
+		receipts, err = c.receiptsOf(ctx, found)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	failed := map[chain.Hash]bool{}
 	for _, r := range receipts {
@@ -89,18 +89,20 @@ func (c *Chain) failures(ctx context.Context, block chain.Hash, ours []chain.Inc
 			failed[chain.Hash(r.Hash[:])] = *r.Status == 0
 		}
 	}
-	for _, in := range ours {
-		if _, known := failed[in.Hash]; !known {
-			return nil, fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in.Hash, block)
+	for i, in := range found {
+		var known bool
+		if found[i].Failed, known = failed[in.Hash]; !known {
+			return fmt.Errorf("%w: the receipt of %v, though it is in block %v", chain.ErrNotFound, in.Hash, block)
 		}
 	}
-	return failed, nil
+	return nil
 }
 
-func (c *Chain) receipts(ctx context.Context, ours []chain.Inclusion) ([]*receipt, error) {
-	receipts := make([]*receipt, len(ours))
-	calls := make([]rpc.BatchElem, len(ours))
-	for i, in := range ours {
+// receiptsOf asks for the receipt of each transaction.
+func (c *Chain) receiptsOf(ctx context.Context, found []chain.Inclusion) ([]*receipt, error) {
+	receipts := make([]*receipt, len(found))
+	calls := make([]rpc.BatchElem, len(found))
+	for i, in := range found {
 		calls[i] = rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{in.Hash}, Result: &receipts[i]}
 	}
 	return receipts, c.all(ctx, calls)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -37,9 +38,9 @@ var unexecutable = []string{
 	"point length", "field element", "fp.element", "on curve", "correct subgroup", "mismatched versioned hash", "kzg proof",
 }
 
-// refused classifies the error of an estimate. A revert is checked first, since a contract may
-// choose any text, such as one of those below.
-func (c *Chain) refused(call rpc.BatchElem) error {
+// classify returns what the error of an estimate means for the call. A revert is checked first, since
+// a contract may choose any text, such as one of those below.
+func (c *Chain) classify(call rpc.BatchElem) error {
 	if call.Error == nil {
 		return nil
 	}
@@ -50,11 +51,11 @@ func (c *Chain) refused(call rpc.BatchElem) error {
 		return c.endpoint.fail(call.Method, call.Error)
 	case reverted(call.Error):
 		return fmt.Errorf("%w: %s", chain.ErrCall, text)
-	case throttled(call.Error) || has(said, busy...):
+	case throttled(call.Error) || containsAny(said, busy):
 		return c.endpoint.fail(call.Method, call.Error)
-	case poor(text):
+	case lacksFunds(text):
 		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
-	case code == codeVM || has(said, unexecutable...):
+	case code == codeVM || containsAny(said, unexecutable):
 		return fmt.Errorf("%w: %s", chain.ErrCall, text)
 	}
 	return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
@@ -63,28 +64,23 @@ func (c *Chain) refused(call rpc.BatchElem) error {
 // reverted reports whether a contract reverted. Then the account has the value of the call.
 func reverted(err error) bool {
 	code, text, ok := answered(err)
-	return ok && (code == codeReverted || has(strings.ToLower(text), "revert"))
+	return ok && (code == codeReverted || strings.Contains(strings.ToLower(text), "revert"))
 }
 
-// poor reports whether a client's error means that the account cannot pay.
-func poor(text string) bool {
-	v, _ := find(text, phrases)
+// lacksFunds reports whether a client's error means that the account cannot pay.
+func lacksFunds(text string) bool {
+	v, _ := match(text, phrases)
 	return v == chain.NoFunds
 }
 
-func has(text string, some ...string) bool {
-	for _, one := range some {
-		if strings.Contains(text, one) {
-			return true
-		}
-	}
-	return false
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // confirm checks failed estimates again, before an intent is rejected for one. A node that is
 // syncing runs calls on an older head, which may lack what they need.
 func (c *Chain) confirm(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
-	if err := c.again(ctx, drafts, estimates); err != nil {
+	if err := c.estimateAgain(ctx, drafts, estimates); err != nil {
 		return err
 	}
 	var blamed []string
@@ -108,9 +104,9 @@ func (c *Chain) confirm(ctx context.Context, drafts []chain.Draft, estimates map
 	return nil
 }
 
-// again repeats the estimates with an unrecognised error, each beside a call without effect. The
-// error is about the call only if the node estimates the other one.
-func (c *Chain) again(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
+// estimateAgain repeats the estimates with an unrecognised error, each beside that of an empty call.
+// The error is about the call only if the node estimates the empty one.
+func (c *Chain) estimateAgain(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
 	at := map[string]int{} // positions in calls
 	var calls []rpc.BatchElem
 	for _, d := range drafts {
@@ -119,14 +115,14 @@ func (c *Chain) again(ctx context.Context, drafts []chain.Draft, estimates map[s
 			continue
 		}
 		at[key] = len(calls)
-		calls = append(calls, estimating(d.Account, callOf(d)), estimating(d.Account, nothing(d.Account)))
+		calls = append(calls, estimateCall(d.Account, callOf(d)), estimateCall(d.Account, emptyCall(d.Account)))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return err
 	}
 	for key, i := range at {
-		e := c.estimated(calls[i])
-		if errors.Is(e.err, chain.ErrUnclear) && !c.estimated(calls[i+1]).works() {
+		e := c.readEstimate(calls[i])
+		if errors.Is(e.err, chain.ErrUnclear) && !c.readEstimate(calls[i+1]).works() {
 			e.err = c.endpoint.fail(calls[i].Method, calls[i].Error)
 		}
 		estimates[key] = e

@@ -21,7 +21,7 @@ import (
 // Only an error about the call rejects it, not one about the node, the caller, or unrecognised.
 func TestWhatARefusalSays(t *testing.T) {
 	t.Parallel()
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	far := func(now, highest string) any { return map[string]any{"currentBlock": now, "highestBlock": highest} }
 	for name, c := range map[string]struct {
 		node picky
@@ -85,7 +85,7 @@ func TestWhatARefusalSays(t *testing.T) {
 // and the call is not rejected. A revert is about the call, since the node checks funds first.
 func TestWhoIsShortOfMoneyIsHeld(t *testing.T) {
 	t.Parallel()
-	own := evm.Hold(newKey(t))
+	own := evm.NewKeystore(newKey(t))
 	for name, c := range map[string]struct {
 		says   any
 		little error // wanted for a value above the balance
@@ -137,7 +137,7 @@ func TestAGatewayThatDoesNotSayWhetherItSyncs(t *testing.T) {
 
 func behindGateway(t *testing.T, status int, want error) {
 	t.Helper()
-	own, node := evm.Hold(newKey(t)), picky{says: fault{3, "execution reverted"}}
+	own, node := evm.NewKeystore(newKey(t)), picky{says: fault{3, "execution reverted"}}
 	backend := serve(t, node.say)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -166,7 +166,7 @@ func behindGateway(t *testing.T, status int, want error) {
 func TestCallsThatNobodyExecutes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	own := evm.Hold(n.key)
+	own := evm.NewKeystore(n.key)
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID, Signers: []evm.Signer{own}})
 	var names []string
 	var drafts []chain.Draft

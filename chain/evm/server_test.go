@@ -237,7 +237,7 @@ func TestSubmitInParts(t *testing.T) {
 
 func TestConfigFaults(t *testing.T) {
 	t.Parallel()
-	k := evm.Hold(newKey(t))
+	k := evm.NewKeystore(newKey(t))
 	_, err := evm.New(evm.Config{URL: "ftp://user:hunter2@127.0.0.1/" + secretPath, Signers: []evm.Signer{k, k}, Poll: -1, Depth: 4096})
 	for _, says := range []string{`scheme is "ftp"`, "chain ID is missing", "two signers for", "below zero", "4096 blocks below the head"} {
 		if err == nil || !strings.Contains(err.Error(), says) {

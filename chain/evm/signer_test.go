@@ -211,7 +211,7 @@ func signAs(t *testing.T, change func(*types.DynamicFeeTx), clef bool) server {
 func TestExternal(t *testing.T) {
 	t.Parallel()
 	secret, _ := crypto.HexToECDSA(secretKey)
-	account := evm.Hold(secret).Account()
+	account := evm.NewKeystore(secret).Account()
 	for _, clef := range []bool{true, false} {
 		x := evm.NewExternal(account, serve(t, signAs(t, func(*types.DynamicFeeTx) {}, clef)), "account_signTransaction", patience)
 		signed, err := x.Sign(t.Context(), unsigned(1337))
@@ -230,7 +230,7 @@ func TestExternal(t *testing.T) {
 func TestExternalIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	secret, _ := crypto.HexToECDSA(secretKey)
-	account := evm.Hold(secret).Account()
+	account := evm.NewKeystore(secret).Account()
 	for what, change := range map[string]func(*types.DynamicFeeTx){
 		"nothing":     func(*types.DynamicFeeTx) {},
 		"the nonce":   func(tx *types.DynamicFeeTx) { tx.Nonce++ },

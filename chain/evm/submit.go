@@ -71,7 +71,7 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		switch {
 		case ok:
 			outcomes[i] = chain.Outcome{Verdict: judge(code, text), Text: text}
-			if outcomes[i].Verdict == chain.Refused && foreign(text) {
+			if outcomes[i].Verdict == chain.Refused && otherChain(text) {
 				c.forget() // so that the next call asks for the chain ID
 			}
 		case call.Error != nil:

@@ -12,7 +12,8 @@ const keptSubmitted = 1 << 16
 // submitted remembers the slots of attempts that were sent to the node and not yet seen in a
 // block. Safe for concurrent use.
 type submitted struct {
-	mu          sync.Mutex
+	mu sync.Mutex
+	// Attempts are added to young. When it is full it becomes aged, and those aged before are forgotten.
 	young, aged map[chain.Hash]slot
 }
 
@@ -38,14 +39,14 @@ func (s *submitted) any() bool {
 	return len(s.young)+len(s.aged) > 0
 }
 
-// find returns the slot of an attempt.
+// find returns an attempt that is remembered as if it were in a block, Failed not filled in.
 func (s *submitted) find(hash chain.Hash) (in chain.Inclusion, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.look(hash)
 }
 
-// take returns the slot of an attempt and forgets it.
+// take is find, and forgets the attempt.
 func (s *submitted) take(hash chain.Hash) (in chain.Inclusion, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

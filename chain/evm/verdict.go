@@ -80,16 +80,16 @@ var phrases = []phrase{
 	{"outoffund", chain.NoFunds},
 }
 
-// elsewhere are the errors of a node of another chain: every attempt has the configured chain ID.
-// They come before never, since go-ethereum's text also says that the sender is invalid.
-var elsewhere = []phrase{
+// otherChainPhrases are the errors of a node of another chain: every attempt has the configured chain
+// ID. They come before invalidPhrases, since go-ethereum's text also says that the sender is invalid.
+var otherChainPhrases = []phrase{
 	{"chain id", chain.Refused},
 	{"chainid", chain.Refused},
 	{"signed for another chain", chain.Refused},
 }
 
-// never are errors that stay, at any time and on any node.
-var never = []phrase{
+// invalidPhrases are errors that stay, at any time and on any node.
+var invalidPhrases = []phrase{
 	{"invalid sender", chain.Invalid},
 	{"only replay-protected", chain.Invalid},
 	{"exceeds block gas limit", chain.Invalid},
@@ -114,7 +114,7 @@ var never = []phrase{
 // judge turns a node's error for an attempt into a verdict. An unrecognised error is Unknown,
 // which costs a second look and never a transaction.
 func judge(code int, text string) chain.Verdict {
-	if v, known := find(text, phrases, elsewhere, never); known {
+	if v, known := match(text, phrases, otherChainPhrases, invalidPhrases); known {
 		return v
 	}
 	if code == -32005 || code == 429 { // limit exceeded, in EIP-1474 and with providers
@@ -123,14 +123,14 @@ func judge(code int, text string) chain.Verdict {
 	return chain.Unknown
 }
 
-// foreign reports whether a node's refusal means that it serves another chain.
-func foreign(text string) bool {
-	_, is := find(text, elsewhere)
+// otherChain reports whether a node's refusal means that it serves another chain.
+func otherChain(text string) bool {
+	_, is := match(text, otherChainPhrases)
 	return is
 }
 
-// find returns the verdict of the first phrase that is part of a text.
-func find(text string, tables ...[]phrase) (v chain.Verdict, known bool) {
+// match returns the verdict of the first phrase that is part of a text.
+func match(text string, tables ...[]phrase) (v chain.Verdict, known bool) {
 	text = strings.ToLower(text)
 	for _, table := range tables {
 		for _, s := range table {

@@ -55,7 +55,7 @@ func (p *producer) extend(c contents) (common.Hash, error) {
 	if err != nil {
 		return common.Hash{}, err
 	}
-	return b.Hash(), p.lead(b)
+	return b.Hash(), p.setHead(b)
 }
 
 // burn adds a full block without transactions from the pool.
@@ -93,8 +93,8 @@ func (p *producer) build(parent *types.Header, c contents) (*types.Block, error)
 	return block, nil
 }
 
-// lead makes any stored block the head, and syncs the pool with it.
-func (p *producer) lead(b *types.Block) error {
+// setHead makes any stored block the head, and syncs the pool with it.
+func (p *producer) setHead(b *types.Block) error {
 	chain := p.eth.BlockChain()
 	if _, err := chain.SetCanonical(b); err != nil {
 		return fmt.Errorf("make block %d the head: %w", b.NumberU64(), err)
@@ -134,5 +134,5 @@ func (p *producer) reorg(depth uint64, blocks []contents) (common.Hash, error) {
 		}
 		tip = next
 	}
-	return tip.Hash(), p.lead(tip)
+	return tip.Hash(), p.setHead(tip)
 }

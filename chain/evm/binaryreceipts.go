@@ -17,35 +17,36 @@ import (
 // binaryReceipts decides whether to read the next block's receipts in binary, which only saves work.
 // Safe for concurrent use.
 type binaryReceipts struct {
-	mu          sync.Mutex
-	lastAllOurs bool // the last block had submitted attempts alone
-	skip        int  // how many blocks are still to be read otherwise
-	pause       int  // the last value that skip began with
+	mu               sync.Mutex
+	lastAllSubmitted bool // the last block had submitted attempts alone
+	skip             int  // how many blocks are still to be read otherwise
+	pause            int  // the value that skip last began with
 }
 
 // After a failed try binary receipts are skipped for 16 blocks, doubling up to 4096.
 const minPause, maxPause = 16, 4096
 
-// try reports whether to read the next block in binary: one after each block of ours alone.
+// try reports whether to read the next block in binary: the one after a block with submitted attempts
+// alone.
 func (b *binaryReceipts) try() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.lastAllOurs {
+	if !b.lastAllSubmitted {
 		return false
 	}
 	if b.skip > 0 {
 		b.skip--
 		return false
 	}
-	b.lastAllOurs = false
+	b.lastAllSubmitted = false
 	return true
 }
 
 // sawBlock notes whether a block had submitted attempts alone.
-func (b *binaryReceipts) sawBlock(allOurs bool) {
+func (b *binaryReceipts) sawBlock(allSubmitted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.lastAllOurs = allOurs
+	b.lastAllSubmitted = allSubmitted
 }
 
 // sawAnswer notes whether the node gave binary receipts.
@@ -60,11 +61,11 @@ func (b *binaryReceipts) sawAnswer(yes bool) {
 	b.skip = b.pause
 }
 
-// recognized reads a block by its transactions' hashes and its binary receipts, which do not name
-// the sender. So it is complete only if all are submitted attempts, as on a chain with few other
+// readBinaryReceipts reads a block by its transactions' hashes and its binary receipts, which do not
+// name the sender. So it is complete only if all are submitted attempts, as on a chain with few other
 // users. The method is standard, but many nodes offer it to their operators only, and a proxy may
-// refuse a whole request for it: so it is tried once, and its failure is no error of the block.
-func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []chain.Account) (ours []chain.Inclusion, complete bool, err error) {
+// refuse a whole request for it. So it makes one request, and its failure is no error of the block.
+func (c *Chain) readBinaryReceipts(ctx context.Context, block chain.Block, accounts []chain.Account) (found []chain.Inclusion, complete bool, err error) {
 	if !c.binary.try() {
 		return nil, false, nil
 	}
@@ -93,14 +94,14 @@ func (c *Chain) recognized(ctx context.Context, block chain.Block, accounts []ch
 			return nil, false, nil
 		}
 		in.Failed = !succeeded
-		ours = append(ours, in)
+		found = append(found, in)
 	}
 	c.binary.sawBlock(true)
-	ours = slices.DeleteFunc(ours, func(in chain.Inclusion) bool { return !slices.Contains(accounts, in.Account) })
-	for _, in := range ours {
+	found = slices.DeleteFunc(found, func(in chain.Inclusion) bool { return !slices.Contains(accounts, in.Account) })
+	for _, in := range found {
 		c.submitted.take(in.Hash)
 	}
-	return ours, true, nil
+	return found, true, nil
 }
 
 // status reads the first of a receipt's four fields, in the encoding of EIP-2718: a list, after a
