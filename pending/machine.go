@@ -177,8 +177,8 @@ func (m *machine) noteBest(best uint64) {
 	}
 }
 
-// checkStrange ends the strange state once every nonce ever seen in the chain is below the final count:
-// no unknown transaction can then come back.
+// checkStrange ends the strange state once every nonce ever seen in the chain is below the account's
+// next nonce at the last final block: no unknown transaction can then come back.
 func (m *machine) checkStrange(final uint64) {
 	m.strange = m.strange && final < m.bestEver
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
