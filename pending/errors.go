@@ -17,8 +17,7 @@ var (
 	ErrBusy = errors.New("too many requests are already waiting for the database")
 )
 
-// heldError is why an intent cannot be signed now. It names the intent, so that it can be
-// cancelled.
+// heldError says why an intent cannot be signed now, and names it, so that it can be cancelled.
 type heldError struct {
 	intent ID
 	why    error

@@ -2,8 +2,7 @@ package pending
 
 import "github.com/conchhq/conch/chain"
 
-// input is an event for the machine. Each action but Alarm gets one answer: the one below, or
-// broke.
+// input is an event for the machine. Each action but Alarm gets one answer: the one below, or broke.
 type input interface{ input() }
 
 type (

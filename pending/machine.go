@@ -166,8 +166,7 @@ func (m *machine) loaded(in loaded) {
 	m.checkStrange(in.Final)
 }
 
-// noteBest takes the account's next nonce at the head. A node's answer may be old, so the next nonce
-// to assign only grows.
+// noteBest takes the account's next nonce at the head. It may be old, so next only grows.
 func (m *machine) noteBest(best uint64) {
 	m.best = best
 	m.bestEver = max(m.bestEver, best)

@@ -50,8 +50,7 @@ func (m *machine) alarmFunds(why string) {
 	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds || m.signLacksFunds)
 }
 
-// alarmUnclear raises the alarm about the intent that why names, if why is an unrecognised refusal,
-// and ends that about any other intent.
+// alarmUnclear raises the alarm about an unrecognised refusal, if why is one, and ends any other.
 func (m *machine) alarmUnclear(why error) {
 	var refused ID
 	if held, ok := errors.AsType[*heldError](why); ok && errors.Is(why, chain.ErrUnclear) {

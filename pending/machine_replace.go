@@ -110,8 +110,7 @@ func (m *machine) stored(now fence.Instant, in stored) {
 	m.held(now, in.Hold)
 }
 
-// wasReplacing reports whether the replace that has ended was to replace an attempt with this nonce,
-// and not to fill a gap.
+// wasReplacing reports whether the replace that has ended was to replace an attempt of an old slot.
 func (m *machine) wasReplacing(index uint64) bool {
 	return slices.ContainsFunc(m.replacing, func(one replacement) bool { return one.Index == index && !one.Gap })
 }

@@ -105,8 +105,7 @@ func (m *machine) seen(in seen) {
 				s.in = &inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}
 				s.retracted = false
 			}
-			// The height alone does not prove it: a node that has gone back may name a block that
-			// it had.
+			// The height alone does not prove it: a node that has gone back may name an old block.
 			s.inFinal = s.inFinal || one.Block.Number <= in.Height && s.Index < in.Final
 		case chain.Pooled:
 			delivery.reached = pooled

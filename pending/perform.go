@@ -79,12 +79,10 @@ func (s Snapshot) has(from uint64) bool {
 	return from+n >= s.Next
 }
 
-// writeGrace is how long a write in flight may go on after the gate has shut: longer than it takes,
-// and no delay for a successor.
+// writeGrace is how long a write in flight may outlive the gate, too short to delay a successor.
 const writeGrace = 50 * time.Millisecond
 
-// write stores a batch if the gate's fenced door is open. If the batch arrives too late, the
-// store's fence refuses it.
+// write stores a batch if the gate's fenced door is open. The store's fence refuses it if it is late.
 func (l *loop) write(ctx context.Context, b Batch) error {
 	b.Account, b.Number = l.Account, l.Sequence.next()
 	ctx, cancel := context.WithTimeout(ctx, l.Longest) // not the signer's context, which may be over: what was signed is stored

@@ -56,8 +56,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// replace signs one more attempt for each slot, with the call of its intent or as a filler, and stores
-// them.
+// replace signs and stores one more attempt for each slot, with its intent's call or as a filler.
 func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var indices []uint64
 	for _, r := range a.Replacements {

@@ -27,8 +27,7 @@ const (
 	Dropped
 	// Invalid is reserved. A slot whose attempt the chain refuses is filled and becomes Usurped.
 	Invalid
-	// FinalityTimeout: in a block for [Config.FinalAfter] blocks and not final. It is still
-	// watched.
+	// FinalityTimeout: in a block for [Config.FinalAfter] blocks, not final, and still watched.
 	FinalityTimeout
 )
 

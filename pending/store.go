@@ -12,8 +12,7 @@ import (
 // with any other, a method returns an error that wraps [fence.ErrStale] and changes nothing. It
 // must be safe for concurrent use; package pendingtest tests a Store.
 type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
-	// Load returns the account's slots that are not final, and the final ones with nonces of at
-	// least from.
+	// Load returns the account's slots that are not final, and the final ones from a nonce on.
 	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
 	// Queue returns up to most of the oldest intents that wait for a slot, and how many more wait,
 	// where 1 may stand for any number.

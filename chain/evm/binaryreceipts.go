@@ -14,8 +14,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// binaryReceipts decides whether to read the next block's receipts in binary, which only saves work.
-// Safe for concurrent use.
+// binaryReceipts decides whether binary receipts of the next block are read. Safe for concurrent use.
 type binaryReceipts struct {
 	mu               sync.Mutex
 	lastAllSubmitted bool // the last block had submitted attempts alone
@@ -26,8 +25,7 @@ type binaryReceipts struct {
 // After a failed try binary receipts are skipped for 16 blocks, doubling up to 4096.
 const minPause, maxPause = 16, 4096
 
-// try reports whether to read the next block in binary: the one after a block with submitted attempts
-// alone.
+// try reports whether to read the next block in binary: one after each that had submitted attempts alone.
 func (b *binaryReceipts) try() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -87,9 +87,8 @@ func (c *Chain) fillFailedSightings(ctx context.Context, hashes []chain.Hash, se
 	return nil
 }
 
-// fillCanonical fills in the hashes of the best chain's blocks at some heights, and none above the
-// head. A node that is not ready answers null; believed below the head, it would make transactions
-// leave the chain.
+// fillCanonical fills in the hashes of the best chain's blocks, and none above the head. A node that is
+// not ready answers null; believed below the head, it would make transactions leave the chain.
 func (c *Chain) fillCanonical(ctx context.Context, f facts, hashes map[uint64]chain.Hash) error {
 	heights := slices.Sorted(maps.Keys(hashes))
 	headers := make([]*header, len(heights))

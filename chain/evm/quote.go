@@ -20,8 +20,7 @@ type quote struct {
 	balances map[chain.Account]*big.Int
 }
 
-// quotes keeps the quote of the newest head, so that an intent costs one request and not two. Safe
-// for concurrent use.
+// quotes keeps the newest head's quote, which saves a request for each intent. Safe for concurrent use.
 type quotes struct {
 	mu   sync.Mutex
 	last quote

@@ -70,8 +70,7 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 	return nil
 }
 
-// insist makes one request, and repeats calls within one Timeout. It returns an error if no request
-// had an answer.
+// insist makes one request, and repeats calls within one Timeout. It fails if no request had an answer.
 func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()

@@ -9,8 +9,7 @@ import (
 // keptSubmitted bounds how many attempts are remembered. Those forgotten are read from the node.
 const keptSubmitted = 1 << 16
 
-// submitted remembers the slots of attempts that were sent to the node and not yet seen in a
-// block. Safe for concurrent use.
+// submitted remembers attempts that were sent and not yet seen in a block. Safe for concurrent use.
 type submitted struct {
 	mu sync.Mutex
 	// Attempts are added to young. When it is full it becomes aged, and those aged before are forgotten.

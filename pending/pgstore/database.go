@@ -14,8 +14,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
-// Database is a pool of connections for the stores of any number of chains. It is safe for
-// concurrent use.
+// Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
 type Database struct {
 	cfg     pg.Config
 	pool    *pgxpool.Pool // for leaders, and for accepting
@@ -31,8 +30,7 @@ const (
 	mostLists = mostReaders - 1
 )
 
-// Open returns a Database with up to most connections, and a few more for looking transactions up.
-// It does not connect yet.
+// Open returns a Database of up to most connections and a few for lookups, and does not connect yet.
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
 	cfg.Unnamed = true // there may be a pooler, until a connection shows none
 	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}

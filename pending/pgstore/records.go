@@ -134,8 +134,7 @@ func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 	var found int64
 	var write pgx.Batch
 	write.Queue(pg.Durable)
-	// The update writes even if it changes nothing, so that its commit waits for an earlier one
-	// that was not confirmed.
+	// The update always writes, so that its commit waits for an earlier one that was not confirmed.
 	write.Queue(`
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
