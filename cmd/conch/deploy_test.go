@@ -175,7 +175,7 @@ func TestContainerfile(t *testing.T) {
 	if run := strings.Join(instructions["RUN"], " "); !strings.Contains(run, "CGO_ENABLED=0") {
 		t.Errorf("RUN is %q, want CGO_ENABLED=0: there is no libc", run)
 	}
-	if os.Getenv("CONCH_NIGHTLY") == "" {
+	if !pgtest.Nightly() {
 		return // the build takes minutes
 	}
 	// The binary is static: it has no interpreter and needs no library.

@@ -98,7 +98,7 @@ func (m *team) signal(id string, sig syscall.Signal) {
 func TestLeadersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	seed, rounds := uint64(1), byDay(len(injuries), 60)
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if pgtest.Nightly() {
 		seed = rand.Uint64()
 	}
 	if text := os.Getenv("CONCH_SEED"); text != "" {

@@ -60,7 +60,7 @@ func built(name string, flags ...string) string {
 
 // byDay returns how much of something a test does; under CONCH_NIGHTLY it does all of it.
 func byDay(day, all int) int {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if pgtest.Nightly() {
 		return all
 	}
 	return day
@@ -99,7 +99,7 @@ func conch(t testing.TB, args ...string) result {
 func call(t testing.TB, cmd *exec.Cmd) result {
 	t.Helper()
 	limit := 5 * time.Minute // if the call hangs
-	if _, measured := t.(*testing.B); measured || os.Getenv("CONCH_NIGHTLY") != "" {
+	if _, measured := t.(*testing.B); measured || pgtest.Nightly() {
 		limit = building // -benchtime decides how long it takes
 	}
 	return callFor(t, limit, cmd)

@@ -3,7 +3,6 @@ package pgmint_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -18,16 +17,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
-// S1: the suite passes through a pooler in session mode; by day with one kind of locks.
+// S1: the suite passes through a pooler in session mode. By day TestSharedPoolsAreRefused and the
+// tests of the program use one.
 func TestConformanceThroughPgBouncer(t *testing.T) {
+	if !pgtest.Nightly() {
+		t.Skip("the suite once more, only under CONCH_NIGHTLY=1")
+	}
 	t.Parallel()
 	// There are thirty databases at once: the idle connections of the pool must not add up.
 	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
-	kinds := []pgmint.Locks{pgmint.SessionLocks}
-	if os.Getenv("CONCH_NIGHTLY") != "" {
-		kinds = append(kinds, pgmint.ProcessLocks)
-	}
-	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) }, kinds...)
+	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) }, pgmint.SessionLocks, pgmint.ProcessLocks)
 }
 
 // S1: through a pool that shares backends no session opens and no Wait begins. A candidate is told why

@@ -113,7 +113,7 @@ var needs = map[string]string{
 }
 
 // S29: the grants of deploy/grants.sql are enough for every operation, and each one is
-// needed. An error without one says what to do.
+// needed: by day every third is taken away once. An error without one says what to do.
 func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a time
 	t.Parallel()
 	c := granted(t)
@@ -125,6 +125,10 @@ func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a 
 	open := maps.Clone(needs)
 	for i, g := range c.grants(t, admin) {
 		name := c.short(g)
+		if i%3 != 0 && needs[name] != "" && !pgtest.Nightly() {
+			delete(open, name)
+			continue
+		}
 		// Membership in fence brings USAGE too, so both are revoked.
 		both := name == "node: USAGE ON schema conch"
 		if both {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -51,7 +52,7 @@ const lease = time.Second
 // day TestEveryKindOnce injects it.
 func byNight(t *testing.T) {
 	t.Helper()
-	if os.Getenv("CONCH_NIGHTLY") == "" {
+	if !pgtest.Nightly() {
 		t.Skip("this fault, alone and repeated, only under CONCH_NIGHTLY=1")
 	}
 }
