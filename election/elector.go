@@ -27,7 +27,7 @@ type Elector struct {
 	snapshot atomic.Pointer[[]Status]
 
 	mu       sync.RWMutex
-	desks    map[string]*desk
+	runners  map[string]*runner
 	retiring int     // open channels of Retire calls
 	orders   []Input // Add, Retire and Rest inputs for the loop
 
@@ -63,7 +63,7 @@ func New(cfg Config) (*Elector, error) {
 	e := &Elector{
 		cfg:     cfg,
 		machine: NewMachine(cfg.settings()),
-		desks:   map[string]*desk{},
+		runners: map[string]*runner{},
 		inputs:  make(chan Input, 256),
 		ordered: make(chan struct{}, 1),
 		over:    make(chan struct{}),
@@ -71,7 +71,7 @@ func New(cfg Config) (*Elector, error) {
 		waiting: map[string][]chan error{},
 	}
 	for _, r := range cfg.Roles {
-		e.desks[r.Scope] = newDesk(e, r)
+		e.runners[r.Scope] = newRunner(e, r)
 	}
 	e.publish()
 	return e, nil
@@ -125,8 +125,8 @@ func (e *Elector) ID() string { return e.cfg.ID }
 // answer of its act door is valid for [fence.AnswerLife], and a handover waits until it has
 // expired: see [fence.Gate.Outside]. Inside a role, use the gate of its [Leadership].
 func (e *Elector) Gate(scope string) *fence.Gate {
-	if d := e.desk(scope); d != nil {
-		return d.outside
+	if r := e.runner(scope); r != nil {
+		return r.outside
 	}
 	return nil
 }
@@ -163,11 +163,11 @@ func (e *Elector) Transfer(ctx context.Context, scope, to string) error {
 
 // Warm calls the role's Warm function, if it has one. Call it before a transfer to this process.
 func (e *Elector) Warm(ctx context.Context, scope string) error {
-	d := e.desk(scope)
-	if d == nil {
+	r := e.runner(scope)
+	if r == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, scope)
 	}
-	if warm := d.latest().Warm; warm != nil {
+	if warm := r.latest().Warm; warm != nil {
 		return warm(ctx)
 	}
 	return nil
@@ -177,7 +177,7 @@ func (e *Elector) Warm(ctx context.Context, scope string) error {
 func (e *Elector) StepDown(ctx context.Context, s StepDown) error { return e.giveUp(ctx, s) }
 
 func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
-	if e.desk(s.Scope) == nil {
+	if e.runner(s.Scope) == nil {
 		return fmt.Errorf("election: %w: %q", ErrUnknownScope, s.Scope)
 	}
 	s.Timeout = cmp.Or(s.Timeout, e.cfg.DrainTimeout)

@@ -22,7 +22,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
 		close(e.over)
-		e.tellRetired(true)
+		e.answerRetires(true)
 		cancel()
 		e.calls.Wait()
 	}()
@@ -48,7 +48,7 @@ func (e *Elector) Run(ctx context.Context) error {
 			inputs = slices.Insert(inputs, 0, Input(Several{Inputs: orders}))
 		}
 		if slices.ContainsFunc(inputs, e.step) {
-			return e.machine.left()
+			return e.machine.exitError()
 		}
 		if orders != nil { // the set of roles may have changed
 			e.publish()
@@ -117,21 +117,21 @@ func (e *Elector) step(in Input) (done bool) {
 		in = v.Opened
 	case Failed:
 		if v.Lost {
-			e.forget()
+			e.closeSession()
 		}
 	}
 	actions := e.machine.Step(e.cfg.Clock(), in)
-	if slices.ContainsFunc(actions, visible) {
+	if slices.ContainsFunc(actions, changesSnapshot) {
 		e.publish()
 	}
 	done = slices.ContainsFunc(actions, e.perform)
-	e.tellRetired(false)
+	e.answerRetires(false)
 	return done
 }
 
-// visible reports whether an action may change the snapshot. A heartbeat of ten thousand terms
-// moves as many deadlines and changes nothing in it.
-func visible(a Action) bool {
+// changesSnapshot reports whether an action may change the snapshot. A heartbeat of ten thousand
+// terms moves as many deadlines and changes nothing in it.
+func changesSnapshot(a Action) bool {
 	switch a.(type) {
 	case Extend, Suspend, Beat, Try, Watch, Enlist:
 		return false
@@ -142,27 +142,27 @@ func visible(a Action) bool {
 func (e *Elector) perform(a Action) (done bool) {
 	switch a := a.(type) {
 	case Open:
-		e.desk(a.Token.Scope).open(a)
+		e.runner(a.Token.Scope).open(a)
 	case Enter:
-		e.desk(a.Token.Scope).enter()
+		e.runner(a.Token.Scope).enter()
 	case Extend:
-		e.desk(a.Scope).latch.Extend(a.Deadline)
+		e.runner(a.Scope).latch.Extend(a.Deadline)
 	case Suspend:
-		e.desk(a.Scope).latch.Suspend()
+		e.runner(a.Scope).latch.Suspend()
 	case Shut:
-		e.desk(a.Token.Scope).shut(a.Why, a.By)
+		e.runner(a.Token.Scope).shut(a.Why, a.By)
 	case Prolong:
-		e.desk(a.Scope).term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
+		e.runner(a.Scope).term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
 	case Hurry:
-		e.desk(a.Scope).term.notice.change(func(is *Notice) { is.By = a.By })
+		e.runner(a.Scope).term.notice.change(func(is *Notice) { is.By = a.By })
 	case Watch:
 		e.watch(a.Processes)
 	case Report:
 		e.tell(a.Fact)
 	case Disconnect:
-		e.forget()
+		e.closeSession()
 	case Forget:
-		e.clear(a.Scope)
+		e.forgetScope(a.Scope)
 	case Done:
 		return true
 	default:
@@ -289,8 +289,8 @@ func (e *Elector) caution(s Session) {
 	e.cautioned = text
 }
 
-// forget closes the session without waiting for that; the end of the loop waits.
-func (e *Elector) forget() {
+// closeSession closes the session in another goroutine; Run waits for that before it returns.
+func (e *Elector) closeSession() {
 	if s := e.session; s != nil {
 		e.session = nil
 		e.calls.Go(func() { _ = s.Close() })

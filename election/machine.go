@@ -20,32 +20,32 @@ import (
 //     gate is shut and the last act has ended;
 //   - nothing begins while the session is lost or a previous role still runs.
 type Machine struct {
-	set        Settings
-	seats      []*seat // sorted by scope
-	link       link
-	asked      []*seat // the seats of the request under way, in its order
-	asking     request
-	last       request       // the latest request, answered or not
-	beatAt     fence.Instant // when the next heartbeat is due
-	usedAt     fence.Instant // when the session was last used
-	unsaid     int           // consecutive failed Release requests
-	unsaidFrom fence.Instant // when the first of them failed; 0: the last one succeeded
-	unsaidAt   fence.Instant // when the last of them failed
-	nextSay    int           // place of the seat that comes first in the next batch of farewells
-	watched    []int64
-	roll       roll
-	pollAt     fence.Instant // when the next poll is due
-	nextBid    int           // place of the seat that comes first in the next batch of bids
-	failing    int           // consecutive failed Try requests
-	fullUntil  fence.Instant // no bids before this: the mint has no room
-	fulls      int           // consecutive Full answers
-	draws      draws
-	random     uint64
-	stop       bool
-	stopBy     fence.Instant // when the time to drain is up; set with stop
-	leaveAt    fence.Instant // until when a stopped machine keeps its session
-	over       bool
-	out        []Action
+	set                Settings
+	seats              []*seat // sorted by scope
+	link               link
+	asked              []*seat // the seats of the request under way, in its order
+	asking             request
+	last               request       // the latest request, answered or not
+	beatAt             fence.Instant // when the next heartbeat is due
+	usedAt             fence.Instant // when the session was last used
+	releaseFailures    int           // consecutive failed Release requests
+	releaseFailingFrom fence.Instant // when the first of them failed; 0: the last one succeeded
+	releaseFailedAt    fence.Instant // when the last of them failed
+	nextSay            int           // place of the seat that comes first in the next batch of farewells
+	watched            []int64
+	roll               roll
+	pollAt             fence.Instant // when the next poll is due
+	nextBid            int           // place of the seat that comes first in the next batch of bids
+	tryFailures        int           // consecutive failed Try requests
+	fullUntil          fence.Instant // no bids before this: the mint has no room
+	fulls              int           // consecutive Full answers
+	draws              draws
+	random             uint64
+	stop               bool
+	stopBy             fence.Instant // when the time to drain is up; set with stop
+	leaveAt            fence.Instant // until when a stopped machine keeps its session
+	over               bool
+	out                []Action
 }
 
 // Settings are the part of a Config that the machine needs.
@@ -153,15 +153,15 @@ func (m *Machine) take(now fence.Instant, in Input) {
 	case Retire:
 		m.retire(in.Scope)
 	case Rest:
-		m.postpone(now, in)
+		m.rest(now, in)
 	case Stop:
 		m.stopping(now, in)
 	case Tick, Several:
 	}
 }
 
-// left returns ErrDrainTimeout if a role is still running when the loop ends.
-func (m *Machine) left() error {
+// exitError returns ErrDrainTimeout if a role is still running when the loop ends.
+func (m *Machine) exitError() error {
 	for _, s := range m.seats {
 		if s.state == closing {
 			return ErrDrainTimeout

@@ -57,8 +57,8 @@ func (m *Machine) deposed(s *seat) {
 	if s.farewell != nil {
 		s.farewell.Released = false
 	}
-	if s.asked {
-		s.asked = false
+	if s.owesAnswer {
+		s.owesAnswer = false
 		m.report(Fact{Kind: Lost, Scope: s.Scope, Token: s.token, Err: ErrDeposed})
 	}
 }

@@ -18,8 +18,8 @@ func (m *Machine) bidDue() fence.Instant {
 	}
 	due := never
 	for _, s := range m.seats {
-		if m.bids(s) {
-			due = min(due, max(m.triedAt(s), m.fullUntil))
+		if m.mayBid(s) {
+			due = min(due, max(m.bidDueAt(s), m.fullUntil))
 		}
 	}
 	return due
@@ -28,8 +28,8 @@ func (m *Machine) bidDue() fence.Instant {
 // bid tries the scopes that are due, a batch at a time, so that heartbeats come in between. A
 // scope whose fence is busy is tried alone and last, since that bid blocks for a moment.
 func (m *Machine) bid(now fence.Instant) {
-	asked := m.due(now, nil, false)
-	asked = m.due(now, asked, true) // polls come last
+	asked := m.appendDue(now, nil, false)
+	asked = m.appendDue(now, asked, true) // polls come last
 	if len(asked) == m.set.Batch {
 		m.nextBid = (asked[len(asked)-1].place + 1) % len(m.seats)
 	}
@@ -46,22 +46,22 @@ func (m *Machine) bid(now fence.Instant) {
 		m.ask(trying, asked, Try{Bids: bids})
 		return
 	}
-	busy := m.busiest(now)
+	busy := m.nextBusy(now)
 	m.ask(trying, []*seat{busy}, Try{Bids: []Bid{{
 		Scope: busy.Scope, Lease: busy.Lease,
 		Block: m.set.LockTimeout, Evict: now.Sub(busy.busySince) > busy.Lease, Explain: m.explain(now, busy),
 	}}})
 }
 
-// due appends the seats that are due and fit into the batch, starting where the last one ended.
-func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
+// appendDue appends the seats that are due and fit into the batch, starting where the last one ended.
+func (m *Machine) appendDue(now fence.Instant, asked []*seat, polled bool) []*seat {
 	room := m.set.Batch
 	for _, s := range asked {
 		room = min(room, cmp.Or(s.bidBatch, room))
 	}
 	for i := range m.seats {
 		s := m.seats[(m.nextBid+i)%len(m.seats)]
-		if len(asked) < min(room, cmp.Or(s.bidBatch, room)) && m.bids(s) && s.busySince == 0 && s.polled == polled && now >= m.triedAt(s) {
+		if len(asked) < min(room, cmp.Or(s.bidBatch, room)) && m.mayBid(s) && s.busySince == 0 && s.polled == polled && now >= m.bidDueAt(s) {
 			asked = append(asked, s)
 			room = min(room, cmp.Or(s.bidBatch, room))
 		}
@@ -69,27 +69,27 @@ func (m *Machine) due(now fence.Instant, asked []*seat, polled bool) []*seat {
 	return asked
 }
 
-// busiest returns the due seat with a busy fence that was tried longest ago.
-func (m *Machine) busiest(now fence.Instant) (busy *seat) {
+// nextBusy returns the due seat with a busy fence that was tried longest ago.
+func (m *Machine) nextBusy(now fence.Instant) (busy *seat) {
 	for _, s := range m.seats {
-		if m.bids(s) && s.busySince != 0 && now >= m.triedAt(s) && (busy == nil || s.tryAt < busy.tryAt) {
+		if m.mayBid(s) && s.busySince != 0 && now >= m.bidDueAt(s) && (busy == nil || s.tryAt < busy.tryAt) {
 			busy = s
 		}
 	}
 	return busy
 }
 
-// bids reports whether a seat may bid. Its farewell goes first, unless a try of it has failed.
-func (m *Machine) bids(s *seat) bool {
-	return s.state == waiting && s.campaigns() && m.registered(s) && (s.farewell == nil || s.sayings > 0)
+// mayBid reports whether a seat may bid. Its farewell goes first, unless a try of it has failed.
+func (m *Machine) mayBid(s *seat) bool {
+	return s.state == waiting && s.campaigns() && m.registered(s) && (s.farewell == nil || s.sayFailures > 0)
 }
 
-// triedAt returns when a seat's next bid is due.
-func (m *Machine) triedAt(s *seat) fence.Instant {
+// bidDueAt returns when a seat's next bid is due.
+func (m *Machine) bidDueAt(s *seat) fence.Instant {
 	if s.polled {
-		return max(m.pollAt, s.awayUntil)
+		return max(m.pollAt, s.restUntil)
 	}
-	return max(s.tryAt, s.awayUntil)
+	return max(s.tryAt, s.restUntil)
 }
 
 // quickTries limits the tries in quick succession after a wake. A rival's bid holds a lock for a
@@ -105,7 +105,7 @@ func (m *Machine) nextTry(s *seat, now fence.Instant) {
 	if s.quickTries > 0 {
 		step := quickTries - s.quickTries
 		s.quickTries--
-		s.try(now.Add(drawn(&m.draws.nudges[step], func() time.Duration { return m.jitter(time.Millisecond << min(step, 5)) })))
+		s.try(now.Add(drawn(&m.draws.quickTries[step], func() time.Duration { return m.jitter(time.Millisecond << min(step, 5)) })))
 		return
 	}
 	if s.process == 0 {
@@ -128,10 +128,10 @@ func (s *seat) try(at fence.Instant) { s.tryAt, s.polled = at, false }
 // draws are the random pauses that seats with the same answer share. Seats with different pauses
 // would bid in different statements.
 type draws struct {
-	nudges  [quickTries]time.Duration
-	backoff time.Duration
-	refused time.Duration
-	failed  [maxDoublings + 1]time.Duration
+	quickTries [quickTries]time.Duration
+	backoff    time.Duration
+	refused    time.Duration
+	failed     [maxDoublings + 1]time.Duration
 }
 
 func drawn(kept *time.Duration, draw func() time.Duration) time.Duration {

@@ -18,11 +18,11 @@ func (m *Machine) stepDown(now fence.Instant, in StepDown) {
 		reason = in.Why.Error()
 	}
 	if in.How == EndedByFailure {
-		m.report(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: max(m.set.YieldAfterStep, s.awayUntil.Sub(now))})
+		m.report(Fact{Kind: Failing, Scope: s.Scope, Token: s.token, Err: in.Why, After: max(m.set.YieldAfterStep, s.restUntil.Sub(now))})
 	}
 	m.report(Fact{Kind: Draining, Scope: s.Scope, Token: s.token, Err: in.Why, After: in.Timeout})
 	m.drain(s, in.Why, Farewell{Token: s.token, How: in.How, Reason: reason, Actor: in.Actor, To: in.To}, now.Add(in.Timeout))
-	s.resting, s.asked = true, true
+	s.yielding, s.owesAnswer = true, true
 }
 
 func (m *Machine) stopping(now fence.Instant, in Stop) {

@@ -35,7 +35,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.enlistFailed(now, in.Err)
 	case nothing, connecting:
 	}
-	if what == parting && !m.stop && !m.anyToRenew() && now.Sub(m.unsaidFrom) > m.set.Lease {
+	if what == parting && !m.stop && !m.anyToRenew() && now.Sub(m.releaseFailingFrom) > m.set.Lease {
 		// This process leads nothing, and the locks of its session keep others out: end it. A
 		// machine that stops ends at stopBy anyway.
 		m.do(Disconnect{})
@@ -69,9 +69,9 @@ const splits = 10
 // size, since the error does not name the scope that caused it. In the end that scope fails alone
 // and no longer holds up the others. Scopes with as many failures share a pause and so a statement.
 func (m *Machine) bidFailed(now fence.Instant, why error) {
-	m.failing++
+	m.tryFailures++
 	n := len(m.asked)
-	split := n > 1 && m.failing <= splits
+	split := n > 1 && m.tryFailures <= splits
 	for _, s := range m.asked {
 		if split || n == 1 {
 			s.bidBatch = max(1, n/2)

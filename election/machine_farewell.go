@@ -10,7 +10,7 @@ import (
 )
 
 // A farewell on its way: the role ends, and ended makes the farewell; part says it; parted takes the
-// answers, partFailed an error; said or again ends or repeats it. Its state is in untold.
+// answers, partFailed an error; said or sayAgain ends or repeats it. Its state is in untold.
 
 // partDue returns when the first farewell is due; never without a session.
 func (m *Machine) partDue() fence.Instant {
@@ -52,7 +52,7 @@ func (m *Machine) part(now fence.Instant) {
 func (m *Machine) parted(now fence.Instant, in Parted) {
 	m.asking = nothing
 	m.leaveAt = now.Add(m.set.Linger)
-	m.unsaidFrom, m.unsaid = 0, 0
+	m.releaseFailingFrom, m.releaseFailures = 0, 0
 	for i, s := range m.asked {
 		answer := Parting{Outcome: Said}
 		if i < len(in.Answers) {
@@ -64,7 +64,7 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 		case said == nil || s.farewell != said:
 			// The acts have ended meanwhile: the farewell with that promise is still to be said.
 		case answer.Outcome == Locked:
-			m.again(s, now, fmt.Errorf("%w: its row is locked by %s", ErrUntold, answer.By))
+			m.sayAgain(s, now, fmt.Errorf("%w: its row is locked by %s", ErrUntold, answer.By))
 		default:
 			m.said(s, now, answer.Outcome == Over)
 		}
@@ -75,55 +75,55 @@ func (m *Machine) parted(now fence.Instant, in Parted) {
 // latest. If an earlier try may have been recorded before that (unheard), it is unknown whether it
 // was believed.
 func (m *Machine) said(s *seat, now fence.Instant, over bool) {
-	f, unheard, tried, unsaid := s.farewell, s.unheard, s.sayings > 0, s.unsaid
+	f, unheard, tried, unsaid := s.farewell, s.unheard, s.sayFailures > 0, s.unsaid
 	s.untold = untold{}
 	switch {
-	case over && s.asked && unheard:
-		s.asked = false
+	case over && s.owesAnswer && unheard:
+		s.owesAnswer = false
 		m.report(Fact{Kind: Lost, Scope: s.Scope, Token: f.Token, Err: ErrUntold})
-	case over && s.asked:
+	case over && s.owesAnswer:
 		m.deposed(s)
 	}
 	if s.state != waiting {
 		return
 	}
-	if !over && unsaid || s.asked {
-		s.asked = false
+	if !over && unsaid || s.owesAnswer {
+		s.owesAnswer = false
 		m.report(Fact{Kind: Released, Scope: s.Scope, Token: f.Token, Handoff: f.Released})
 	}
-	if tried { // again began the rest when the first try failed
-		s.try(max(now, s.restUntil))
+	if tried { // sayAgain began to yield when the first try failed
+		s.try(max(now, s.yieldUntil))
 		return
 	}
-	m.rest(s, now)
+	m.yield(s, now)
 }
 
-// rest lets others bid first, if they should, for a scope that was just given up.
-func (m *Machine) rest(s *seat, now fence.Instant) {
+// yield lets others bid first, if they should, for a scope that was just given up.
+func (m *Machine) yield(s *seat, now fence.Instant) {
 	s.try(now)
-	if s.resting {
+	if s.yielding {
 		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
-		s.resting, s.restUntil = false, s.tryAt
+		s.yielding, s.yieldUntil = false, s.tryAt
 	}
 }
 
-// again schedules another try of a farewell. From the first failure on the farewell no longer keeps
+// sayAgain schedules another try of a farewell. From the first failure on the farewell no longer keeps
 // this process from bidding, after a pause or at a wake. A due farewell still goes before the bids,
 // since it spares the next term its hold.
-func (m *Machine) again(s *seat, now fence.Instant, why error) {
-	if s.sayings == 0 {
+func (m *Machine) sayAgain(s *seat, now fence.Instant, why error) {
+	if s.sayFailures == 0 {
 		s.sayFrom = now
 		if s.state == waiting {
 			// After errors, failed has ended a session without other terms by then.
-			m.rest(s, now) // for restUntil only
+			m.yield(s, now) // for yieldUntil only
 			s.try(now.Add(m.set.YieldAfterStep * 3 / 2))
 		}
 	}
-	s.sayings++
+	s.sayFailures++
 	// The first tries are quick: a fence above READ COMMITTED locks the row only for an instant.
-	s.sayAt = now.Add(min(time.Millisecond<<min(s.sayings, maxDoublings), m.set.BackoffMin))
+	s.sayAt = now.Add(min(time.Millisecond<<min(s.sayFailures, maxDoublings), m.set.BackoffMin))
 	if !s.unsaid && now.Sub(s.sayFrom) >= m.set.Heartbeat {
-		s.unsaid, s.asked = true, false // Unsaid is the answer of a drain too
+		s.unsaid, s.owesAnswer = true, false // Unsaid is the answer of a drain too
 		m.report(Fact{Kind: Unsaid, Scope: s.Scope, Token: s.farewell.Token, Err: why})
 	}
 	if s.state == waiting {
@@ -135,9 +135,9 @@ func (m *Machine) again(s *seat, now fence.Instant, why error) {
 // the error names none. The first tries have no pause. A farewell that fails alone is said bare,
 // without its texts, since the mint may be unable to store one of them.
 func (m *Machine) partFailed(now fence.Instant, why error) {
-	m.unsaid++
-	m.unsaidAt = now
-	m.unsaidFrom = cmp.Or(m.unsaidFrom, now)
+	m.releaseFailures++
+	m.releaseFailedAt = now
+	m.releaseFailingFrom = cmp.Or(m.releaseFailingFrom, now)
 	n := len(m.asked)
 	for _, s := range m.asked {
 		said := s.saying
@@ -146,7 +146,7 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 			continue
 		}
 		s.unheard = true
-		m.again(s, now, fmt.Errorf("%w: %w", ErrUntold, why))
+		m.sayAgain(s, now, fmt.Errorf("%w: %w", ErrUntold, why))
 		switch {
 		case n > 1:
 			s.sayBatch = n / 2
@@ -155,7 +155,7 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 		default:
 			continue // it was bare: try again after the pause
 		}
-		if m.unsaid <= splits {
+		if m.releaseFailures <= splits {
 			s.sayAt = now
 		}
 	}
@@ -164,7 +164,7 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 // giveUpSaying drops a farewell that has failed once the time of a stopping machine is up. The end
 // of the session frees the scope, and the successor waits its hold.
 func (m *Machine) giveUpSaying(now fence.Instant, s *seat) {
-	if m.stop && now >= m.stopBy && s.sayings > 0 && m.asking != parting {
+	if m.stop && now >= m.stopBy && s.sayFailures > 0 && m.asking != parting {
 		s.untold = untold{}
 	}
 }
@@ -177,9 +177,9 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	}
 	// An abandoned term was given up without Released. Its acts have ended now, so Released may
 	// be said; a mint that has a successor ignores it.
-	f := s.parting
+	f := s.plannedFarewell
 	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
 	s.state, s.ledAt, s.ending = waiting, now, ending{}
-	s.farewell, s.sayings = &f, 0 // unheard, sayBatch and unsaid tell of tries for this term
+	s.farewell, s.sayFailures = &f, 0 // unheard, sayBatch and unsaid tell of tries for this term
 	s.try(now)
 }

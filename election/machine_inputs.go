@@ -11,7 +11,7 @@ func (m *Machine) opened(now fence.Instant) {
 	m.asking = nothing
 	away := now.Sub(m.link.downAt) > m.set.Lease // others may have led unnoticed
 	m.link = link{up: true}
-	m.usedAt, m.beatAt, m.unsaidFrom, m.unsaid = now, now, 0, 0
+	m.usedAt, m.beatAt, m.releaseFailingFrom, m.releaseFailures = now, now, 0, 0
 	m.registeredAll()
 	for _, s := range m.seats {
 		s.sayAt = now
@@ -19,8 +19,8 @@ func (m *Machine) opened(now fence.Instant) {
 			m.led(s, now)
 		}
 		s.try(now.Add(time.Duration(s.Rank) * m.set.RankDelay))
-		if s.state == waiting && s.farewell == nil && s.resting {
-			m.rest(s, now)
+		if s.state == waiting && s.farewell == nil && s.yielding {
+			m.yield(s, now)
 		}
 	}
 }
@@ -68,12 +68,12 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
 		switch {
 		case in.Holder == "":
-			at = max(at, s.restUntil) // the wake may come from our own farewell
+			at = max(at, s.yieldUntil) // the wake may come from our own farewell
 		case !all:
 			at = at.Add(lookupDelay) // the scope was just taken
 		}
 		switch {
-		case s.resting:
+		case s.yielding:
 		case s.polled:
 			s.try(at)
 		default:

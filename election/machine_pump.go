@@ -16,13 +16,13 @@ type chore struct {
 }
 
 var (
-	leave   = chore{(*Machine).leaveDue, (*Machine).leave}
-	connect = chore{(*Machine).connectDue, (*Machine).connect}
-	renew   = chore{(*Machine).beatDue, (*Machine).beat}
-	part    = chore{(*Machine).partDue, (*Machine).part}
-	enlist  = chore{(*Machine).enlistDue, (*Machine).enlist}
-	bid     = chore{(*Machine).bidDue, (*Machine).bid}
-	stay    = chore{(*Machine).stayDue, (*Machine).stay}
+	leave     = chore{(*Machine).leaveDue, (*Machine).leave}
+	connect   = chore{(*Machine).connectDue, (*Machine).connect}
+	renew     = chore{(*Machine).beatDue, (*Machine).beat}
+	part      = chore{(*Machine).partDue, (*Machine).part}
+	enlist    = chore{(*Machine).enlistDue, (*Machine).enlist}
+	bid       = chore{(*Machine).bidDue, (*Machine).bid}
+	keepAlive = chore{(*Machine).keepAliveDue, (*Machine).keepAlive}
 )
 
 // never is after every instant.
@@ -45,15 +45,15 @@ func (m *Machine) pump(now fence.Instant) {
 // chores returns the chores, the most urgent first. Heartbeats and farewells must not starve each
 // other. On a slow line the next heartbeat is due as soon as one is answered, so after a heartbeat
 // farewells go first. A farewell that fails is due again at once, so in the step of its failure
-// (unsaidAt is now) everything but stay goes first.
+// everything but keepAlive goes first.
 func (m *Machine) chores(now fence.Instant) []chore {
 	switch {
 	case m.last == beating:
-		return []chore{leave, connect, part, renew, enlist, bid, stay}
-	case m.unsaid > 0 && m.unsaidAt == now:
-		return []chore{leave, connect, renew, enlist, bid, part, stay}
+		return []chore{leave, connect, part, renew, enlist, bid, keepAlive}
+	case m.releaseFailures > 0 && m.releaseFailedAt == now:
+		return []chore{leave, connect, renew, enlist, bid, part, keepAlive}
 	}
-	return []chore{leave, connect, renew, part, enlist, bid, stay}
+	return []chore{leave, connect, renew, part, enlist, bid, keepAlive}
 }
 
 // Next returns when Step wants a Tick if nothing else happens before; 0 means never.
@@ -91,7 +91,7 @@ func (m *Machine) seatDue(s *seat) fence.Instant {
 		due = cmp.Or(s.drainBy, never)
 	case waiting:
 	}
-	if m.stop && s.farewell != nil && s.sayings > 0 && m.link.up && m.asking == nothing {
+	if m.stop && s.farewell != nil && s.sayFailures > 0 && m.link.up && m.asking == nothing {
 		due = min(due, m.stopBy)
 	}
 	return due
@@ -160,16 +160,16 @@ func (m *Machine) beat(now fence.Instant) {
 	m.ask(beating, asked, Beat{Pulses: pulses})
 }
 
-func (m *Machine) stayDue() fence.Instant {
+func (m *Machine) keepAliveDue() fence.Instant {
 	if !m.link.up || m.anyToRenew() {
 		return never
 	}
 	return m.usedAt.Add(m.set.Lease / 3) // the server ends a session that is idle for a lease
 }
 
-// stay sends an empty heartbeat while there is no term to renew, since the mint would take an
+// keepAlive sends an empty heartbeat while there is no term to renew, since the mint would take an
 // idle session for dead.
-func (m *Machine) stay(fence.Instant) { m.ask(beating, nil, Beat{}) }
+func (m *Machine) keepAlive(fence.Instant) { m.ask(beating, nil, Beat{}) }
 
 // ask makes the one request that may be under way; its answer clears asking.
 func (m *Machine) ask(r request, asked []*seat, a Action) {

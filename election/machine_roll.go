@@ -41,20 +41,20 @@ func (m *Machine) retire(scope string) {
 	}
 }
 
-// postpone keeps the machine from bidding for a scope; a longer pause stays as it is.
-func (m *Machine) postpone(now fence.Instant, in Rest) {
+// rest keeps the machine from bidding for a scope; a longer pause stays as it is.
+func (m *Machine) rest(now fence.Instant, in Rest) {
 	if s := m.seat(in.Scope); s != nil {
-		s.awayUntil = max(s.awayUntil, now.Add(in.For))
+		s.restUntil = max(s.restUntil, now.Add(in.For))
 	}
 }
 
-// campaigns reports whether this candidate wants the scope; bids reports whether it may bid now.
+// campaigns reports whether this candidate wants the scope; mayBid reports whether it may bid now.
 func (s *seat) campaigns() bool { return !s.Never && !s.retired }
 
-// lists reports whether the roll has the scope with a lease at least as long as the seat's.
+// registered reports whether the roll has the scope with a lease at least as long as the seat's.
 func (m *Machine) registered(s *seat) bool { return s.listed && s.Lease <= m.roll.longest }
 
-// strays reports whether the roll has to be changed.
+// rollDiffers reports whether the roll has to be changed.
 func (m *Machine) rollDiffers() bool {
 	return slices.ContainsFunc(m.seats, func(s *seat) bool { return s.campaigns() && !m.registered(s) || !s.campaigns() && s.listed })
 }
@@ -72,7 +72,7 @@ func (m *Machine) connect(fence.Instant) {
 	m.do(Connect{Scopes: scopes, Longest: m.roll.asked})
 }
 
-// onRoll notes the scopes for which the new session is registered.
+// registeredAll notes the scopes for which the new session is registered.
 func (m *Machine) registeredAll() {
 	m.roll.longest = m.roll.asked
 	for _, s := range m.seats {
@@ -169,9 +169,9 @@ func (m *Machine) number() {
 	}
 }
 
-// enrolled reports whether Retire must still wait: the scope is wanted again, or the mint has it on
-// the roll, or may get it there.
-func (m *Machine) enrolled(scope string) bool {
+// retireWaits reports whether a call of Retire must still wait: this machine has not taken it yet, or
+// the mint has the scope on the roll, or may put it there.
+func (m *Machine) retireWaits(scope string) bool {
 	s := m.seat(scope)
 	return s != nil && (!s.retired || s.listed || s.listedNext && m.underWay(s))
 }

@@ -22,12 +22,12 @@ type seat struct {
 	place      int           // index in Machine.seats
 	next       *SeatSettings // settings of the next term, if they change
 	state      phase
-	asked      bool          // a caller is told when the scope is given up
-	resting    bool          // others go first once the scope is given up
+	owesAnswer bool          // report how the drain ends: a caller may wait for it
+	yielding   bool          // others go first once the scope is given up
 	retired    bool          // no longer campaigned for
 	listedNext bool          // value of listed if the request under way succeeds
 	listed     bool          // the mint's roll has the scope
-	awayUntil  fence.Instant // no bid before this, because of a Rest
+	restUntil  fence.Instant // no bid before this, because of a Rest
 	news
 	bidding
 	tenure
@@ -57,7 +57,7 @@ type bidding struct {
 	busySince  fence.Instant
 	stuck      bool // Blocked was reported with its Blockers
 	firstBid   fence.Instant
-	restUntil  fence.Instant // others go first until then; 0 once one has led
+	yieldUntil fence.Instant // others go first until then; 0 once one has led
 }
 
 // tenure is the current term, or the last one.
@@ -76,23 +76,23 @@ type tenure struct {
 
 // ending describes how a term ends while its role is still running.
 type ending struct {
-	why       error
-	parting   Farewell // the farewell to say once acts have ended
-	draining  bool     // on request, and the term is not known to be over: heartbeats renew it
-	drainBy   fence.Instant
-	abandoned bool // given up before all acts had ended
+	why             error
+	plannedFarewell Farewell // the farewell to say once acts have ended
+	draining        bool     // on request, and the term is not known to be over: heartbeats renew it
+	drainBy         fence.Instant
+	abandoned       bool // given up before all acts had ended
 }
 
 // untold is a farewell that the mint has not confirmed; it outlives the term.
 type untold struct {
-	farewell *Farewell
-	saying   *Farewell     // the farewell of the request under way
-	sayAt    fence.Instant // no try before this
-	sayFrom  fence.Instant // when the first try failed
-	sayings  int           // failed tries
-	sayBatch int           // largest batch that this farewell may join after an error; 0: no limit
-	unheard  bool          // a try ended in an error: the mint may have recorded it
-	unsaid   bool          // Unsaid was reported
+	farewell    *Farewell
+	saying      *Farewell     // the farewell of the request under way
+	sayAt       fence.Instant // no try before this
+	sayFrom     fence.Instant // when the first try failed
+	sayFailures int           // failed tries
+	sayBatch    int           // largest batch that this farewell may join after an error; 0: no limit
+	unheard     bool          // a try ended in an error: the mint may have recorded it
+	unsaid      bool          // Unsaid was reported
 }
 
 // window returns how long a heartbeat keeps the gate open, counted from its sending.
@@ -121,22 +121,22 @@ func (m *Machine) open(s *seat, now, sent fence.Instant, r Result) {
 // shut ends a term that was lost: first the gate, then the role. The farewell waits for the acts
 // to end. No caller does, but acts that do not end in time are reported.
 func (m *Machine) shut(now fence.Instant, s *seat, why error, p Farewell) {
-	s.state, s.ending = closing, ending{why: why, parting: p, drainBy: now.Add(m.set.DrainTimeout)}
+	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, drainBy: now.Add(m.set.DrainTimeout)}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}})
 }
 
 // drain ends a term on request. Heartbeats go on until the acts have ended or the time is up,
 // since acts may take longer than the last heartbeat allowed.
 func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
-	s.state, s.ending = closing, ending{why: why, parting: p, draining: true, drainBy: by}
+	s.state, s.ending = closing, ending{why: why, plannedFarewell: p, draining: true, drainBy: by}
 	m.do(Shut{Token: s.token, Why: &LostError{Scope: s.Scope, Epoch: s.token.Epoch, Why: why}, By: by})
 }
 
 // abandon gives a scope up before its acts have ended, and so without the promise.
 func (m *Machine) abandon(s *seat) {
-	s.abandoned, s.asked, s.draining = true, false, false
+	s.abandoned, s.owesAnswer, s.draining = true, false, false
 	if m.link.up {
-		f := s.parting
+		f := s.plannedFarewell
 		f.Released = false
 		if f.How != EndedByLoss {
 			f.Reason = "drain timed out"

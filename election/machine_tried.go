@@ -22,7 +22,7 @@ func (m *Machine) tried(now fence.Instant, in Tried) {
 			m.full(s, now, r.Why)
 			continue
 		}
-		s.failures, s.bidBatch, m.fulls, m.failing = 0, 0, 0, 0 // bids work, and the mint has room
+		s.failures, s.bidBatch, m.fulls, m.tryFailures = 0, 0, 0, 0 // bids work, and the mint has room
 		m.blockers(s, &r)
 		if r.Outcome != Busy {
 			s.busySince, s.stuck = 0, false
@@ -126,7 +126,7 @@ func (m *Machine) lostBid(s *seat, now fence.Instant, r Result) {
 	if s.wokenFrom != 0 && process != 0 && process != s.wokenFrom {
 		s.quickTries = min(s.quickTries, 1) // a rival won; at most one more quick try, in case that rival has ended as well
 	}
-	s.holder, s.process, s.restUntil = r.Holder, process, 0
+	s.holder, s.process, s.yieldUntil = r.Holder, process, 0
 	if !known && r.Holder != "" {
 		m.report(Fact{Kind: Following, Scope: s.Scope, Holder: r.Holder})
 	}

@@ -20,19 +20,20 @@ const (
 var (
 	errActs        = errors.New("transactions of the last term hold its fence")
 	errTransferred = errors.New("it is kept for the candidate that it is being transferred to")
-	errRival       = errors.New("another candidate was about to take it")
+	errNoCause     = errors.New("no cause is known; the bid of another candidate may have been in the way")
 )
 
 // led notes that somebody leads, or has led until now.
 func (m *Machine) led(s *seat, now fence.Instant) { s.ledAt, s.unledAt = now, 0 }
 
-// unled notes that a try found no leader, and reports it when due. why is nil if it is unknown.
+// unled notes that a try found no leader, and reports it when due. why is nil if the mint named no
+// cause, or was not asked for one.
 func (m *Machine) unled(s *seat, now fence.Instant, why error) {
 	s.ledAt = cmp.Or(s.ledAt, now)
 	if !s.campaigns() || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {
 		return
 	}
-	why = cmp.Or(why, errRival)
+	why = cmp.Or(why, errNoCause)
 	s.unledAt, s.unledWhy = now, why.Error()
 	m.report(Fact{Kind: Unled, Scope: s.Scope, Took: now.Sub(s.ledAt), Err: why})
 }

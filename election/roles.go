@@ -20,11 +20,11 @@ func (e *Elector) Add(r Role) error {
 		return err
 	}
 	e.mu.Lock()
-	if d := e.desks[r.Scope]; d != nil {
-		d.role, d.retired = r, false
-		e.tellDesk(d)
+	if known := e.runners[r.Scope]; known != nil {
+		known.role, known.retired = r, false
+		e.answerRetiresOf(known)
 	} else {
-		e.desks[r.Scope] = newDesk(e, r)
+		e.runners[r.Scope] = newRunner(e, r)
 	}
 	e.order(Add{Seat: e.cfg.seat(r)})
 	e.mu.Unlock()
@@ -50,26 +50,26 @@ func (e *Elector) fits(r *Role) error {
 // Retire ends the campaign for a scope. A running term goes on: give it up with
 // [Elector.Drain], before or after. When the term has ended, the elector forgets the scope.
 //
-// The channel is closed when the mint no longer lists this process as a candidate for the
+// The channel done is closed when the mint no longer lists this process as a candidate for the
 // scope, when the scope is added again, or when the elector has ended. The error is
 // ErrUnknownScope if no role has the scope.
-func (e *Elector) Retire(scope string) (told <-chan struct{}, err error) {
+func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 	e.mu.Lock()
-	d := e.desks[scope]
-	if d == nil {
+	r := e.runners[scope]
+	if r == nil {
 		e.mu.Unlock()
 		return nil, fmt.Errorf("election: %w: %q", ErrUnknownScope, scope)
 	}
-	d.retired = true
-	waits := make(chan struct{})
-	d.told = append(d.told, waits)
+	r.retired = true
+	call := make(chan struct{})
+	r.retireCalls = append(r.retireCalls, call)
 	e.retiring++
 	e.order(Retire{Scope: scope})
 	e.mu.Unlock()
 	if e.ended() {
-		e.tellRetired(true)
+		e.answerRetires(true)
 	}
-	return waits, nil
+	return call, nil
 }
 
 // Rest pauses the campaign for a scope for the duration d from now, so that other candidates go
@@ -109,9 +109,9 @@ func (e *Elector) ended() bool {
 	}
 }
 
-// tellRetired closes the channels of the Retire calls whose scopes the mint no longer lists for
-// this candidate, or all of them if the elector is over.
-func (e *Elector) tellRetired(over bool) {
+// answerRetires closes the channels of the Retire calls that have nothing left to wait for, or of
+// all if the elector has ended.
+func (e *Elector) answerRetires(over bool) {
 	e.mu.RLock()
 	none := e.retiring == 0
 	e.mu.RUnlock()
@@ -120,35 +120,35 @@ func (e *Elector) tellRetired(over bool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for scope, d := range e.desks {
-		if over || len(d.told) > 0 && !e.machine.enrolled(scope) {
-			e.tellDesk(d)
+	for scope, r := range e.runners {
+		if over || len(r.retireCalls) > 0 && !e.machine.retireWaits(scope) {
+			e.answerRetiresOf(r)
 		}
 	}
 }
 
-// tellDesk closes the channels of a scope's Retire calls. The caller holds e.mu.
-func (e *Elector) tellDesk(d *desk) {
-	for _, told := range d.told {
-		close(told)
+// answerRetiresOf closes the channels of a scope's Retire calls. The caller holds e.mu.
+func (e *Elector) answerRetiresOf(r *runner) {
+	for _, call := range r.retireCalls {
+		close(call)
 	}
-	e.retiring -= len(d.told)
-	d.told = nil
+	e.retiring -= len(r.retireCalls)
+	r.retireCalls = nil
 }
 
-// desk returns the desk of a scope; nil if no role has the scope.
-func (e *Elector) desk(scope string) *desk {
+// runner returns the runner of a scope; nil if no role has the scope.
+func (e *Elector) runner(scope string) *runner {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return e.desks[scope]
+	return e.runners[scope]
 }
 
-// clear drops the desk of a retired scope, unless a role was added for it meanwhile.
-func (e *Elector) clear(scope string) {
+// forgetScope drops the runner of a retired scope, unless a role was added for it meanwhile.
+func (e *Elector) forgetScope(scope string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if d := e.desks[scope]; d != nil && d.retired {
-		e.tellDesk(d)
-		delete(e.desks, scope)
+	if r := e.runners[scope]; r != nil && r.retired {
+		e.answerRetiresOf(r)
+		delete(e.runners, scope)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // tell passes a fact to the log, the events and the waiting drains.
 func (e *Elector) tell(f Fact) {
 	if f.Kind == Following {
-		e.desk(f.Scope).latch.Heard(f.Holder)
+		e.runner(f.Scope).latch.Heard(f.Holder)
 	}
 	e.log(f)
 	if fn := e.cfg.Events.Fact; fn != nil {
@@ -27,18 +27,18 @@ func (e *Elector) tell(f Fact) {
 	}
 	switch f.Kind {
 	case Released:
-		e.settle(f.Scope, nil)
+		e.answerDrains(f.Scope, nil)
 	case Abandoned:
-		e.settle(f.Scope, ErrDrainTimeout)
+		e.answerDrains(f.Scope, ErrDrainTimeout)
 	case Unsaid:
-		e.settle(f.Scope, f.Err)
+		e.answerDrains(f.Scope, f.Err)
 	case Lost:
-		e.settle(f.Scope, f.Err) // the drain came too late, or a newer term overtook it
+		e.answerDrains(f.Scope, f.Err) // the drain came too late, or a newer term overtook it
 	}
 }
 
-// settle answers the callers that drain a scope.
-func (e *Elector) settle(scope string, err error) {
+// answerDrains answers the callers that drain a scope.
+func (e *Elector) answerDrains(scope string, err error) {
 	for _, ch := range e.waiting[scope] {
 		ch <- err
 	}

@@ -10,9 +10,9 @@ import (
 // holders are polled.
 const maxWatches = 8
 
-// calm is how long an unwanted wait may go on. Cutting it off costs the mint a connection just when
-// a new leader needs the server, and most waits end by themselves within that time.
-const calm = time.Second
+// maxUnwantedWait is how long a wait may go on that is no longer wanted. Cancelling it costs the mint
+// a connection just when a new leader needs the server, and most waits end earlier by themselves.
+const maxUnwantedWait = time.Second
 
 // watch is a wait for the end of one process.
 type watch struct {
@@ -27,17 +27,17 @@ func (e *Elector) watch(processes []int64) {
 	for _, p := range processes[:min(len(processes), maxWatches)] {
 		keep[p] = true
 	}
-	var spare time.Duration
+	var delay time.Duration // of new waits
 	for p, w := range e.watches {
 		switch {
 		case w.ctx.Err() != nil:
 			delete(e.watches, p)
 			continue
 		case !keep[p] && w.ending == nil:
-			w.ending = time.AfterFunc(calm, w.cancel)
+			w.ending = time.AfterFunc(maxUnwantedWait, w.cancel)
 		}
 		if !keep[p] {
-			spare = 2 * linger // by then the old wait's connection is free for the new one
+			delay = 2 * linger // by then the old wait's connection is free for the new one
 		}
 	}
 	for p := range keep {
@@ -49,7 +49,7 @@ func (e *Elector) watch(processes []int64) {
 		w := &watch{ctx: ctx, cancel: cancel}
 		e.watches[p] = w
 		e.calls.Go(func() {
-			pause(ctx, spare)
+			pause(ctx, delay)
 			e.await(w, p)
 		})
 	}
@@ -74,15 +74,15 @@ func (e *Elector) await(w *watch, process int64) {
 	}
 }
 
-// listen posts the changes that the mint announces. They only wake: a bid looks up what they say
-// before anything is done about it (S12).
+// listen posts the changes that the mint announces. They only cause bids: the elector acts on the
+// answer to a bid, never on an announcement (S12).
 func (e *Elector) listen() {
 	for e.ctx.Err() == nil {
 		err := e.cfg.Mint.Listen(e.ctx, func(c Change) {
 			if c.Holder == e.cfg.ID {
 				return
 			}
-			if c == (Change{}) || e.desk(c.Scope) != nil {
+			if c == (Change{}) || e.runner(c.Scope) != nil {
 				e.post(Woken{Scope: c.Scope, Holder: c.Holder})
 			}
 		})

@@ -70,16 +70,16 @@ func (n *notice) change(to func(*Notice)) {
 	n.moved = make(chan struct{})
 }
 
-// desk has one scope's gate, and the role that runs behind it.
-type desk struct {
-	role    Role            // of the next term; guarded by Elector.mu
-	retired bool            // guarded by Elector.mu
-	told    []chan struct{} // channels of Retire calls; guarded by Elector.mu
-	elector *Elector
-	gate    *fence.Gate // the view of the role
-	outside *fence.Gate // the view of all other callers
-	latch   *fence.Latch
-	term    *term
+// runner runs one scope's role behind its gate.
+type runner struct {
+	role        Role            // of the next term; guarded by Elector.mu
+	retired     bool            // guarded by Elector.mu
+	retireCalls []chan struct{} // channels of Retire calls; guarded by Elector.mu
+	elector     *Elector
+	gate        *fence.Gate // the view of the role
+	outside     *fence.Gate // the view of all other callers
+	latch       *fence.Latch
+	term        *term
 }
 
 // term is a role that runs in one term.
@@ -92,36 +92,36 @@ type term struct {
 	running sync.WaitGroup
 }
 
-func newDesk(e *Elector, r Role) *desk {
-	d := &desk{role: r, elector: e}
-	d.gate, d.latch = fence.New(r.Scope, e.cfg.Clock)
-	d.outside = d.gate.Outside()
-	return d
+func newRunner(e *Elector, role Role) *runner {
+	r := &runner{role: role, elector: e}
+	r.gate, r.latch = fence.New(role.Scope, e.cfg.Clock)
+	r.outside = r.gate.Outside()
+	return r
 }
 
 // latest returns the role as it was last configured.
-func (d *desk) latest() Role {
-	d.elector.mu.RLock()
-	defer d.elector.mu.RUnlock()
-	return d.role
+func (r *runner) latest() Role {
+	r.elector.mu.RLock()
+	defer r.elector.mu.RUnlock()
+	return r.role
 }
 
-func (d *desk) open(a Open) {
-	t := &term{role: d.latest(), lead: Leadership{Token: a.Token, Gate: d.gate, last: new(atomic.Int64), now: d.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
+func (r *runner) open(a Open) {
+	t := &term{role: r.latest(), lead: Leadership{Token: a.Token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
 	t.notice = t.lead.notice
-	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(d.elector.ctx))
-	d.term = t
-	d.latch.Open(a.Token, a.ActFrom, a.Deadline)
-	d.start(t.role.Fenced)
+	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(r.elector.ctx))
+	r.term = t
+	r.latch.Open(a.Token, a.ActFrom, a.Deadline)
+	r.start(t.role.Fenced)
 }
 
-func (d *desk) enter() { d.start(d.term.role.Lead) }
+func (r *runner) enter() { r.start(r.term.role.Lead) }
 
-func (d *desk) start(role func(context.Context, Leadership) error) {
+func (r *runner) start(role func(context.Context, Leadership) error) {
 	if role == nil {
 		return
 	}
-	t := d.term
+	t := r.term
 	t.lead.Progress()
 	t.running.Go(func() {
 		err := role(t.ctx, t.lead)
@@ -129,23 +129,23 @@ func (d *desk) start(role func(context.Context, Leadership) error) {
 			return // it was asked to end
 		}
 		if err != nil {
-			d.stepDown(fmt.Errorf("%w: %w", ErrResigned, err), EndedByFailure)
+			r.stepDown(fmt.Errorf("%w: %w", ErrResigned, err), EndedByFailure)
 			return
 		}
-		d.stepDown(ErrResigned, EndedByRequest)
+		r.stepDown(ErrResigned, EndedByRequest)
 	})
 	if t.role.StallAfter > 0 {
-		t.running.Go(func() { d.guard(t) })
+		t.running.Go(func() { r.guard(t) })
 	}
 }
 
 // stepDown asks the loop to give the scope up; the role's goroutines call it.
-func (d *desk) stepDown(why error, how Ending) {
-	d.elector.post(StepDown{Scope: d.gate.Scope(), Why: why, How: how, Timeout: d.elector.cfg.DrainTimeout})
+func (r *runner) stepDown(why error, how Ending) {
+	r.elector.post(StepDown{Scope: r.gate.Scope(), Why: why, How: how, Timeout: r.elector.cfg.DrainTimeout})
 }
 
 // guard gives the scope up when the role reports no progress for too long.
-func (d *desk) guard(t *term) {
+func (r *runner) guard(t *term) {
 	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -156,7 +156,7 @@ func (d *desk) guard(t *term) {
 		}
 		quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load()))
 		if quiet > t.role.StallAfter {
-			d.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)), EndedByFailure)
+			r.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)), EndedByFailure)
 			return
 		}
 	}
@@ -164,14 +164,14 @@ func (d *desk) guard(t *term) {
 
 // shut shuts the gate and cancels the role. However long that takes, it posts Ended when the role
 // has returned, its acts have ended and the answers to other callers have expired.
-func (d *desk) shut(why error, by fence.Instant) {
-	d.latch.Shut(why)
-	t := d.term
+func (r *runner) shut(why error, by fence.Instant) {
+	r.latch.Shut(why)
+	t := r.term
 	t.notice.change(func(is *Notice) { is.By = by })
 	t.end(why)
 	go func() {
 		t.running.Wait()
-		_ = d.latch.Drain(context.Background())
-		d.elector.post(Ended{Scope: d.gate.Scope()})
+		_ = r.latch.Drain(context.Background())
+		r.elector.post(Ended{Scope: r.gate.Scope()})
 	}()
 }
