@@ -35,7 +35,7 @@ func (s *Store) Look(id int64, bids []election.Bid) {
 // block, the caller must wait itself.
 func (s *Store) Try(now time.Duration, id int64, bids []election.Bid) ([]election.Result, error) {
 	ss := s.sessions[id]
-	if ss == nil || s.stones[id] {
+	if ss == nil || s.tombstones[id] {
 		return nil, election.ErrSessionLost
 	}
 	ss.usedAt = now
@@ -137,7 +137,7 @@ func (s *Store) takeable(r *row, id int64, ss *session) bool {
 // bury puts a tombstone on a process: its bids fail, and under ProcessLocks its heartbeat.
 func (s *Store) bury(process int64, because Rule) {
 	if s.keeps(because) {
-		s.stones[process] = true
+		s.tombstones[process] = true
 	}
 }
 
@@ -226,7 +226,7 @@ func (s *Store) Beat(now time.Duration, id int64, pulses []election.Pulse) ([]el
 	}
 	ss.usedAt = now
 	answers := make([]election.Outcome, len(pulses))
-	if ss.locks == ProcessLocks && len(pulses) > 0 && s.stones[id] {
+	if ss.locks == ProcessLocks && len(pulses) > 0 && s.tombstones[id] {
 		return nil, election.ErrSessionLost
 	}
 	for i, p := range pulses {
@@ -289,12 +289,12 @@ func (s *Store) Release(now time.Duration, id int64, farewells []election.Farewe
 	out := make([]election.Parting, len(farewells))
 	for i, f := range farewells {
 		term, led := ss.minted[f.Token.Scope]
-		anew := led && term != f.Token.Term // the session has won the scope again: its lock stays
-		if led && !anew {
+		wonAgain := led && term != f.Token.Term // its lock stays
+		if led && !wonAgain {
 			delete(ss.minted, f.Token.Scope)
 		}
 		out[i] = s.part(now, id, f)
-		if out[i].Outcome != election.Locked && (!anew || !s.keeps(FarewellUnlocksOwn)) {
+		if out[i].Outcome != election.Locked && (!wonAgain || !s.keeps(FarewellUnlocksOwn)) {
 			s.unlock(id, f.Token.Scope)
 		}
 	}

@@ -201,10 +201,10 @@ func (x *exercise) parts(s election.Session, f election.Farewell) bool {
 	return answers[0].Outcome == election.Said
 }
 
-// until polls so until it is true.
-func (x *exercise) until(what string, limit time.Duration, so func() bool) {
+// until polls a condition until it holds.
+func (x *exercise) until(what string, limit time.Duration, holds func() bool) {
 	x.Helper()
-	for end := time.Now().Add(limit); !so(); {
+	for end := time.Now().Add(limit); !holds(); {
 		if time.Now().After(end) {
 			x.Fatalf("not true within %s: %s", limit, what)
 		}

@@ -103,22 +103,22 @@ func waitEndsWithContext(x *exercise) {
 	x.beat(a)
 }
 
-// ear collects the changes that Listen hears.
-type ear struct {
+// listener collects the changes that Listen hears.
+type listener struct {
 	mu    sync.Mutex
 	heard []election.Change
 }
 
-func (e *ear) has(c election.Change) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Contains(e.heard, c)
+func (l *listener) has(c election.Change) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.heard, c)
 }
 
 // listen starts Listen and returns at its zero Change: changes before that may be missed.
-func (x *exercise) listen() *ear {
+func (x *exercise) listen() *listener {
 	x.Helper()
-	e := &ear{}
+	e := &listener{}
 	ctx, cancel := context.WithCancel(x.Context())
 	over := make(chan error, 1)
 	go func() {
@@ -148,7 +148,7 @@ func listenHears(x *exercise) {
 	e, f := x.listen(), x.listen()
 	a := x.open("a")
 	t := x.win(a, "s", medium).Token
-	for _, l := range []*ear{e, f} {
+	for _, l := range []*listener{e, f} {
 		x.until("the acquisition is heard", soon, func() bool {
 			return l.has(election.Change{Scope: "s", Holder: "a", Epoch: t.Epoch})
 		})
@@ -157,7 +157,7 @@ func listenHears(x *exercise) {
 		}
 	}
 	x.release(a, election.Farewell{Token: t, Released: true})
-	for _, l := range []*ear{e, f} {
+	for _, l := range []*listener{e, f} {
 		x.until("the release is heard", soon, func() bool {
 			return l.has(election.Change{Scope: "s", Epoch: t.Epoch})
 		})

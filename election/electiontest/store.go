@@ -14,13 +14,13 @@ import (
 // The argument now of its methods is a reading of the mint's clock. It is not safe for
 // concurrent use.
 type Store struct {
-	rows     map[string]*row
-	locks    map[string]int64 // scope → session
-	sessions map[int64]*session
-	stones   map[int64]bool // tombstones by process
-	fences   map[int64]*fenced
-	locked   map[string]bool // rows that another client than a candidate has locked
-	serial   int64
+	rows       map[string]*row
+	locks      map[string]int64 // scope → session
+	sessions   map[int64]*session
+	tombstones map[int64]bool // tombstones by process
+	fences     map[int64]*fenced
+	locked     map[string]bool // rows that another client than a candidate has locked
+	serial     int64
 	// registered holds the candidates by process; a standby that lags forgets the latest.
 	registered map[int64]registration
 	system     int64
@@ -163,7 +163,7 @@ const (
 func NewStore() *Store {
 	return &Store{
 		rows: map[string]*row{}, locks: map[string]int64{}, sessions: map[int64]*session{},
-		stones: map[int64]bool{}, fences: map[int64]*fenced{}, locked: map[string]bool{}, registered: map[int64]registration{}, system: 7, timeline: 1, broken: map[Rule]bool{},
+		tombstones: map[int64]bool{}, fences: map[int64]*fenced{}, locked: map[string]bool{}, registered: map[int64]registration{}, system: 7, timeline: 1, broken: map[Rule]bool{},
 	}
 }
 

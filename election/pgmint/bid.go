@@ -41,7 +41,7 @@ func (s *session) Try(ctx context.Context, bids []election.Bid) ([]election.Resu
 		}
 		failed := s.failure("bid", err)
 		if !errors.Is(failed, election.ErrSessionLost) { // a lost session holds no lock
-			if err := s.giveBack(ctx, bids[:n]); err != nil {
+			if err := s.unlockFailed(ctx, bids[:n]); err != nil {
 				return nil, errors.Join(failed, err)
 			}
 		}

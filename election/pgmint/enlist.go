@@ -15,7 +15,7 @@ import (
 // row. The locks of a withdrawn scope stay reserved in the budget until the session ends.
 func (s *session) Enlist(ctx context.Context, r election.Roll) error {
 	fresh := slices.DeleteFunc(slices.Clone(r.Add), func(scope string) bool { return slices.Contains(s.who.Scopes, scope) })
-	add, err := s.spelt(ctx, r.Add)
+	add, err := s.encodable(ctx, r.Add)
 	if err != nil {
 		return s.failure("enlist", err)
 	}

@@ -49,32 +49,32 @@ const tableSQL = `SELECT current_setting('max_locks_per_transaction')::int
      * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)
   FROM set_config('conch.listen_channel', $1, false)`
 
-// reserve books the locks of a session until unreserve.
+// reserve counts the locks of a new session against the budget, until unreserve.
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if locks, err = m.book(scopes, table); err == nil {
+	if locks, err = m.reserveLocks(scopes, table); err == nil {
 		m.sessions++
 	}
 	return locks, err
 }
 
-// reserveMore books the locks of scopes that a session adds.
+// reserveMore is reserve for scopes that a session adds.
 func (m *Mint) reserveMore(s *session, scopes int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.booked -= s.booked
-	locks, err := m.book(len(s.who.Scopes)+scopes, s.table)
+	m.reserved -= s.reserved
+	locks, err := m.reserveLocks(len(s.who.Scopes)+scopes, s.table)
 	if err != nil {
-		m.booked += s.booked
+		m.reserved += s.reserved
 		return err
 	}
-	s.booked = locks
+	s.reserved = locks
 	return nil
 }
 
-// book books the locks of one session. The caller holds m.mu.
-func (m *Mint) book(scopes, table int) (locks int, err error) {
+// reserveLocks reserves the locks of one session. The caller holds m.mu.
+func (m *Mint) reserveLocks(scopes, table int) (locks int, err error) {
 	budget := m.cfg.LockBudget
 	if budget == 0 {
 		budget = table / 4
@@ -83,18 +83,18 @@ func (m *Mint) book(scopes, table int) (locks int, err error) {
 	if m.cfg.locks() == SessionLocks {
 		locks += scopes
 	}
-	if m.cfg.locks() == SessionLocks && m.booked+locks+1 > budget {
-		return 0, &LockBudgetError{Scopes: scopes, Need: locks + 1, Used: m.booked, Budget: budget, Table: table}
+	if m.cfg.locks() == SessionLocks && m.reserved+locks+1 > budget {
+		return 0, &LockBudgetError{Scopes: scopes, Need: locks + 1, Used: m.reserved, Budget: budget, Table: table}
 	}
 	m.budget = budget
-	m.booked += locks
+	m.reserved += locks
 	return locks, nil
 }
 
 func (m *Mint) unreserve(locks int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.booked -= locks
+	m.reserved -= locks
 	m.sessions--
 }
 
@@ -105,7 +105,7 @@ const bidsAtOnce = 500
 func (m *Mint) room() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return min(max((m.budget-m.booked)/max(m.sessions, 1), 1), bidsAtOnce)
+	return min(max((m.budget-m.reserved)/max(m.sessions, 1), 1), bidsAtOnce)
 }
 
 func (c Config) locks() Locks {

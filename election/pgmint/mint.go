@@ -21,12 +21,14 @@ import (
 
 // Mint is an election.Mint over Postgres, safe for concurrent use. Close it after its electors.
 type Mint struct {
-	cfg   Config
-	mu    sync.Mutex
-	spare []spare // idle connections of Wait
-	shut  bool
-	// budget and booked count advisory locks: the limit, and those reserved by the open sessions.
-	budget, booked, sessions int
+	cfg    Config
+	mu     sync.Mutex
+	spare  []spare // idle connections of Wait
+	closed bool
+
+	budget   int // most advisory locks; 0 before the first session
+	reserved int // advisory locks of the open sessions
+	sessions int // open ones
 }
 
 // spare is an idle connection, which the server ends if it stays idle for long.
@@ -52,7 +54,7 @@ func New(cfg Config) (*Mint, error) {
 func (m *Mint) Close() {
 	m.mu.Lock()
 	spares := m.spare
-	m.spare, m.shut = nil, true
+	m.spare, m.closed = nil, true
 	m.mu.Unlock()
 	for _, s := range spares {
 		_ = s.Close(context.Background())
@@ -105,33 +107,33 @@ func (s *session) admit(ctx context.Context) error {
 	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.Channel()).Scan(&table); err != nil {
 		return err
 	}
-	if err := s.spell(ctx); err != nil {
+	if err := s.checkNames(ctx); err != nil {
 		return err
 	}
 	s.table = table
-	s.booked, err = s.mint.reserve(len(s.who.Scopes), table)
+	s.reserved, err = s.mint.reserve(len(s.who.Scopes), table)
 	return err
 }
 
-// spell checks for names that the database's encoding cannot represent. It refuses such an id, and
+// checkNames looks for names that the database's encoding cannot represent. It refuses such an id, and
 // leaves such a scope unregistered, so that only the bid for that scope fails.
-func (s *session) spell(ctx context.Context) error {
-	ok, err := s.spells(ctx, s.who.ID)
+func (s *session) checkNames(ctx context.Context) error {
+	ok, err := s.canEncode(ctx, s.who.ID)
 	if err == nil && !ok {
 		encoding := s.pg.Conn().PgConn().ParameterStatus("server_encoding")
 		return fmt.Errorf("%w: the database's encoding %s cannot represent the instance id %q: choose another id", election.ErrBarred, encoding, s.who.ID)
 	}
 	if err == nil {
-		s.who.Scopes, err = s.spelt(ctx, s.who.Scopes)
+		s.who.Scopes, err = s.encodable(ctx, s.who.Scopes)
 	}
 	return err
 }
 
-// spelt returns the scopes that the database's encoding can represent.
-func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err error) {
+// encodable returns the scopes that the database's encoding can represent.
+func (s *session) encodable(ctx context.Context, scopes []string) (fit []string, err error) {
 	fit = []string{}
 	for _, scope := range scopes {
-		ok, err := s.spells(ctx, scope)
+		ok, err := s.canEncode(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +144,8 @@ func (s *session) spelt(ctx context.Context, scopes []string) (fit []string, err
 	return fit, nil
 }
 
-// spells reports whether the database's encoding can represent a name.
-func (s *session) spells(ctx context.Context, name string) (bool, error) {
+// canEncode reports whether the database's encoding can represent a name.
+func (s *session) canEncode(ctx context.Context, name string) (bool, error) {
 	if pg.Storable(s.pg.Conn().PgConn(), name) == name {
 		return true, nil
 	}
@@ -192,10 +194,11 @@ func (m *Mint) Wait(ctx context.Context, process int64) (gone bool, err error) {
 	} else {
 		gone = err == nil
 	}
-	m.spared(s, err)
+	m.keepSpare(s, err)
 	return gone, err
 }
 
+// waiter returns a connection for a wait, a spare one if there is one.
 func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
 	m.mu.Lock()
 	for n := len(m.spare); n > 0; n = len(m.spare) {
@@ -213,9 +216,10 @@ func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
 	return pg.Open(ctx, m.cfg.Connection(" waiter"), pg.Settings{Lease: 4 * waitSlice, LockTimeout: waitSlice, StatementTimeout: 2 * waitSlice})
 }
 
-func (m *Mint) spared(s *pg.Session, err error) {
+// keepSpare keeps a connection for the next wait. It closes it if it has failed or the mint is closed.
+func (m *Mint) keepSpare(s *pg.Session, err error) {
 	m.mu.Lock()
-	keep := err == nil && !s.Lost() && !m.shut
+	keep := err == nil && !s.Lost() && !m.closed
 	if keep {
 		m.spare = append(m.spare, spare{Session: s, since: time.Now()})
 	}

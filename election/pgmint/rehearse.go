@@ -24,7 +24,7 @@ func (s *session) rehearse(ctx context.Context) error {
 	}
 	scope := fmt.Sprintf("conch: rehearsal of %x", uint64(s.process))
 	s.keys[scope] = LockKey(scope)
-	if s.play(ctx, scope) != nil {
+	if s.makeCalls(ctx, scope) != nil {
 		s.locked[scope] = s.bySession() // the bid that failed may have locked it
 	}
 	err = errors.Join(tx.Rollback(ctx), s.unlock(ctx, []string{scope}))
@@ -37,7 +37,7 @@ func (s *session) rehearse(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) play(ctx context.Context, scope string) error {
+func (s *session) makeCalls(ctx context.Context, scope string) error {
 	bids := []election.Bid{{Scope: scope}} // without a lease a bid uses up no id of the history
 	results, err := s.bid(ctx, bids)
 	if err != nil || results[0].Outcome != election.Won {

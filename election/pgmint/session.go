@@ -15,20 +15,20 @@ import (
 
 // session is the lock session: a dedicated connection, never pooled (S1). One call at a time.
 type session struct {
-	pg      *pg.Session
-	mint    *Mint
-	who     election.Candidate
-	process int64
-	booked  int // locks reserved in the budget
-	table   int // places in the server's lock table
-	ended   sync.Once
-	keys    map[string]int64      // the lock keys of the scopes that it has bid for
-	locked  map[string]bool       // the scopes whose lock it holds
-	unsure  bool                  // locked may be wrong: resync first
-	minted  map[string]fence.Term // the terms that it believes in; a heartbeat by process renews these
-	owed    map[string]fence.Term // the terms that are still to be settled
-	atOnce  int                   // the most bids in one statement
-	seen    time.Time             // when this session last refreshed its row in conch.process
+	pg       *pg.Session
+	mint     *Mint
+	who      election.Candidate
+	process  int64
+	reserved int // locks reserved in the budget
+	table    int // places in the server's lock table
+	ended    sync.Once
+	keys     map[string]int64      // the lock keys of the scopes that it has bid for
+	locked   map[string]bool       // the scopes whose lock it holds
+	unsure   bool                  // locked may be wrong: resync first
+	minted   map[string]fence.Term // the terms that it believes in; a heartbeat by process renews these
+	owed     map[string]fence.Term // the terms that are still to be settled
+	atOnce   int                   // the most bids in one statement
+	seen     time.Time             // when this session last refreshed its row in conch.process
 }
 
 func (s *session) bySession() bool { return s.mint.cfg.locks() == SessionLocks }
@@ -72,7 +72,7 @@ func (s *session) over(what string, err error) error {
 // finds the lock free, and one that finds it free before the commit reads a row that is held. It
 // ignores a warning that no standby confirmed: after a failover a release does not count anyway.
 func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([]election.Parting, error) {
-	rows, err := s.pg.Conn().Query(ctx, `SELECT * FROM conch.part($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, s.part(farewells)...)
+	rows, err := s.pg.Conn().Query(ctx, `SELECT * FROM conch.part($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, s.partArgs(farewells)...)
 	type answer struct {
 		Place int64
 		What  string
@@ -92,7 +92,7 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 	for _, a := range answers {
 		f := farewells[a.Place-1]
 		out[a.Place-1] = election.Parting{Outcome: partings[a.What], By: a.By}
-		if a.What != "locked" && !s.anew(f.Token) {
+		if a.What != "locked" && !s.wonAgain(f.Token) {
 			delete(s.locked, f.Token.Scope)
 		}
 	}
@@ -101,8 +101,8 @@ func (s *session) Release(ctx context.Context, farewells []election.Farewell) ([
 
 var partings = map[string]election.Outcome{"said": election.Said, "over": election.Over, "locked": election.Locked}
 
-// part returns the arguments of conch.part.
-func (s *session) part(farewells []election.Farewell) []any {
+// partArgs returns the arguments of conch.part.
+func (s *session) partArgs(farewells []election.Farewell) []any {
 	n := len(farewells)
 	scopes, terms, released, bare := make([]string, n), make([][16]byte, n), make([]bool, n), make([]bool, n)
 	hows, reasons, actors, tos := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -113,7 +113,7 @@ func (s *session) part(farewells []election.Farewell) []any {
 		if !f.Bare {
 			reasons[i], actors[i], tos[i] = s.text(f.Reason), s.text(f.Actor), s.text(f.To)
 		}
-		if s.locked[scope] && !s.anew(f.Token) {
+		if s.locked[scope] && !s.wonAgain(f.Token) {
 			key := s.keys[scope]
 			keys[i] = &key
 		}
@@ -124,8 +124,8 @@ func (s *session) part(farewells []election.Farewell) []any {
 	return []any{s.process, scopes, terms, released, bare, hows, reasons, actors, tos, keys}
 }
 
-// anew reports whether the session has won the scope again since that term, and so keeps its lock.
-func (s *session) anew(t fence.Token) bool {
+// wonAgain reports whether the session has won the scope again since that term, and so keeps its lock.
+func (s *session) wonAgain(t fence.Token) bool {
 	term, led := s.minted[t.Scope]
 	return led && term != t.Term
 }
@@ -155,9 +155,9 @@ func (s *session) resync(ctx context.Context) error {
 	return nil
 }
 
-// giveBack frees the locks of scopes whose bids failed, old ones and those that the bids took:
+// unlockFailed frees the locks of scopes whose bids failed, old ones and those that the bids took:
 // session locks outlive the transaction that took them.
-func (s *session) giveBack(ctx context.Context, bids []election.Bid) error {
+func (s *session) unlockFailed(ctx context.Context, bids []election.Bid) error {
 	if err := s.resync(ctx); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *session) unlock(ctx context.Context, scopes []string) error {
 
 // Close frees the locks first, since the server notices the end of a connection a moment later.
 func (s *session) Close() error {
-	s.ended.Do(func() { s.mint.unreserve(s.booked) })
+	s.ended.Do(func() { s.mint.unreserve(s.reserved) })
 	if !s.pg.Lost() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

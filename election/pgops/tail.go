@@ -10,12 +10,12 @@ const tailMost = 16384
 // five hundred scopes draws a thousand ids, and other transactions commit before it. Ids above from
 // are read again until every transaction that was under way at the time of their look has ended.
 type tail struct {
-	from    int64          // every event up to this id has been read
-	top     int64          // the highest id at the last look; 0: before the first
-	seen    map[int64]bool // the ids above from that have been read
-	mark    int64          // every id up to this one was drawn by a transaction before until
-	until   int64          // a transaction number; 0: there is no mark
-	settled int64          // the next value of from
+	from     int64          // every event up to this id has been read
+	top      int64          // the highest id at the last look; 0: before the first
+	seen     map[int64]bool // the ids above from that have been read
+	mark     int64          // every id up to this one was drawn by a transaction before until
+	until    int64          // a transaction number; 0: there is no mark
+	nextFrom int64          // the value that advance gives to from
 }
 
 // look takes the oldest transaction under way, the next one to begin, and the highest id.
@@ -25,7 +25,7 @@ func (t *tail) look(oldest, next, top int64) {
 		t.from = max(top-tailMost, 0)
 	}
 	if t.until > 0 && oldest >= t.until {
-		t.settled, t.until = t.mark, 0
+		t.nextFrom, t.until = t.mark, 0
 	}
 	// Use the top of the previous look: an id is drawn a moment before its transaction has a number.
 	if t.until == 0 && t.top > 0 {
@@ -43,7 +43,7 @@ func (t *tail) isNew(id int64) bool {
 
 // advance forgets the ids that need not be read again, once all events were read.
 func (t *tail) advance() {
-	t.from = max(t.from, t.settled, t.top-tailMost)
+	t.from = max(t.from, t.nextFrom, t.top-tailMost)
 	maps.DeleteFunc(t.seen, func(id int64, _ bool) bool { return id <= t.from })
 }
 
