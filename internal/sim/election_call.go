@@ -48,8 +48,8 @@ func (p *process) dial() *conn {
 			}
 		})
 	}
-	c.up = p.r.net.NewPipe(p.node.name, place, broken)
-	c.down = p.r.net.NewPipe(place, p.node.name, broken)
+	c.up = p.r.net.NewPipe(p.node.name, databaseName, broken)
+	c.down = p.r.net.NewPipe(databaseName, p.node.name, broken)
 	return c
 }
 
@@ -119,7 +119,7 @@ func (p *process) answer(f *flight, in election.Input) {
 		if p.r.breaks("mint-anchored-on-send") {
 			sent = p.now()
 		}
-		p.tried = f.sent
+		p.bidSent = f.sent
 		v.Sent = sent
 		in = v
 	case election.Beaten:
@@ -155,7 +155,7 @@ func (p *process) watch(keys []int64) {
 }
 
 func (p *process) ask(key int64) {
-	p.r.net.Tell(p.node.name, place, func() { p.r.db.isGone(p, key) })
+	p.r.net.Tell(p.node.name, databaseName, func() { p.r.db.isGone(p, key) })
 	p.after(p.r.w.Between(baseLease, 5*baseLease), func() {
 		if p.watches(key) {
 			p.ask(key)
@@ -166,5 +166,5 @@ func (p *process) ask(key int64) {
 func (p *process) watches(key int64) bool { return slices.Contains(p.watched, key) }
 
 func (p *process) hear(in election.Woken) {
-	p.r.net.Tell(place, p.node.name, func() { p.run(func() { p.post(in) }) })
+	p.r.net.Tell(databaseName, p.node.name, func() { p.run(func() { p.post(in) }) })
 }

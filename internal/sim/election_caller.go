@@ -37,26 +37,26 @@ func (c *caller) ask(n *node) {
 		life = w.Between(baseLease/20, 2*baseLease)
 	}
 	for _, p := range n.living() {
-		c.r.net.Tell(c.name, n.name, func() { p.run(func() { p.chairs[c.scope].asked(c, sent, life) }) })
+		c.r.net.Tell(c.name, n.name, func() { p.run(func() { p.runners[c.scope].asked(c, sent, life) }) })
 	}
 }
 
 // asked is the handler of a node. It may be delayed between the gate's answer and the reply.
-func (c *chair) asked(by *caller, sent, life time.Duration) {
-	r, t := c.p.r, c.term
-	hold := r.heldUp()
+func (rn *runner) asked(by *caller, sent, life time.Duration) {
+	r, t := rn.p.r, rn.term
+	delay := r.stepDelay()
 	if r.breaks("remember-then-look") {
-		left := min(life, c.outside.Left(fence.Act))
+		left := min(life, rn.outside.Left(fence.Act))
 		if left > 0 {
-			t.given = max(t.given, sent+by.clock.For(left))
-			c.p.after(hold, func() {
-				_, _, _ = c.outside.Answer(fence.Act, life)
-				c.tell(by, t, sent+by.clock.For(left))
+			t.answeredUntil = max(t.answeredUntil, sent+by.clock.For(left))
+			rn.p.after(delay, func() {
+				_, _, _ = rn.outside.Answer(fence.Act, life)
+				rn.tell(by, t, sent+by.clock.For(left))
 			})
 		}
 		return
 	}
-	_, left, err := c.outside.Answer(fence.Act, life)
+	_, left, err := rn.outside.Answer(fence.Act, life)
 	if err != nil {
 		r.count("answers_refused")
 		return
@@ -64,13 +64,13 @@ func (c *chair) asked(by *caller, sent, life time.Duration) {
 	if r.breaks("answer-within-deadline") {
 		left = life
 	}
-	t.given = max(t.given, sent+by.clock.For(left))
-	c.p.after(hold, func() { c.tell(by, t, sent+by.clock.For(left)) })
+	t.answeredUntil = max(t.answeredUntil, sent+by.clock.For(left))
+	rn.p.after(delay, func() { rn.tell(by, t, sent+by.clock.For(left)) })
 }
 
-// heldUp draws the delay between two steps: of a thread that waits for a processor, or of a
+// stepDelay draws the delay between two steps: of a thread that waits for a processor, or of a
 // machine that swaps.
-func (r *run) heldUp() time.Duration {
+func (r *run) stepDelay() time.Duration {
 	if !r.quiet && r.w.Chance(0.4) {
 		return r.w.Between(0, baseLease/2)
 	}
@@ -89,15 +89,15 @@ func (c *caller) work() {
 		seen, begun := db.store.See(c.scope), db.starts
 		fenced := func(token fence.Token) {
 			if db.expire(); !db.down && db.starts == begun {
-				db.past(token, true, seen, db.transaction(), func() bool { return w.Chance(0.1) })
+				db.passFence(token, true, seen, db.transaction(), func() bool { return w.Chance(0.1) })
 			}
 		}
 		w.After(w.Between(0, baseLease/2), func() {
 			n := c.r.victimOf(c.scope)
 			for _, p := range n.living() {
 				p.run(func() {
-					if token, err := p.chairs[c.scope].outside.Require(fence.Fenced); err == nil {
-						c.r.net.Tell(n.name, place, func() { db.queue(c.scope, func() { fenced(token) }) })
+					if token, err := p.runners[c.scope].outside.Require(fence.Fenced); err == nil {
+						c.r.net.Tell(n.name, databaseName, func() { db.queue(c.scope, func() { fenced(token) }) })
 					}
 				})
 			}
@@ -106,29 +106,29 @@ func (c *caller) work() {
 }
 
 // tell sends the answer, which outlives the process that gave it.
-func (c *chair) tell(by *caller, t *tenure, until time.Duration) {
-	r := c.p.r
-	r.net.Tell(c.p.node.name, by.name, func() {
+func (rn *runner) tell(by *caller, t *tenure, until time.Duration) {
+	r := rn.p.r
+	r.net.Tell(rn.p.node.name, by.name, func() {
 		if r.w.Now() >= until {
 			r.count("answers_late")
 			return
 		}
 		r.count("answers")
 		r.w.Note(by.name, "may act for", int64(until-r.w.Now()))
-		t.told = max(t.told, until)
+		t.heardUntil = max(t.heardUntil, until)
 	})
 }
 
 // answers returns the instant until which the end of a term waits for callers.
-func (c *chair) answers() fence.Instant {
-	is := c.latch.Answers()
-	if c.p.r.breaks("answers-waited") || c.p.r.breaks("promise-not-forgotten") && is <= c.forgotten {
+func (rn *runner) answers() fence.Instant {
+	is := rn.latch.Answers()
+	if rn.p.r.breaks("answers-waited") || rn.p.r.breaks("promise-not-forgotten") && is <= rn.forgotten {
 		return 0
 	}
 	return is
 }
 
 // waitsForAnswers reports whether the end of a term waits for nothing but callers.
-func (c *chair) waitsForAnswers(t *tenure) bool {
-	return c.term == t && c.back && t.counted == 0 && c.answers() > c.p.now()
+func (rn *runner) waitsForAnswers(t *tenure) bool {
+	return rn.term == t && rn.roleReturned && t.counted == 0 && rn.answers() > rn.p.now()
 }

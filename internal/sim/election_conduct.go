@@ -40,8 +40,8 @@ func (p *process) learn(in election.Input) {
 
 // term returns the tenure of a token if it is the latest here, else nil.
 func (p *process) term(token fence.Token) *tenure {
-	if c := p.chairs[token.Scope]; c != nil && c.term != nil && c.term.token.Same(token) {
-		return c.term
+	if rn := p.runners[token.Scope]; rn != nil && rn.term != nil && rn.term.token.Same(token) {
+		return rn.term
 	}
 	return nil
 }
@@ -57,9 +57,9 @@ func (p *process) tamper(actions []election.Action) []election.Action {
 			}
 		case election.Beat:
 			for _, scope := range p.r.scopes {
-				t := p.chairs[scope].term
+				t := p.runners[scope].term
 				if p.r.breaks("given-up-for-good") && t != nil && !t.over && (t.standing.givenUp || t.shut && t.standing.session != p.sessions) {
-					actions = append(actions, election.Prolong{Scope: scope, Deadline: p.now().Add(p.chairs[scope].lease / 2)})
+					actions = append(actions, election.Prolong{Scope: scope, Deadline: p.now().Add(p.runners[scope].lease / 2)})
 				}
 			}
 		}
@@ -75,19 +75,19 @@ func (p *process) judge(actions []election.Action) {
 		case election.Beat:
 			p.pulses = a.Pulses
 			for _, pulse := range a.Pulses {
-				p.renews(pulse.Token, "renews")
+				p.checkRenewal(pulse.Token, "renews")
 			}
 		case election.Try:
-			p.bids(a.Bids)
+			p.checkBids(a.Bids)
 		case election.Prolong:
-			p.renews(p.chairs[a.Scope].term.token, "prolongs")
+			p.checkRenewal(p.runners[a.Scope].term.token, "prolongs")
 		case election.Release:
 			p.saying = a.Farewells
 			for _, f := range a.Farewells {
 				if p.r.breaks("win-drops-farewell") {
 					p.unsaid[f.Token.Scope] = f
 				}
-				t := p.chairs[f.Token.Scope].term
+				t := p.runners[f.Token.Scope].term
 				switch {
 				case t == nil: // opened and given up in one step
 				case !t.token.Same(f.Token) && !t.shut:
@@ -104,9 +104,9 @@ func (p *process) judge(actions []election.Action) {
 	}
 }
 
-// bids checks that a bid's scope is registered with at least its lease. Otherwise a failover
+// checkBids checks that a bid's scope is registered with at least its lease. Otherwise a failover
 // that forgets the term forgets its lease too.
-func (p *process) bids(bids []election.Bid) {
+func (p *process) checkBids(bids []election.Bid) {
 	for _, b := range bids {
 		p.leases[b.Scope] = b.Lease
 		if p.conn != nil && p.r.db.store.Registered(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
@@ -115,8 +115,8 @@ func (p *process) bids(bids []election.Bid) {
 	}
 }
 
-// renews checks that a term is renewed only over the session that minted it, until given up.
-func (p *process) renews(token fence.Token, does string) {
+// checkRenewal checks that a term is renewed only over the session that minted it, until given up.
+func (p *process) checkRenewal(token fence.Token, does string) {
 	t := p.term(token)
 	if t == nil { // it is not open yet, or never was
 		return

@@ -49,13 +49,13 @@ func (c Config) WithDefaults() Config {
 	if r == nil {
 		r = &rule{}
 	}
-	if r.alone {
+	if r.oneNode {
 		c.Nodes = cmp.Or(c.Nodes, 1)
 	}
-	if r.mixed {
+	if r.mixedTakeovers {
 		c.Takeover = cmp.Or(c.Takeover, TakeoverMixed)
 	}
-	c.UnequalLeases = c.UnequalLeases || r.unequal
+	c.UnequalLeases = c.UnequalLeases || r.unequalLeases
 	c.Nodes = cmp.Or(c.Nodes, 3)
 	c.Scopes = cmp.Or(c.Scopes, r.scopes, 1)
 	c.Steps = cmp.Or(c.Steps, 1500)
@@ -107,9 +107,9 @@ func (c Config) needs() string {
 		return "--locks " + r.Locks
 	case c.Scopes < r.scopes:
 		return fmt.Sprintf("--scopes %d", r.scopes)
-	case r.mixed && c.Takeover != TakeoverMixed:
+	case r.mixedTakeovers && c.Takeover != TakeoverMixed:
 		return "--takeover " + TakeoverMixed
-	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.uniform:
+	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.oneTakeover:
 		return "--takeover " + string(election.Strict)
 	}
 	return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/conchhq/conch/internal/sim/world"
 )
 
-// place is the name of the database in the network.
-const place = "db"
+// databaseName is the name of the database in the network.
+const databaseName = "db"
 
 // database is the server around the pure store: its clocks, connections and restarts.
 type database struct {
@@ -56,7 +56,7 @@ func (db *database) expire() {
 	ended := db.store.Expire(db.now())
 	slices.Sort(ended)
 	for _, key := range ended {
-		db.r.w.Note(place, "session expires", key)
+		db.r.w.Note(databaseName, "session expires", key)
 		db.wake(key)
 	}
 	for _, scope := range db.r.scopes {
@@ -69,7 +69,7 @@ func (db *database) end(key int64) {
 	if key == 0 || !db.store.Alive(key) {
 		return
 	}
-	db.r.w.Note(place, "session ends", key)
+	db.r.w.Note(databaseName, "session ends", key)
 	db.store.End(key)
 	db.wake(key)
 }
@@ -79,7 +79,7 @@ func (db *database) unlock(key int64) {
 	if !db.store.Alive(key) {
 		return
 	}
-	db.r.w.Note(place, "session unlocked", key)
+	db.r.w.Note(databaseName, "session unlocked", key)
 	db.store.Unlock(key)
 	db.wake(key)
 }
@@ -96,7 +96,7 @@ func (db *database) advance(scope string) {
 		return
 	}
 	db.r.count("advances")
-	db.r.w.Note(place, "advances "+scope, 0)
+	db.r.w.Note(databaseName, "advances "+scope, 0)
 	db.announce(scope, "")
 }
 
@@ -169,10 +169,10 @@ func (db *database) outage(d time.Duration, lag int) {
 		lag = min(lag, 0)
 	}
 	if lag < 0 {
-		db.r.w.Note(place, "restarts", 0)
+		db.r.w.Note(databaseName, "restarts", 0)
 		db.store.Restart()
 	} else {
-		db.r.w.Note(place, "fails over", int64(lag))
+		db.r.w.Note(databaseName, "fails over", int64(lag))
 		db.store.Promote(lag)
 	}
 	db.down = true

@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// hall watches the doors of one scope.
-type hall struct {
+// doorJudge checks the doors of one scope: no two terms may act at once.
+type doorJudge struct {
 	r     *run
 	scope string
 	terms []*tenure // those that may still act, in the order in which they opened
@@ -18,22 +18,22 @@ type hall struct {
 // tenure is what the world knows of one opened gate: it evaluates the gate's rule on the node's
 // clock over intervals of true time.
 type tenure struct {
-	p        *process
-	token    fence.Token
-	actFrom  fence.Instant
-	deadline fence.Instant
-	shut     bool
-	flag     bool          // stands for the gate if compare-at-use is broken
-	ending   bool          // shut, but a command that was begun before has not ended
-	killAt   fence.Instant // when the keeper kills that command
-	given    time.Duration // true time at which the last answer for a caller expires
-	told     time.Duration // true time at which the last answer that arrived expires
-	over     bool          // the role has returned and no act is counted
-	acts     int           // acts that run in true time
-	counted  int           // acts that the process counts as running
-	endedAt  time.Duration // true time at which the loop was told
-	key      int64         // the session that minted it
-	standing standing
+	p             *process
+	token         fence.Token
+	actFrom       fence.Instant
+	deadline      fence.Instant
+	shut          bool
+	flag          bool          // stands for the gate if compare-at-use is broken
+	ending        bool          // shut, but a command that was begun before has not ended
+	killAt        fence.Instant // when the keeper kills that command
+	answeredUntil time.Duration // true time at which the last answer for a caller expires
+	heardUntil    time.Duration // true time at which the last answer that a caller received expires
+	over          bool          // the role has returned and no act is counted
+	acts          int           // acts that run in true time
+	counted       int           // acts that the process counts as running
+	endedAt       time.Duration // true time at which the loop was told
+	key           int64         // the session that minted it
+	standing      standing
 }
 
 // prolong tells the keeper a later deadline.
@@ -43,7 +43,7 @@ func (t *tenure) prolong(d fence.Instant) { t.killAt = max(t.killAt, d) }
 // once its keeper has killed it; that of a live one may get more time.
 func (t *tenure) past() bool {
 	goesOn := t.ending && (!t.p.dead || t.p.now() < t.killAt)
-	return t.acts == 0 && t.shut && !goesOn && t.p.r.w.Now() >= t.given
+	return t.acts == 0 && t.shut && !goesOn && t.p.r.w.Now() >= t.answeredUntil
 }
 
 // span returns the part of [from, to) of true time in which the tenure can act, itself or by a
@@ -51,12 +51,12 @@ func (t *tenure) past() bool {
 func (t *tenure) span(from, to time.Duration) (a, b time.Duration) {
 	a, b = t.ownSpan(from, to)
 	switch {
-	case t.told <= from:
+	case t.heardUntil <= from:
 		return a, b
 	case a >= b:
-		return from, min(to, t.told)
+		return from, min(to, t.heardUntil)
 	}
-	return from, min(to, max(b, t.told))
+	return from, min(to, max(b, t.heardUntil))
 }
 
 func (t *tenure) ownSpan(from, to time.Duration) (a, b time.Duration) {
@@ -87,62 +87,62 @@ func (t *tenure) within(from, to time.Duration, end fence.Instant) (a, b time.Du
 
 // opened adds a term, and records the narrowest gap between the end of a predecessor's act door
 // and the opening of its own.
-func (h *hall) opened(t *tenure) {
-	for _, o := range h.terms {
+func (j *doorJudge) opened(t *tenure) {
+	for _, o := range j.terms {
 		if !o.shut && o.token.Epoch < t.token.Epoch && o.actFrom < o.deadline {
 			gap := t.p.node.clock.When(int64(t.actFrom)) - o.p.node.clock.When(int64(o.deadline))
-			h.r.least(narrowestGap, gap.Microseconds())
+			j.r.least(narrowestGap, gap.Microseconds())
 		}
 	}
-	h.terms = append(h.terms, t)
+	j.terms = append(j.terms, t)
 }
 
 // judge checks all of [from, to), during which nothing happens.
-func (h *hall) judge(from, to time.Duration) {
-	h.terms = slices.DeleteFunc(h.terms, (*tenure).past)
-	for i, t := range h.terms {
-		h.agree(t)
+func (j *doorJudge) judge(from, to time.Duration) {
+	j.terms = slices.DeleteFunc(j.terms, (*tenure).past)
+	for i, t := range j.terms {
+		j.agree(t)
 		a, b := t.span(from, to)
 		if a >= b {
 			continue
 		}
-		for _, o := range h.terms[:i] {
+		for _, o := range j.terms[:i] {
 			if c, d := o.span(from, to); max(a, c) < min(b, d) {
-				h.overlap(o, t, max(a, c))
+				j.overlap(o, t, max(a, c))
 			}
 		}
 	}
 }
 
-func (h *hall) overlap(a, b *tenure, at time.Duration) {
-	if h.r.forgotten(a, b) || h.r.forgotten(b, a) {
-		h.r.count("overlaps_forgotten")
+func (j *doorJudge) overlap(a, b *tenure, at time.Duration) {
+	if j.r.forgotten(a, b) || j.r.forgotten(b, a) {
+		j.r.count("overlaps_forgotten")
 		return
 	}
-	h.r.count("overlaps")
-	if h.r.mayNotMeet(a, b) {
-		h.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may both act at %s",
-			h.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
+	j.r.count("overlaps")
+	if j.r.mayNotMeet(a, b) {
+		j.r.violated(ActDoors, fmt.Sprintf("%s: %s (epoch %d) and %s (epoch %d) may both act at %s",
+			j.scope, a.p.name, a.token.Epoch, b.p.name, b.token.Epoch, at))
 	}
 }
 
 // agree checks both doors of the real gate against the rule.
-func (h *hall) agree(t *tenure) {
-	c := t.p.chairs[h.scope]
-	if c.term != t || h.r.breaks("compare-at-use") {
+func (j *doorJudge) agree(t *tenure) {
+	rn := t.p.runners[j.scope]
+	if rn.term != t || j.r.breaks("compare-at-use") {
 		return
 	}
 	now := t.p.now()
 	fenced := !t.shut && now < t.deadline
 	act := fenced && now >= t.actFrom
-	if fenced != c.gate.IsOpen(fence.Fenced) || act != c.gate.IsOpen(fence.Act) {
-		h.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s answers wrongly; want its fenced door open: %v, its act door open: %v", h.scope, t.p.name, fenced, act))
+	if fenced != rn.gate.IsOpen(fence.Fenced) || act != rn.gate.IsOpen(fence.Act) {
+		j.r.violated(GateRule, fmt.Sprintf("%s: the gate of %s answers wrongly; want its fenced door open: %v, its act door open: %v", j.scope, t.p.name, fenced, act))
 	}
 }
 
-func (h *hall) openNow() int {
-	n, now := 0, h.r.w.Now()
-	for _, t := range h.terms {
+func (j *doorJudge) openNow() int {
+	n, now := 0, j.r.w.Now()
+	for _, t := range j.terms {
 		if a, b := t.ownSpan(now, now+1); a < b && !t.shut {
 			n++
 		}
@@ -151,14 +151,14 @@ func (h *hall) openNow() int {
 }
 
 // released checks a release that the mint is about to write.
-func (h *hall) released(token fence.Token) {
-	now := h.r.w.Now()
-	for _, t := range h.terms {
+func (j *doorJudge) released(token fence.Token) {
+	now := j.r.w.Now()
+	for _, t := range j.terms {
 		if !t.token.Same(token) {
 			continue
 		}
 		if a, b := t.span(now, now+1); a < b {
-			h.r.violated(ReleasedHonest, fmt.Sprintf("%s: epoch %d was released while %s may act", h.scope, token.Epoch, t.p.name))
+			j.r.violated(ReleasedHonest, fmt.Sprintf("%s: epoch %d was released while %s may act", j.scope, token.Epoch, t.p.name))
 		}
 	}
 }

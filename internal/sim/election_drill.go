@@ -11,12 +11,12 @@ import (
 // drill is a single trouble in a world without faults. The affected scopes must be led again
 // within a bound that allows for no other trouble, and all other scopes keep their leaders.
 type drill struct {
-	r      *run
-	scope  string
-	p      *process // the leader of scope
-	rival  bool     // scope has another candidate
-	left   map[string]*loss
-	stream bool // clients keep passing the fence of scope
+	r          *run
+	scope      string
+	p          *process // the leader of scope
+	rival      bool     // scope has another candidate
+	leaderless map[string]*loss
+	stream     bool // clients keep passing the fence of scope
 }
 
 // loss is a scope that needs a new leader.
@@ -42,9 +42,9 @@ func (r *run) drill() {
 	if r.w.Chance(0.65) { // a drill takes as long as the rest of a run
 		return
 	}
-	d := &drill{r: r, left: map[string]*loss{}}
-	for r.w.Now()-r.calmAt < 4*baseLease || !r.led() || !d.meets() {
-		if r.w.Now()-r.calmAt > 15*r.longest || !r.step() {
+	d := &drill{r: r, leaderless: map[string]*loss{}}
+	for r.w.Now()-r.faultsEndedAt < 4*baseLease || !r.led() || !d.prepare() {
+		if r.w.Now()-r.faultsEndedAt > 15*r.longest || !r.step() {
 			r.count("undrilled")
 			return
 		}
@@ -62,8 +62,8 @@ func (r *run) drill() {
 	d.stream, r.db.refuses = false, ""
 }
 
-// meets looks for a scope that is led, and for a rival. It returns false until all are ready.
-func (d *drill) meets() bool {
+// prepare looks for a scope that is led, and for a rival. It returns false until all are ready.
+func (d *drill) prepare() bool {
 	r := d.r
 	d.scope = r.scopes[r.w.Steps()%len(r.scopes)]
 	t := r.doors[d.scope].leader()
@@ -88,14 +88,14 @@ func (d *drill) meets() bool {
 	return true
 }
 
-// gives makes the leader give a scope up.
-func (d *drill) gives(scope string, why error) {
+// giveUp makes the leader give a scope up.
+func (d *drill) giveUp(scope string, why error) {
 	t := d.r.doors[scope].leader()
 	bound := d.r.longest
 	if !d.rival || t.p != d.p { // the leader rests for over a lease, to let others go first
 		bound = 3 * d.r.longest
 	}
-	d.left[scope] = &loss{term: t, bound: bound}
+	d.leaderless[scope] = &loss{term: t, bound: bound}
 	d.p.run(func() { d.p.post(election.StepDown{Scope: scope, Why: why, Timeout: 100 * d.r.longest}) })
 }
 
@@ -111,10 +111,10 @@ func (d *drill) others() (all []string) {
 
 // poisoned gives a scope up for a reason that the mint cannot store, and another with it.
 func (d *drill) poisoned() {
-	d.gives(d.scope, errPoison)
+	d.giveUp(d.scope, errPoison)
 	if others := d.others(); len(others) > 0 {
-		d.gives(others[0], election.ErrStepDown)
-		d.p.together = 2
+		d.giveUp(others[0], election.ErrStepDown)
+		d.p.endsAtOnce = 2
 	}
 }
 
@@ -122,8 +122,8 @@ func (d *drill) poisoned() {
 func (d *drill) locked() {
 	r := d.r
 	r.db.store.LockRow(d.scope, true)
-	d.gives(d.scope, election.ErrStepDown)
-	l := d.left[d.scope]
+	d.giveUp(d.scope, election.ErrStepDown)
+	l := d.leaderless[d.scope]
 	l.since, l.bound = -1, 3*r.longest
 	r.w.After(3*r.longest, func() {
 		r.db.store.LockRow(d.scope, false)
@@ -136,13 +136,13 @@ func (d *drill) locked() {
 func (d *drill) refused() {
 	d.r.db.refuses = d.scope
 	d.poisoned()
-	d.left[d.scope].bound = 5 * d.r.longest
+	d.leaderless[d.scope].bound = 5 * d.r.longest
 }
 
 // shared gives a scope up while clients above READ COMMITTED keep passing its fence.
 func (d *drill) shared() {
 	d.clients(true, 10*time.Millisecond, 30*time.Millisecond)
-	d.gives(d.scope, election.ErrStepDown)
+	d.giveUp(d.scope, election.ErrStepDown)
 }
 
 // busy kills a leader while clients keep passing its fence, sometimes beside a transaction that
@@ -160,13 +160,13 @@ func (d *drill) busy() {
 		r.db.transact(token, false, 6*r.longest, func() bool { return false })
 	}
 	r.w.After(r.shortest/3, func() {
-		d.left[d.scope] = nil
+		d.leaderless[d.scope] = nil
 		for _, scope := range append(d.others(), d.scope) {
-			d.left[scope] = &loss{term: r.doors[scope].leader(), since: r.w.Now(), bound: bound}
+			d.leaderless[scope] = &loss{term: r.doors[scope].leader(), since: r.w.Now(), bound: bound}
 		}
 		d.p.node.kill(r.w.Between(0, baseLease))
 	})
-	d.left[d.scope] = &loss{term: r.doors[d.scope].leader(), bound: bound}
+	d.leaderless[d.scope] = &loss{term: r.doors[d.scope].leader(), bound: bound}
 }
 
 // clients starts 16 clients that pass the fence with the current token, work and commit, again
@@ -201,7 +201,7 @@ func (d *drill) client(above bool, least, most time.Duration) {
 func (d *drill) over() bool {
 	r, all := d.r, true
 	for _, scope := range r.scopes {
-		t, l := r.doors[scope].leader(), d.left[scope]
+		t, l := r.doors[scope].leader(), d.leaderless[scope]
 		switch {
 		case l == nil:
 			if t == nil && r.wanted(scope) {
@@ -209,7 +209,7 @@ func (d *drill) over() bool {
 			}
 			continue
 		case t != nil && t != l.term:
-			delete(d.left, scope)
+			delete(d.leaderless, scope)
 			continue
 		}
 		all = false
@@ -224,9 +224,9 @@ func (d *drill) over() bool {
 }
 
 // leader returns the term whose act door is open for its process, not only for callers.
-func (h *hall) leader() *tenure {
-	now := h.r.w.Now()
-	for _, t := range h.terms {
+func (j *doorJudge) leader() *tenure {
+	now := j.r.w.Now()
+	for _, t := range j.terms {
 		if a, b := t.ownSpan(now, now+1); a < b && !t.shut {
 			return t
 		}

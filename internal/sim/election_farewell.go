@@ -13,12 +13,12 @@ import (
 
 var partings = map[election.Outcome]string{election.Said: "said", election.Over: "over", election.Locked: "locked"}
 
-// parting answers farewells at once, unless farewell-waits-for-nobody is broken.
-func (db *database) parting(c *conn, farewells []election.Farewell, reply func(election.Input)) {
+// serveFarewells answers farewells at once, unless farewell-waits-for-nobody is broken.
+func (db *database) serveFarewells(c *conn, farewells []election.Farewell, reply func(election.Input)) {
 	if db.r.breaks("farewell-waits-for-nobody") {
 		for _, f := range farewells {
 			if db.store.RowTaken(f.Token.Scope) && db.store.Alive(c.key) {
-				db.r.w.After(10*time.Millisecond, func() { db.parting(c, farewells, reply) })
+				db.r.w.After(10*time.Millisecond, func() { db.serveFarewells(c, farewells, reply) })
 				return
 			}
 		}
@@ -41,7 +41,7 @@ func (db *database) release(c *conn, farewells []election.Farewell) ([]election.
 		f := &farewells[i]
 		switch {
 		case db.r.breaks("released-only-when-entered"):
-			f.Released = f.Released || c.p.still(f.Token)
+			f.Released = f.Released || c.p.actsOver(f.Token)
 		case db.r.breaks("fast-waits-to-promise"):
 			f.Released = f.Released || c.p.fastActed(f.Token) && f.Reason != "drain timed out"
 		case db.r.breaks("released-only-when-drained"):
@@ -112,13 +112,13 @@ func (p *process) repeats(won fence.Token) {
 
 // fastActed reports whether a term's act door has opened under fast, without waiting.
 func (p *process) fastActed(token fence.Token) bool {
-	t := p.chairs[token.Scope].term
+	t := p.runners[token.Scope].term
 	return p.set.Takeover == election.Fast && t != nil && t.token.Same(token) && t.flag
 }
 
-// still reports whether a process has shut a term and counts no act of it. A release promises
+// actsOver reports whether a process has shut a term and counts no act of it. A release promises
 // that, and that the act door had opened.
-func (p *process) still(token fence.Token) bool {
-	t := p.chairs[token.Scope].term
+func (p *process) actsOver(token fence.Token) bool {
+	t := p.runners[token.Scope].term
 	return t != nil && t.token.Same(token) && t.shut && t.counted == 0
 }

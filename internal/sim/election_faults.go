@@ -59,11 +59,11 @@ var faults = []struct {
 	{"suspend", 8, func(r *run, n *node) { n.suspend(r.w.Between(baseLease/4, 3*baseLease)) }},
 	{"kill", 10, func(r *run, n *node) { n.kill(r.w.Between(0, 2*baseLease)) }},
 	{"zombie", 6, func(_ *run, n *node) { n.replace() }},
-	{"part_up", 5, func(r *run, n *node) { r.part(n, true, false) }},
-	{"part_down", 5, func(r *run, n *node) { r.part(n, false, true) }},
-	{"part", 6, func(r *run, n *node) { r.part(n, true, true) }},
+	{"part_up", 5, func(r *run, n *node) { r.cutOff(n, true, false) }},
+	{"part_down", 5, func(r *run, n *node) { r.cutOff(n, false, true) }},
+	{"part", 6, func(r *run, n *node) { r.cutOff(n, true, true) }},
 	{"reset", 6, func(r *run, n *node) { r.reset(n) }},
-	{"part_reset", 10, func(r *run, n *node) { r.part(n, true, true); r.reset(n) }},
+	{"part_reset", 10, func(r *run, n *node) { r.cutOff(n, true, true); r.reset(n) }},
 	{"ambush", 10, func(r *run, n *node) { r.each(n, func(p *process) { p.ambushed = true }) }},
 	{"waylay", 8, func(r *run, n *node) { r.waylaid = true; r.stepDown(n, "") }},
 	{"fail_beat", 8, func(r *run, n *node) {
@@ -88,7 +88,7 @@ var faults = []struct {
 	{"restart_db", 5, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), -1) }},
 	{"failover", 6, func(r *run, _ *node) { r.db.outage(r.w.Between(time.Millisecond, baseLease), r.w.Pick(8)*r.w.Pick(2)) }},
 	{"part_failover", 6, func(r *run, n *node) {
-		r.part(n, true, true)
+		r.cutOff(n, true, true)
 		r.db.outage(r.w.Between(time.Millisecond, baseLease/4), 1+r.w.Pick(4))
 	}},
 	{"unlock_all", 5, func(r *run, n *node) {
@@ -110,17 +110,17 @@ func (r *run) each(n *node, f func(*process)) {
 	}
 }
 
-// part cuts the links between a node and the database for a while.
-func (r *run) part(n *node, up, down bool) {
+// cutOff cuts the links between a node and the database for a while.
+func (r *run) cutOff(n *node, up, down bool) {
 	if up {
-		r.net.Cut(n.name, place)
+		r.net.Cut(n.name, databaseName)
 	}
 	if down {
-		r.net.Cut(place, n.name)
+		r.net.Cut(databaseName, n.name)
 	}
 	r.w.After(r.w.Between(baseLease/10, 3*baseLease), func() {
-		r.net.Heal(n.name, place)
-		r.net.Heal(place, n.name)
+		r.net.Heal(n.name, databaseName)
+		r.net.Heal(databaseName, n.name)
 	})
 }
 
@@ -129,7 +129,7 @@ func (r *run) part(n *node, up, down bool) {
 func (r *run) spring(p *process) {
 	p.ambushed = false
 	r.w.Note(p.name, "ambushed", 0)
-	r.part(p.node, true, true)
+	r.cutOff(p.node, true, true)
 	r.w.After(r.w.Between(0, 5*time.Millisecond), func() { r.reset(p.node) })
 }
 
@@ -145,7 +145,7 @@ func (r *run) waylay(c *conn, reply func(election.Input)) func(election.Input) {
 		}
 		r.waylaid = false
 		r.w.Note(c.p.name, "waylaid", 0)
-		r.part(c.p.node, true, false)
+		r.cutOff(c.p.node, true, false)
 		r.db.end(c.key)
 		r.w.After(r.w.Between(0, c.p.set.Lease), func() { reply(in) })
 	}
@@ -182,7 +182,7 @@ func (r *run) chain(_ *node) {
 				r.stepDown(n, "")
 			default:
 				if i == 0 || r.w.Chance(0.5) {
-					r.part(n, true, true)
+					r.cutOff(n, true, true)
 				}
 				r.reset(n)
 			}
@@ -258,11 +258,11 @@ func (n *node) kill(down time.Duration) {
 		return
 	}
 	n.running.kill()
-	n.again(down)
+	n.startAgain(down)
 }
 
-// again starts a process after a while, unless one runs by then.
-func (n *node) again(after time.Duration) {
+// startAgain starts a process after a while, unless one runs by then.
+func (n *node) startAgain(after time.Duration) {
 	id := n.name
 	if n.r.w.Chance(0.5) {
 		n.r.serial++
@@ -288,16 +288,16 @@ func (n *node) replace() {
 	n.boot(old.id)
 }
 
-// calm ends every fault; stopped processes still go on only when their time has come.
-func (r *run) calm() {
-	places := []string{place}
+// endFaults ends every fault; stopped processes still go on only when their time has come.
+func (r *run) endFaults() {
+	places := []string{databaseName}
 	for _, n := range r.nodes {
 		places = append(places, n.name)
 		for _, z := range n.zombies {
 			z.kill()
 		}
 		if n.running == nil || n.running.dead {
-			n.again(0)
+			n.startAgain(0)
 		}
 	}
 	for k := range r.scopes {

@@ -12,16 +12,16 @@ import (
 
 // fencedRole begins transactions behind the fenced door, in the mint's own database, which
 // refuses them if the token is stale.
-func (c *chair) fencedRole(t *tenure) {
-	pause := c.p.r.w.Between(c.lease/10, c.lease/2)
-	c.p.after(pause, func() {
-		if t.shut || c.term != t {
+func (rn *runner) fencedRole(t *tenure) {
+	pause := rn.p.r.w.Between(rn.lease/10, rn.lease/2)
+	rn.p.after(pause, func() {
+		if t.shut || rn.term != t {
 			return
 		}
-		if token, err := c.gate.Require(fence.Fenced); err == nil {
-			c.p.r.net.Tell(c.p.node.name, place, func() { c.p.r.db.fence(c.p, token) })
+		if token, err := rn.gate.Require(fence.Fenced); err == nil {
+			rn.p.r.net.Tell(rn.p.node.name, databaseName, func() { rn.p.r.db.fence(rn.p, token) })
 		}
-		c.fencedRole(t)
+		rn.fencedRole(t)
 	})
 }
 
@@ -48,7 +48,7 @@ func (db *database) transact(token fence.Token, above bool, lasts time.Duration,
 	w, begun, seen := db.r.w, db.starts, db.store.See(token.Scope)
 	enter := func() {
 		if begun == db.starts {
-			db.past(token, above, seen, lasts, vanished)
+			db.passFence(token, above, seen, lasts, vanished)
 		}
 	}
 	if !above {
@@ -62,8 +62,8 @@ func (db *database) transact(token fence.Token, above bool, lasts time.Duration,
 	w.After(before, func() { db.queue(token.Scope, enter) })
 }
 
-// past passes the fence, and commits after the time lasts.
-func (db *database) past(token fence.Token, above bool, seen electiontest.Seen, lasts time.Duration, vanished func() bool) {
+// passFence passes the fence, and commits after the time lasts.
+func (db *database) passFence(token fence.Token, above bool, seen electiontest.Seen, lasts time.Duration, vanished func() bool) {
 	r := db.r
 	var id int64
 	var err error
@@ -119,7 +119,7 @@ func (db *database) committed() {
 	db.r.count("fence_commits")
 	all := db.store.Ledger
 	last := all[len(all)-1]
-	db.r.w.Note(place, "commit "+last.Scope, last.Epoch)
+	db.r.w.Note(databaseName, "commit "+last.Scope, last.Epoch)
 	if epoch := db.store.Epoch(last.Scope); last.Epoch < epoch {
 		db.r.violated(FencedOrder, fmt.Sprintf("%s: epoch %d commits although the row is at %d", last.Scope, last.Epoch, epoch))
 	}

@@ -12,8 +12,8 @@ import (
 
 // These tests break a world by hand, to show that its checks can fail.
 
-// leading returns a world without faults, and the chair of a process that leads.
-func leading(t *testing.T, cfg Config) (*run, *chair) {
+// leading returns a world without faults, and the runner of a process that leads.
+func leading(t *testing.T, cfg Config) (*run, *runner) {
 	t.Helper()
 	r := newRun(cfg.WithDefaults())
 	r.quiet = true
@@ -27,7 +27,7 @@ func leading(t *testing.T, cfg Config) (*run, *chair) {
 	}
 	terms := r.doors[r.scopes[0]].terms
 	last := terms[len(terms)-1]
-	return r, last.p.chairs[last.token.Scope]
+	return r, last.p.runners[last.token.Scope]
 }
 
 func broken(r *run, invariant string) bool { return Report{Violations: r.found}.Has(invariant) }
@@ -38,7 +38,7 @@ func TestAHaltIsAViolation(t *testing.T) {
 	for _, mode := range []election.Takeover{election.Strict, election.Fast, TakeoverMixed} {
 		r, c := leading(t, Config{Break: "connect-again", Takeover: mode})
 		r.reset(c.p.node)
-		r.settle()
+		r.awaitLeaders()
 		if _, more := r.w.Next(); more {
 			t.Errorf("%s: an event is left, want none", mode)
 		}
@@ -56,7 +56,7 @@ func TestAnEndWithoutCandidates(t *testing.T) {
 		n.seats[0].Never = true
 		n.boot(n.name)
 	}
-	if r.settle(); len(r.found) > 0 {
+	if r.awaitLeaders(); len(r.found) > 0 {
 		t.Errorf("found %v, want nothing", r.found)
 	}
 }
@@ -64,17 +64,17 @@ func TestAnEndWithoutCandidates(t *testing.T) {
 // Both doors of the real gate are checked, open and shut.
 func TestTheGateIsAsked(t *testing.T) {
 	t.Parallel()
-	elsewhere := func(c *chair) { _, c.latch = fence.New(c.scope, c.p.now) }
-	for what, doctor := range map[string]func(c *chair){
-		"a gate that stays open": func(c *chair) {
+	elsewhere := func(c *runner) { _, c.latch = fence.New(c.scope, c.p.now) }
+	for what, doctor := range map[string]func(c *runner){
+		"a gate that stays open": func(c *runner) {
 			elsewhere(c)
 			c.shut(context.Canceled)
 		},
-		"a gate that stays open when its process is killed": func(c *chair) {
+		"a gate that stays open when its process is killed": func(c *runner) {
 			elsewhere(c)
 			c.p.kill()
 		},
-		"a fenced door that is shut during the hold": func(c *chair) {
+		"a fenced door that is shut during the hold": func(c *runner) {
 			c.term.actFrom = c.term.deadline
 			c.latch.Suspend()
 		},

@@ -17,10 +17,10 @@ func TestAnAnswerOutlivesItsProcess(t *testing.T) {
 	r.net.Calm(nil)
 	h, term, sent := r.doors[c.scope], c.term, r.w.Now()
 	c.asked(r.callers[c.scope], sent, fence.AnswerLife)
-	for term.told == 0 && r.w.Now() < sent+time.Second {
+	for term.heardUntil == 0 && r.w.Now() < sent+time.Second {
 		r.step()
 	}
-	told := term.told
+	told := term.heardUntil
 	if life := told - sent; life < fence.AnswerLife*9/10 || life > fence.AnswerLife*11/10 {
 		t.Errorf("an answer for %s is valid for %s", fence.AnswerLife, life)
 	}
@@ -46,7 +46,7 @@ func TestAnAnswerOutlivesItsProcess(t *testing.T) {
 }
 
 // The end of a term waits for answers to expire, even if the drain has timed out.
-func TestTheDeskWaitsForAnswers(t *testing.T) {
+func TestTheRunnerWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		r, c := leading(t, Config{Nodes: 1, Seed: seed})
@@ -56,8 +56,8 @@ func TestTheDeskWaitsForAnswers(t *testing.T) {
 		for until := r.w.Now() + time.Minute; term.endedAt == 0 && r.w.Now() < until; {
 			r.step()
 		}
-		if term.endedAt < term.given || term.given == 0 {
-			t.Errorf("seed %d: the term ended at %s, want after the last answer at %s", seed, term.endedAt, term.given)
+		if term.endedAt < term.answeredUntil || term.answeredUntil == 0 {
+			t.Errorf("seed %d: the term ended at %s, want after the last answer at %s", seed, term.endedAt, term.answeredUntil)
 		}
 		if r.stats["abandoned_answers"] == 0 {
 			t.Errorf("seed %d: no drain timed out before its answers expired", seed)
@@ -68,21 +68,21 @@ func TestTheDeskWaitsForAnswers(t *testing.T) {
 // The machine's actions are checked against what it was told.
 func TestConductIsJudged(t *testing.T) {
 	t.Parallel()
-	for what, doctor := range map[string]func(*chair) election.Action{
-		"a heartbeat for a term of a lost session": func(c *chair) election.Action {
+	for what, doctor := range map[string]func(*runner) election.Action{
+		"a heartbeat for a term of a lost session": func(c *runner) election.Action {
 			c.p.learn(lost())
 			return election.Beat{Pulses: []election.Pulse{{Token: c.term.token}}}
 		},
-		"more time for a term that was given up": func(c *chair) election.Action {
+		"more time for a term that was given up": func(c *runner) election.Action {
 			c.p.judge([]election.Action{election.Report{Fact: election.Fact{Kind: election.Abandoned, Scope: c.scope, Token: c.term.token}}})
 			return election.Prolong{Scope: c.scope}
 		},
-		"a release of a term that was deposed": func(c *chair) election.Action {
+		"a release of a term that was deposed": func(c *runner) election.Action {
 			c.p.pulses = []election.Pulse{{Token: c.term.token}}
 			c.p.learn(election.Beaten{Answers: []election.Outcome{election.Over}})
 			return election.Release{Farewells: []election.Farewell{{Token: c.term.token, Released: true}}}
 		},
-		"a farewell to a term before the present one": func(c *chair) election.Action {
+		"a farewell to a term before the present one": func(c *runner) election.Action {
 			old := c.term.token
 			old.Epoch--
 			return election.Release{Farewells: []election.Farewell{{Token: old}}}
@@ -181,7 +181,7 @@ func TestARowIsSharedForAnInstant(t *testing.T) {
 	t.Parallel()
 	r, c := leading(t, Config{Nodes: 1})
 	db, token := r.db, c.term.token
-	db.past(token, true, db.store.See(c.scope), time.Second, func() bool { return false })
+	db.passFence(token, true, db.store.See(c.scope), time.Second, func() bool { return false })
 	farewell := []election.Farewell{{Token: token, Reason: "over"}}
 	if got, err := db.release(c.p.conn, farewell); err != nil || got[0].Outcome != election.Locked {
 		t.Errorf("a farewell while the row is shared: %+v, %v; want Locked", got, err)

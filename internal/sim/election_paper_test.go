@@ -46,7 +46,7 @@ func TestRulesArePrinted(t *testing.T) {
 
 func ruleTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | without it | breaks | among |\n|---|---|---|---|\n")
+	b.WriteString("| rule | what it demands, and what goes wrong without it | breaks | among |\n|---|---|---|---|\n")
 	for _, r := range sim.Rules() {
 		breaks, among := "nothing", "any"
 		if r.Invariant != "" {

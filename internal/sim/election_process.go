@@ -19,24 +19,24 @@ type process struct {
 	set     election.Settings
 	locks   electiontest.Locks
 	machine *election.Machine
-	chairs  map[string]*chair
+	runners map[string]*runner
 
 	conn    *conn
 	flight  *flight
-	tried   fence.Instant // when the last answered bid was sent
+	bidSent fence.Instant // when the last answered bid was sent
 	watched []int64
 
-	dead     bool
-	stops    int      // number of stops now in force
-	deferred []func() // run once it moves again
-	inbox    []election.Input
-	busy     bool // the loop works, or is about to
-	stallFor time.Duration
-	ended    []*chair // terms whose end the loop is not told yet
-	together int      // tell the loop this number of ends at once
-	ambushed bool
-	failing  bool // its next heartbeat fails with an unknown effect
-	timer    int  // number of the loop's latest timer
+	dead       bool
+	stops      int      // number of stops now in force
+	deferred   []func() // run once it moves again
+	inbox      []election.Input
+	busy       bool // the loop works, or is about to
+	stallFor   time.Duration
+	ended      []*runner // whose term is over, which the loop is not told yet
+	endsAtOnce int       // tell the loop this number of ends at once
+	ambushed   bool
+	failing    bool // its next heartbeat fails with an unknown effect
+	timer      int  // number of the loop's latest timer
 
 	sessions int              // opened and lost, as the machine was told
 	pulses   []election.Pulse // of the latest heartbeat
@@ -50,12 +50,12 @@ func newProcess(n *node, id string) *process {
 	r.serial++
 	p := &process{
 		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
-		set: n.settings(), chairs: map[string]*chair{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
+		set: n.settings(), runners: map[string]*runner{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
 	}
 	p.locks = n.locks()
 	p.machine = election.NewMachine(p.set)
 	for _, seat := range n.seats {
-		p.chairs[seat.Scope] = newChair(p, seat)
+		p.runners[seat.Scope] = newRunner(p, seat)
 	}
 	return p
 }
@@ -112,17 +112,17 @@ func (p *process) post(in election.Input) {
 }
 
 // end tells the loop that a term is over, or waits to tell several ends together.
-func (p *process) end(c *chair) {
-	p.ended = append(p.ended, c)
-	if len(p.ended) < p.together {
+func (p *process) end(rn *runner) {
+	p.ended = append(p.ended, rn)
+	if len(p.ended) < p.endsAtOnce {
 		return
 	}
 	var all election.Several
-	for _, c := range p.ended {
-		c.term.endedAt = p.r.w.Now()
-		all.Inputs = append(all.Inputs, election.Ended{Scope: c.scope})
+	for _, rn := range p.ended {
+		rn.term.endedAt = p.r.w.Now()
+		all.Inputs = append(all.Inputs, election.Ended{Scope: rn.scope})
 	}
-	p.ended, p.together = nil, 0
+	p.ended, p.endsAtOnce = nil, 0
 	p.post(all)
 }
 
@@ -170,52 +170,52 @@ func (p *process) carryOut(actions []election.Action) {
 	p.busy = false
 	p.wake()
 	p.timer++
-	if next := p.machine.Next(); next != 0 && !p.forlorn() {
-		generation := p.timer
+	if next := p.machine.Next(); next != 0 && !p.staysOffline() {
+		timer := p.timer
 		p.after(max(0, next.Sub(p.now())), func() {
-			if generation == p.timer && !p.busy {
+			if timer == p.timer && !p.busy {
 				p.loop(election.Tick{})
 			}
 		})
 	}
 }
 
-// forlorn reports whether the process has no session and, with connect-again broken, opens none.
-func (p *process) forlorn() bool {
+// staysOffline reports whether the process has no session and, with connect-again broken, opens none.
+func (p *process) staysOffline() bool {
 	return p.r.breaks("connect-again") && p.conn == nil && p.flight == nil
 }
 
 func (p *process) perform(a election.Action) {
 	switch a := a.(type) {
 	case election.Open:
-		p.chairs[a.Token.Scope].open(a)
+		p.runners[a.Token.Scope].open(a)
 		p.repeats(a.Token)
 	case election.Enter:
-		p.chairs[a.Token.Scope].enter()
+		p.runners[a.Token.Scope].enter()
 	case election.Extend:
-		p.chairs[a.Scope].extend(a.Deadline)
+		p.runners[a.Scope].extend(a.Deadline)
 	case election.Suspend:
-		p.chairs[a.Scope].suspend()
+		p.runners[a.Scope].suspend()
 	case election.Shut:
-		p.chairs[a.Token.Scope].shut(a.Why)
+		p.runners[a.Token.Scope].shut(a.Why)
 	case election.Prolong:
-		p.chairs[a.Scope].term.prolong(a.Deadline)
+		p.runners[a.Scope].term.prolong(a.Deadline)
 		p.r.count("prolonged")
 	case election.Hurry: // roles here do not react to it
 	case election.Watch:
 		p.watch(a.Processes)
-	case election.Forget: // the chair stays, in case the role comes again
+	case election.Forget: // the runner stays, in case the role comes again
 		p.r.count("forgotten_scopes")
 	case election.Report:
 		p.r.count("fact_" + string(a.Fact.Kind))
-		if c := p.chairs[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && c.waitsForAnswers(c.term) {
+		if rn := p.runners[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && rn.waitsForAnswers(rn.term) {
 			p.r.count("abandoned_answers") // the drain timed out before the callers' answers expired
 		}
 	case election.Disconnect:
 		p.hangUp()
 	case election.Done:
 		p.kill()
-		p.node.again(p.r.w.Between(0, baseLease))
+		p.node.startAgain(p.r.w.Between(0, baseLease))
 	default:
 		p.after(p.r.w.Between(0, 50*time.Microsecond), func() { p.call(a) })
 	}
@@ -228,7 +228,7 @@ func (p *process) kill() {
 	}
 	p.dead = true
 	for _, scope := range p.r.scopes {
-		p.chairs[scope].die()
+		p.runners[scope].die()
 	}
 	p.hangUp()
 	p.watched = nil

@@ -27,7 +27,7 @@ func (db *database) wait(c *conn, b election.Bid, busy election.Tried, reply fun
 			return
 		}
 		db.waiters[b.Scope] = slices.Delete(db.waiters[b.Scope], i, i+1)
-		db.pass(b.Scope)
+		db.letThrough(b.Scope)
 		if db.expire(); db.down || !db.store.Alive(c.key) {
 			reply(lost())
 			return
@@ -64,12 +64,12 @@ func (db *database) grant(scope string) {
 		tried.Results[0].Blockers = append(w.ended, tried.Results[0].Blockers...)
 	}
 	w.reply(in)
-	db.pass(scope)
+	db.letThrough(scope)
 	db.freed(scope)
 }
 
-// pass lets the transactions through once no bid waits before them.
-func (db *database) pass(scope string) {
+// letThrough lets the transactions pass once no bid waits before them.
+func (db *database) letThrough(scope string) {
 	if len(db.waiters[scope]) > 0 {
 		return
 	}

@@ -17,24 +17,24 @@ const maxViolations = 5
 
 // run is one election in a world.
 type run struct {
-	cfg      Config
-	rule     *rule // broken; nil if none
-	amid     *rule // broken with it
-	w        *world.World
-	net      *world.Network
-	db       *database
-	nodes    []*node
-	scopes   []string
-	doors    map[string]*hall
-	callers  map[string]*caller
-	longest  time.Duration
-	shortest time.Duration
-	waylaid  bool          // waylay the next bid that wins
-	calmAt   time.Duration // when the faults ended
-	quiet    bool          // no more faults
-	found    []Violation
-	stats    map[string]int64
-	serial   int64
+	cfg           Config
+	rule          *rule // broken; nil if none
+	alsoBroken    *rule // broken with it
+	w             *world.World
+	net           *world.Network
+	db            *database
+	nodes         []*node
+	scopes        []string
+	doors         map[string]*doorJudge
+	callers       map[string]*caller
+	longest       time.Duration
+	shortest      time.Duration
+	waylaid       bool          // waylay the next bid that wins
+	faultsEndedAt time.Duration // when the faults ended
+	quiet         bool          // no more faults
+	found         []Violation
+	stats         map[string]int64
+	serial        int64
 }
 
 // Election runs one election and returns its report. The configuration must be valid.
@@ -54,14 +54,14 @@ func Election(cfg Config) Report {
 		r.callers[scope].call()
 		r.callers[scope].work()
 	}
-	lies := cfg.Steps / 3 // some rules are broken only once a process leads
+	breakAt := cfg.Steps / 3 // some rules are broken only once a process leads
 	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
-		if r.w.Steps() == lies {
+		if r.w.Steps() == breakAt {
 			r.breakStore()
 		}
 	}
 	if len(r.found) == 0 {
-		r.settle()
+		r.awaitLeaders()
 	}
 	if len(r.found) == 0 && cfg.Takeover != TakeoverMixed {
 		r.drill()
@@ -75,14 +75,14 @@ func Election(cfg Config) Report {
 
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
-	r := &run{cfg: cfg, w: w, doors: map[string]*hall{}, callers: map[string]*caller{}, stats: map[string]int64{}, longest: baseLease, shortest: baseLease}
-	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.amid != "" {
-		r.amid = findRule(r.rule.amid)
+	r := &run{cfg: cfg, w: w, doors: map[string]*doorJudge{}, callers: map[string]*caller{}, stats: map[string]int64{}, longest: baseLease, shortest: baseLease}
+	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.alsoBroken != "" {
+		r.alsoBroken = findRule(r.rule.alsoBroken)
 	}
 	for i := range cfg.Scopes {
 		scope := fmt.Sprintf("s%d", i)
 		r.scopes = append(r.scopes, scope)
-		r.doors[scope] = &hall{r: r, scope: scope}
+		r.doors[scope] = &doorJudge{r: r, scope: scope}
 		r.callers[scope] = newCaller(r, scope)
 	}
 	for i := range cfg.Nodes {
@@ -90,7 +90,7 @@ func newRun(cfg Config) *run {
 	}
 	r.net = w.NewNetwork(baseLease)
 	r.db = newDatabase(r)
-	if r.rule != nil && r.rule.store != "" && r.rule.amid == "" && r.rule.Invariant != "" {
+	if r.rule != nil && r.rule.store != "" && r.rule.alsoBroken == "" && r.rule.Invariant != "" {
 		r.db.store.Break(r.rule.store)
 	}
 	return r
@@ -98,7 +98,7 @@ func newRun(cfg Config) *run {
 
 // breakStore breaks the rules of the store, also those that show only once a process leads.
 func (r *run) breakStore() {
-	for _, b := range []*rule{r.rule, r.amid} {
+	for _, b := range []*rule{r.rule, r.alsoBroken} {
 		if b != nil && b.store != "" {
 			r.db.store.Break(b.store)
 		}
@@ -107,7 +107,7 @@ func (r *run) breakStore() {
 
 // breaks reports whether a rule is broken in this run.
 func (r *run) breaks(name string) bool {
-	return r.rule != nil && r.rule.Name == name || r.amid != nil && r.amid.Name == name
+	return r.rule != nil && r.rule.Name == name || r.alsoBroken != nil && r.alsoBroken.Name == name
 }
 
 // step judges the doors over the whole interval until the next event, since nothing changes
@@ -123,12 +123,12 @@ func (r *run) step() bool {
 	return r.w.Step()
 }
 
-// settle ends all faults and gives the election ten leases to settle.
-func (r *run) settle() {
+// awaitLeaders ends all faults and gives the election ten leases to settle.
+func (r *run) awaitLeaders() {
 	r.quiet = true
-	r.calm()
+	r.endFaults()
 	began, well := r.w.Now(), time.Duration(0)
-	r.calmAt = began
+	r.faultsEndedAt = began
 	for r.w.Now()-began < 10*r.longest {
 		switch more := r.step(); {
 		case len(r.found) > 0:
@@ -203,7 +203,7 @@ func (r *run) mayNotMeet(a, b *tenure) bool {
 // one history of the database.
 func (r *run) forgotten(older, newer *tenure) bool {
 	return older.token.Timeline < newer.token.Timeline && !r.db.store.Registered(older.key) &&
-		older.p.chairs[older.token.Scope].lease > r.db.holds[newer.token.Term]
+		older.p.runners[older.token.Scope].lease > r.db.holds[newer.token.Term]
 }
 
 // mode returns the takeover of a new process.

@@ -57,11 +57,11 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 		}
 		reply(election.Enlisted{})
 	case election.Release:
-		db.parting(c, a.Farewells, reply)
+		db.serveFarewells(c, a.Farewells, reply)
 	case election.Try:
 		reply = db.r.waylay(c, reply)
 		db.store.Look(c.key, a.Bids)
-		db.minting(c, a.Bids, func(in election.Input) {
+		db.serveBids(c, a.Bids, func(in election.Input) {
 			tried, ok := in.(election.Tried)
 			b := a.Bids[0]
 			if !ok || len(a.Bids) > 1 || b.Block == 0 || tried.Results[0].Outcome != election.Busy {
@@ -73,8 +73,8 @@ func (db *database) do(c *conn, a election.Action, reply func(election.Input)) {
 	}
 }
 
-// minting is the second half of a bid, which may have to wait for locked rows.
-func (db *database) minting(c *conn, bids []election.Bid, reply func(election.Input)) {
+// serveBids is the second half of a bid, which may have to wait for locked rows.
+func (db *database) serveBids(c *conn, bids []election.Bid, reply func(election.Input)) {
 	if db.r.quiet || db.r.w.Chance(0.7) {
 		reply(db.tried(c, bids))
 		return

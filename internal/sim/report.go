@@ -56,7 +56,7 @@ func (r Report) Has(invariant string) bool {
 // RuleInfo is a rule of the design that a run can leave out, to show what it prevents.
 type RuleInfo struct {
 	Name string `json:"name"`
-	// Why says what happens without it.
+	// Why says what the rule demands and what goes wrong without it.
 	Why string `json:"why"`
 	// Invariant is the invariant that breaks without it; empty if none does.
 	Invariant string `json:"invariant"`
