@@ -24,7 +24,7 @@ const (
 // asker is a caller outside the role. It acts on the answers of one daemon's HTTP gate, until
 // expires_in_ms after it sent its question.
 type asker struct {
-	site   *site
+	pair   *daemonPair
 	scope  string
 	daemon *daemon
 	client *http.Client
@@ -32,11 +32,11 @@ type asker struct {
 	needs  time.Duration // an answer with a shorter lifetime is not used
 }
 
-func newAsker(s *site, scope string, d *daemon) *asker {
+func newAsker(p *daemonPair, scope string, d *daemon) *asker {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
 	}
-	return &asker{site: s, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askTimeout}}
+	return &asker{pair: p, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askTimeout}}
 }
 
 type answer struct {
@@ -94,7 +94,7 @@ func (a *asker) act(ctx context.Context, sent fence.Instant, yes answer) {
 		return
 	}
 	act := evidence.Act{Start: now, End: now, Checked: sent, Epoch: yes.Epoch, Term: yes.Term, Node: a.daemon.id}
-	a.site.began(a, act)
+	a.pair.began(a, act)
 	pace := time.NewTicker(effectPace)
 	defer pace.Stop()
 	for now < until && ctx.Err() == nil {
@@ -105,5 +105,5 @@ func (a *asker) act(ctx context.Context, sent fence.Instant, yes answer) {
 		}
 		now = fence.Boottime()
 	}
-	a.site.ended(a.scope, act)
+	a.pair.ended(a.scope, act)
 }

@@ -37,9 +37,9 @@ func gatekeeper(t *testing.T, say http.HandlerFunc) *daemon {
 }
 
 // outsideCaller runs an asker until enough has happened and returns its acts.
-func outsideCaller(t *testing.T, d *daemon, change func(*asker), enough func(*site) bool) []evidence.Act {
+func outsideCaller(t *testing.T, d *daemon, change func(*asker), enough func(*daemonPair) bool) []evidence.Act {
 	t.Helper()
-	s := &site{leads: map[string]sighting{}, records: map[string]*Gated{}}
+	s := &daemonPair{leads: map[string]sighting{}, records: map[string]*Gated{}}
 	s.asking, s.stopAsking = context.WithCancel(t.Context())
 	s.ask("a scope", d, change)
 	pgtest.Eventually(t, 30*time.Second, "enough has happened", func() bool {
@@ -52,8 +52,8 @@ func outsideCaller(t *testing.T, d *daemon, change func(*asker), enough func(*si
 	return s.record("a scope").Acts
 }
 
-func acted(times int) func(*site) bool {
-	return func(s *site) bool { return len(s.record("a scope").Acts) >= times }
+func acted(times int) func(*daemonPair) bool {
+	return func(s *daemonPair) bool { return len(s.record("a scope").Acts) >= times }
 }
 
 const yes = `{"leader":true,"epoch":7,"term":"t","expires_in_ms":%d}`

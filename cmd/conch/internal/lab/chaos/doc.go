@@ -17,7 +17,7 @@
 // is a violation, as is everything that [Check] finds at the end.
 //
 // Some faults add processes while they last: two conch nodes with callers that act on the
-// answers of their HTTP gates (type site), or clients that fence above READ COMMITTED without
+// answers of their HTTP gates (type daemonPair), or clients that fence above READ COMMITTED without
 // pause (pgrogue.Stream). Their evidence is judged as well.
 //
 // # How soon there must be a leader

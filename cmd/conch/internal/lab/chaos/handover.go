@@ -23,22 +23,22 @@ const needed = 0.9
 // handOver hands one scope over in every orderly way, while callers ask both daemons and act on
 // the answers.
 func handOver(ctx context.Context, n *nemesis, in *Injection) error {
-	s, err := n.open(ctx, in, false)
+	p, err := n.openPair(ctx, in, false)
 	if err != nil {
 		return err
 	}
-	defer s.close(ctx)
-	scope := s.scope("asked")
+	defer p.close(ctx)
+	scope := p.scope("asked")
 	life := longAnswer(n.cfg.Lease)
-	for _, d := range s.daemons {
-		if err := s.write(d, role{scope: scope}, s.idle(d)); err != nil {
+	for _, d := range p.daemons {
+		if err := p.write(d, role{scope: scope}, p.idle(d)); err != nil {
 			return err
 		}
 		if err := d.start(n.Cluster); err != nil {
 			return err
 		}
 		for i := range 3 { // the last one requests time for long acts
-			s.ask(scope, d, func(a *asker) {
+			p.ask(scope, d, func(a *asker) {
 				a.needs = briefAct
 				if i == 2 {
 					a.life, a.needs = life, time.Duration(needed*float64(life))
@@ -46,36 +46,36 @@ func handOver(ctx context.Context, n *nemesis, in *Injection) error {
 			})
 		}
 	}
-	led := func() bool { return s.leader(scope).epoch > 0 }
-	if n.until(ctx, func() bool { return led() || !s.daemons[0].alive() && !s.daemons[1].alive() }); !led() {
-		n.violate(ctx, in.Number, Recovers, "nobody led %q %s after its daemons were started%s", scope, n.cfg.patience(), s.lastWords())
+	led := func() bool { return p.leader(scope).epoch > 0 }
+	if n.until(ctx, func() bool { return led() || !p.daemons[0].alive() && !p.daemons[1].alive() }); !led() {
+		n.violate(ctx, in.Number, Recovers, "nobody led %q %s after its daemons were started%s", scope, n.cfg.patience(), p.lastWords())
 		return nil
 	}
-	s.expectLeader(scope)
+	p.expectLeader(scope)
 	ways := []struct {
 		what string
-		do   func(context.Context, *site, string) error
+		do   func(context.Context, *daemonPair, string) error
 	}{{"drain", drain}, {"transfer", transfer}, {"SIGTERM", restart}, {"reload", reload}}
 	for i := range ways {
 		way := ways[(i+in.Fault.Pick)%len(ways)]
-		before := s.leader(scope).epoch
-		do := func() error { return way.do(ctx, s, scope) }
+		before := p.leader(scope).epoch
+		do := func() error { return way.do(ctx, p, scope) }
 		on, err := n.step(ctx, in, Step{What: way.what, Scopes: []string{scope}, Bound: clean}, do,
-			func() bool { return s.leader(scope).epoch > before })
+			func() bool { return p.leader(scope).epoch > before })
 		if err != nil || !on {
 			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.long == 0 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.long == 0 {
 		n.violate(ctx, in.Number, LongAnswer, "no answer lived for %s, though many asked for %s", time.Duration(needed*float64(life)), life)
 	}
 	return nil
 }
 
 // idle returns another role for a daemon, so that it leads something without the scope.
-func (s *site) idle(d *daemon) role { return role{scope: s.scope("idle-" + d.id)} }
+func (p *daemonPair) idle(d *daemon) role { return role{scope: p.scope("idle-" + d.id)} }
 
 // step does something to leaders and waits until a new leader overcomes it, for somewhat longer
 // than the bound. It reports whether one did. An order that is refused because the leader has
@@ -109,33 +109,33 @@ func (n *nemesis) step(ctx context.Context, in *Injection, b Step, do func() err
 	return on, err
 }
 
-func drain(ctx context.Context, s *site, scope string) error {
-	return s.n.obey(ctx, "drain", "--scope", scope)
+func drain(ctx context.Context, p *daemonPair, scope string) error {
+	return p.n.obey(ctx, "drain", "--scope", scope)
 }
 
-func transfer(ctx context.Context, s *site, scope string) error {
-	other, _ := s.other(s.leader(scope))
-	return s.n.obey(ctx, "transfer", "--scope", scope, "--to", other.id)
+func transfer(ctx context.Context, p *daemonPair, scope string) error {
+	other, _ := p.other(p.leader(scope))
+	return p.n.obey(ctx, "transfer", "--scope", scope, "--to", other.id)
 }
 
 // restart ends the daemon that leads, and then starts it again.
-func restart(ctx context.Context, s *site, scope string) error {
-	_, leader := s.other(s.leader(scope))
+func restart(ctx context.Context, p *daemonPair, scope string) error {
+	_, leader := p.other(p.leader(scope))
 	if leader.end(orderPatience) {
 		return &stuckError{leader.id + " has not ended " + orderPatience.String() + " after " + syscall.SIGTERM.String()}
 	}
-	return leader.start(s.n.Cluster)
+	return leader.start(p.n.Cluster)
 }
 
 // reload removes the scope from the leader's configuration and puts it back.
-func reload(ctx context.Context, s *site, scope string) error {
-	_, leader := s.other(s.leader(scope))
-	all := []role{{scope: scope}, s.idle(leader)}
+func reload(ctx context.Context, p *daemonPair, scope string) error {
+	_, leader := p.other(p.leader(scope))
+	all := []role{{scope: scope}, p.idle(leader)}
 	for _, roles := range [][]role{all[1:], all} {
-		if err := s.write(leader, roles...); err != nil {
+		if err := p.write(leader, roles...); err != nil {
 			return err
 		}
-		if err := s.n.obey(ctx, "reload", "--config", leader.file()); err != nil {
+		if err := p.n.obey(ctx, "reload", "--config", leader.file()); err != nil {
 			return err
 		}
 	}
@@ -151,10 +151,10 @@ func (n *nemesis) obey(ctx context.Context, words ...string) error {
 	return o.finish(ctx)
 }
 
-func (s *site) lastWords() string {
-	i := slices.IndexFunc(s.daemons, func(d *daemon) bool { return d.process != nil && d.process.LastWords() != "" })
+func (p *daemonPair) lastWords() string {
+	i := slices.IndexFunc(p.daemons, func(d *daemon) bool { return d.process != nil && d.process.LastWords() != "" })
 	if i < 0 {
 		return ""
 	}
-	return "; " + s.daemons[i].id + " says: " + s.daemons[i].process.LastWords()
+	return "; " + p.daemons[i].id + " says: " + p.daemons[i].process.LastWords()
 }

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	tick      = 20 * time.Millisecond
-	askEvery  = 100 * time.Millisecond
-	askMost   = 2 * time.Second
-	calm      = 0.3 // leases between two faults
-	joinsAt   = 0.3 // share of the first fault's time
-	leastTime = 20 * time.Millisecond
+	tick         = 20 * time.Millisecond
+	askEvery     = 100 * time.Millisecond
+	askMost      = 2 * time.Second
+	pauseBetween = 0.3 // leases between two faults
+	joinsAt      = 0.3 // share of the first fault's time
+	leastTime    = 20 * time.Millisecond
 )
 
 // nemesis injects faults and waits for recovery. It belongs to one goroutine.
@@ -119,10 +119,10 @@ func (n *nemesis) overcome(ctx context.Context, a *active) {
 }
 
 // recover waits until the three workloads have gone on and all machines campaign; and again after
-// a calm, since an effect of the heal may show a heartbeat later.
+// a pause, since an effect of the heal may show a heartbeat later.
 func (n *nemesis) recover(ctx context.Context, after string) {
 	n.view.status("%s: waiting until everything goes on", after)
-	for _, pause := range []float64{calm, 0} {
+	for _, pause := range []float64{pauseBetween, 0} {
 		healed := fence.Boottime()
 		if !n.until(ctx, func() bool { return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) }) {
 			missing := n.w.behind(healed)

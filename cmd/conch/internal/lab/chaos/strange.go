@@ -88,86 +88,86 @@ func speakStrangely(ctx context.Context, n *nemesis, in *Injection) error {
 		return err
 	}
 	defer func() { _ = program.server.Close() }() // after the daemons, which ask it to stop
-	s, err := n.open(ctx, in, true)
+	p, err := n.openPair(ctx, in, true)
 	if err != nil {
 		return err
 	}
-	defer s.close(ctx)
-	calm := s.scope("calm")
-	odd, bad, good, err := s.strange(program)
+	defer p.close(ctx)
+	healthy := p.scope("healthy")
+	odd, bad, good, err := p.strange(program)
 	if err != nil {
 		return err
 	}
-	bad, good = append(bad, role{scope: calm}), append(good, role{scope: calm})
-	sick, sound := s.daemons[0], s.daemons[1]
-	if err := s.write(sick, bad...); err != nil {
+	bad, good = append(bad, role{scope: healthy}), append(good, role{scope: healthy})
+	sick, sound := p.daemons[0], p.daemons[1]
+	if err := p.write(sick, bad...); err != nil {
 		return err
 	}
-	if err := s.write(sound, good...); err != nil {
+	if err := p.write(sound, good...); err != nil {
 		return err
 	}
-	for _, d := range s.daemons {
-		for _, scope := range append(odd, calm) {
-			s.ask(scope, d, func(a *asker) { a.needs = briefAct })
+	for _, d := range p.daemons {
+		for _, scope := range append(odd, healthy) {
+			p.ask(scope, d, func(a *asker) { a.needs = briefAct })
 		}
 	}
 	if err := sick.start(n.Cluster); err != nil {
 		return err
 	}
-	heard := func() bool { return s.leader(calm).epoch > 0 && program.spoken() == len(strangeWords) }
+	heard := func() bool { return p.leader(healthy).epoch > 0 && program.spoken() == len(strangeWords) }
 	if n.until(ctx, func() bool { return heard() || !sick.alive() }); !heard() {
-		n.violate(ctx, in.Number, Recovers, "%d of %d strange words were heard by %s after its start%s", program.spoken(), len(strangeWords), sick.id, s.lastWords())
+		n.violate(ctx, in.Number, Recovers, "%d of %d strange words were heard by %s after its start%s", program.spoken(), len(strangeWords), sick.id, p.lastWords())
 		return nil
 	}
-	return s.takeOver(ctx, odd, calm)
+	return p.takeOver(ctx, odd, healthy)
 }
 
 // strange returns scopes whose roles fail at one daemon and not at the other, and these roles.
-func (s *site) strange(program *speaker) (odd []string, bad, good []role, err error) {
+func (p *daemonPair) strange(program *speaker) (odd []string, bad, good []role, err error) {
 	add := func(scope, badly, well string) {
 		odd, bad, good = append(odd, scope), append(bad, role{scope, badly}), append(good, role{scope, well})
 	}
 	for i := range strangeWords {
-		add(s.scope(fmt.Sprintf("strange-%d", i)), fmt.Sprintf("http = \"%s/bad/%d\"", program.at, i), fmt.Sprintf("http = \"%s/good/%d\"", program.at, i))
+		add(p.scope(fmt.Sprintf("strange-%d", i)), fmt.Sprintf("http = \"%s/bad/%d\"", program.at, i), fmt.Sprintf("http = \"%s/good/%d\"", program.at, i))
 	}
-	file, err := strangeProgram(s.daemons[0].dir)
+	file, err := strangeProgram(p.daemons[0].dir)
 	for i, command := range []string{strangeCommand, file} {
-		add(s.scope(fmt.Sprintf("command-%d", i)), command, `command = ["sleep", "1000"]`)
+		add(p.scope(fmt.Sprintf("command-%d", i)), command, `command = ["sleep", "1000"]`)
 	}
 	return odd, bad, good, err
 }
 
 // takeOver starts the daemon at which nothing fails.
-func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
-	sound := s.daemons[1]
-	if err := sound.start(s.n.Cluster); err != nil {
+func (p *daemonPair) takeOver(ctx context.Context, odd []string, healthy string) error {
+	sound := p.daemons[1]
+	if err := sound.start(p.n.Cluster); err != nil {
 		return err
 	}
-	for _, scope := range append(odd, calm) {
-		s.expectLeader(scope)
+	for _, scope := range append(odd, healthy) {
+		p.expectLeader(scope)
 	}
 	led := func() bool {
 		for _, scope := range odd {
-			if s.leader(scope).node != sound.id {
+			if p.leader(scope).node != sound.id {
 				return false
 			}
 		}
 		return true
 	}
-	// The next steps also run if nobody takes over: they show whether the calm scope is delayed.
+	// The next steps also run if nobody takes over: they show whether the healthy scope is delayed.
 	start := Step{What: "start of " + sound.id, Scopes: odd, Bound: crash}
-	if _, err := s.n.step(ctx, s.injection, start, func() error { return nil }, led); err != nil {
+	if _, err := p.n.step(ctx, p.injection, start, func() error { return nil }, led); err != nil {
 		return err
 	}
 	for _, strangely := range []bool{false, true} { // there and back
-		before := s.leader(calm)
-		_, leader := s.other(before)
-		handOn := func() error { return drain(ctx, s, calm) }
+		before := p.leader(healthy)
+		_, leader := p.other(before)
+		handOn := func() error { return drain(ctx, p, healthy) }
 		if strangely {
-			handOn = func() error { return s.drainAt(ctx, leader, calm) }
+			handOn = func() error { return p.drainAt(ctx, leader, healthy) }
 		}
-		_, err := s.n.step(ctx, s.injection, Step{What: "drain", Scopes: []string{calm}, Bound: clean}, handOn,
-			func() bool { return s.leader(calm).epoch > before.epoch })
+		_, err := p.n.step(ctx, p.injection, Step{What: "drain", Scopes: []string{healthy}, Bound: clean}, handOn,
+			func() bool { return p.leader(healthy).epoch > before.epoch })
 		if err != nil {
 			return err
 		}
@@ -176,8 +176,8 @@ func (s *site) takeOver(ctx context.Context, odd []string, calm string) error {
 }
 
 // drainAt asks a daemon for a drain over HTTP, under the name of the token.
-func (s *site) drainAt(ctx context.Context, d *daemon, scope string) error {
-	a := newAsker(s, scope, d)
+func (p *daemonPair) drainAt(ctx context.Context, d *daemon, scope string) error {
+	a := newAsker(p, scope, d)
 	defer a.client.CloseIdleConnections()
 	a.client.Timeout = orderPatience
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon/v1/scopes/"+scope+"/drain", nil)
