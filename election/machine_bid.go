@@ -96,9 +96,9 @@ func (m *Machine) bidDueAt(s *seat) fence.Instant {
 // moment, and on a busy machine a killed process frees its locks some time apart.
 const quickTries = 10
 
-// laterTries are the quick tries after a farewell. It frees all locks at once, so only a rival
-// that is being minted can be in the way.
-const laterTries = quickTries - 3
+// farewellTries are the quick tries after a farewell, which frees all locks at once. So only the bid
+// of a rival can be in the way.
+const farewellTries = quickTries - 3
 
 // nextTry schedules the next bid of a seat that lost one: soon after a wake, otherwise at a poll.
 func (m *Machine) nextTry(s *seat, now fence.Instant) {

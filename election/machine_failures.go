@@ -67,7 +67,7 @@ const splits = 10
 
 // bidFailed tries the scopes of a failed batch again after a pause, in batches of at most half its
 // size, since the error does not name the scope that caused it. In the end that scope fails alone
-// and no longer holds up the others. Scopes with as many failures share a pause and so a statement.
+// and no longer holds up the others. Scopes with equally many failures share a pause and so a statement.
 func (m *Machine) bidFailed(now fence.Instant, why error) {
 	m.tryFailures++
 	n := len(m.asked)

@@ -44,7 +44,7 @@ func (m *Machine) watch() {
 }
 
 // woken brings bids forward. A free scope is tried in quick succession. A scope that was just
-// taken is bid for once, and later, only to learn its holder's process.
+// taken is bid for once, a little later, only to learn its holder's process.
 func (m *Machine) woken(now fence.Instant, in Woken) {
 	all := in.Scope == "" && in.Process == 0
 	seats := m.seats
@@ -59,7 +59,7 @@ func (m *Machine) woken(now fence.Instant, in Woken) {
 		if in.Holder == "" && !all {
 			s.quickTries, s.wokenFrom = quickTries, s.process
 			if !gone {
-				s.quickTries = laterTries
+				s.quickTries = farewellTries
 			}
 		}
 		if gone {

@@ -135,7 +135,7 @@ func (r *runner) start(role func(context.Context, Leadership) error) {
 		r.stepDown(ErrResigned, EndedByRequest)
 	})
 	if t.role.StallAfter > 0 {
-		t.running.Go(func() { r.guard(t) })
+		t.running.Go(func() { r.endIfStalled(t) })
 	}
 }
 
@@ -144,8 +144,8 @@ func (r *runner) stepDown(why error, how Ending) {
 	r.elector.post(StepDown{Scope: r.gate.Scope(), Why: why, How: how, Timeout: r.elector.cfg.DrainTimeout})
 }
 
-// guard gives the scope up when the role reports no progress for too long.
-func (r *runner) guard(t *term) {
+// endIfStalled gives the scope up when the role reports no progress for too long.
+func (r *runner) endIfStalled(t *term) {
 	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
 	for {

@@ -25,7 +25,7 @@ type session struct {
 	keys     map[string]int64      // the lock keys of the scopes that it has bid for
 	locked   map[string]bool       // the scopes whose lock it holds
 	unsure   bool                  // locked may be wrong: resync first
-	minted   map[string]fence.Term // the terms that it believes in; a heartbeat by process renews these
+	minted   map[string]fence.Term // the terms that it has won and not given up; a heartbeat by process renews these
 	owed     map[string]fence.Term // the terms that are still to be settled
 	atOnce   int                   // the most bids in one statement
 	seen     time.Time             // when this session last refreshed its row in conch.process
