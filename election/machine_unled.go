@@ -26,8 +26,7 @@ var (
 // led notes that somebody leads, or has led until now.
 func (m *Machine) led(s *seat, now fence.Instant) { s.ledAt, s.unledAt = now, 0 }
 
-// unled notes that a try found no leader, and reports it when due. why is nil if the mint named no
-// cause, or was not asked for one.
+// unled notes that a try found no leader, and reports it when due. why is nil if it is unknown.
 func (m *Machine) unled(s *seat, now fence.Instant, why error) {
 	s.ledAt = cmp.Or(s.ledAt, now)
 	if !s.campaigns() || now.Sub(s.ledAt) <= unledLeases*s.Lease || s.unledAt != 0 && now.Sub(s.unledAt) < unledAgain {

@@ -198,7 +198,6 @@ func (m *Mint) Wait(ctx context.Context, process int64) (gone bool, err error) {
 	return gone, err
 }
 
-// waiter returns a connection for a wait, a spare one if there is one.
 func (m *Mint) waiter(ctx context.Context) (*pg.Session, error) {
 	m.mu.Lock()
 	for n := len(m.spare); n > 0; n = len(m.spare) {
