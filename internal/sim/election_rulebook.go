@@ -7,7 +7,7 @@ var rules = []rule{
 	{
 		RuleInfo: RuleInfo{
 			Name:      string(electiontest.TermInPredicate),
-			Why:       "a heartbeat renews one term, not the row of its holder's name; otherwise two processes with one name both lead",
+			Why:       "a heartbeat renews its own term, not whatever term has its holder's name; otherwise two processes with one name both lead",
 			Invariant: ActDoors, Locks: LocksSession,
 		},
 		store: electiontest.TermInPredicate, oneNode: true, alsoBroken: string(electiontest.LockExcludes),
@@ -109,7 +109,7 @@ var rules = []rule{
 	inStore(electiontest.EpochJumps, Epochs,
 		"the first epoch after a failover is far above the last one in the row; otherwise a standby that lags mints epochs again that lost terms have had").withOneTakeover(),
 	inStore(electiontest.LeasesRegistered, ActDoors,
-		"the hold after a failover is as long as the longest lease that a candidate has registered; a lost term may have a longer lease than the row that survived").withUnequalLeases().withOneTakeover(),
+		"the hold after a failover is at least the longest lease that a candidate has registered; a lost term may have a longer lease than the row that survived").withUnequalLeases().withOneTakeover(),
 	// The fence.
 	inStore(electiontest.FenceLocks, FencedOrder,
 		"a fence keeps the mint out until its transaction commits; otherwise a transaction past its fence commits after the transactions of a successor"),
