@@ -225,5 +225,5 @@ func (x *exercise) within(limit time.Duration, what string, f func(ctx context.C
 }
 
 func outcome(o election.Outcome) string {
-	return [...]string{"held", "won", "busy", "yield", "refused", "full"}[o]
+	return [...]string{"held", "won", "busy", "yield", "refused", "full", "locked", "said", "over", "renewed"}[o]
 }

@@ -76,10 +76,10 @@ func TestCampaignsAreCountedAnewAfterAHeal(t *testing.T) {
 }
 
 // The effect of a heal may show after everything seemed to go on.
-func TestAStopDuringTheCalmIsNoRecovery(t *testing.T) {
+func TestAStopBetweenFaultsIsNoRecovery(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		acted time.Duration // from now; the calm is 300 ms
+		acted time.Duration // from now; the pause between two faults is 300 ms
 		want  int
 	}{"all go on": {time.Hour, 0}, "one stops": {150 * time.Millisecond, 1}} {
 		t.Run(name, func(t *testing.T) {
