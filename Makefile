@@ -48,12 +48,11 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
-test: ## the tests of all modules with -race, then each module on its own, and the model
+test: ## the tests of all modules with -race, and a slice of the model
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
-	@scripts/modules.sh
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 

@@ -26,6 +26,8 @@ GOOS=windows go build $(go list ./fence/... ./election/... | grep -v /internal/)
 # shellcheck disable=SC2086 # a list of words
 GOOS=darwin go vet $packages
 
+scripts/modules.sh
+
 echo "lint: conch without go-ethereum"
 go vet -tags noevm ./cmd/conch
 if go list -tags noevm -deps ./cmd/conch | grep ethereum; then

@@ -3,14 +3,11 @@ package main_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/conchhq/conch/internal/proctest"
 )
 
 func TestWrongUsage(t *testing.T) {
@@ -183,15 +180,5 @@ func TestTheLogCanBeJSON(t *testing.T) {
 				t.Errorf("with --log-level %s the log has the line %q, want JSON", level, line)
 			}
 		}
-	}
-}
-
-// GOWORK=off builds the program as users get it.
-func TestItBuildsOutsideTheWorkspace(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("go", "build", "-o", filepath.Join(t.TempDir(), "conch"), ".")
-	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	if out, err := proctest.Output(t, cmd, building); err != nil {
-		t.Errorf("the build ended with %v\n%s", err, out)
 	}
 }
