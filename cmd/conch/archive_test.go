@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"syscall"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A leader archives old finished transactions, which are still found by ID, by key and in lists.
 func TestArchiveAfter(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 type figures struct {
@@ -52,6 +54,9 @@ func TestBench(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "gate" {
+				pgtest.InCI(t)
+			}
 			args := []string{name, "--json"}
 			if name == "fence" {
 				args = append(args, "--db", givenServer(t))
@@ -84,6 +89,7 @@ func TestBench(t *testing.T) {
 }
 
 func TestBenchIsForPeopleToo(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	out := measured(t, "gate").done(t)
 	if !strings.HasPrefix(out, "GATE ") || !strings.Contains(out, "require_1 ") {

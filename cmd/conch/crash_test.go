@@ -68,6 +68,7 @@ func (d *devnode) buries(db string) {
 // A leader is killed after it committed signed bytes and before it sent any: the successor sends
 // the same bytes. (S15, S20, D6)
 func TestKilledBetweenPersistAndSend(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	border := newCustoms(t, chain, db.URL)
@@ -103,6 +104,9 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
+			if where != "in a block" {
+				pgtest.InCI(t)
+			}
 			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 			border := newCustoms(t, chain, db.URL)
 			stopped := border.keep(true)
@@ -137,6 +141,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // While all conch nodes are down, the chain mines what they sent: the next node to start finds
 // all of it and sends none again. (S20)
 func TestMinedWhileDown(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 	one := sender(t, "n1", db.URL, chain).leads(1)

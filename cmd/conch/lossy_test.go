@@ -7,6 +7,8 @@ import (
 	"maps"
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // requested requests numbered transactions from a node, and returns the acknowledged deeds by ID.
@@ -39,6 +41,7 @@ func TestLostResponses(t *testing.T) {
 // A node accepts a transaction and says that it did not. Such an answer is neither success nor
 // failure: the transaction is looked up, not signed anew, and not given up.
 func TestAnswersThatLie(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newWire(t, chain, 9)
@@ -60,6 +63,7 @@ func TestAnswersThatLie(t *testing.T) {
 // A limited pool silently drops transactions, and repeatedly loses all of them: no more than
 // max_in_flight are in flight, lost ones are noticed, and the same bytes are sent again.
 func TestSilentDrop(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
 	line := newWire(t, chain, 2)

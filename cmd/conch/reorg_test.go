@@ -9,12 +9,15 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A third party's transaction takes our nonce in a reorganisation. Until that is final the intent
 // keeps its slot; then it gets a new one, and is done once. Others that the reorganisation removed
 // become retracted, and return. (S24, S26)
 func TestReorgWithAForeignTransaction(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	line := newWire(t, chain, 1)

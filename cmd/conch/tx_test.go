@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 const accountScope = "pending:evm:1337:" + fundedAddress
@@ -158,6 +160,7 @@ func lists(t *testing.T, api string) {
 
 // With its endpoint down a node leads and accepts, and sends later. Another chain's is refused.
 func TestTheChainIsAwayOrAnother(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	other := prepareDaemon(t, "n0", db.URL, "")

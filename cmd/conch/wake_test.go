@@ -5,6 +5,8 @@ package main_test
 import (
 	"maps"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A notification wakes the leader when a follower accepts an intent: the next look would come
@@ -25,6 +27,7 @@ func TestANotificationWakesTheLeader(t *testing.T) {
 
 // Without notifications, the leader finds waiting intents by looking.
 func TestALostNotificationIsRepaired(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	if _, err := openBooks(t, db.URL).conn.Exec(t.Context(), `DROP TRIGGER intents_new ON conch.intents`); err != nil {

@@ -17,7 +17,11 @@ import (
 // need real processes and connections: see the chaos tests.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	exercise(t, func(db *pgtest.DB) string { return db.URL }, pgmint.SessionLocks, pgmint.ProcessLocks)
+	kinds := []pgmint.Locks{pgmint.SessionLocks}
+	if pgtest.Whole() {
+		kinds = append(kinds, pgmint.ProcessLocks)
+	}
+	exercise(t, func(db *pgtest.DB) string { return db.URL }, kinds...)
 }
 
 // exercise runs the suite on mints that connect to the address of each database.

@@ -207,6 +207,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 
 // Conch kills a keeper that has been stopped, and the command dies with it.
 func TestKeeperStopped(t *testing.T) {
+	pgtest.InCI(t)
 	t.Parallel()
 	for name, fault := range map[string]func(p *process, db *pgtest.DB){
 		"asked to end": func(p *process, _ *pgtest.DB) { p.send(unix.SIGTERM) },
