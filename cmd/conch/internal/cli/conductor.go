@@ -89,7 +89,7 @@ func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.
 			Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: c.note,
 		},
 		Log: c.frame.Log, ID: c.frame.ID, Database: c.frame.Database.URL, Door: door, Within: c.flags.stopGrace,
-		Restart: c.flags.restart, Ending: c.ending.Done(), Attend: c.attend,
+		Restart: c.flags.restart, Ending: c.ending.Done(), OnStart: c.attend,
 	}
 	return func(ctx context.Context, l election.Leadership) error {
 		v := keeper.Supervise(ctx, l, s)

@@ -102,7 +102,7 @@ func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command 
 	campaign, err := a.candidate(cmd, f)
 	cfg := config.Config{
 		Node: config.Node{Listen: config.Off}, Election: campaign,
-		Sections: []config.Section{oneRole{config.Role{Name: f.scope, Scope: f.scope, Fenced: f.fenced, Kept: true, DrainTimeout: keeper.Whole(f.stopGrace)}}},
+		Sections: []config.Section{oneRole{config.Role{Name: f.scope, Scope: f.scope, Fenced: f.fenced, Kept: true, DrainTimeout: keeper.DrainTime(f.stopGrace)}}},
 	}
 	if err == nil {
 		err = a.timely(cmd, cfg.Elector(cfg.Settled()...))

@@ -10,24 +10,24 @@ import (
 
 // cgroup is a control group for the command and its descendants, without the keeper. cgroup.kill
 // kills all its processes at once. To make one, the cgroup file system must be writable: as root, or
-// in a unit with Delegate=yes and ProtectControlGroups=no. Without a group, family finds them.
+// in a unit with Delegate=yes and ProtectControlGroups=no. Without a group, descendants finds them.
 type cgroup struct {
 	path string
-	dir  *os.File // for starting a process inside; nil from leftCgroup
+	dir  *os.File // for starting a process inside; nil from cgroupOf
 }
 
-// groupName names a keeper's control group. If the keeper was killed, conch removes
+// cgroupName names a keeper's control group. If the keeper was killed, conch removes
 // the group; if conch was killed as well, the next keeper does.
-func groupName(keeper int) string { return fmt.Sprintf("conch-%d", keeper) }
+func cgroupName(keeper int) string { return fmt.Sprintf("conch-%d", keeper) }
 
 // newCgroup returns nil if no control group can be made.
 func newCgroup(keeper int) *cgroup {
-	home := homeCgroup()
-	if home == "" || os.Getenv(NoCgroup) != "" {
+	own := ownCgroup()
+	if own == "" || os.Getenv(NoCgroup) != "" {
 		return nil
 	}
-	sweepCgroups(home)
-	g := &cgroup{path: filepath.Join(home, groupName(keeper))}
+	removeDeadCgroups(own)
+	g := &cgroup{path: filepath.Join(own, cgroupName(keeper))}
 	if os.Mkdir(g.path, 0o750) != nil {
 		return nil
 	}
@@ -45,11 +45,11 @@ func newCgroup(keeper int) *cgroup {
 
 func (g *cgroup) killFile() string { return filepath.Join(g.path, "cgroup.kill") }
 
-// sweepCgroups removes the control groups of keepers that were killed together with conch. A living
+// removeDeadCgroups removes the control groups of keepers that were killed together with conch. A living
 // keeper of another PID namespace looks dead; if its group is still empty, it loses it and does
 // without.
-func sweepCgroups(home string) {
-	left, _ := filepath.Glob(filepath.Join(home, "conch-*"))
+func removeDeadCgroups(own string) {
+	left, _ := filepath.Glob(filepath.Join(own, "conch-*"))
 	for _, path := range left {
 		pid := strings.TrimPrefix(filepath.Base(path), "conch-")
 		if _, err := os.Stat("/proc/" + pid); err != nil {
@@ -77,24 +77,24 @@ func (g *cgroup) remove() {
 	_ = syscall.Rmdir(g.path)
 }
 
-// leftCgroup returns the control group of a killed keeper, nil if it had none.
-func leftCgroup(keeper int) *cgroup {
-	g := &cgroup{path: filepath.Join(homeCgroup(), groupName(keeper))}
+// cgroupOf returns the control group of a killed keeper, nil if it had none.
+func cgroupOf(keeper int) *cgroup {
+	g := &cgroup{path: filepath.Join(ownCgroup(), cgroupName(keeper))}
 	if _, err := os.Stat(g.killFile()); err != nil {
 		return nil
 	}
 	return g
 }
 
-// homeCgroup returns the folder of our own control group (version 2), "" if there is none;
+// ownCgroup returns the folder of our own control group (version 2), "" if there is none;
 // see cgroups(7) and proc_pid_mountinfo(5).
-func homeCgroup() string {
+func ownCgroup() string {
 	text, _ := os.ReadFile("/proc/self/cgroup")
-	_, home, found := strings.Cut("\n"+string(text), "\n0::")
+	_, own, found := strings.Cut("\n"+string(text), "\n0::")
 	if !found {
 		return ""
 	}
-	home, _, _ = strings.Cut(home, "\n")
+	own, _, _ = strings.Cut(own, "\n")
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(mounts)) {
 		before, after, _ := strings.Cut(line, " - ")
@@ -103,7 +103,7 @@ func homeCgroup() string {
 		if !strings.HasPrefix(after, "cgroup2 ") || len(fields) < 5 {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(home, strings.TrimSuffix(fields[3], "/")); ok {
+		if rest, ok := strings.CutPrefix(own, strings.TrimSuffix(fields[3], "/")); ok {
 			return filepath.Join(fields[4], rest)
 		}
 	}

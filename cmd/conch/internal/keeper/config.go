@@ -17,8 +17,8 @@ const (
 // NoCgroup is an environment variable that makes a keeper do without a control group.
 const NoCgroup = "CONCH_NO_CGROUP"
 
-// signalled is what shells add to a signal's number to make an exit code.
-const signalled = 128
+// signalBase is what shells add to a signal's number to make an exit code.
+const signalBase = 128
 
 // sigkill is SIGKILL, the same number on every Unix.
 const sigkill = 9

@@ -20,7 +20,7 @@
 // it releases the leadership. Conch also kills a keeper that has been stopped. If conch is killed
 // before it can do so, the keeper's parent-death signal, SIGCONT, resumes the keeper, which finds
 // that the pipe has ended. Conch kills none of its other children: with several roles in one
-// node, a keeper that dies costs only its own command (nursery_linux.go).
+// node, a keeper that dies costs only its own command (reaper_linux.go).
 //
 // # How a tree is emptied
 //
@@ -53,7 +53,7 @@
 //     first process is gone.
 //   - A fork storm that fills the machine's process table can take down the keeper and
 //     conch: limit it with pids.max. A storm that only takes the processor is outrun by a
-//     keeper that has a control group, or is root and may raise its priority (autogroup_linux.go).
+//     keeper that has a control group, or is root and may raise its priority (priority_linux.go).
 //   - Effects that are already on their way to another machine.
 //
 // Only a fence refuses those. On systems other than Linux, conch itself keeps a process

@@ -4,27 +4,31 @@ package keeper
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
 
-// burial is the part of a drain's time that is left, if there is enough, to kill and reap a
+// killReserve is the part of a drain's time that is left, if there is enough, to kill and reap a
 // command that has not ended and to report it.
-const burial = 500 * time.Millisecond
+const killReserve = 500 * time.Millisecond
 
-// Share returns the command's part of the time for a drain: nine tenths, or less so that half a
-// second is left to kill it, but at least half.
-func Share(drain time.Duration) time.Duration { return drain - min(max(drain/10, burial), drain/2) }
+// CommandTime returns the command's part of the time for a drain: nine tenths, or less so that half
+// a second is left to kill it, but at least half.
+func CommandTime(drain time.Duration) time.Duration {
+	return drain - min(max(drain/10, killReserve), drain/2)
+}
 
-// left returns the command's share of the time until by.
-func left(by fence.Instant) time.Duration { return max(0, Share(by.Sub(fence.Boottime()))) }
+// DrainTime is the reverse of [CommandTime]: it returns the time for a drain that gives the command
+// this much.
+func DrainTime(command time.Duration) time.Duration {
+	return max(command+command/9, command+min(killReserve, command))
+}
 
-// Whole returns the time for a drain of which share is the command's part.
-func Whole(share time.Duration) time.Duration {
-	return max(share+share/9, share+min(burial, share))
+// commandTimeUntil returns the command's part of the time until a drain times out.
+func commandTimeUntil(by fence.Instant) time.Duration {
+	return max(0, CommandTime(by.Sub(fence.Boottime())))
 }
 
 // Follow sends the keeper every deadline of a leadership while it lasts, asks the command to
@@ -34,18 +38,13 @@ func Whole(share time.Duration) time.Duration {
 // Meanwhile the term is renewed and deadlines come, so the command may take longer than a lease.
 // If the leadership was lost, no deadline comes any more, and the last one ends the command.
 func (k *Keeper) Follow(ctx context.Context, l election.Leadership, door fence.Door, within time.Duration) {
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		if k.lead(ctx, l.Gate, door) {
-			k.leave(l, within)
-		}
-	})
-	<-k.done
-	telling.Wait()
+	if k.sendDeadlines(ctx, l.Gate, door) {
+		k.endCommand(l, within)
+	}
 }
 
-// lead passes deadlines on. It returns true when the leadership ends, false when the command has.
-func (k *Keeper) lead(ctx context.Context, gate *fence.Gate, door fence.Door) bool {
+// sendDeadlines returns true when the leadership ends, false when no process is left.
+func (k *Keeper) sendDeadlines(ctx context.Context, gate *fence.Gate, door fence.Door) bool {
 	var last fence.Instant
 	for {
 		moved := gate.Moved()
@@ -63,18 +62,20 @@ func (k *Keeper) lead(ctx context.Context, gate *fence.Gate, door fence.Door) bo
 	}
 }
 
-func (k *Keeper) leave(l election.Leadership, within time.Duration) {
+// endCommand asks the command to end, passes on what the leadership's notice changes, and returns
+// when no process is left.
+func (k *Keeper) endCommand(l election.Leadership, within time.Duration) {
 	notice, moved := l.Notice()
 	by := notice.By
 	if by != 0 {
-		within = left(by)
+		within = commandTimeUntil(by)
 	}
 	k.End(within)
 	var last fence.Instant
 	for {
 		if notice.By != by { // earlier than before: conch itself must end
 			by = notice.By
-			k.End(left(by))
+			k.End(commandTimeUntil(by))
 		}
 		if notice.Deadline > last {
 			last = notice.Deadline

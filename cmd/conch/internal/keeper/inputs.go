@@ -19,8 +19,8 @@ type (
 	End struct{ Within time.Duration }
 	// Kill kills the tree at once.
 	Kill struct{}
-	// Orphaned says that conch is gone.
-	Orphaned struct{}
+	// ConchGone says that conch has ended, so that no deadlines come any more.
+	ConchGone struct{}
 	// Started says that the command's main process runs.
 	Started struct{ PID int }
 	// Failed says that the command could not be started.
@@ -29,23 +29,23 @@ type (
 	Exited struct{ Code, Signal int }
 	// Emptied says that no descendant is left.
 	Emptied struct{}
-	// Swept answers Freeze and Slay. Fresh counts the descendants met for the first time.
+	// Swept answers Freeze and KillAll. Fresh counts the descendants met for the first time.
 	Swept struct{ Fresh int }
 	// Tick says that time has passed.
 	Tick struct{}
 )
 
-func (Deadline) input() {}
-func (Signal) input()   {}
-func (End) input()      {}
-func (Kill) input()     {}
-func (Orphaned) input() {}
-func (Started) input()  {}
-func (Failed) input()   {}
-func (Exited) input()   {}
-func (Emptied) input()  {}
-func (Swept) input()    {}
-func (Tick) input()     {}
+func (Deadline) input()  {}
+func (Signal) input()    {}
+func (End) input()       {}
+func (Kill) input()      {}
+func (ConchGone) input() {}
+func (Started) input()   {}
+func (Failed) input()    {}
+func (Exited) input()    {}
+func (Emptied) input()   {}
+func (Swept) input()     {}
+func (Tick) input()      {}
 
 // Action is what the machine asks its loop to do.
 type Action interface{ action() }
@@ -58,20 +58,20 @@ type (
 	Send struct{ Number int }
 	// Freeze stops every descendant that can be found. Swept answers it.
 	Freeze struct{}
-	// Slay kills every descendant that can be found. Swept answers it.
-	Slay struct{}
+	// KillAll kills every descendant that can be found. Swept answers it.
+	KillAll struct{}
 	// Tell sends a report to conch.
 	Tell struct{ Report Report }
 	// Quit ends the loop: nothing is left to keep.
 	Quit struct{}
 )
 
-func (Start) action()  {}
-func (Send) action()   {}
-func (Freeze) action() {}
-func (Slay) action()   {}
-func (Tell) action()   {}
-func (Quit) action()   {}
+func (Start) action()   {}
+func (Send) action()    {}
+func (Freeze) action()  {}
+func (KillAll) action() {}
+func (Tell) action()    {}
+func (Quit) action()    {}
 
 // SIGINT and SIGTERM, the same numbers on every Unix.
 const (
@@ -84,12 +84,12 @@ type Kind string
 
 // The kinds, in the order in which they occur.
 const (
-	Running   Kind = "running"   // PID
-	Unstarted Kind = "unstarted" // Error
-	Gone      Kind = "gone"      // the main process has ended: Code or Signal, and Cause
-	Overdue   Kind = "overdue"   // the deadline has passed and something still lives
-	Abandoned Kind = "abandoned" // the keeper itself died, and conch kills the rest
-	Empty     Kind = "empty"     // no process is left; the last report
+	Running    Kind = "running"   // the main process runs; sets PID
+	Unstarted  Kind = "unstarted" // it could not be started; sets Error
+	MainExited Kind = "gone"      // it has ended; sets Code or Signal, and Cause
+	Overdue    Kind = "overdue"   // the deadline has passed and something still lives
+	KeeperDied Kind = "abandoned" // the keeper itself died, and conch kills the rest
+	Empty      Kind = "empty"     // no process is left; the last report
 )
 
 // Cause says why a command ended.
@@ -97,11 +97,11 @@ type Cause string
 
 // The causes.
 const (
-	Itself Cause = ""         // by itself
-	Late   Cause = "late"     // no new deadline came in time
-	Ended  Cause = "ended"    // conch asked it to end
-	Killed Cause = "killed"   // conch had it killed
-	Lonely Cause = "orphaned" // conch is gone
+	Itself  Cause = ""         // by itself
+	Late    Cause = "late"     // no new deadline came in time
+	Ended   Cause = "ended"    // conch asked it to end
+	Killed  Cause = "killed"   // conch had it killed
+	NoConch Cause = "orphaned" // conch has ended
 )
 
 // Report is what a keeper tells conch, as one line of JSON.

@@ -51,7 +51,7 @@ func Init(command []string) (int, error) {
 	}
 	runtime.LockOSThread() // Pdeathsig comes when the thread that forked ends
 	// Caught, not ignored: an ignored signal would stay ignored in the command.
-	signal.Notify(make(chan os.Signal, 1), deafTo...)
+	signal.Notify(make(chan os.Signal, 1), ignoredSignals...)
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func Init(command []string) (int, error) {
 		case err != nil:
 			return 0, os.NewSyscallError("wait4", err)
 		case pid == mainPID && how.Signaled():
-			return signalled + int(how.Signal()), nil
+			return signalBase + int(how.Signal()), nil
 		case pid == mainPID:
 			return how.ExitStatus(), nil
 		}

@@ -25,8 +25,8 @@ type Keeper struct {
 	report func(Report)
 	done   chan struct{}
 
-	mu    sync.Mutex
-	watch *time.Timer // kills a keeper that has let the deadline come too near
+	mu        sync.Mutex
+	killTimer *time.Timer // kills a keeper that has let the deadline come too near
 }
 
 // Keep starts a keeper, which starts the command at the first deadline that leaves time to end it.
@@ -62,7 +62,7 @@ func Keep(cfg Config) (*Keeper, error) {
 	// If the keeper is stopped when conch is killed, SIGCONT resumes it, and it sees the closed
 	// pipe. Pdeathsig also fires when the starting thread ends: SIGCONT does no harm then.
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cfg.Group == 0, Setpgid: cfg.Group != 0, Pdeathsig: unix.SIGCONT}
-	if err := ours.fork(k.cmd); err != nil {
+	if err := theReaper.startKeeper(k.cmd); err != nil {
 		_ = orders.Close()
 		_ = reports.Close()
 		return nil, err
@@ -83,16 +83,16 @@ func (k *Keeper) listen(reports io.ReadCloser) {
 		k.report(r)
 	})
 	_ = reports.Close()
-	ours.lost(k.cmd, !empty)
+	theReaper.reapKeeper(k.cmd, !empty)
 	k.mu.Lock()
-	if k.watch != nil {
-		k.watch.Stop()
+	if k.killTimer != nil {
+		k.killTimer.Stop()
 	}
 	k.mu.Unlock()
 	_ = k.orders.to.Close()
 	if !empty {
-		k.report(Report{Kind: Abandoned})
-		ours.bury(k.cmd.Process.Pid)
+		k.report(Report{Kind: KeeperDied})
+		theReaper.killOrphans(k.cmd.Process.Pid)
 	}
 	k.report(Report{Kind: Empty})
 }
@@ -102,10 +102,10 @@ func (k *Keeper) listen(reports io.ReadCloser) {
 func (k *Keeper) Deadline(at fence.Instant) {
 	last := at.Add(-k.grace / 4).Sub(fence.Boottime())
 	k.mu.Lock()
-	if k.watch == nil {
-		k.watch = time.AfterFunc(last, func() { _ = k.cmd.Process.Kill() })
+	if k.killTimer == nil {
+		k.killTimer = time.AfterFunc(last, func() { _ = k.cmd.Process.Kill() })
 	} else {
-		k.watch.Reset(last)
+		k.killTimer.Reset(last)
 	}
 	k.mu.Unlock()
 	k.orders.line(order{Deadline: at})

@@ -44,7 +44,7 @@ func Keep(cfg Config) (*Keeper, error) {
 		default:
 		}
 	}
-	g := &group{cfg: cfg, wake: wake}
+	g := &processGroup{cfg: cfg, wake: wake}
 	timer := time.AfterFunc(time.Hour, wake)
 	timer.Stop()
 	alarm := func(at fence.Instant) {
@@ -88,8 +88,8 @@ func (k *Keeper) Kill() { k.order(Kill{}) }
 // Done is closed after the last report.
 func (k *Keeper) Done() <-chan struct{} { return k.done }
 
-// group is a command and the processes that stay in its process group.
-type group struct {
+// processGroup is a command and the processes that stay in its process group.
+type processGroup struct {
 	cfg   Config
 	wake  func()
 	cmd   *exec.Cmd
@@ -99,7 +99,7 @@ type group struct {
 	ended *Exited
 }
 
-func (g *group) start() (int, error) {
+func (g *processGroup) start() (int, error) {
 	argv := g.cfg.Command
 	g.cmd = exec.Command(argv[0], argv[1:]...) //nolint:noctx // the machine ends it
 	g.cmd.Env = g.cfg.Env
@@ -124,7 +124,7 @@ func (g *group) start() (int, error) {
 }
 
 // signal signals the group, or the command alone if the group is conch's.
-func (g *group) signal(sig syscall.Signal) {
+func (g *processGroup) signal(sig syscall.Signal) {
 	if g.cfg.Group == 0 {
 		_ = unix.Kill(-g.cmd.Process.Pid, sig)
 		return
@@ -132,7 +132,7 @@ func (g *group) signal(sig syscall.Signal) {
 	_ = g.cmd.Process.Signal(sig)
 }
 
-func (g *group) sweep(sig syscall.Signal) (fresh int) {
+func (g *processGroup) sweep(sig syscall.Signal) (fresh int) {
 	g.signal(sig)
 	if !g.swept {
 		g.swept, fresh = true, 1
@@ -141,7 +141,7 @@ func (g *group) sweep(sig syscall.Signal) (fresh int) {
 	return fresh
 }
 
-func (g *group) reap() (inputs []Input) {
+func (g *processGroup) reap() (inputs []Input) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ended == nil {

@@ -60,7 +60,7 @@ func (l *loop) feed(inputs ...Input) (over bool) {
 				l.tree.signal(syscall.Signal(a.Number))
 			case Freeze:
 				inputs = append(inputs, Swept{Fresh: l.tree.sweep(syscall.SIGSTOP)})
-			case Slay:
+			case KillAll:
 				// Reap first: if the tree is empty now, there is no next round.
 				fresh := l.tree.sweep(syscall.SIGKILL)
 				inputs = append(append(inputs, l.reap()...), Swept{Fresh: fresh})

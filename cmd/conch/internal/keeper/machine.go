@@ -19,11 +19,11 @@ type Machine struct {
 	set      Settings
 	state    state
 	deadline fence.Instant
-	by       fence.Instant // after End: when the command's time is over; 0: no End was sent
+	endBy    fence.Instant // after End: when the command's time is over; 0: no End was sent
 	killAt   fence.Instant // when the killing begins
 	sweepAt  fence.Instant // when to sweep the tree again; 0: no sweep is due
-	pace     time.Duration
-	rounds   int
+	pause    time.Duration // between the next two sweeps that kill
+	sweeps   int
 	cause    Cause
 	overdue  bool // Overdue was reported
 	out      []Action
@@ -47,13 +47,13 @@ const (
 	over
 )
 
-// Freezing is a maxStopped: the whole tree ends at one moment. A tree that spawns faster than we
-// stop it is killed unfrozen. The pause between two sweeps that kill grows, since nothing
+// A tree is frozen before it is killed, so that it ends at one moment. A tree that spawns faster
+// than it is stopped is killed unfrozen. The pause between two sweeps that kill grows, since nothing
 // hastens a process in an uninterruptible sleep.
 const (
-	freezeRounds = 8
-	firstPace    = time.Millisecond
-	slowestPace  = 32 * time.Millisecond
+	freezeRounds      = 8
+	firstSweepPause   = time.Millisecond
+	longestSweepPause = 32 * time.Millisecond
 )
 
 // NewMachine returns a machine that waits for a deadline.
@@ -74,13 +74,13 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 		m.end(Ended, now.Add(in.Within))
 	case Kill:
 		m.kill(now, Killed)
-	case Orphaned:
-		m.kill(now, Lonely)
+	case ConchGone:
+		m.kill(now, NoConch)
 	case Started:
 		m.do(Tell{Report{Kind: Running, PID: in.PID}})
 	case Failed:
 		m.do(Tell{Report{Kind: Unstarted, Error: in.Why}})
-		m.leave()
+		m.quit()
 	case Exited:
 		m.exited(now, in)
 	case Emptied:
@@ -98,16 +98,17 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 // extend takes a new deadline. The first that is more than Grace away starts the command.
 func (m *Machine) extend(now, at fence.Instant) {
 	m.deadline = max(m.deadline, at)
-	if m.state == idle && now < m.termAt() {
+	if m.state == idle && now < m.askAt() {
 		m.state = running
 		m.do(Start{})
 	}
-	if m.state == ending && m.by != 0 {
-		m.killAt = min(m.by, m.deadline.Add(-m.set.Grace/2))
+	if m.state == ending && m.endBy != 0 {
+		m.killAt = min(m.endBy, m.deadline.Add(-m.set.Grace/2))
 	}
 }
 
-func (m *Machine) termAt() fence.Instant { return m.deadline.Add(-m.set.Grace) }
+// askAt returns when the command is asked to end unless a later deadline comes.
+func (m *Machine) askAt() fence.Instant { return m.deadline.Add(-m.set.Grace) }
 
 // forward passes a signal on. SIGINT or SIGTERM before the start means that nothing is started.
 func (m *Machine) forward(s Signal) {
@@ -115,7 +116,7 @@ func (m *Machine) forward(s Signal) {
 	case m.state == running || m.state == ending:
 		m.do(Send(s))
 	case m.state == idle && (s.Number == interrupt || s.Number == terminate):
-		m.leave()
+		m.quit()
 	}
 }
 
@@ -124,17 +125,17 @@ func (m *Machine) forward(s Signal) {
 func (m *Machine) end(why Cause, by fence.Instant) {
 	switch m.state {
 	case idle:
-		m.leave()
+		m.quit()
 	case running:
 		m.state, m.cause = ending, why
 		m.killAt = min(by, m.deadline.Add(-m.set.Grace/2))
 		if why == Ended {
-			m.by = by
+			m.endBy = by
 		}
 		m.do(Send{Number: terminate})
 	case ending:
 		m.killAt = min(m.killAt, by)
-		m.by = min(m.by, by) // stays 0 if the end did not begin with End
+		m.endBy = min(m.endBy, by) // stays 0 if the end did not begin with End
 	case freezing, killing, over:
 	}
 }
@@ -143,12 +144,12 @@ func (m *Machine) end(why Cause, by fence.Instant) {
 func (m *Machine) kill(now fence.Instant, why Cause) {
 	switch m.state {
 	case idle:
-		m.leave()
+		m.quit()
 	case running, ending:
 		if m.cause == "" {
 			m.cause = why
 		}
-		m.killAt, m.by = now, 0
+		m.killAt, m.endBy = now, 0
 		m.state = ending
 	case freezing, killing, over:
 	}
@@ -156,7 +157,7 @@ func (m *Machine) kill(now fence.Instant, why Cause) {
 
 // exited handles the end of the command's main process. The rest of the tree has half of Grace to end.
 func (m *Machine) exited(now fence.Instant, in Exited) {
-	m.do(Tell{Report{Kind: Gone, Code: in.Code, Signal: in.Signal, Cause: m.cause}})
+	m.do(Tell{Report{Kind: MainExited, Code: in.Code, Signal: in.Signal, Cause: m.cause}})
 	if m.state == running {
 		m.end(Itself, now.Add(m.set.Grace/2))
 	}
@@ -165,11 +166,11 @@ func (m *Machine) exited(now fence.Instant, in Exited) {
 // emptied handles the news that no descendant is left, which counts only after the start.
 func (m *Machine) emptied() {
 	if m.state != idle {
-		m.leave()
+		m.quit()
 	}
 }
 
-func (m *Machine) leave() {
+func (m *Machine) quit() {
 	m.state = over
 	m.do(Tell{Report{Kind: Empty}})
 	m.do(Quit{})
@@ -177,26 +178,26 @@ func (m *Machine) leave() {
 
 // swept handles the end of one sweep, which met fresh descendants for the first time.
 func (m *Machine) swept(now fence.Instant, fresh int) {
-	m.rounds++
+	m.sweeps++
 	switch {
-	case m.state == freezing && fresh > 0 && m.rounds < freezeRounds:
+	case m.state == freezing && fresh > 0 && m.sweeps < freezeRounds:
 		m.do(Freeze{})
 	case m.state == freezing:
 		m.state = killing
-		m.do(Slay{})
+		m.do(KillAll{})
 	case m.state == killing && fresh > 0:
-		m.pace = firstPace
-		m.do(Slay{}) // the tree spawns: no pause
+		m.pause = firstSweepPause
+		m.do(KillAll{}) // the tree spawns: no pause
 	case m.state == killing:
-		m.pace = max(m.pace, firstPace)
-		m.sweepAt = now.Add(m.pace)
-		m.pace = min(2*m.pace, slowestPace)
+		m.pause = max(m.pause, firstSweepPause)
+		m.sweepAt = now.Add(m.pause)
+		m.pause = min(2*m.pause, longestSweepPause)
 	}
 }
 
 // pass does what is due by now.
 func (m *Machine) pass(now fence.Instant) {
-	if m.state == running && now >= m.termAt() {
+	if m.state == running && now >= m.askAt() {
 		m.end(Late, m.deadline)
 	}
 	if m.state == ending && now >= m.killAt {
@@ -205,7 +206,7 @@ func (m *Machine) pass(now fence.Instant) {
 	}
 	if m.state == killing && m.sweepAt != 0 && now >= m.sweepAt {
 		m.sweepAt = 0
-		m.do(Slay{})
+		m.do(KillAll{})
 	}
 	if (m.state == freezing || m.state == killing) && now >= m.deadline && !m.overdue {
 		m.overdue = true
@@ -217,7 +218,7 @@ func (m *Machine) pass(now fence.Instant) {
 func (m *Machine) Next() fence.Instant {
 	switch m.state {
 	case running:
-		return m.termAt()
+		return m.askAt()
 	case ending:
 		return m.killAt
 	case killing:

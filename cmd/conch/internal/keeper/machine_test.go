@@ -25,7 +25,7 @@ func words(m *Machine, actions []Action) string {
 		switch a := a.(type) {
 		case Tell:
 			text := "tell:" + string(a.Report.Kind)
-			if a.Report.Kind == Gone {
+			if a.Report.Kind == MainExited {
 				text += fmt.Sprintf("(%d,%d,%s)", a.Report.Code, a.Report.Signal, a.Report.Cause)
 			}
 			out = append(out, text)
@@ -56,22 +56,22 @@ func TestMachine(t *testing.T) {
 		"told something else before it began": {{0, Signal{10}, ""}, {0, Signal{1}, ""}, {0, Deadline{at(1000)}, "start @800"}},
 		"killed before it began":              {{0, Kill{}, "tell:empty quit"}},
 		"orphaned before it began": {
-			{0, Deadline{at(100)}, ""}, {0, Emptied{}, ""}, {0, Orphaned{}, "tell:empty quit"}, {0, Tick{}, ""},
+			{0, Deadline{at(100)}, ""}, {0, Emptied{}, ""}, {0, ConchGone{}, "tell:empty quit"}, {0, Tick{}, ""},
 		},
 		"deadlines move on, never back": append(begun,
 			step{300, Deadline{at(1400)}, "@1200"}, step{301, Deadline{at(900)}, "@1200"}, step{1199, Tick{}, "@1200"},
 			step{1200, Tick{}, "send:15 @1300"}),
 		"late: asked, then killed": append(begun,
 			step{800, Tick{}, "send:15 @900"}, step{899, Tick{}, "@900"}, step{900, Tick{}, "freeze"},
-			step{901, Swept{3}, "freeze"}, step{902, Swept{0}, "slay"}, step{903, Swept{1}, "slay"},
-			step{904, Swept{0}, "@905"}, step{905, Tick{}, "slay"}, step{906, Swept{0}, "@908"},
+			step{901, Swept{3}, "freeze"}, step{902, Swept{0}, "killall"}, step{903, Swept{1}, "killall"},
+			step{904, Swept{0}, "@905"}, step{905, Tick{}, "killall"}, step{906, Swept{0}, "@908"},
 			step{907, Exited{Signal: 9}, "tell:gone(0,9,late) @908"}, step{907, Emptied{}, "tell:empty quit"}),
 		"an end is never taken back": append(begun,
 			step{800, Tick{}, "send:15 @900"}, step{801, Deadline{at(5000)}, "@900"}, step{900, Tick{}, "freeze"}),
 		"woken long after the deadline": append(begun, step{5000, Tick{}, "send:15 freeze tell:overdue"}),
 		"overdue is said once": append(begun,
-			step{900, Tick{}, "send:15 freeze"}, step{901, Swept{0}, "slay"}, step{902, Swept{0}, "@903"},
-			step{1000, Tick{}, "slay tell:overdue"}, step{1001, Swept{0}, "@1003"}, step{1003, Tick{}, "slay"}),
+			step{900, Tick{}, "send:15 freeze"}, step{901, Swept{0}, "killall"}, step{902, Swept{0}, "@903"},
+			step{1000, Tick{}, "killall tell:overdue"}, step{1001, Swept{0}, "@1003"}, step{1003, Tick{}, "killall"}),
 		"asked to end, in time": append(begun,
 			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{150, Exited{Code: 3}, "tell:gone(3,0,ended) @400"},
 			step{150, Emptied{}, "tell:empty quit"}),
@@ -87,7 +87,7 @@ func TestMachine(t *testing.T) {
 			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{110, End{100 * time.Millisecond}, "@210"}, step{120, End{time.Hour}, "@210"}),
 		"killed":                 append(begun, step{100, Kill{}, "freeze"}),
 		"killed while it ends":   append(begun, step{100, End{time.Hour}, "send:15 @900"}, step{101, Kill{}, "freeze"}, step{102, Kill{}, ""}),
-		"orphaned: at once":      append(begun, step{100, Orphaned{}, "freeze"}, step{101, End{0}, ""}),
+		"orphaned: at once":      append(begun, step{100, ConchGone{}, "freeze"}, step{101, End{0}, ""}),
 		"its own end, and whole": append(begun, step{100, Exited{Code: 7}, "tell:gone(7,0,) send:15 @200"}, step{100, Emptied{}, "tell:empty quit"}),
 		"its own end, with remains": append(begun,
 			step{100, Exited{Signal: 11}, "tell:gone(0,11,) send:15 @200"}, step{150, Deadline{at(3000)}, "@200"}, step{200, Tick{}, "freeze"}),
@@ -96,7 +96,7 @@ func TestMachine(t *testing.T) {
 			step{900, Tick{}, "freeze"}, step{901, Signal{10}, ""}),
 		"who spawns faster than we stop gets no maxStopped": append(begun, step{100, Kill{}, "freeze"},
 			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"},
-			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "slay"}),
+			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "killall"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := NewMachine(Settings{Grace: 200 * time.Millisecond})
@@ -125,7 +125,7 @@ func FuzzMachine(f *testing.F) {
 						t.Fatalf("started at %d for a deadline at %d", now, deadline)
 					}
 					begun = true
-				case Freeze, Slay:
+				case Freeze, KillAll:
 					dying = true
 				case Tell:
 					if a.Report.Kind == Empty && begun && !empty {
@@ -137,7 +137,7 @@ func FuzzMachine(f *testing.F) {
 		for i := 0; i+1 < len(script); i += 2 {
 			switch v := int(script[i+1]); script[i] % 8 {
 			case 0:
-				if !dying && (m.state < ending || m.by != 0) {
+				if !dying && (m.state < ending || m.endBy != 0) {
 					deadline = max(deadline, now+5*v)
 				}
 				take(Deadline{at(now + 5*v)})

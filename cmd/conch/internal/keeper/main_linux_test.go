@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	lifeEnv  = "CONCH_TEST_LIFE" // makes the test binary a command
-	dirEnv   = "CONCH_TEST_DIR"
-	markEnv  = "CONCH_TEST_MARK"
-	nestEnv  = "CONCH_TEST_NEST"  // makes it a nest, whose commands are its arguments
-	shellEnv = "CONCH_TEST_SHELL" // makes it a shell that runs its arguments as a job; see background
-	holdEnv  = "CONCH_TEST_HOLD"  // names a pipe; a keeper begins when the writer has closed it
-	patience = 30 * time.Second
+	lifeEnv    = "CONCH_TEST_LIFE" // makes the test binary a command
+	dirEnv     = "CONCH_TEST_DIR"
+	markEnv    = "CONCH_TEST_MARK"
+	severalEnv = "CONCH_TEST_SEVERAL" // makes it run several keepers, whose commands are its arguments
+	shellEnv   = "CONCH_TEST_SHELL"   // makes it a shell that runs its arguments as a job; see background
+	holdEnv    = "CONCH_TEST_HOLD"    // names a pipe; a keeper begins when the writer has closed it
+	patience   = 30 * time.Second
 )
 
 // TestMain makes the test binary everything that the tests start: conch, keepers and commands.
@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == keeper.Command || os.Args[1] == keeper.InitCommand) {
 		os.Exit(cli.Main(os.Args[1:], cli.System(), cli.Build{}, nil))
 	}
-	if os.Getenv(nestEnv) != "" {
-		nest(os.Args[1:])
+	if os.Getenv(severalEnv) != "" {
+		runSeveral(os.Args[1:])
 		return
 	}
 	if life := os.Getenv(lifeEnv); life != "" {

@@ -10,9 +10,9 @@ func TestCode(t *testing.T) {
 		out  Outcome
 		want int
 	}{
-		"its own":                {Outcome{Gone: &Report{Code: 6}}, 6},
-		"a signal":               {Outcome{Gone: &Report{Signal: 15, Cause: Ended}}, 143},
-		"killed with its keeper": {Outcome{Abandoned: true}, 137},
+		"its own":                {Outcome{Exit: &Report{Code: 6}}, 6},
+		"a signal":               {Outcome{Exit: &Report{Signal: 15, Cause: Ended}}, 143},
+		"killed with its keeper": {Outcome{KeeperDied: true}, 137},
 		"never begun":            {Outcome{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

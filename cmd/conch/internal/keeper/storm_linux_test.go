@@ -32,7 +32,7 @@ func TestForkStorm(t *testing.T) {
 	for name, script := range storms {
 		for _, how := range []string{"walk", "cgroup"} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				env := []string{"ALIVE=" + eye(t), "STORM=" + script}
+				env := []string{"ALIVE=" + aliveFile(t), "STORM=" + script}
 				if how == "walk" {
 					env = append(env, keeper.NoCgroup+"=1")
 				}
@@ -42,8 +42,8 @@ func TestForkStorm(t *testing.T) {
 	}
 }
 
-// eye makes the file without which a storm ends by itself.
-func eye(t *testing.T) string {
+// aliveFile makes the file without which a storm ends by itself.
+func aliveFile(t *testing.T) string {
 	t.Helper()
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := os.WriteFile(alive, nil, 0o600); err != nil {
@@ -55,17 +55,17 @@ func eye(t *testing.T) string {
 
 func storm(t *testing.T, env []string) {
 	t.Helper()
-	h := hatch(t, 3*time.Second, env, hundred)
-	if _, ok := h.hears(0, keeper.Running); !ok {
+	h := startSeveral(t, 3*time.Second, env, hundred)
+	if _, ok := h.reports(0, keeper.Running); !ok {
 		t.Skip("this machine is too busy to begin a storm within its deadline")
 	}
-	empty, _ := h.hears(0, keeper.Empty)
-	if pids := marked(t); len(pids) > 3 { // the nest and its two strangers
+	empty, _ := h.reports(0, keeper.Empty)
+	if pids := marked(t); len(pids) > 3 { // the parent of the keepers and its two unrelated children
 		t.Errorf("%d processes are left, want at most 3", len(pids))
 	}
 	h.wait()
-	gone, _ := h.hears(0, keeper.Gone)
-	abandoned, late := h.hears(0, keeper.Abandoned)
+	gone, _ := h.reports(0, keeper.MainExited)
+	abandoned, late := h.reports(0, keeper.KeeperDied)
 	if empty.Early <= 0 || !late && gone.Cause != keeper.Late {
 		t.Errorf("empty %s before the deadline, %+v %+v", empty.Early, gone, abandoned)
 	}

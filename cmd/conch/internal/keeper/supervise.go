@@ -16,8 +16,8 @@ import (
 
 // Pauses between restarts of a command in one term.
 const (
-	firstPause   = 200 * time.Millisecond
-	longestPause = 30 * time.Second
+	firstRestartPause   = 200 * time.Millisecond
+	longestRestartPause = 30 * time.Second
 )
 
 // Supervision describes the command of a role. Supervise sets the Env of its Config.
@@ -31,9 +31,9 @@ type Supervision struct {
 	Restart  bool          // restart the command in the same term when it exits by itself
 	// Ending is closed when the command must not be started any more; nil means never.
 	Ending <-chan struct{}
-	// Attend, if set, is given each keeper that has started. Supervise calls leave when no
+	// OnStart, if set, is given each keeper that has started. Supervise calls onEnd when no
 	// process of the command is left, before it checks Ending.
-	Attend func(k *Keeper) (leave func())
+	OnStart func(k *Keeper) (onEnd func())
 }
 
 // Supervise runs the command, with restarts if Restart is set, until the leadership or the
@@ -41,10 +41,10 @@ type Supervision struct {
 // leadership be released.
 func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdict {
 	s.Log = s.Log.With(slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))
-	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
+	pauses := backoff.Pauses{First: firstRestartPause, Most: longestRestartPause}
 	for ctx.Err() == nil && !s.ending() {
 		began := time.Now()
-		v := s.once(ctx, l)
+		v := s.runOnce(ctx, l)
 		if !v.Again {
 			return v
 		}
@@ -61,8 +61,8 @@ func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdic
 	return Verdict{Final: s.ending()}
 }
 
-// once runs the command without restarts.
-func (s *Supervision) once(ctx context.Context, l election.Leadership) Verdict {
+// runOnce runs the command without restarts.
+func (s *Supervision) runOnce(ctx context.Context, l election.Leadership) Verdict {
 	out := Outcome{Log: s.Log}
 	cfg := s.Config
 	cfg.Env = append(os.Environ(), Environ(l.Token, s.ID, s.Database)...)
@@ -76,12 +76,12 @@ func (s *Supervision) once(ctx context.Context, l election.Leadership) Verdict {
 	if err != nil {
 		return Verdict{Err: fmt.Errorf("the keeper of the command cannot be started: %w", err)}
 	}
-	leave := func() {}
-	if s.Attend != nil {
-		leave = s.Attend(k)
+	onEnd := func() {}
+	if s.OnStart != nil {
+		onEnd = s.OnStart(k)
 	}
 	k.Follow(ctx, l, s.Door, s.Within)
-	leave()
+	onEnd()
 	return judge(&out, s.ending(), s.Restart)
 }
 
@@ -110,8 +110,8 @@ type Verdict struct {
 // to end, restart that a command that exits by itself is restarted.
 func judge(out *Outcome, ending, restart bool) Verdict {
 	cause := Itself
-	if out.Gone != nil {
-		cause = out.Gone.Cause
+	if out.Exit != nil {
+		cause = out.Exit.Cause
 	}
 	final := Verdict{Final: true, Err: out.Err(), Code: out.Code(), Unstarted: out.Unstarted}
 	switch {
@@ -119,7 +119,7 @@ func judge(out *Outcome, ending, restart bool) Verdict {
 		final.Why = final.Err
 	case ending: // even if it was killed with its keeper, or never began
 		final.Err = nil
-	case out.Abandoned, out.Gone == nil, cause == Late:
+	case out.KeeperDied, out.Exit == nil, cause == Late:
 		return Verdict{Err: out.Err()}
 	case cause == Ended:
 		return Verdict{} // asked to end, since the leadership ended

@@ -11,7 +11,7 @@ import (
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	gone := func(cause Cause, code, signal int) *Outcome {
-		return &Outcome{Gone: &Report{Cause: cause, Code: code, Signal: signal}}
+		return &Outcome{Exit: &Report{Cause: cause, Code: code, Signal: signal}}
 	}
 	type row struct {
 		name            string
@@ -30,8 +30,8 @@ func TestJudge(t *testing.T) {
 		{"killed in haste", gone(Killed, 0, 9), false, true, "final 137, role: the command was ended by signal 9, history: the command was ended by signal 9"},
 		{"late", gone(Late, 0, 9), false, true, "resigned, role: " + ErrLate.Error()},
 		{"late while conch ends", gone(Late, 0, 9), true, false, "final 137, role: <nil>, history: <nil>"},
-		{"its keeper was killed", &Outcome{Abandoned: true}, false, true, "resigned, role: " + ErrAbandoned.Error()},
-		{"its keeper was killed while conch ends", &Outcome{Abandoned: true}, true, false, "final 137, role: <nil>, history: <nil>"},
+		{"its keeper was killed", &Outcome{KeeperDied: true}, false, true, "resigned, role: " + ErrKeeperDied.Error()},
+		{"its keeper was killed while conch ends", &Outcome{KeeperDied: true}, true, false, "final 137, role: <nil>, history: <nil>"},
 		{"never begun", &Outcome{}, false, true, "resigned, role: <nil>"},
 		{"never begun while conch ends", &Outcome{}, true, false, "final 0, role: <nil>, history: <nil>"},
 		{

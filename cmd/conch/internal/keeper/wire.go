@@ -44,7 +44,7 @@ func readOrders(from io.Reader, pass func(Input)) {
 		}
 		pass(o.input())
 	}
-	pass(Orphaned{})
+	pass(ConchGone{})
 }
 
 // readReports passes reports on until the keeper has closed its end.

@@ -29,8 +29,8 @@ func (s *service) command(r config.Role, job Job, door fence.Door) node.Work {
 			Config: keeper.Config{
 				Options: keeper.Options{Command: job.Command, Grace: grace}, Stdout: os.Stdout, Stderr: os.Stderr,
 			},
-			Log: s.frame.Log, ID: s.frame.ID, Database: database, Door: door, Within: keeper.Share(r.DrainTimeout),
-			Attend: func(k *keeper.Keeper) func() {
+			Log: s.frame.Log, ID: s.frame.ID, Database: database, Door: door, Within: keeper.CommandTime(r.DrainTimeout),
+			OnStart: func(k *keeper.Keeper) func() {
 				stay := context.AfterFunc(s.frame.Hurry, k.Kill)
 				return func() { stay() }
 			},

@@ -22,21 +22,21 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// tweet is one line that a nest prints.
-type tweet struct {
-	Nest  int // the index of the command; -1: the nest itself
-	Early time.Duration
+// line is one line that runSeveral prints.
+type line struct {
+	Command int // its index; -1: runSeveral itself
+	Early   time.Duration
 	keeper.Report
 }
 
-// nest runs several shell scripts, each under its own keeper, as a node with several roles does,
+// runSeveral runs several shell scripts, each under its own keeper, as a node with several roles does,
 // with one deadline for all. It prints what the keepers report, and how long before the deadline.
-// It also starts two strangers, one older and one younger than the keepers, and prints their
-// numbers. At the end of its stdin it asks the commands to end. A nest is a separate process, so
+// It also starts two unrelated children, one older and one younger than the keepers, and prints their
+// numbers. At the end of its stdin it asks the commands to end. It is a separate process, so
 // that its keepers' faults do not reach other children of the tests.
-func nest(args []string) {
+func runSeveral(args []string) {
 	var mu sync.Mutex
-	say := func(t tweet) {
+	say := func(t line) {
 		text, err := json.Marshal(t)
 		if err != nil {
 			panic(err)
@@ -45,13 +45,13 @@ func nest(args []string) {
 		defer mu.Unlock()
 		fmt.Println(string(text))
 	}
-	stranger := func() *exec.Cmd {
+	start := func() *exec.Cmd {
 		cmd := exec.Command("sleep", "1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
-		say(tweet{Nest: -1, Report: keeper.Report{PID: cmd.Process.Pid}})
+		say(line{Command: -1, Report: keeper.Report{PID: cmd.Process.Pid}})
 		return cmd
 	}
 	within, err := time.ParseDuration(args[0])
@@ -59,21 +59,21 @@ func nest(args []string) {
 		panic(err)
 	}
 	deadline := fence.Boottime().Add(within)
-	strangers := []*exec.Cmd{stranger()}
+	unrelated := []*exec.Cmd{start()}
 	var keepers []*keeper.Keeper
 	for i, script := range args[1:] {
 		k, err := keeper.Keep(keeper.Config{
 			Options: keeper.Options{Command: []string{"sh", "-c", script}, Grace: within / 2},
-			Env:     slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, nestEnv) }),
+			Env:     slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, severalEnv) }),
 			Stderr:  os.Stderr,
-			Report:  func(r keeper.Report) { say(tweet{Nest: i, Early: deadline.Sub(fence.Boottime()), Report: r}) },
+			Report:  func(r keeper.Report) { say(line{Command: i, Early: deadline.Sub(fence.Boottime()), Report: r}) },
 		})
 		if err != nil {
 			panic(err)
 		}
 		keepers = append(keepers, k)
 	}
-	strangers = append(strangers, elsewhere(stranger))
+	unrelated = append(unrelated, elsewhere(start))
 	for _, k := range keepers {
 		k.Deadline(deadline)
 	}
@@ -86,12 +86,12 @@ func nest(args []string) {
 	for _, k := range keepers {
 		<-k.Done()
 	}
-	for _, s := range strangers {
+	for _, s := range unrelated {
 		alive := s.Process.Signal(unix.SIGTERM) == nil
 		_ = s.Wait()
 		how, _ := s.ProcessState.Sys().(syscall.WaitStatus)
 		if !alive || how.Signal() != unix.SIGTERM {
-			say(tweet{Nest: -1, Report: keeper.Report{Error: fmt.Sprintf("stranger %d ended too early: %v", s.Process.Pid, how)}})
+			say(line{Command: -1, Report: keeper.Report{Error: fmt.Sprintf("the unrelated child %d ended too early: %v", s.Process.Pid, how)}})
 		}
 	}
 }
@@ -111,59 +111,59 @@ func elsewhere(start func() *exec.Cmd) *exec.Cmd {
 	return <-done
 }
 
-// hatched is a nest under test.
-type hatched struct {
+// several is a process of runSeveral under test.
+type several struct {
 	*process
-	strangers []int
-	seen      []tweet
+	unrelated []int
+	seen      []line
 }
 
-func hatch(t *testing.T, within time.Duration, env []string, scripts ...string) *hatched {
+func startSeveral(t *testing.T, within time.Duration, env []string, scripts ...string) *several {
 	t.Helper()
 	cmd := marks(t, exec.Command(os.Args[0], append([]string{within.String()}, scripts...)...))
-	cmd.Env = append(append(cmd.Env, nestEnv+"=1"), env...)
-	return &hatched{process: begin(t, cmd)}
+	cmd.Env = append(append(cmd.Env, severalEnv+"=1"), env...)
+	return &several{process: begin(t, cmd)}
 }
 
-// hears waits for a report of one command, and returns it. ok is false if the nest ends first.
-func (h *hatched) hears(nest int, kind keeper.Kind) (found tweet, ok bool) {
+// reports waits for a report of one command, and returns it. ok is false if the process ends first.
+func (h *several) reports(command int, kind keeper.Kind) (found line, ok bool) {
 	h.Helper()
 	for _, t := range h.seen {
-		if t.Nest == nest && t.Kind == kind {
+		if t.Command == command && t.Kind == kind {
 			return t, true
 		}
 	}
 	timeout := time.After(patience)
 	for {
 		select {
-		case line, more := <-h.Lines:
+		case text, more := <-h.Lines:
 			if !more {
 				return found, false
 			}
-			var t tweet
-			if err := json.Unmarshal([]byte(line), &t); err != nil {
-				h.Fatalf("%v in %q", err, line)
+			var t line
+			if err := json.Unmarshal([]byte(text), &t); err != nil {
+				h.Fatalf("%v in %q", err, text)
 			}
 			switch {
 			case t.Error != "":
 				h.Error(t.Error)
-			case t.Nest < 0:
-				h.strangers = append(h.strangers, t.PID)
+			case t.Command < 0:
+				h.unrelated = append(h.unrelated, t.PID)
 			}
 			h.seen = append(h.seen, t)
-			if t.Nest == nest && t.Kind == kind {
+			if t.Command == command && t.Kind == kind {
 				return t, true
 			}
 		case <-timeout:
-			h.Fatalf("no report %q of command %d, only %+v", kind, nest, h.seen)
+			h.Fatalf("no report %q of command %d, only %+v", kind, command, h.seen)
 		}
 	}
 }
 
-// over waits for the nest's end, and demands that nothing of it is left.
-func (h *hatched) over() {
+// over waits for the end of the process, and demands that nothing of it is left.
+func (h *several) over() {
 	h.Helper()
-	h.hears(-2, "")
+	h.reports(-2, "")
 	h.end()
 }
 
@@ -181,25 +181,25 @@ func tree(pid int) []int {
 const hard = `setsid sh -c 'trap "" TERM HUP INT; (trap "" TERM HUP INT; setsid sleep 1000 & sleep 1000) & sleep 1000' & (setsid sleep 1000 &) ; sleep 1000`
 
 // All descendants of a keeper that gets SIGKILL are gone before Empty is reported. Another command
-// of the same process, its descendants and the strangers go on, and end with their own exit codes.
+// of the same process, its descendants and the unrelated children go on, and end with their own exit codes.
 func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	for name, script := range map[string]string{"daemons": hard, "storm": `STORM='[ -e "$ALIVE" ] && setsid sh -c "$STORM" &'; export STORM; ` + hundred} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			alive := eye(t)
-			h := hatch(t, 10*patience, []string{"ALIVE=" + alive, keeper.NoCgroup + "=1"}, script,
+			alive := aliveFile(t)
+			h := startSeveral(t, 10*patience, []string{"ALIVE=" + alive, keeper.NoCgroup + "=1"}, script,
 				`setsid sleep 1000 & trap 'exit 7' TERM; `+idle)
 			var mains [2]int
 			for i := range mains {
-				r, _ := h.hears(i, keeper.Running)
+				r, _ := h.reports(i, keeper.Running)
 				mains[i] = r.PID
 			}
 			pgtest.Eventually(t, patience, "both have children", func() bool { return len(tree(mains[0])) > 3 && len(tree(mains[1])) > 2 })
 			victims := tree(parent(t, mains[0]))
 			_ = unix.Kill(parent(t, mains[0]), unix.SIGKILL)
-			if _, ok := h.hears(0, keeper.Empty); !ok {
+			if _, ok := h.reports(0, keeper.Empty); !ok {
 				t.Fatal("it ended without a word")
 			}
 			for _, pid := range victims {
@@ -209,19 +209,19 @@ func TestOneKeeperKilledAmongSeveral(t *testing.T) {
 			}
 			for _, pid := range marked(t) {
 				if !slices.Contains(tree(h.Cmd.Process.Pid), pid) && state(pid) != "" { // unless it was about to end
-					t.Errorf("process %d is alive and no descendant of the nest", pid)
+					t.Errorf("process %d is alive and no descendant of runSeveral", pid)
 				}
 			}
-			if left := tree(h.Cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.strangers) != 2 ||
-				!slices.Contains(left, h.strangers[0]) || !slices.Contains(left, h.strangers[1]) {
-				t.Errorf("processes %v are left; want among them the other command, %d, and two strangers, %v", left, mains[1], h.strangers)
+			if left := tree(h.Cmd.Process.Pid); len(left) < 6 || !slices.Contains(left, mains[1]) || len(h.unrelated) != 2 ||
+				!slices.Contains(left, h.unrelated[0]) || !slices.Contains(left, h.unrelated[1]) {
+				t.Errorf("processes %v are left; want among them the other command, %d, and two unrelated children, %v", left, mains[1], h.unrelated)
 			}
 			_ = h.stdin.Close()
-			if r, _ := h.hears(1, keeper.Gone); r.Code != 7 || r.Cause != keeper.Ended {
+			if r, _ := h.reports(1, keeper.MainExited); r.Code != 7 || r.Cause != keeper.Ended {
 				t.Errorf("the other command ended with %+v, want code 7", r)
 			}
 			h.over()
-			if a, _ := h.hears(0, keeper.Abandoned); a.Kind == "" {
+			if a, _ := h.reports(0, keeper.KeeperDied); a.Kind == "" {
 				t.Error("no report says that the keeper is dead")
 			}
 		})
@@ -233,10 +233,10 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	for range 5 {
-		h := hatch(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; `+idle)
+		h := startSeveral(t, 10*patience, []string{keeper.NoCgroup + "=1"}, hard, hard, `echo third >&2; trap 'exit 3' TERM; `+idle)
 		var keepers, victims []int
 		for i := range 3 {
-			r, _ := h.hears(i, keeper.Running)
+			r, _ := h.reports(i, keeper.Running)
 			keepers = append(keepers, parent(t, r.PID))
 			least := []int{4, 4, 2}[i] // the third sets its trap before it has a child
 			pgtest.Eventually(t, patience, "it has children", func() bool { return len(tree(r.PID)) >= least })
@@ -245,7 +245,7 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 		_ = unix.Kill(keepers[0], unix.SIGKILL)
 		_ = unix.Kill(keepers[1], unix.SIGKILL)
 		for i := range 2 {
-			if _, ok := h.hears(i, keeper.Empty); !ok {
+			if _, ok := h.reports(i, keeper.Empty); !ok {
 				t.Fatal("it ended without a word")
 			}
 			for _, pid := range tree(h.Cmd.Process.Pid) {
@@ -255,7 +255,7 @@ func TestTwoKeepersKilledAtOnce(t *testing.T) {
 			}
 		}
 		_ = h.stdin.Close()
-		if r, _ := h.hears(2, keeper.Gone); r.Code != 3 {
+		if r, _ := h.reports(2, keeper.MainExited); r.Code != 3 {
 			t.Errorf("the third command ended with %+v, want code 3", r)
 		}
 		h.over()
