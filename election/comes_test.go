@@ -131,6 +131,21 @@ func TestARoleChangesWithItsTerm(t *testing.T) {
 	})
 }
 
+// Add takes every role that New takes, even one whose gate shuts at once if a heartbeat is late.
+func TestAddTakesWhatNewTakes(t *testing.T) {
+	t.Parallel()
+	for _, spare := range []time.Duration{time.Microsecond, time.Millisecond, time.Second} {
+		role := election.Role{Scope: "s", Lease: 3 * time.Second, LateThreshold: 1200*time.Millisecond + spare}
+		e, err := election.New(election.Config{Mint: electiontest.NewMemory(), Heartbeat: time.Second, Roles: []election.Role{role}})
+		if err == nil {
+			err = e.Add(role)
+		}
+		if err != nil {
+			t.Errorf("a heartbeat may be late by %s: got %v, want no error from New and Add", spare, err)
+		}
+	}
+}
+
 // A resting scope is not led; after the rest the elector campaigns again.
 func TestRestLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,9 @@ func (e *Elector) fits(r *Role) error {
 		return fmt.Errorf("election: scope %q: a lease of %s is shorter than %s, the lease of this elector's session: use a separate elector for this role", r.Scope, r.Lease, shortest)
 	}
 	cfg.Roles = []Role{*r}
+	if cfg.LockTimeout >= time.Millisecond && cfg.LockTimeout <= cfg.lockTimeout(r.Lease) {
+		cfg.LockTimeout = 0 // no longer than the default, which Validate does not check
+	}
 	return cfg.Validate()
 }
 
