@@ -25,23 +25,22 @@ type conductor struct {
 	frame   node.Frame
 	tty     *terminalOf
 
-	campaign context.Context
-	stop     context.CancelCauseFunc // ends the campaign; the history shows the cause
-	ending   context.Context
-	end      context.CancelFunc // ends ending when conch is asked to end
+	ending  context.Context // ends when conch is asked to end: the command is not started any more
+	end     context.CancelFunc
+	endNode context.CancelFunc
 
-	mu      sync.Mutex
-	keeper  *keeper.Keeper // nil while no command runs
-	begun   atomic.Bool    // its keeper has reported that it runs
-	outcome error          // what run returns
+	mu     sync.Mutex
+	keeper *keeper.Keeper // nil while no command runs
+	begun  atomic.Bool    // its keeper has reported that it runs
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
 func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	// Signals are for the command first: conch ends when the command has ended.
-	c.campaign, c.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer c.stop(nil)
-	c.ending, c.end = context.WithCancel(c.campaign)
+	campaign, endNode := context.WithCancel(context.WithoutCancel(ctx))
+	defer endNode()
+	c.endNode = endNode
+	c.ending, c.end = context.WithCancel(campaign)
 	if !c.flags.isolate { // inside the namespace, our process group has no number
 		c.tty = openTerminal()
 	}
@@ -51,33 +50,16 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	if ctx.Err() != nil {
 		return nil // asked to end before the start
 	}
-	err := node.Run(c.campaign, node.Options{
+	return node.Run(campaign, node.Options{
 		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, Fact: c.app.announce(ctx, cfg.Election.ID),
 		Kinds: []node.Kind{{
 			Section: func() config.Section { return oneRole{} },
 			Open:    func(f node.Frame) node.Service { c.frame = f; return c },
 		}},
 	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.outcome != nil {
-		return c.outcome
-	}
-	return err
 }
 
-// finish ends the campaign. outcome is what run returns, why the reason in the history. The first
-// outcome counts: another term may begin before the campaign has ended.
-func (c *conductor) finish(outcome, why error) {
-	c.mu.Lock()
-	if c.outcome == nil {
-		c.outcome = outcome
-	}
-	c.mu.Unlock()
-	c.stop(why)
-}
-
-// Work implements node.Service. The role runs the command until it has ended for good.
+// Work implements node.Service. The role runs the command; once that has ended for good, so does the node.
 func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
 	door := fence.Act
 	if r.Fenced {
@@ -89,25 +71,22 @@ func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.
 			Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Report: c.note,
 		},
 		Log: c.frame.Log, ID: c.frame.ID, Database: c.frame.Database.URL, Door: door, Within: c.flags.stopGrace,
-		Restart: c.flags.restart, Ending: c.ending.Done(), OnStart: c.attend,
+		Restart: c.flags.restart, Ending: c.ending.Done(), OnStart: c.onStart,
 	}
 	return func(ctx context.Context, l election.Leadership) error {
 		v := keeper.Supervise(ctx, l, s)
 		switch {
 		case v.Unstarted != nil:
-			c.finish(usage{v.Unstarted}, v.Why)
+			return &node.FinalError{Result: usage{v.Unstarted}, Why: v.Why}
 		case v.Final:
-			c.finish(exitError(v.Code), v.Why)
-		}
-		if c.campaign.Err() != nil {
-			<-ctx.Done() // the end of the campaign gives a better reason than our return
+			return &node.FinalError{Result: exitError(v.Code), Why: v.Why}
 		}
 		return v.Err
 	}, nil
 }
 
-// attend makes k the keeper that gets signals.
-func (c *conductor) attend(k *keeper.Keeper) (leave func()) {
+// onStart makes k the keeper that gets signals.
+func (c *conductor) onStart(k *keeper.Keeper) (onEnd func()) {
 	set := func(k *keeper.Keeper) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -74,7 +74,7 @@ func (c *conductor) asked(sig syscall.Signal) {
 	c.end()
 	switch {
 	case c.keeper == nil:
-		c.stop(nil)
+		c.endNode()
 	case again:
 		c.keeper.Kill()
 	default:

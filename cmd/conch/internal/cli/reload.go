@@ -57,7 +57,7 @@ It needs neither the database nor a token, only the right to signal the process.
 }
 
 // ask signals the node and waits for its answer.
-func ask(ctx context.Context, dir string) (out node.Outcome, err error) {
+func ask(ctx context.Context, dir string) (out node.ReloadResult, err error) {
 	pid, err := datadir.Find(dir)
 	if err != nil {
 		return out, fmt.Errorf("%w: is the node running, and is this its configuration file?", err)
@@ -86,7 +86,7 @@ func ask(ctx context.Context, dir string) (out node.Outcome, err error) {
 	}
 }
 
-func (a *app) printReload(out node.Outcome) error {
+func (a *app) printReload(out node.ReloadResult) error {
 	if a.JSON {
 		if err := a.Document(out); err != nil {
 			return err

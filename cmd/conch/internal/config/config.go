@@ -96,16 +96,16 @@ func (r Role) Grace() (time.Duration, error) {
 // defaultLease is the elector's.
 const defaultLease = 3 * time.Second
 
-// Terms are the settings that all roles of an elector share. Roles with equal terms share an
+// ElectorSettings are the settings that all roles of an elector share. Roles with equal ones share an
 // elector, and with it a database session.
-type Terms struct {
+type ElectorSettings struct {
 	Takeover                                            election.Takeover
 	Heartbeat, CheckInterval, LockTimeout, DrainTimeout time.Duration
 }
 
-// Terms returns the terms of a settled role.
-func (r Role) Terms() Terms {
-	return Terms{
+// ElectorSettings returns those of a settled role.
+func (r Role) ElectorSettings() ElectorSettings {
+	return ElectorSettings{
 		Takeover: r.Takeover, Heartbeat: r.Heartbeat, CheckInterval: r.CheckInterval,
 		LockTimeout: r.LockTimeout, DrainTimeout: r.DrainTimeout,
 	}
@@ -151,12 +151,12 @@ func (c Config) place(i int) string {
 // defaultDrain is how long a role may take to end when it is asked to (F6).
 const defaultDrain = 10 * time.Second
 
-// Elector returns the configuration of an elector for settled roles with equal terms, without
+// Elector returns the configuration of an elector for settled roles with equal ElectorSettings, without
 // its mint, its events and the roles' functions.
 func (c Config) Elector(roles ...Role) election.Config {
 	e := c.Election
 	for _, r := range roles {
-		t := r.Terms()
+		t := r.ElectorSettings()
 		e.Takeover, e.Heartbeat, e.CheckInterval, e.DrainTimeout = t.Takeover, t.Heartbeat, t.CheckInterval, t.DrainTimeout
 		e.LockTimeout = t.LockTimeout
 		e.Roles = append(e.Roles, election.Role{

@@ -114,13 +114,13 @@ command = ["sh", "-c", "a | b"]
 	if !filepath.IsAbs(c.Node.DataDir) {
 		t.Errorf("data_dir is %q, want it to start at the file's folder", c.Node.DataDir)
 	}
-	if got := first.Terms(); got != (config.Terms{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
+	if got := first.ElectorSettings(); got != (config.ElectorSettings{Takeover: election.Fast, Heartbeat: 300 * time.Millisecond, CheckInterval: time.Second, LockTimeout: 700 * time.Millisecond, DrainTimeout: 7 * time.Second}) {
 		t.Errorf("terms of the first role: got %+v, want those of [election] with a drain timeout of 7s", got)
 	}
 	if got, err := first.Grace(); err != nil || got != 740*time.Millisecond {
 		t.Errorf("the first role is asked to end %s before its deadline, error %v; want 740ms", got, err)
 	}
-	if got := second.Terms(); got.Takeover != election.Keep || got == first.Terms() {
+	if got := second.ElectorSettings(); got.Takeover != election.Keep || got == first.ElectorSettings() {
 		t.Errorf("terms of the second role: got %+v, want keep, unlike the first", got)
 	}
 	if c.Database.Locks != pgmint.ProcessLocks || c.Database.LockBudget != 10 {

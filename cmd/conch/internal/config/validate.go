@@ -29,7 +29,7 @@ func (d *Decoder) validate(c Config) {
 			d.Fault(place+".scope", "%q is the scope of %s already: two roles of one scope would fight over it", r.Scope, c.place(first))
 		}
 		scopes[r.Scope] = i
-		d.validateTerms(place, c, r)
+		d.validateElection(place, c, r)
 	}
 }
 
@@ -55,8 +55,8 @@ func (d *Decoder) validateNode(c Config) {
 	}
 }
 
-// validateTerms lets the election validate an elector with this role alone.
-func (d *Decoder) validateTerms(place string, c Config, r Role) {
+// validateElection lets the election validate an elector with this role alone.
+func (d *Decoder) validateElection(place string, c Config, r Role) {
 	e := c.Elector(r)
 	if election.ValidID(e.ID) != nil {
 		e.ID = "" // a fault of the node, not of each role

@@ -37,7 +37,12 @@ func (h *host) Snapshot() []election.Status {
 	return all
 }
 
-func (*host) Add(election.Role) error { return errors.New("no room") }
+func (*host) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+
+func (h *host) Add(r election.Role) error {
+	h.gates[r.Scope] = fence.Standalone(r.Scope, "n1")
+	return nil
+}
 
 func (*host) Retire(string) (<-chan struct{}, error) { return nil, errors.New("no role") }
 
@@ -47,23 +52,18 @@ func (*host) StepDown(context.Context, election.StepDown) error { return nil }
 
 func (h *host) Gate(scope string) *fence.Gate { return h.gates[scope] }
 
-// crowd returns a roster of one crew with that many roles.
-func crowd(t *testing.T) (*roster, *host) {
+// crowd returns a set of one group with that many roles.
+func crowd(t *testing.T) (*electorSet, *host) {
 	t.Helper()
 	h := &host{gates: map[string]*fence.Gate{}}
-	r := &roster{found: func(_ config.Config, roles []config.Role) (*crew, error) {
-		c := newCrew(roles...)
-		c.elector = h
-		for _, role := range roles {
-			h.gates[role.Scope] = fence.Standalone(role.Scope, "n1")
-		}
-		var ctx context.Context
-		ctx, c.stop = context.WithCancel(context.WithoutCancel(t.Context()))
-		c.run = func() error { <-ctx.Done(); return nil }
-		return c, nil
-	}}
+	lasting := context.WithoutCancel(t.Context())
+	r := &electorSet{
+		newElector: func(config.Config, []config.Role) (elector, error) { return h, nil },
+		work:       func(config.Role, func(error)) (Work, func(context.Context)) { return nil, nil },
+		over:       lasting, electorsOver: lasting,
+	}
 	t.Cleanup(func() {
-		if err := r.end(context.WithoutCancel(t.Context())); err != nil {
+		if err := r.end(lasting, nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -98,12 +98,12 @@ func TestAGateIsFoundWithoutAWalk(t *testing.T) {
 func TestTermsThatBeginTogetherAreOneLook(t *testing.T) {
 	t.Parallel()
 	r, h := crowd(t)
-	n := &Node{staff: r, log: slog.New(slog.DiscardHandler)}
+	n := &Node{electors: r, log: slog.New(slog.DiscardHandler)}
 	began := func(scopes ...string) int64 {
 		h.looked.Store(0)
 		r.mu.Lock() // no look before all terms have begun
 		for _, scope := range scopes {
-			n.moved(election.Fact{Kind: election.Acquired, Scope: scope})
+			n.reconcile(election.Fact{Kind: election.Acquired, Scope: scope})
 		}
 		r.mu.Unlock()
 		n.calls.Wait()
@@ -120,16 +120,16 @@ func TestTermsThatBeginTogetherAreOneLook(t *testing.T) {
 // A look may miss what happens during it, so another look follows.
 func TestALookThatHasBegunIsNoPromise(t *testing.T) {
 	t.Parallel()
-	r := &roster{want: map[string]config.Role{"a": {Scope: "a"}}}
+	r := &electorSet{want: map[string]config.Role{"a": {Scope: "a"}}}
 	again := false
-	r.found = func(config.Config, []config.Role) (*crew, error) {
-		again = r.due()
+	r.newElector = func(config.Config, []config.Role) (elector, error) {
+		again = r.queue()
 		return nil, errors.New("no room")
 	}
-	if !r.due() || r.due() {
-		t.Error("two events before a look: want one call of moved for both")
+	if !r.queue() || r.queue() {
+		t.Error("two events before a look: want one call of termsChanged for both")
 	}
-	if err := r.moved(); err == nil || !again {
+	if err := r.termsChanged(); err == nil || !again {
 		t.Errorf("got error %v, and another look for an event during the first: %t; want an error and true", err, again)
 	}
 }

@@ -4,13 +4,17 @@
 //
 // # What a node is made of
 //
-//	roster    electors over one mint, one for each set of roles with equal terms
-//	alone     replaces the roster on a standalone node
-//	services  what roles do while they lead, and their part of API and metrics
-//	obey      drains and transfers that operators ask for in the database
-//	site      the API, and the ops handler
-//	metric    counters and states of each scope, for /metrics
-//	datadir   where a reload finds the process
+//	electorSet  electors over one mint, one for each group of roles with equal settings
+//	standalone  replaces the electorSet on a standalone node
+//	services    what roles do while they lead, and their part of API and metrics
+//	obey        drains and transfers that operators ask for in the database
+//	site        the API, and the ops handler
+//	metric      counters and states of each scope, for /metrics
+//	datadir     where a reload finds the process
+//
+// Run assigns the roles of the configuration to the electorSet. It starts an elector for each group
+// of roles and adds each role with its work, which a service has made. The elector calls the work
+// in each term. Work that returns a [FinalError] ends the node, and Run returns its result.
 //
 // Instructions go down, facts come up as values. The frame knows no service, and no service
 // knows another: each is a [Kind] in the program's list. conch run is a node too, with one

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -35,10 +37,11 @@ type Options struct {
 type Node struct {
 	opts     Options
 	cfg      config.Config // at the start
-	latest   config.Config // of the last good reload; owned by live's goroutine
+	latest   config.Config // of the last good reload; owned by loop's goroutine
 	id       string
 	log      *slog.Logger
-	staff    staff
+	roles    roleHost
+	electors *electorSet // roles, if it is that; nil on a standalone node
 	meters   *metric.Collector
 	outage   *outage.Teller
 	tokens   *web.Tokens
@@ -47,51 +50,44 @@ type Node struct {
 	mint     *pgmint.Mint
 	services *services
 
-	asked   context.Context // ends when the node is asked to end
-	over    context.Context // ends with the node
-	gone    context.Context // ends once all electors have ended: nothing can be released any more
-	allGone context.CancelFunc
-	hurry   context.Context // ends when commands are to be killed at once
-	calls   sync.WaitGroup
+	asked           context.Context            // ends when the node is asked to end, by its caller or by a role
+	finish          context.CancelCauseFunc    // asks the node to end
+	final           atomic.Pointer[FinalError] // of the role that asked first; nil: none
+	over            context.Context            // ends with the node
+	endOver         context.CancelFunc
+	electorsOver    context.Context // ends once all electors have ended: nothing can be released any more
+	endElectorsOver context.CancelFunc
+	hurry           context.Context // ends when commands are to be killed at once
+	endHurry        context.CancelFunc
+	calls           sync.WaitGroup
 }
 
-// staff runs the roles: a roster, or alone on a standalone node.
-type staff interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
+// roleHost runs the roles of a node: an electorSet, or standalone.
+type roleHost interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
 	web.Electors
 	pgops.Leader
 	Status(scope string) (election.Status, bool)
 	assign(config.Config) error
-	end(ctx context.Context) error
+	end(ctx context.Context, why error) error
 }
 
 // ErrNoDatabase means that a configuration names no database and is not standalone.
 var ErrNoDatabase = errors.New("no database: give --db URL, set CONCH_DB_URL or url in [database]; " +
 	"a node that is the only copy says so by standalone = true in [node]")
 
-// hurried is how long a node that was told to hurry waits for its roles to end.
-const hurried = 2 * time.Second
+// hurryTimeout is how long a node that was told to hurry waits for its roles to end.
+const hurryTimeout = 2 * time.Second
 
-// Run runs a node until ctx ends and every scope is given up. It returns an error if a scope
-// could not be given up. The history shows the cause of ctx, unless it is only
-// context.Canceled.
+// Run runs a node until ctx ends, or a role ends the node, and every scope is given up. It returns
+// the result of that role, or an error if a scope could not be given up. The history shows the
+// cause of ctx, unless it is only context.Canceled.
 func Run(ctx context.Context, o Options) error {
 	if err := Check(o.Config, o.Kinds); err != nil {
 		return err
 	}
-	n := &Node{opts: o, cfg: o.Config, id: o.Config.Election.ID, log: o.Log, asked: ctx}
-	if n.id == "" {
-		n.id = election.Identity()
-	}
-	n.cfg.Election.ID = n.id
-	n.latest = n.cfg
-	var closeOver, rush context.CancelFunc
-	n.over, closeOver = context.WithCancel(context.WithoutCancel(ctx))
-	defer closeOver()
-	// Not derived from over: as long as an elector runs, a callback that returns is released.
-	n.gone, n.allGone = context.WithCancel(context.WithoutCancel(ctx))
-	n.hurry, rush = context.WithCancel(n.over)
-	defer rush()
-
+	n := newNode(ctx, o)
+	defer n.finish(nil)
+	defer n.endOver()
 	if n.cfg.Node.DataDir != "" {
 		dir, err := datadir.Take(n.cfg.Node.DataDir)
 		if err != nil {
@@ -100,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 		n.dir = dir
 		defer dir.Release()
 	}
-	if err := n.hire(); err != nil {
+	if err := n.makeRoleHost(); err != nil {
 		return err
 	}
 	if n.mint != nil {
@@ -108,10 +104,12 @@ func Run(ctx context.Context, o Options) error {
 	}
 	n.services = n.open()
 	defer n.services.close()
-	if err := n.services.begin(ctx, n.cfg); err != nil {
+	apply, err := n.services.prepare(n.asked, n.cfg)
+	if err != nil {
 		return err
 	}
-	closeSite, failed, err := n.serve(ctx)
+	apply()
+	closeSite, failed, err := n.serve(n.asked)
 	if err != nil {
 		return err
 	}
@@ -119,26 +117,43 @@ func Run(ctx context.Context, o Options) error {
 
 	stopObeying := n.obey()
 	defer stopObeying()
-	err = n.staff.assign(n.cfg)
+	err = n.roles.assign(n.cfg)
 	if err == nil {
-		n.log.Info("node started", slog.String("id", n.id), slog.Any("scopes", n.staff.Scopes()), slog.Bool("standalone", n.cfg.Node.Standalone))
-		err = n.live(ctx, failed)
+		n.log.Info("node started", slog.String("id", n.id), slog.Any("scopes", n.roles.Scopes()), slog.Bool("standalone", n.cfg.Node.Standalone))
+		err = n.loop(failed)
 	}
-	fault := n.goDown(rush)
+	fault := n.shutDown()
 	if !errors.Is(fault, errHurried) {
-		n.allGone() // ends the calls to callbacks that never acknowledged their stop
+		n.endElectorsOver() // ends the calls to callbacks that never acknowledged their stop
 	}
-	err = errors.Join(err, fault)
-	closeOver()
+	n.endOver()
 	n.calls.Wait()
 	n.log.Info("node ended", slog.String("id", n.id))
-	return err
+	if final := n.final.Load(); final != nil {
+		return final.Result
+	}
+	return errors.Join(err, fault)
 }
 
-func (n *Node) hire() error {
-	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.staff.Gate(scope) }, nil)
+// newNode makes a node that is asked to end when ctx ends.
+func newNode(ctx context.Context, o Options) *Node {
+	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log}
+	n.cfg.Election.ID = n.id
+	n.latest = n.cfg
+	n.asked, n.finish = context.WithCancelCause(ctx)
+	lasting := context.WithoutCancel(ctx)
+	n.over, n.endOver = context.WithCancel(lasting)
+	// Not derived from over: as long as an elector runs, a callback that returns is released.
+	n.electorsOver, n.endElectorsOver = context.WithCancel(lasting)
+	n.hurry, n.endHurry = context.WithCancel(n.over)
+	return n
+}
+
+// makeRoleHost makes what runs the roles, and what it needs.
+func (n *Node) makeRoleHost() error {
+	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.roles.Gate(scope) }, nil)
 	if n.cfg.Node.Standalone {
-		n.staff = newAlone(n, func(r config.Role) (Work, func(context.Context)) { return n.services.work(r, nil) })
+		n.roles = newStandalone(n)
 		return nil
 	}
 	mint, err := pgmint.New(n.cfg.Database)
@@ -146,16 +161,17 @@ func (n *Node) hire() error {
 		return err
 	}
 	n.mint = mint
-	n.staff = &roster{found: n.found, want: map[string]config.Role{}}
-	n.outage = &outage.Teller{Log: n.log, Scopes: n.staff.Scopes}
+	n.electors = &electorSet{newElector: n.newElector, work: n.work, spawn: n.calls.Go, over: n.over, electorsOver: n.electorsOver, want: map[string]config.Role{}}
+	n.roles = n.electors
+	n.outage = &outage.Teller{Log: n.log, Scopes: n.roles.Scopes}
 	return nil
 }
 
-// live waits for the end of ctx or for a listener that failed, and reloads when asked.
-func (n *Node) live(ctx context.Context, failed <-chan error) error {
+// loop reloads when asked, until the node is asked to end or a listener fails.
+func (n *Node) loop(failed <-chan error) error {
 	for {
 		select {
-		case <-ctx.Done():
+		case <-n.asked.Done():
 			return nil
 		case err := <-failed:
 			return err
@@ -165,16 +181,8 @@ func (n *Node) live(ctx context.Context, failed <-chan error) error {
 	}
 }
 
-// why returns the reason that the history shows for the end of the node; nil: none.
-func (n *Node) why() error {
-	if cause := context.Cause(n.asked); !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return nil // a plain cancellation, as by a signal, gives no reason
-}
-
-// goDown gives up every scope that the node leads.
-func (n *Node) goDown(rush func()) error {
+// shutDown gives up every scope that the node leads.
+func (n *Node) shutDown() error {
 	n.log.Info("draining", slog.String("id", n.id))
 	ctx, cancel := context.WithCancelCause(n.over)
 	defer cancel(nil)
@@ -187,8 +195,8 @@ func (n *Node) goDown(rush func()) error {
 		case <-n.opts.Hurry:
 		}
 		n.log.Warn("told to hurry: killing commands, and no longer waiting for callbacks")
-		rush()
-		timer := time.NewTimer(hurried)
+		n.endHurry()
+		timer := time.NewTimer(hurryTimeout)
 		defer timer.Stop()
 		select {
 		case <-over:
@@ -196,7 +204,11 @@ func (n *Node) goDown(rush func()) error {
 			cancel(errHurried)
 		}
 	})
-	return n.staff.end(ctx)
+	why := context.Cause(n.asked)
+	if errors.Is(why, context.Canceled) {
+		why = nil // a plain cancellation, as by a signal, gives no reason
+	}
+	return n.roles.end(ctx, why)
 }
 
 var errHurried = errors.New("told to hurry: some roles had not ended, so their scopes are not released")
@@ -207,6 +219,6 @@ func (n *Node) obey() (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(n.over)
-	n.calls.Go(func() { pgops.Obey(ctx, n.cfg.Database, n.id, n.staff) })
+	n.calls.Go(func() { pgops.Obey(ctx, n.cfg.Database, n.id, n.roles) })
 	return cancel
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
-// Outcome is the result of a reload. Its lists name scopes, and NeedsRestart keys.
-type Outcome struct {
+// ReloadResult is the result of a reload. Its lists name scopes, and NeedsRestart keys.
+type ReloadResult struct {
 	OK           bool           `json:"ok"`
 	Added        []string       `json:"added"`
 	Removed      []string       `json:"removed"`
@@ -41,73 +41,72 @@ func (n *Node) reload() {
 	}
 }
 
-func (n *Node) reread() Outcome {
+func (n *Node) reread() ReloadResult {
 	fresh, err := n.opts.Load()
 	if err == nil {
 		err = Check(fresh, n.opts.Kinds)
 	}
 	if err != nil {
-		return Outcome{Faults: faultsOf(err)}
+		return ReloadResult{Faults: faultsOf(err)}
 	}
-	renew, err := n.rereadFiles()
-	var use func()
+	applyFiles, err := n.rereadFiles()
+	var apply func()
 	if err == nil {
-		use, err = n.services.admit(n.over, fresh)
+		apply, err = n.services.prepare(n.over, fresh)
 	}
 	if err != nil {
-		return Outcome{Faults: faultsOf(err)}
+		return ReloadResult{Faults: faultsOf(err)}
 	}
 	out := compare(n.latest, fresh)
 	// Keys that need a restart keep their old values.
 	fresh.Node, fresh.Database, fresh.Named, fresh.Election.ID = n.cfg.Node, n.cfg.Database, n.cfg.Named, n.id
-	use() // before assign, which may begin a role that needs it
+	apply() // before assign, which may start a role that needs it
 	n.meters.Add(fresh.Scopes()...)
-	if err := n.staff.assign(fresh); err != nil {
-		return Outcome{Faults: faultsOf(err)}
+	if err := n.roles.assign(fresh); err != nil {
+		return ReloadResult{Faults: faultsOf(err)}
 	}
-	renew()
+	applyFiles()
 	n.latest = fresh
-	n.announce()
+	n.awaitWithdrawn()
 	return out
 }
 
-// announced is how long a reload waits for the database to know the removed roles. The node
+// withdrawTimeout is how long a reload waits for the database to know the removed roles. The node
 // goes on trying after that.
-const announced = 2 * time.Second
+const withdrawTimeout = 2 * time.Second
 
-func (n *Node) announce() {
-	r, ok := n.staff.(*roster)
-	if !ok {
+func (n *Node) awaitWithdrawn() {
+	if n.electors == nil {
 		return
 	}
-	told := make(chan struct{})
+	withdrawn := make(chan struct{})
 	n.calls.Go(func() {
-		defer close(told)
-		r.announce(n.over)
+		defer close(withdrawn)
+		n.electors.awaitWithdrawn(n.over)
 	})
-	timer := time.NewTimer(announced)
+	timer := time.NewTimer(withdrawTimeout)
 	defer timer.Stop()
 	select {
-	case <-told:
+	case <-withdrawn:
 	case <-timer.C:
 		n.log.Warn("the database still shows this node as a candidate for removed roles")
 	}
 }
 
-// rereadFiles reads the certificate and the tokens again. They take effect when use is
+// rereadFiles reads the certificate and the tokens again. They take effect when apply is
 // called, once nothing can fail any more.
-func (n *Node) rereadFiles() (use func(), err error) {
-	certify := func() {}
+func (n *Node) rereadFiles() (apply func(), err error) {
+	applyCert := func() {}
 	if n.cert != nil {
-		if certify, err = n.cert.Read(); err != nil {
+		if applyCert, err = n.cert.Read(); err != nil {
 			return nil, err
 		}
 	}
-	renew, err := n.tokens.Read()
+	applyTokens, err := n.tokens.Read()
 	if err != nil {
 		return nil, err
 	}
-	return func() { certify(); renew() }, nil
+	return func() { applyCert(); applyTokens() }, nil
 }
 
 func faultsOf(err error) []config.Fault {
@@ -117,8 +116,8 @@ func faultsOf(err error) []config.Fault {
 	return []config.Fault{{Text: err.Error()}}
 }
 
-func compare(old, fresh config.Config) Outcome {
-	out := Outcome{OK: true, Added: []string{}, Removed: []string{}, Changed: []string{}, NeedsRestart: []string{}}
+func compare(old, fresh config.Config) ReloadResult {
+	out := ReloadResult{OK: true, Added: []string{}, Removed: []string{}, Changed: []string{}, NeedsRestart: []string{}}
 	was, is := byScope(old), byScope(fresh)
 	for _, scope := range slices.Sorted(maps.Keys(is)) {
 		before, known := was[scope]

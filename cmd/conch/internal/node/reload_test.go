@@ -26,7 +26,7 @@ type counting struct {
 	used    *atomic.Int32
 }
 
-func (c counting) Admit(context.Context, config.Config) (func(), error) {
+func (c counting) Prepare(context.Context, config.Config) (func(), error) {
 	if c.refuses != nil && c.refuses.Load() {
 		return nil, errors.New("only a restart can do that")
 	}

@@ -56,7 +56,7 @@ func tablesOf(kinds []Kind) (all []*Tables) {
 // SchemaUp migrates the tables of all wings to their latest version, the election first,
 // since the others call its fence.
 func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
-	if err := pgmint.Up(ctx, cfg, of(wingElection, progress)); err != nil {
+	if err := pgmint.Up(ctx, cfg, prefixed(wingElection, progress)); err != nil {
 		return err
 	}
 	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
@@ -65,7 +65,7 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress fun
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for _, t := range tablesOf(kinds) {
-		if err := migrate.Up(ctx, conn, t.Set, of(t.Wing, progress)); err != nil {
+		if err := migrate.Up(ctx, conn, t.Set, prefixed(t.Wing, progress)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress f
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var all []migrate.Removal
 	for _, t := range slices.Backward(tablesOf(kinds)) {
-		all = append(all, migrate.Removal{Set: t.Set, Progress: of(t.Wing, progress), Guard: func(ctx context.Context, tx pgx.Tx) error {
+		all = append(all, migrate.Removal{Set: t.Set, Progress: prefixed(t.Wing, progress), Guard: func(ctx context.Context, tx pgx.Tx) error {
 			if err := pgmint.RefuseHeld(ctx, tx); err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress f
 		}})
 	}
 	return migrate.Down(ctx, conn, append(all, migrate.Removal{
-		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: of(wingElection, progress),
+		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: prefixed(wingElection, progress),
 	})...)
 }
 
@@ -152,8 +152,8 @@ func (s *Schema) add(wing string, list []pgmint.Migration) {
 	s.Wings = append(s.Wings, w)
 }
 
-// of puts the wing in front of each line of progress.
-func of(wing string, progress func(string)) func(string) {
+// prefixed puts the wing in front of each line of progress.
+func prefixed(wing string, progress func(string)) func(string) {
 	if progress == nil {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	}
 	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), n.meters, base)...)
 	site, err = web.New(web.Config{
-		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.staff, Status: n.staff.Status, Observe: n.observe,
+		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
 		Ask: n.asker(), Metrics: page, Routes: n.services.routes(), OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func documents(kinds []Kind) (parts []string) {
 func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 	if n.cfg.Node.Listen != config.Off {
 		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
-			return nil, nil, unheard("listen", n.cfg.Node.Listen, err)
+			return nil, nil, listenError("listen", n.cfg.Node.Listen, err)
 		}
 		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
 	}
@@ -123,7 +123,7 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 			if api != nil {
 				_ = api.Close()
 			}
-			return nil, nil, unheard("ops_listen", n.cfg.Node.OpsListen, err)
+			return nil, nil, listenError("ops_listen", n.cfg.Node.OpsListen, err)
 		}
 		n.log.Info("serving health and metrics", slog.String("address", ops.Addr().String()))
 	}
@@ -133,7 +133,7 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 // observe connects an observer for the API.
 func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 	if n.cfg.Node.Standalone {
-		return nobody{}, nil
+		return noHistory{}, nil
 	}
 	o, err := pgops.Observe(ctx, n.cfg.Database)
 	if err != nil {
@@ -155,13 +155,13 @@ func (n *Node) asker() func(context.Context, pgops.Request) error {
 	}
 }
 
-// nobody is the history of a node without a database: empty, which is no error.
-type nobody struct{}
+// noHistory is the observer of a node without a database: empty, which is no error.
+type noHistory struct{}
 
-func (nobody) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
-func (nobody) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
-func (nobody) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
+func (noHistory) Scopes(context.Context, string) ([]pgops.ScopeStatus, error) { return nil, nil }
+func (noHistory) History(context.Context, string, int) ([]pgops.Event, error) { return nil, nil }
+func (noHistory) Watch(ctx context.Context, _ string, _ func(pgops.Event) error) error {
 	<-ctx.Done()
 	return nil
 }
-func (nobody) Close() {}
+func (noHistory) Close() {}

@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +9,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
-	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 )
 
@@ -44,15 +41,15 @@ func Sections(kinds []Kind) (all []func() config.Section) {
 // Service is what one wing does in a running node. Work, the functions that it returns, the
 // routes and the collectors are used concurrently; the other methods by one goroutine.
 type Service interface { //nolint:interfacebloat // what each frame takes; Plain has all of it
-	// Admit prepares the service for a configuration, at the start and at each reload. It
-	// takes effect when use is called, once nothing can fail any more. Without that call, or
+	// Prepare prepares the service for a configuration, at the start and at each reload. It
+	// takes effect when apply is called, once nothing can fail any more. Without that call, or
 	// after an error, nothing has changed.
-	Admit(ctx context.Context, c config.Config) (use func(), err error)
+	Prepare(ctx context.Context, c config.Config) (apply func(), err error)
 	// Work returns w, which a role runs while it leads; nil if the role only keeps a gate.
-	// Beside, unless nil, runs as long as the node may lead the role, between its terms too. A
+	// Background, unless nil, runs as long as the node may lead the role, between its terms too. A
 	// role that has failed and cannot end calls resign, so that another node can lead; resign
 	// is nil on a standalone node.
-	Work(r config.Role, resign func(why error)) (w Work, beside func(ctx context.Context))
+	Work(r config.Role, resign func(why error)) (w Work, background func(ctx context.Context))
 	// Routes are the service's part of the API.
 	Routes() []web.Route
 	// Collectors are the service's part of /metrics.
@@ -61,30 +58,23 @@ type Service interface { //nolint:interfacebloat // what each frame takes; Plain
 	Close()
 }
 
-// Work is what a role does while it leads. It must return only when everything that it began
-// has ended, since its return is promised to the successor.
-type Work func(ctx context.Context, l election.Leadership) error
-
-// ErrGone ends a term whose role was removed by a reload while the term began.
-var ErrGone = errors.New("a reload has removed it from the configuration")
-
 // Frame is what a node offers its services.
 type Frame struct {
-	ID       string // under which the node campaigns
-	Log      *slog.Logger
-	Database *pgmint.Config     // nil: the node is standalone
-	Over     context.Context    // ends with the node
-	Gone     context.Context    // ends once all electors have ended: nothing can be released any more
-	Hurry    context.Context    // ends when commands are to be killed at once
-	Go       func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
-	Blocked  func(scope string) // counts an attempt that a shut gate refused (S17)
+	ID           string // under which the node campaigns
+	Log          *slog.Logger
+	Database     *pgmint.Config     // nil: the node is standalone
+	Over         context.Context    // ends with the node
+	ElectorsOver context.Context    // ends once all electors have ended: nothing can be released any more
+	Hurry        context.Context    // ends when commands are to be killed at once
+	Go           func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
+	Blocked      func(scope string) // counts an attempt that a shut gate refused (S17)
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
 type Plain struct{}
 
-// Admit implements Service.
-func (Plain) Admit(context.Context, config.Config) (func(), error) { return func() {}, nil }
+// Prepare implements Service.
+func (Plain) Prepare(context.Context, config.Config) (func(), error) { return func() {}, nil }
 
 // Work implements Service.
 func (Plain) Work(config.Role, func(error)) (Work, func(context.Context)) { return nil, nil }
@@ -107,7 +97,7 @@ type services struct {
 func (n *Node) open() *services {
 	s := &services{byTable: map[string]Service{}}
 	frame := Frame{
-		ID: n.id, Log: n.log, Over: n.over, Gone: n.gone, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
+		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
 	}
 	if !n.cfg.Node.Standalone {
 		frame.Database = &n.cfg.Database
@@ -120,40 +110,21 @@ func (n *Node) open() *services {
 	return s
 }
 
-// admit has every service prepare for a configuration; use has them all switch to it.
-func (s *services) admit(ctx context.Context, c config.Config) (use func(), err error) {
+// prepare has every service prepare for a configuration; apply has them all switch to it.
+func (s *services) prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	var prepared []func()
 	for _, one := range s.all {
-		use, err := one.Admit(ctx, c)
+		apply, err := one.Prepare(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		prepared = append(prepared, use)
+		prepared = append(prepared, apply)
 	}
 	return func() {
-		for _, use := range prepared {
-			use()
+		for _, apply := range prepared {
+			apply()
 		}
 	}, nil
-}
-
-// begin has every service prepare for the first configuration and use it.
-func (s *services) begin(ctx context.Context, c config.Config) error {
-	use, err := s.admit(ctx, c)
-	if err == nil {
-		use()
-	}
-	return err
-}
-
-func (s *services) work(r config.Role, resign func(error)) (Work, func(context.Context)) {
-	one := s.byTable[r.Section]
-	if one == nil { // cannot happen: the section of a role is that of a kind
-		return func(context.Context, election.Leadership) error {
-			return fmt.Errorf("no service works on roles of %q", r.Section)
-		}, nil
-	}
-	return one.Work(r, resign)
 }
 
 func (s *services) routes() (all []web.Route) {

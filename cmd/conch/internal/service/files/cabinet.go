@@ -41,9 +41,9 @@ func newCabinet(f node.Frame) *cabinet {
 	return &cabinet{id: f.ID, log: f.Log, blocked: f.Blocked, drawers: map[string]*drawer{}}
 }
 
-// keep opens the folders of new scopes. use hides removed scopes; their stores stay open
+// keep opens the folders of new scopes. apply hides removed scopes; their stores stay open
 // until the node ends, since other nodes may still push to them.
-func (c *cabinet) keep(all []Files) (use func(), err error) {
+func (c *cabinet) keep(all []Files) (apply func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wanted := map[string]bool{}

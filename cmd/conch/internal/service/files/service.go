@@ -45,8 +45,8 @@ type service struct {
 	cabinet *cabinet
 }
 
-// Admit implements node.Service.
-func (s *service) Admit(_ context.Context, c config.Config) (use func(), err error) {
+// Prepare implements node.Service.
+func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
 	return s.cabinet.keep(config.Of[*Section](c).all)
 }
 

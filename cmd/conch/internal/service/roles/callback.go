@@ -48,7 +48,7 @@ func newCallback(f node.Frame, at string, door fence.Door, stop time.Duration, r
 	as := u.User
 	u.User = nil
 	return &callback{
-		url: strings.TrimSuffix(u.String(), "/"), as: as, id: f.ID, door: door, stop: stop, gone: f.Gone, resign: resign, log: f.Log,
+		url: strings.TrimSuffix(u.String(), "/"), as: as, id: f.ID, door: door, stop: stop, gone: f.ElectorsOver, resign: resign, log: f.Log,
 		client: &http.Client{
 			// Two calls per term are not worth a connection that must be closed.
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},

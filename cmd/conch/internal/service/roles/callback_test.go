@@ -56,7 +56,7 @@ func TestACallbackEndsWithItsGate(t *testing.T) {
 }
 
 func frame(t *testing.T) node.Frame {
-	return node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Gone: t.Context()}
+	return node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), ElectorsOver: t.Context()}
 }
 
 // program is another program, which records what it is told.

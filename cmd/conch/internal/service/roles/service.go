@@ -38,7 +38,7 @@ type service struct {
 }
 
 // Work implements node.Service.
-func (s *service) Work(r config.Role, resign func(why error)) (w node.Work, beside func(context.Context)) {
+func (s *service) Work(r config.Role, resign func(why error)) (w node.Work, background func(context.Context)) {
 	door := fence.Act
 	if r.Fenced {
 		door = fence.Fenced

@@ -64,8 +64,8 @@ func newAccounts(f node.Frame) *accounts {
 	}
 }
 
-// prepare opens the stores of accounts. Their keys are open. use registers the accounts.
-func (reg *accounts) prepare(accounts []Account) (use func(), err error) {
+// prepare opens the stores of accounts. Their keys are open. apply registers the accounts.
+func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	if len(accounts) > 0 && reg.database != nil && reg.db == nil {

@@ -55,7 +55,7 @@ func TestAccounts(t *testing.T) {
 	case a.SignerMethod != "" || all[1].SignerMethod != DefaultSignerMethod:
 		t.Errorf("got signer methods %q, %q, want none and %q", a.SignerMethod, all[1].SignerMethod, DefaultSignerMethod)
 	}
-	if roles[0].Terms() != roles[1].Terms() {
+	if roles[0].ElectorSettings() != roles[1].ElectorSettings() {
 		t.Error("got other terms for the second account, want the same, so that one elector leads both")
 	}
 	again, err := loadAccounts(t, db+strings.Replace(mainnet, "chain_id = 1", "chain_id = 5", 1)+payer, kept)

@@ -49,8 +49,8 @@ type service struct {
 	dial     func(a Account) (chain.Chain, error)
 }
 
-// Admit implements node.Service.
-func (s *service) Admit(ctx context.Context, c config.Config) (use func(), err error) {
+// Prepare implements node.Service.
+func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	accounts := config.Of[*Section](c).accounts
 	if s.dial == nil {
 		if err := s.accounts.keyring.openAll(c, accounts); err != nil {

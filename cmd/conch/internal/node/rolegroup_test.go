@@ -41,43 +41,43 @@ func (c clerkSession) Enlist(ctx context.Context, r election.Roll) error {
 	return c.Session.Enlist(ctx, r)
 }
 
-// The database is told of removed roles until it has accepted that, and announce waits for it.
+// The database is told of removed roles until it has accepted that, and awaitWithdrawn waits for it.
 func TestARemovedRoleIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
 		s.mint = clerk{s.mint, s}
-		r := s.roster("n1")
+		r := s.electors("n1")
 		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "goes"})
 		s.deaf = 2
 		if err := r.assign(config.Config{Sections: given(config.Role{Scope: "stays"})}); err != nil {
 			s.Fatal(err)
 		}
-		r.announce(s.Context())
+		r.awaitWithdrawn(s.Context())
 		if !slices.Equal(s.gone, []string{"goes"}) {
 			s.Errorf("withdrawn from %v, want goes", s.gone)
 		}
-		r.announce(s.Context())
+		r.awaitWithdrawn(s.Context())
 		if len(s.gone) != 1 {
-			s.Errorf("withdrawn from %v after a second announce, want goes once", s.gone)
+			s.Errorf("withdrawn from %v after a second wait, want goes once", s.gone)
 		}
 		s.ends(r)
 	})
 }
 
-// A role that a reload adds shares the session of roles with equal terms. If its lease is
+// A role that a reload adds shares the session of roles with equal settings. If its lease is
 // shorter than the session's, it gets another session.
-func TestARoleThatComesJoinsACrew(t *testing.T) {
+func TestARoleThatComesJoinsAGroup(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
-		r := s.roster("n1")
+		r := s.electors("n1")
 		s.assign(r, config.Role{Scope: "a"})
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute})
-		if s.crews != 1 {
-			s.Errorf("%d crews for one set of terms, want 1", s.crews)
+		if s.groups != 1 {
+			s.Errorf("%d groups for one set of settings, want 1", s.groups)
 		}
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"}, config.Role{Scope: "c", Lease: time.Minute}, config.Role{Scope: "d", Lease: time.Second})
-		if s.crews != 2 {
-			s.Errorf("%d crews after a role with a shorter lease than the session's, want 2", s.crews)
+		if s.groups != 2 {
+			s.Errorf("%d groups after a role with a shorter lease than the session's, want 2", s.groups)
 		}
 		for _, scope := range []string{"a", "b", "c", "d"} {
 			s.wants(scope, "n1")
@@ -114,7 +114,7 @@ func TestABidThatWinsTooLateIsGivenUp(t *testing.T) {
 	bubble(t, func(s *stage) {
 		quick := s.mint
 		s.mint = slowly{quick, time.Second}
-		one := s.roster("n1")
+		one := s.electors("n1")
 		if err := one.assign(config.Config{Sections: given(config.Role{Scope: "stays"}, config.Role{Scope: "goes"})}); err != nil {
 			s.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestABidThatWinsTooLateIsGivenUp(t *testing.T) {
 		s.wants("stays", "n1")
 		s.wants("goes")
 		s.mint = quick
-		two := s.roster("n2")
+		two := s.electors("n2")
 		s.assign(two, config.Role{Scope: "goes"})
 		s.wants("goes", "n2")
 		s.ends(one)

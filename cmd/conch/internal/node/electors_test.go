@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// stage is a bubble with a mint and rosters around it.
+// stage is a bubble with a mint and sets of electors around it.
 type stage struct {
 	*testing.T
 	mint  election.Mint
@@ -25,7 +25,7 @@ type stage struct {
 
 	mu      sync.Mutex
 	working map[string][]string // by scope: which candidates have a role at work
-	crews   int
+	groups  int
 	worst   int      // maximum of roles at work in one scope at a time
 	gone    []string // scopes that candidates withdrew from
 	deaf    int      // how many further withdrawals fail
@@ -55,42 +55,29 @@ func (s *stage) work(ctx context.Context, l election.Leadership) error {
 	return nil
 }
 
-func (s *stage) roster(id string) *roster {
-	r := &roster{want: map[string]config.Role{}}
-	r.found = func(base config.Config, roles []config.Role) (*crew, error) {
-		c := newCrew(roles...)
+func (s *stage) electors(id string) *electorSet {
+	lasting := context.WithoutCancel(s.Context())
+	r := &electorSet{want: map[string]config.Role{}, over: lasting, electorsOver: lasting}
+	r.work = func(config.Role, func(error)) (Work, func(context.Context)) { return s.work, nil }
+	r.newElector = func(base config.Config, roles []config.Role) (elector, error) {
 		cfg := base.Elector(roles...)
 		cfg.ID, cfg.Mint, cfg.Clock, cfg.Logger = id, s.mint, s.clock, slog.New(slog.DiscardHandler)
-		for i := range roles {
-			cfg.Roles[i].Lead = s.work
-		}
-		c.employ = func(base config.Config, r config.Role) (election.Role, func()) {
-			role := base.Elector(r).Roles[0]
-			role.Lead = s.work
-			return role, func() {}
-		}
 		cfg.Events.Fact = func(f election.Fact) {
 			if f.Kind == election.Acquired || f.Kind == election.Released || f.Kind == election.Lost || f.Kind == election.Abandoned {
-				if r.due() {
-					go func() { _ = r.moved() }()
+				if r.queue() {
+					go func() { _ = r.termsChanged() }()
 				}
 			}
 		}
-		e, err := election.New(cfg)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
 		s.mu.Lock()
-		s.crews++
+		s.groups++
 		s.mu.Unlock()
-		c.elector, c.stop, c.run = e, cancel, func() error { return e.Run(ctx) }
-		return c, nil
+		return election.New(cfg)
 	}
 	return r
 }
 
-func (s *stage) assign(r *roster, roles ...config.Role) {
+func (s *stage) assign(r *electorSet, roles ...config.Role) {
 	s.Helper()
 	if err := r.assign(config.Config{Sections: given(roles...)}); err != nil {
 		s.Fatal(err)
@@ -112,9 +99,9 @@ func (s *stage) wants(scope string, who ...string) {
 	}
 }
 
-func (s *stage) ends(r *roster) {
+func (s *stage) ends(r *electorSet) {
 	s.Helper()
-	if err := r.end(s.Context()); err != nil {
+	if err := r.end(s.Context(), nil); err != nil {
 		s.Error(err)
 	}
 	s.mu.Lock()
@@ -124,16 +111,16 @@ func (s *stage) ends(r *roster) {
 	}
 }
 
-func crewsOf(r *roster) []*crew {
+func groupsOf(r *electorSet) []*roleGroup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.crews)
+	return slices.Clone(r.groups)
 }
 
-func TestRolesShareACrewByTheirTerms(t *testing.T) {
+func TestRolesShareAGroupByTheirSettings(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
-		r := s.roster("n1")
+		r := s.electors("n1")
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b", Lease: time.Second}, config.Role{Scope: "c", Takeover: election.Keep})
 		for _, scope := range []string{"a", "b", "c"} {
 			s.wants(scope, "n1")
@@ -141,8 +128,8 @@ func TestRolesShareACrewByTheirTerms(t *testing.T) {
 				s.Errorf("the act door of %s is missing or shut, want it open", scope)
 			}
 		}
-		if s.crews != 2 {
-			s.Errorf("%d crews for two sets of terms, want 2", s.crews)
+		if s.groups != 2 {
+			s.Errorf("%d groups for two sets of settings, want 2", s.groups)
 		}
 		if r.Gate("x") != nil || !errors.Is(r.StepDown(s.Context(), election.StepDown{Scope: "x"}), election.ErrUnknownScope) {
 			s.Error("an unknown scope: want no gate and ErrUnknownScope")
@@ -155,7 +142,7 @@ func TestRolesShareACrewByTheirTerms(t *testing.T) {
 func TestAReloadAddsAndRemovesAndDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
-		r := s.roster("n1")
+		r := s.electors("n1")
 		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "goes"})
 		before := r.Snapshot()
 		s.assign(r, config.Role{Scope: "stays"}, config.Role{Scope: "comes"})
@@ -174,8 +161,8 @@ func TestAReloadAddsAndRemovesAndDisturbsNobody(t *testing.T) {
 		s.wants("goes", "n1")
 		s.wants("stays")
 		s.wants("comes")
-		if left := crewsOf(r); len(left) != 1 {
-			s.Errorf("%d crews left for one role, want 1", len(left))
+		if left := groupsOf(r); len(left) != 1 {
+			s.Errorf("%d groups left for one role, want 1", len(left))
 		}
 		s.ends(r)
 	})
@@ -184,7 +171,7 @@ func TestAReloadAddsAndRemovesAndDisturbsNobody(t *testing.T) {
 func TestAChangeHoldsFromTheNextTermOn(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
-		one, two := s.roster("n1"), s.roster("n2")
+		one, two := s.electors("n1"), s.electors("n2")
 		s.assign(one, config.Role{Scope: "a"})
 		s.assign(two, config.Role{Scope: "a"})
 		epoch := one.Snapshot()[0].Token.Epoch
@@ -217,9 +204,9 @@ func TestAChangeHoldsFromTheNextTermOn(t *testing.T) {
 func TestARoleThatRestsIsNotCampaignedFor(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(s *stage) {
-		r := s.roster("n1")
+		r := s.electors("n1")
 		s.assign(r, config.Role{Scope: "a"}, config.Role{Scope: "b"})
-		crewsOf(r)[0].elector.Rest("a", time.Minute)
+		groupsOf(r)[0].elector.Rest("a", time.Minute)
 		if err := r.StepDown(s.Context(), election.StepDown{Scope: "a"}); err != nil {
 			s.Error(err)
 		}

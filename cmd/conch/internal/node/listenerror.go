@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// unheard says why the address of a key of [node] cannot be listened on, and what to do.
-func unheard(key, addr string, err error) error {
+// listenError says why the address of a key of [node] cannot be listened on, and what to do.
+func listenError(key, addr string, err error) error {
 	op, _ := errors.AsType[*net.OpError](err)
 	dns, _ := errors.AsType[*net.DNSError](err)
 	socket := op != nil && op.Net == "unix"
@@ -30,11 +30,11 @@ func unheard(key, addr string, err error) error {
 	case op != nil:
 		err = op.Err
 	}
-	return fmt.Errorf("%s cannot be listened on (%w): choose another %s address", addr, plainly(err), key)
+	return fmt.Errorf("%s cannot be listened on (%w): choose another %s address", addr, withoutPath(err), key)
 }
 
-// plainly shortens a system error: the caller's message already names the operation and path.
-func plainly(err error) error {
+// withoutPath shortens a system error: the caller's message already names the operation and path.
+func withoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}

@@ -14,11 +14,12 @@ import (
 
 // On a standalone node, a role that reloads remove and add again starts only when its
 // previous run has ended, and the node's own end waits for a run that is ending.
-func TestARoleAloneThatComesBack(t *testing.T) {
+func TestAStandaloneRoleThatComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var running, begun atomic.Int32
-		a := newAlone(&Node{id: "n1", log: slog.New(slog.DiscardHandler), over: t.Context()}, func(r config.Role) (Work, func(context.Context)) {
+		a := newStandalone(&Node{id: "n1", log: slog.New(slog.DiscardHandler), over: t.Context()})
+		a.work = func(r config.Role, _ func(error)) (Work, func(context.Context)) {
 			return func(ctx context.Context, _ election.Leadership) error {
 				if r.Scope == "stays" {
 					<-ctx.Done()
@@ -33,7 +34,7 @@ func TestARoleAloneThatComesBack(t *testing.T) {
 				<-time.NewTimer(time.Minute).C // it takes its time to end
 				return nil
 			}, nil
-		})
+		}
 		stays := config.Role{Scope: "stays", DrainTimeout: time.Second}
 		without := config.Config{Sections: given(stays)}
 		with := config.Config{Sections: given(stays, config.Role{Scope: "leaves", DrainTimeout: 2 * time.Minute})}
@@ -54,11 +55,11 @@ func TestARoleAloneThatComesBack(t *testing.T) {
 		if err := a.assign(without); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.end(t.Context()); err != nil || running.Load() != 0 {
+		if err := a.end(t.Context(), nil); err != nil || running.Load() != 0 {
 			t.Errorf("got %v from the end of the node, or a run that goes on; want nil and no run", err)
 		}
-		if n := len(a.leaving); n != 0 {
-			t.Errorf("%d ended roles are still in leaving, want 0", n)
+		if n := len(a.ending); n != 0 {
+			t.Errorf("%d ended roles are still in ending, want 0", n)
 		}
 	})
 }

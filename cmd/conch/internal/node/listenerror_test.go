@@ -24,7 +24,7 @@ func TestUnheard(t *testing.T) {
 		{"unix:/r/s", &fs.PathError{Op: "lstat", Path: "/r/s", Err: syscall.ENOTDIR}, "unix:/r/s cannot be listened on (not a directory): choose another listen address"},
 		{"x:99999", failing("tcp", errors.New("odd")), "x:99999 cannot be listened on (odd): choose another listen address"},
 	} {
-		if got := unheard("listen", c.addr, c.err).Error(); !strings.Contains(got, c.says) {
+		if got := listenError("listen", c.addr, c.err).Error(); !strings.Contains(got, c.says) {
 			t.Errorf("%v: got %q, want it to say %q", c.err, got, c.says)
 		}
 	}
