@@ -109,7 +109,7 @@ func TestRulesNeedTheirWorlds(t *testing.T) {
 func TestLyingLockIsHarmless(t *testing.T) {
 	t.Parallel()
 	var restless atomic.Int64
-	each(nightly(90), func(seed int) {
+	each(slice(30, 90, 3600), func(seed int) {
 		cfg := config(seed, election.Strict)
 		cfg.Locks = lockings[seed/3%len(lockings)]
 		cfg.Steps, cfg.Break = 700, string(electiontest.LockExcludes)

@@ -17,15 +17,21 @@ import (
 // nightly returns how many of the seeds that CI runs this run takes: a few with -short, a third with
 // make test, many times as many with CONCH_NIGHTLY.
 func nightly(seeds int) int {
-	switch {
-	case testing.Short():
+	if testing.Short() {
 		return min(120, seeds)
-	case os.Getenv("CONCH_NIGHTLY") != "":
-		return 40 * seeds
-	case os.Getenv("CI") != "":
-		return seeds
 	}
-	return max(seeds/3, min(120, seeds))
+	return slice(max(seeds/3, min(120, seeds)), seeds, 40*seeds)
+}
+
+// slice returns how many seeds a test takes: with make test, in CI, at night.
+func slice(day, ci, night int) int {
+	switch {
+	case os.Getenv("CONCH_NIGHTLY") != "":
+		return night
+	case os.Getenv("CI") != "":
+		return ci
+	}
+	return day
 }
 
 // each runs f for every number below n, on all processors: the worlds share nothing.
@@ -121,10 +127,7 @@ func eventful(t *testing.T, total map[string]int64) {
 // Equal configurations give equal reports and, byte for byte, equal traces.
 func TestDeterminism(t *testing.T) {
 	t.Parallel()
-	seen, seeds := map[string]bool{}, 12
-	if os.Getenv("CONCH_NIGHTLY") == "1" {
-		seeds = 400
-	}
+	seen, seeds := map[string]bool{}, slice(3, 12, 400)
 	for seed := range seeds {
 		for _, mode := range []election.Takeover{election.Strict, election.Keep, election.Fast} {
 			cfg := config(seed, mode)
