@@ -14,7 +14,7 @@ import (
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
-	line := newWire(t, chain, 1)
+	line := newFaultyProxy(t, chain, 1)
 	n := senderAt(t, "n1", db.URL, line.url, "")
 	books, api := openBooks(t, db.URL), n.api()
 	asked := map[string]string{}

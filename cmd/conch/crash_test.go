@@ -71,9 +71,9 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
-	border := newCustoms(t, chain, db.URL)
-	stopped := border.keep(false)
-	one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
+	proxy := newHoldingProxy(t, chain, db.URL)
+	stopped := proxy.keep(false)
+	one := senderAt(t, "n1", db.URL, proxy.url, "").leads(1)
 	many := callersOf(t, one)
 	many.wants(0, 40)
 	happens(t, "signed bytes are on their way", stopped)
@@ -88,7 +88,7 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 	if n := chain.call("eth_getTransactionCount", fundedAddress, "pending"); n != "0x0" {
 		t.Fatalf("the chain's node has %v transactions, want none", n)
 	}
-	senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, "").leads(2)
+	senderAt(t, "n2", db.URL, newHoldingProxy(t, chain, db.URL).url, "").leads(2)
 	judge(t, chain, db.URL, many.acknowledged())
 	for _, tx := range chain.history() {
 		if want := stored[tx.Nonce]; want[0] != tx.Hash {
@@ -108,9 +108,9 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 				pgtest.InCI(t)
 			}
 			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
-			border := newCustoms(t, chain, db.URL)
-			stopped := border.keep(true)
-			one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
+			proxy := newHoldingProxy(t, chain, db.URL)
+			stopped := proxy.keep(true)
+			one := senderAt(t, "n1", db.URL, proxy.url, "").leads(1)
 			many := callersOf(t, one)
 			many.wants(0, 1) // only one, so that all are in one request
 			happens(t, "the node took them, and the answer is on its way", stopped)
@@ -120,7 +120,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 			for range blocks {
 				chain.call("dev_mine")
 			}
-			after := newCustoms(t, chain, db.URL)
+			after := newHoldingProxy(t, chain, db.URL)
 			two := senderAt(t, "n2", db.URL, after.url, "").leads(2)
 			pgtest.Eventually(t, patience, "the successor knows where it is", func() bool {
 				_, metrics := page(t, two.api()+"/metrics")
@@ -158,14 +158,14 @@ func TestMinedWhileDown(t *testing.T) {
 	for range 7 {
 		chain.call("dev_mine")
 	}
-	border := newCustoms(t, chain, db.URL)
-	senderAt(t, "n3", db.URL, border.url, "").leads(2)
+	proxy := newHoldingProxy(t, chain, db.URL)
+	senderAt(t, "n3", db.URL, proxy.url, "").leads(2)
 	chain.buries(db.URL)
 	judge(t, chain, db.URL, many.acknowledged())
 	if now := attempts(t, db); !maps.EqualFunc(now, stored, slices.Equal) {
 		t.Errorf("stored attempts: got %v, want %v, with nothing signed again", now, stored)
 	}
-	if sent := border.passed(); len(sent) > 0 {
+	if sent := proxy.passed(); len(sent) > 0 {
 		t.Errorf("%d were sent again, want none", len(sent))
 	}
 }

@@ -51,10 +51,10 @@ func TestTwoLeaders(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
-	border, late := newCustoms(t, chain, db.URL), make(chan struct{})
-	stopped := border.keepUntil(false, late)
-	one := senderAt(t, "n1", db.URL, border.url, "").leads(1)
-	two := senderAt(t, "n2", db.URL, newCustoms(t, chain, db.URL).url, "")
+	proxy, late := newHoldingProxy(t, chain, db.URL), make(chan struct{})
+	stopped := proxy.keepUntil(false, late)
+	one := senderAt(t, "n1", db.URL, proxy.url, "").leads(1)
+	two := senderAt(t, "n2", db.URL, newHoldingProxy(t, chain, db.URL).url, "")
 	two.says("leadership following", "scope", accountScope)
 	many := callersOf(t, one)
 	many.wants(0, 1)
@@ -70,7 +70,7 @@ func TestTwoLeaders(t *testing.T) {
 	chain.starves(t, db)
 	signed := attempts(t, db)
 
-	following, sent := one.count("leadership following"), len(border.passed()) // more than one on a busy machine
+	following, sent := one.count("leadership following"), len(proxy.passed()) // more than one on a busy machine
 	close(late)
 	if err := one.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestTwoLeaders(t *testing.T) {
 	asked := many.acknowledged()
 	maps.Copy(asked, more.acknowledged())
 	judge(t, chain, db.URL, asked)
-	if n := len(border.passed()); n != sent && one.count("leadership acquired") == 1 { // unless it has led again
+	if n := len(proxy.passed()); n != sent && one.count("leadership acquired") == 1 { // unless it has led again
 		t.Errorf("the first leader sent %d transactions after it was deposed, want none", n-sent)
 	}
 	if chain.history()[0].Hash == signed[0][0] {
@@ -127,8 +127,8 @@ func (s slowStore) slowDown() {
 func TestADeposedLeaderIsHarmless(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0")
-	border := newCustoms(t, chain, db.URL)
-	old, token, depose := blindLeader(t, db, border.url)
+	proxy := newHoldingProxy(t, chain, db.URL)
+	old, token, depose := blindLeader(t, db, proxy.url)
 	ctx, cancel := context.WithTimeout(t.Context(), longPatience)
 	defer cancel()
 	gate, latch := fence.New(token.Scope, nil)
@@ -136,7 +136,7 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- old.manager.Lead(ctx, gate, token) }()
 
-	border2 := newCustoms(t, chain, db.URL)
+	border2 := newHoldingProxy(t, chain, db.URL)
 	two := senderAt(t, "n2", db.URL, border2.url, "")
 	two.says("leadership following", "scope", accountScope)
 	many := callersOf(t, two)
@@ -149,9 +149,9 @@ func TestADeposedLeaderIsHarmless(t *testing.T) {
 	border2.keepUntil(false, successor)
 	depose()
 	two.leads(2)
-	before := len(border.passed())
+	before := len(proxy.passed())
 	chain.call("dev_drop", []string{}) // so that a leader must send again; the successor is held
-	pgtest.Eventually(t, patience, "the deposed leader sends again", func() bool { return len(border.passed()) > before })
+	pgtest.Eventually(t, patience, "the deposed leader sends again", func() bool { return len(proxy.passed()) > before })
 	close(successor)
 	chain.starves(t, db)
 	signed := attempts(t, db)
@@ -176,9 +176,9 @@ func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
-	border, late := newCustoms(t, chain, db.URL), make(chan struct{})
-	stopped := border.keepUntil(false, late)
-	leader, token, depose := blindLeader(t, db, border.url)
+	proxy, late := newHoldingProxy(t, chain, db.URL), make(chan struct{})
+	stopped := proxy.keepUntil(false, late)
+	leader, token, depose := blindLeader(t, db, proxy.url)
 	gate, latch := fence.New(token.Scope, nil)
 	latch.Open(token, 0, math.MaxInt64)
 	ctx, cancel := context.WithTimeout(t.Context(), longPatience)
@@ -193,7 +193,7 @@ func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 10 })
 	latch.Suspend()
 	close(late)
-	pgtest.Eventually(t, patience, "sends are refused", func() bool { return leader.refused.Load() > 1 || len(border.passed()) > 1 })
+	pgtest.Eventually(t, patience, "sends are refused", func() bool { return leader.refused.Load() > 1 || len(proxy.passed()) > 1 })
 	another := token
 	another.Epoch, another.Term = token.Epoch+1, [16]byte{1}
 	latch.Open(another, 0, math.MaxInt64)
@@ -202,7 +202,7 @@ func TestTheGateIsAskedBeforeEachBatch(t *testing.T) {
 			t.Errorf("under another term's token Lead ended with %v, want ErrStale", err)
 		}
 	})
-	if n := len(border.passed()); n != 1 {
+	if n := len(proxy.passed()); n != 1 {
 		t.Errorf("%d transactions were sent, want the one from before the gate shut", n)
 	}
 	depose()

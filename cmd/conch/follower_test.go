@@ -69,8 +69,8 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 	}
 	news := listens(t, db)
 	sender(t, "n1", db.URL, chain).leads(1)
-	border := newCustoms(t, chain, db.URL)
-	two := senderAt(t, "n2", db.URL, border.url, "")
+	proxy := newHoldingProxy(t, chain, db.URL)
+	two := senderAt(t, "n2", db.URL, proxy.url, "")
 	two.says("leadership following", "scope", accountScope)
 	large := "0x" + strings.Repeat("5a", 64<<10)
 	code, accepted := post(t, two.api()+"/v1/transactions", fmt.Sprintf(`{"account":"payer","to":%q,"value":"1","data":%q}`, nobodysAddress, large))
@@ -110,7 +110,7 @@ func TestAFollowerAcceptsAndTells(t *testing.T) {
 	if states[0] != "future" || !slices.Contains(states, "in_block") {
 		t.Errorf("listeners were told of %v, want future first and in_block among them", states)
 	}
-	if sent := border.passed(); len(sent) > 0 {
+	if sent := proxy.passed(); len(sent) > 0 {
 		t.Errorf("the follower sent %d transactions, want none", len(sent))
 	}
 	kept := blockKept(t, db)

@@ -56,9 +56,9 @@ var injuries = map[string]func(m *team, leader string, epoch int64, begin func()
 func (m *team) ambush(epoch int64, after bool, begin func()) {
 	m.t.Helper()
 	stopped, over := map[string]<-chan struct{}{}, map[string]chan struct{}{}
-	for id, border := range m.borders {
+	for id, proxy := range m.proxies {
 		over[id] = make(chan struct{})
-		stopped[id] = border.keepUntil(after, over[id])
+		stopped[id] = proxy.keepUntil(after, over[id])
 	}
 	begin()
 	leader := ""
@@ -72,9 +72,9 @@ func (m *team) ambush(epoch int64, after bool, begin func()) {
 		}
 		return leader != ""
 	})
-	for id, border := range m.borders {
+	for id, proxy := range m.proxies {
 		if id != leader {
-			border.open()
+			proxy.open()
 			close(over[id])
 		}
 	}

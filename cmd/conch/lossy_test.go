@@ -24,7 +24,7 @@ func requested(t *testing.T, n *daemon, from, to int) map[string]string {
 func TestLostResponses(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
-	line := newWire(t, chain, 4)
+	line := newFaultyProxy(t, chain, 4)
 	// finality = 0: whether the chain reports final blocks must be found despite lost answers.
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 0")
 	line.does(harm{before: 0.12, after: 0.15, refused: 0.03, shuffled: true, most: 20 * time.Millisecond})
@@ -44,7 +44,7 @@ func TestAnswersThatLie(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
-	line := newWire(t, chain, 9)
+	line := newFaultyProxy(t, chain, 9)
 	n := senderAt(t, "n1", db.URL, line.url, "")
 	asked := map[string]string{}
 	for i, lie := range []string{"nonce too low", "replacement transaction underpriced", "transaction underpriced?", "insufficient funds for gas"} {
@@ -66,7 +66,7 @@ func TestSilentDrop(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
-	line := newWire(t, chain, 2)
+	line := newFaultyProxy(t, chain, 2)
 	const room = 30
 	n := senderAt(t, "n1", db.URL, line.url, fmt.Sprintf("max_in_flight = %d\n", room))
 	asked := requested(t, n, 0, 4*room)

@@ -99,7 +99,7 @@ func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "3")
 	raw, hash := chain.foreign(0)
 	chain.call("dev_block", []string{raw})
-	line := newWire(t, chain, 1)
+	line := newFaultyProxy(t, chain, 1)
 	n := senderAt(t, "n1", db.URL, line.url, "gap_fill_threshold_blocks = 6\n")
 	asked := requested(t, n, 0, 3)
 	books := openBooks(t, db.URL)

@@ -20,7 +20,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	pgtest.InCI(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
-	line := newWire(t, chain, 1)
+	line := newFaultyProxy(t, chain, 1)
 	n := senderAt(t, "n1", db.URL, line.url, "", "finality = 2", "finality = 4")
 	ear := listen(t, db.URL)
 	asked := requested(t, n, 0, 3)

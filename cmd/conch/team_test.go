@@ -19,7 +19,7 @@ type team struct {
 	t       *testing.T
 	db      string
 	nodes   map[string]*daemon
-	borders map[string]*customs
+	proxies map[string]*holdingProxy
 	*crowd
 
 	mu   sync.Mutex
@@ -32,11 +32,11 @@ const shortLease = "[election]\nlease = \"1s\"\n"
 
 func newTeam(t *testing.T, db string, chain *devnode, ids ...string) *team {
 	t.Helper()
-	m := &team{t: t, db: db, nodes: map[string]*daemon{}, borders: map[string]*customs{}, apis: map[string]string{}}
+	m := &team{t: t, db: db, nodes: map[string]*daemon{}, proxies: map[string]*holdingProxy{}, apis: map[string]string{}}
 	m.crowd = newCrowd(t, m.up)
 	for _, id := range ids {
-		m.borders[id] = newCustoms(t, chain, db)
-		m.nodes[id] = senderAt(t, id, db, m.borders[id].url, shortLease)
+		m.proxies[id] = newHoldingProxy(t, chain, db)
+		m.nodes[id] = senderAt(t, id, db, m.proxies[id].url, shortLease)
 		m.serves(id, 1)
 	}
 	return m
@@ -74,7 +74,7 @@ func (m *team) down(id string, sig syscall.Signal) {
 // back starts a node again.
 func (m *team) back(id string) {
 	m.t.Helper()
-	m.borders[id].open()
+	m.proxies[id].open()
 	starts := m.nodes[id].count("serving the API")
 	m.nodes[id].start()
 	m.serves(id, starts+1)

@@ -19,9 +19,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// customs is a proxy between a conch node and the chain's. It checks that all signed bytes are
+// holdingProxy is a proxy between a conch node and the chain's. It checks that all signed bytes are
 // in the database before they pass, on which everything else depends, and can hold requests.
-type customs struct {
+type holdingProxy struct {
 	t   testing.TB
 	url string
 	to  *devnode
@@ -34,8 +34,8 @@ type customs struct {
 	sent   []string                 // all signed bytes that were sent, in order
 }
 
-func newCustoms(t testing.TB, to *devnode, db string) *customs {
-	c := &customs{t: t, to: to, db: db}
+func newHoldingProxy(t testing.TB, to *devnode, db string) *holdingProxy {
+	c := &holdingProxy{t: t, to: to, db: db}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	c.url = server.URL
@@ -44,12 +44,12 @@ func newCustoms(t testing.TB, to *devnode, db string) *customs {
 
 // keep holds requests with signed bytes until the connection ends: before they go on, or before
 // the answer goes back. The channel is closed at the first.
-func (c *customs) keep(after bool) <-chan struct{} {
+func (c *holdingProxy) keep(after bool) <-chan struct{} {
 	return c.keepUntil(after, nil)
 }
 
 // keepUntil is keep, but lets the requests go on when over is closed.
-func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
+func (c *holdingProxy) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 	stopped := make(chan struct{})
 	var first sync.Once
 	stop := func(r *http.Request) bool {
@@ -72,28 +72,28 @@ func (c *customs) keepUntil(after bool, over <-chan struct{}) <-chan struct{} {
 }
 
 // asks sets a function to call for each request with signed bytes.
-func (c *customs) asks(question func()) {
+func (c *holdingProxy) asks(question func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = question
 }
 
 // open lets later requests pass.
-func (c *customs) open() {
+func (c *holdingProxy) open() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave, c.arrive = nil, nil
 }
 
 // passed returns all signed bytes that were sent.
-func (c *customs) passed() []string {
+func (c *holdingProxy) passed() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent)
 }
 
 // ServeHTTP implements http.Handler.
-func (c *customs) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+func (c *holdingProxy) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller has gone
@@ -122,7 +122,7 @@ func (c *customs) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 }
 
 // declared checks that bytes are committed before they go on. It waits for an absent database.
-func (c *customs) declared(carried []string) {
+func (c *holdingProxy) declared(carried []string) {
 	raw := make([][]byte, len(carried))
 	for i, text := range carried {
 		raw[i], _ = hex.DecodeString(strings.TrimPrefix(text, "0x"))

@@ -15,9 +15,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// clerk is a proxy between conch and its database that recognises signed bytes: in a request
+// lossyDatabase is a proxy between conch and its database that recognises signed bytes: in a request
 // they are stored, in an answer they are read.
-type clerk struct {
+type lossyDatabase struct {
 	target string
 	url    string
 
@@ -46,7 +46,7 @@ var signedMark = func() string {
 	return "\x94" + string(to) + "\x01\x84"
 }()
 
-func newClerk(t *testing.T, db *pgtest.DB) *clerk {
+func newLossyDatabase(t *testing.T, db *pgtest.DB) *lossyDatabase {
 	t.Helper()
 	where, err := pgx.ParseConfig(db.URL)
 	if err != nil {
@@ -56,7 +56,7 @@ func newClerk(t *testing.T, db *pgtest.DB) *clerk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clerk{
+	c := &lossyDatabase{
 		target: fmt.Sprintf("%s/.s.PGSQL.%d", where.Host, where.Port), lost: make(chan net.Conn, 1),
 		url: pgtest.ThroughURL(listener.Addr().String(), db.Name),
 	}
@@ -73,7 +73,7 @@ func newClerk(t *testing.T, db *pgtest.DB) *clerk {
 	return c
 }
 
-func (c *clerk) serve(client net.Conn) {
+func (c *lossyDatabase) serve(client net.Conn) {
 	server, err := net.Dial("unix", c.target)
 	if err != nil {
 		_ = client.Close()
@@ -114,14 +114,14 @@ func (c *clerk) serve(client net.Conn) {
 }
 
 // loses sets what happens to the next request that stores signed bytes.
-func (c *clerk) loses(what loss) {
+func (c *lossyDatabase) loses(what loss) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = what
 }
 
 // reread reports whether signed bytes were read since the loss.
-func (c *clerk) reread() bool {
+func (c *lossyDatabase) reread() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.next == none && c.read > 0
@@ -165,14 +165,14 @@ func TestACommitThatIsNotAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db, chain := migrated(t), startDevnode(t)
-			desk := newClerk(t, db)
-			border := newCustoms(t, chain, db.URL)
-			border.asks(func() {
+			desk := newLossyDatabase(t, db)
+			proxy := newHoldingProxy(t, chain, db.URL)
+			proxy.asks(func() {
 				if !desk.reread() && what == answer {
 					t.Error("bytes were sent before the rows were read again")
 				}
 			})
-			one := senderAt(t, "n1", desk.url, border.url, "").leads(1)
+			one := senderAt(t, "n1", desk.url, proxy.url, "").leads(1)
 			desk.loses(what)
 			many := callersOf(t, one)
 			many.wants(0, 5)
@@ -184,7 +184,7 @@ func TestACommitThatIsNotAnswered(t *testing.T) {
 			}
 			stored := attempts(t, db)
 			// On a busy machine the node may have given the silent line up by now.
-			if n := len(border.passed()); n > 0 && !desk.reread() {
+			if n := len(proxy.passed()); n > 0 && !desk.reread() {
 				t.Errorf("%d transactions were sent before it is known whether they are stored, want none", n)
 			}
 			_ = line.Close()

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// wire is a proxy to a chain's node that parses calls, single or in batches. It draws a fate for
+// faultyProxy is a proxy to a chain's node that parses calls, single or in batches. It draws a fate for
 // each call from a seed.
-type wire struct {
+type faultyProxy struct {
 	t   testing.TB
 	url string
 	to  *devnode
@@ -44,9 +44,9 @@ type harm struct {
 	spared        map[string]bool // methods that are not harmed
 }
 
-func newWire(t testing.TB, to *devnode, seed uint64) *wire {
+func newFaultyProxy(t testing.TB, to *devnode, seed uint64) *faultyProxy {
 	t.Helper()
-	w := &wire{
+	w := &faultyProxy{
 		t: t, to: to, rand: rand.New(rand.NewPCG(seed, 1)),
 		hurt: map[string]int{}, calls: map[string]int{}, sent: map[string]int{},
 	}
@@ -57,14 +57,14 @@ func newWire(t testing.TB, to *devnode, seed uint64) *wire {
 }
 
 // does sets what happens from now on.
-func (w *wire) does(h harm) {
+func (w *faultyProxy) does(h harm) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.harm = h
 }
 
 // count reads one of the maps.
-func (w *wire) count(of map[string]int, what string) int {
+func (w *faultyProxy) count(of map[string]int, what string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return of[what]
@@ -72,7 +72,7 @@ func (w *wire) count(of map[string]int, what string) int {
 
 // followed waits until the conch node has read the present head, and has asked for the head again:
 // by then it has acted on it.
-func (w *wire) followed() {
+func (w *faultyProxy) followed() {
 	w.t.Helper()
 	const method = "eth_getHeaderByNumber"
 	before := w.count(w.calls, method)
@@ -94,7 +94,7 @@ func (c *rpcCall) fails(text string) []byte {
 }
 
 // ServeHTTP implements http.Handler.
-func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+func (w *faultyProxy) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	calls, batch := parseCalls(body)
 	if err != nil || len(calls) == 0 {
@@ -144,7 +144,7 @@ func signedIn(calls []*rpcCall) (all []string) {
 }
 
 // draw gives each call its fate.
-func (w *wire) draw(calls []*rpcCall) time.Duration {
+func (w *faultyProxy) draw(calls []*rpcCall) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, raw := range signedIn(calls) {
@@ -180,7 +180,7 @@ func (w *wire) draw(calls []*rpcCall) time.Duration {
 }
 
 // pass forwards the calls that reach the node, and returns the answers that come back.
-func (w *wire) pass(calls []*rpcCall) (answers [][]byte, err error) {
+func (w *faultyProxy) pass(calls []*rpcCall) (answers [][]byte, err error) {
 	var there, lost []json.RawMessage
 	for _, c := range calls {
 		switch c.fate {
