@@ -14,7 +14,7 @@ func reachable(f Facts) []Finding {
 	case f.Standalone:
 		return ok("not asked: a standalone node uses no database, and nothing keeps a second copy of it from acting")
 	case f.Unreachable != "":
-		return fail(f.Unreachable, "make the database reachable from here, then run doctor again: nobody leads without it")
+		return fail(f.Unreachable, "mend what the detail says, then run doctor again: nobody leads without the database")
 	case f.Server.Standby:
 		return fail(f.Target+" is a standby and takes no writes",
 			"name the primary, or all hosts and target_session_attrs=read-write, in the URL")
