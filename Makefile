@@ -25,7 +25,7 @@ NIGHTLY_FAULTS ?= 1000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
-.PHONY: build build-noevm help demo chaos test test-fast model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -55,6 +55,9 @@ test: ## the tests of all modules with -race, and a slice of the model
 	CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
+
+test-whole: ## every test, also those that make test leaves out because it runs others of their kind
+	CONCH_WHOLE=1 $(MAKE) test model
 
 # Whatever starts no process and no server, with few seeds.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds

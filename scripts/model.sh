@@ -2,7 +2,7 @@
 # Checks the model of the election (model/README.md) with Spin, and installs Spin if it
 # can. It prints a line for each run: name, outcome, states, memory, time, verdict.
 #
-#	scripts/model.sh              the small bound, the witnesses, nearly every negative run (make model, CI)
+#	scripts/model.sh              the small bound, the witnesses, nearly every negative run (make model)
 #	scripts/model.sh day          of those a few: one that fails for each assertion (make test)
 #	scripts/model.sh full         those, the rest, and the large bounds (make nightly)
 #	scripts/model.sh NAME…        these runs only

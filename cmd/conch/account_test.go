@@ -19,7 +19,7 @@ import (
 // The verdict on a real chain and a real database finds every fault that the test puts into
 // them, and a request that was never done.
 func TestTheVerdictIsReadFromTheChain(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	n := sender(t, "n1", db.URL, chain)

@@ -12,7 +12,7 @@ import (
 
 // A leader archives old finished transactions, which are still found by ID, by key and in lists.
 func TestArchiveAfter(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)

@@ -17,7 +17,7 @@ import (
 // The database is killed and comes back under load: nothing is acknowledged meanwhile, and what
 // was acknowledged before or after is done once. (S21)
 func TestTheDatabaseIsKilledUnderLoad(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	server, chain := pgtest.Own(t, postmaster.Config{}), startDevnode(t)
 	db := server.URL("postgres")

@@ -55,7 +55,7 @@ func TestBench(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "gate" {
-				pgtest.InCI(t)
+				pgtest.LongRun(t)
 			}
 			args := []string{name, "--json"}
 			if name == "fence" {
@@ -89,7 +89,7 @@ func TestBench(t *testing.T) {
 }
 
 func TestBenchIsForPeopleToo(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	out := measured(t, "gate").done(t)
 	if !strings.HasPrefix(out, "GATE ") || !strings.Contains(out, "require_1 ") {

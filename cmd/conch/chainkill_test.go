@@ -38,7 +38,7 @@ func (m *team) settles() {
 // The chain's node and the leader are killed. The chain comes back shorter, with or without its
 // pool. The successor sends the stored bytes of what is missing again, even of final ones. (S20)
 func TestLeaderAndChainKilled(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for name, journal := range map[string]string{"the pool is lost": "--journal=false", "the pool comes back": "--journal=true"} {
 		t.Run(name, func(t *testing.T) {

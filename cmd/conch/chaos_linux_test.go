@@ -13,7 +13,7 @@ import (
 )
 
 func TestChaos(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "3", "--seed", "5", "--only", "kill9", "--only", "rst", "--json")
 	scratch := t.TempDir()
@@ -59,7 +59,7 @@ func TestChaos(t *testing.T) {
 }
 
 func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "stop-long")
 	scratch := t.TempDir()
@@ -78,7 +78,7 @@ func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
 
 // Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "2", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
@@ -111,7 +111,7 @@ func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 }
 
 func TestNothingSurvivesAKilledChaos(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "frozen-fence")
 	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())

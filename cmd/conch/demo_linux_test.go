@@ -16,7 +16,7 @@ import (
 
 // A demo that is killed takes all its processes with it: only the kernel is left to end them.
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
 	scratch := t.TempDir()

@@ -52,7 +52,7 @@ func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 // Leaders of the work and senders of transactions are killed in turn, and by the chain every
 // acknowledged intent is done once. (S15, S19, S20, S23, S26, F4)
 func TestDemo(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--duration", "12s", "--kill-every", "3s", "--lease", "1s", "--json")
 	scratch := t.TempDir()
@@ -125,7 +125,7 @@ func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
 }
 
 func TestDemoThatShowedNothingFails(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	d := start(t, withoutDevnode(prepared(t, "demo", "--nodes", "1", "--kill-every", "20s")))
 	d.says("leads")
@@ -136,7 +136,7 @@ func TestDemoThatShowedNothingFails(t *testing.T) {
 
 // Without conch-devnode, or by request, the demo has no chain, and its verdict mentions none.
 func TestDemoWithoutAChain(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	args := []string{"--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
 	missing := call(t, withoutDevnode(prepared(t, append([]string{"demo"}, args...)...)))

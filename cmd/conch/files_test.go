@@ -283,7 +283,7 @@ func TestTheLeaderOfFilesIsKilled(t *testing.T) {
 // S22, S15: the leader is stopped while it pushes, and wakes after its successor has gone on.
 // Followers refuse what it still sends, and it follows.
 func TestADeposedLeaderOfFilesIsRefused(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	all := filers(t)
 	leader, others := leaderOf(t, all...)

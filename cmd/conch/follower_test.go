@@ -132,7 +132,7 @@ func blockKept(t *testing.T, db *pgtest.DB) (hash string) {
 // The chain goes on and finalizes nothing: after 512 blocks the state says so, and keeps the
 // block. The transaction becomes final when its block does. (S24, S26)
 func TestFinalityTimesOut(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "0")
 	chain.call("dev_finalize") // so that the chain has a final block

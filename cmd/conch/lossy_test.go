@@ -41,7 +41,7 @@ func TestLostResponses(t *testing.T) {
 // A node accepts a transaction and says that it did not. Such an answer is neither success nor
 // failure: the transaction is looked up, not signed anew, and not given up.
 func TestAnswersThatLie(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newFaultyProxy(t, chain, 9)
@@ -63,7 +63,7 @@ func TestAnswersThatLie(t *testing.T) {
 // A limited pool silently drops transactions, and repeatedly loses all of them: no more than
 // max_in_flight are in flight, lost ones are noticed, and the same bytes are sent again.
 func TestSilentDrop(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--pool", "0", "--block-time", "0")
 	line := newFaultyProxy(t, chain, 2)

@@ -13,7 +13,7 @@ import (
 // A node has two commands, and the keeper of one is killed: that command's processes end, its
 // role is campaigned for again, and the other command goes on.
 func TestAKilledKeeperAmongSeveral(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	roles := "[election]\nlease = \"3s\"\n" // a busy machine may be late with a heartbeat
@@ -94,7 +94,7 @@ command = ["sh", "-c", "trap '' TERM; echo at work; while :; do sleep 0.05; done
 
 // A node that is killed takes its command with it, and another node goes on.
 func TestAKilledNodeTakesItsCommandWithIt(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	const role = "[[roles]]\nname = \"a\"\nlease = \"3s\"\ncommand = ['sh', '-c', 'echo at work $CONCH_EPOCH; sleep 1000 & exec sleep 1000']\n"

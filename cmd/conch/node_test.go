@@ -120,7 +120,7 @@ func TestDrainAndTransfer(t *testing.T) {
 
 // A drain waits for an act of five seconds. The successor begins after that.
 func TestDrainDuringALongAct(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	w.stopping = func(c told) {
@@ -184,7 +184,7 @@ func TestAStartThatFails(t *testing.T) {
 // A program refuses start and stop, as a proxy does whose backend is gone: the scope is abandoned
 // without a release, and another node leads.
 func TestAStartAndAStopThatFail(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	broken := func(c told) bool { return c.ID == "n1" }
@@ -221,7 +221,7 @@ func TestACommandRole(t *testing.T) {
 // A command that needs more than its lease to end gets the time that the operator allows, and the
 // successor begins after it. (F6)
 func TestADrainThatOutlastsTheLease(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	const role = "[election]\nlease = \"3s\"\n[[roles]]\nname = \"payments\"\ndrain_timeout = \"2s\"\n" +

@@ -26,7 +26,7 @@ func runner(t *testing.T, id, url, scope string) *daemon {
 // conch run logs an outage of the database as a node does: once in ten seconds however often it
 // tries, on one line, with the reason, and once more when it is over.
 func TestARunWithoutItsDatabase(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	proxy, url := db.Proxy(t)

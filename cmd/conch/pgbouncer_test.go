@@ -60,7 +60,7 @@ func TestANodeBehindPgBouncerThatShares(t *testing.T) {
 // S4: a process that is stopped behind a pooler in session mode has a successor after its lease,
 // as without a pooler.
 func TestStoppedBehindPgBouncer(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	b := db.PgBouncer(t, pgtest.SessionMode)

@@ -14,7 +14,7 @@ import (
 // when dearer ones have been sent, the old bytes come back into a block and into the pool. Each
 // intent is done once, and shows the hash that the chain has.
 func TestOldBytesComeBack(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
@@ -94,7 +94,7 @@ func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
 // A third party's transaction takes a nonce and vanishes with its block. The gap is filled, but
 // only after gap_fill_threshold_blocks.
 func TestAGapOfSomebodyElsesIsFilledInTheEnd(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "3")
 	raw, hash := chain.foreign(0)

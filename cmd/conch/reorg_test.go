@@ -17,7 +17,7 @@ import (
 // keeps its slot; then it gets a new one, and is done once. Others that the reorganisation removed
 // become retracted, and return. (S24, S26)
 func TestReorgWithAForeignTransaction(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	line := newFaultyProxy(t, chain, 1)

@@ -54,7 +54,7 @@ func TestARoleThatFailsIsSeen(t *testing.T) {
 
 // Neither history nor metrics show an outage as a handover of two milliseconds.
 func TestAnOutageIsInTheHistory(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{})
 	url := server.URL("postgres")
@@ -110,7 +110,7 @@ func TestAnOutageIsInTheHistory(t *testing.T) {
 
 // Another session has the lock of a scope: status names the session and the remedy.
 func TestAScopeThatNobodyLeadsIsSeen(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	stranger := db.Connect(t)

@@ -62,7 +62,7 @@ func TestSimShowsWhatARuleIsFor(t *testing.T) {
 // With --break alone, sim chooses the takeover, nodes, locks and leases in which a violation
 // shows. If none can show, it does not say that the rule held.
 func TestSimBreakAlone(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for rule, world := range map[string]string{
 		"hold-own-lease":        "--unequal-leases",

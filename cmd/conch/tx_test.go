@@ -160,7 +160,7 @@ func lists(t *testing.T, api string) {
 
 // With its endpoint down a node leads and accepts, and sends later. Another chain's is refused.
 func TestTheChainIsAwayOrAnother(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	other := prepareDaemon(t, "n0", db.URL, "")

@@ -27,7 +27,7 @@ func TestANotificationWakesTheLeader(t *testing.T) {
 
 // Without notifications, the leader finds waiting intents by looking.
 func TestALostNotificationIsRepaired(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	if _, err := openBooks(t, db.URL).conn.Exec(t.Context(), `DROP TRIGGER intents_new ON conch.intents`); err != nil {

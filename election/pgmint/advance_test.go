@@ -12,7 +12,7 @@ import (
 // A promoted standby does not know a scope that was first led after the standby fell behind. Its
 // leader may still act, so the next leader holds even after an advance.
 func TestAdvanceOfAScopeThatAFailoverForgot(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	primary := primaryServer(t)
 	const longest = 27 * time.Second

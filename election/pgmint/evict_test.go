@@ -24,7 +24,7 @@ import (
 // gives up the leader's term, so no further transaction passes: the successor wins as soon as those
 // under way have ended, and evicts none (R2, L5).
 func TestNobodyIsEndedWhoComesAndGoes(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for name, of := range map[string]float64{"short": 0.12, "nearly a lease": 0.75} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // Each example compiles, does its work, and hands over to a second copy of itself when it is stopped.
 func TestExamples(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for name, says := range map[string]string{"ledger": "paid ", "mailer": "mailed "} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // The fence runs as the owner of the tables and sets no search_path, which would cost as much as all the
 // rest. The caller's path has a trap for each operator and function that it uses, and it springs none.
 func TestFenceUnderAHostilePath(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, _, _, token := setup(t)
 	admin := db.Connect(t)

@@ -180,7 +180,7 @@ func crowded() int {
 // S5: thousands of scopes in two processes, ten thousand under CONCH_NIGHTLY. At rest each sends a few statements a second. If one is
 // killed with -9, the other leads all scopes, with open act doors, within a lease and two seconds.
 func TestThousandsOfScopes(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded(), nil) })
 	t.Run("session", func(t *testing.T) {
 		if os.Getenv("CONCH_NIGHTLY") != "1" {

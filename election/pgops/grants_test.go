@@ -115,7 +115,7 @@ var needs = map[string]string{
 // S29: the grants of deploy/grants.sql are enough for every operation, and each one is
 // needed: by day every third is taken away once. An error without one says what to do.
 func TestGrants(t *testing.T) { //nolint:tparallel // one grant is missing at a time
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	c.Script(t) // it may be repeated

@@ -103,7 +103,7 @@ func TestHeartbeatAgesByProcess(t *testing.T) {
 // No look that has a limit reads a long history from end to end. Counted in pages, since time
 // depends on the machine.
 func TestALookAtALongHistory(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, _, _, _ := setup(t)
 	c := db.Connect(t)

@@ -50,7 +50,7 @@ func TestNoTrapIsSprung(t *testing.T) {
 // on a backend that serves others. No statement sent there may use an unqualified function
 // that accepts any type.
 func TestNoTrapIsSprungBehindAPooler(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)

@@ -32,7 +32,7 @@ var printed = regexp.MustCompile(`SELECT pg_terminate_backend\(\d+\)|ROLLBACK PR
 // A candidate and `conch status` name the obstacle that keeps everybody from leading, and the
 // statement that ends it. The test runs that statement as it is printed.
 func TestThePrintedRemedyEndsIt(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		says string
@@ -121,7 +121,7 @@ func unled(t *testing.T, e *election.Elector) (why string) {
 // All candidates have another takeover mode than the leader, which lives or has crashed. The
 // refusal says what to do; the test does it.
 func TestTheRemedyForAnotherTakeover(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	for name, crashed := range map[string]bool{"it lives": false, "it crashed": true} {
 		t.Run(name, func(t *testing.T) {

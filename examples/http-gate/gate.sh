@@ -17,8 +17,9 @@ api=${CONCH_API:-http://127.0.0.1:7070}
 act_ms=${ACT_MS:-300}
 url=$api/v1/scopes/$scope/gate
 if [ "$act_ms" -ge 450 ]; then
-	# A little longer, for the way there and back. The node refuses a time above answer_max.
-	url="$url?for=$((act_ms + act_ms / 10 + 50))ms"
+	# A little longer, for the way there and back and for the programs started meanwhile. The
+	# node refuses a time above answer_max.
+	url="$url?for=$((act_ms + act_ms / 4 + 200))ms"
 fi
 
 # Milliseconds on a clock that counts while the machine is suspended, like the gate's.

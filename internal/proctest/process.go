@@ -146,6 +146,7 @@ func (p *Process) Says(limit time.Duration, text string) string {
 	p.t.Helper()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	var seen []string
 	for {
 		select {
 		case line, more := <-p.Lines:
@@ -155,8 +156,9 @@ func (p *Process) Says(limit time.Duration, text string) string {
 			if strings.Contains(line, text) {
 				return line
 			}
+			seen = append(seen, line)
 		case <-timer.C:
-			p.t.Fatalf("%s printed no line that contains %q within %v", p, text, limit)
+			p.t.Fatalf("%s printed no line that contains %q within %v, but %q", p, text, limit, seen)
 		}
 	}
 }

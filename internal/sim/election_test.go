@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// nightly returns how many of the seeds that CI runs this run takes: a few with -short, a third with
-// make test, many times as many with CONCH_NIGHTLY.
+// nightly returns how many of the seeds of make test-whole this run takes: a few with -short, a third
+// with make test, many times as many with CONCH_NIGHTLY.
 func nightly(seeds int) int {
 	if testing.Short() {
 		return min(120, seeds)
@@ -23,13 +23,13 @@ func nightly(seeds int) int {
 	return slice(max(seeds/3, min(120, seeds)), seeds, 40*seeds)
 }
 
-// slice returns how many seeds a test takes: with make test, in CI, at night.
-func slice(day, ci, night int) int {
+// slice returns how many seeds a test takes: with make test, make test-whole and make nightly.
+func slice(day, whole, night int) int {
 	switch {
 	case os.Getenv("CONCH_NIGHTLY") != "":
 		return night
-	case os.Getenv("CI") != "":
-		return ci
+	case os.Getenv("CONCH_WHOLE") != "":
+		return whole
 	}
 	return day
 }

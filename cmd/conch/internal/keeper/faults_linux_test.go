@@ -207,7 +207,7 @@ func TestKeeperKilled(t *testing.T) {
 
 // When the keeper is stopped and conch killed before it notices, the death of conch resumes the keeper.
 func TestConchKilledKeeperStopped(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]
@@ -224,7 +224,7 @@ func TestConchKilledKeeperStopped(t *testing.T) {
 
 // In a PID namespace no process outlives conch and the keeper, even if both are killed.
 func TestBothKilledInANamespace(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	repeat(t, 3, func(r *race) {
 		killed := r.leader
 		conch := r.conches[killed]

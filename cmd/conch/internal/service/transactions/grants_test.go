@@ -211,7 +211,7 @@ var needs = map[string]string{
 
 // S29: the grants of deploy/grants.sql on pending transactions are enough, and each is needed.
 func TestGrantsOnPendingTransactions(t *testing.T) {
-	pgtest.InCI(t)
+	pgtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	admin := c.db.Connect(t)
