@@ -21,9 +21,7 @@ import (
 // tests of the program use one.
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	if !pgtest.Nightly() {
-		t.Skip("the suite once more, only under CONCH_NIGHTLY=1")
-	}
+	pgtest.NightRun(t)
 	// There are thirty databases at once: the idle connections of the pool must not add up.
 	b := pgtest.New(t).PgBouncer(t, pgtest.SessionMode, "server_idle_timeout = 1")
 	exercise(t, func(db *pgtest.DB) string { return b.URL(db.Name) }, pgmint.SessionLocks, pgmint.ProcessLocks)

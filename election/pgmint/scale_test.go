@@ -171,7 +171,7 @@ func calls(t testing.TB, c *pgx.Conn, role string) (n int64) {
 
 // crowded returns the number of scopes of TestThousandsOfScopes.
 func crowded() int {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if pgtest.Nightly() {
 		return 10_000
 	}
 	return 2_000
@@ -183,7 +183,7 @@ func TestThousandsOfScopes(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Run("process", func(t *testing.T) { scale(t, pgmint.ProcessLocks, crowded(), nil) })
 	t.Run("session", func(t *testing.T) {
-		if os.Getenv("CONCH_NIGHTLY") != "1" {
+		if !pgtest.Nightly() {
 			t.Skip("ten thousand scopes are for ProcessLocks; with SessionLocks only under CONCH_NIGHTLY=1")
 		}
 		scale(t, pgmint.SessionLocks, crowded(), map[string]string{"max_locks_per_transaction": "1024"})
@@ -192,7 +192,7 @@ func TestThousandsOfScopes(t *testing.T) {
 
 // The same for a few scopes, with both kinds of locks.
 func TestStatementsAtRest(t *testing.T) {
-	if os.Getenv("CONCH_NIGHTLY") != "1" {
+	if !pgtest.Nightly() {
 		t.Skip("TestThousandsOfScopes counts the statements; these only under CONCH_NIGHTLY=1")
 	}
 	for _, scopes := range []int{1, 100} {

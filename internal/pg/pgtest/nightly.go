@@ -21,3 +21,11 @@ func LongRun(t testing.TB) {
 		t.Skip("left to make test-whole: run it with CONCH_WHOLE=1")
 	}
 }
+
+// NightRun skips a test that repeats what others prove, unless Nightly.
+func NightRun(t testing.TB) {
+	t.Helper()
+	if !Nightly() {
+		t.Skip("left to make nightly: run it with CONCH_NIGHTLY=1")
+	}
+}

@@ -153,7 +153,7 @@ func repeat(t *testing.T, rounds int, fault func(r *race), args ...string) {
 	t.Parallel()
 	db := pgtest.New(t)
 	races := 4
-	if os.Getenv("CONCH_NIGHTLY") == "" {
+	if !pgtest.Nightly() {
 		races, rounds = 2, (rounds+4)/5
 	}
 	for i := range races {

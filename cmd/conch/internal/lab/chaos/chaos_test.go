@@ -48,15 +48,6 @@ func TestMain(m *testing.M) {
 
 const lease = time.Second
 
-// byNight skips a test of one fault, injected several times alone, unless CONCH_NIGHTLY is set: by
-// day TestEveryKindOnce injects it.
-func byNight(t *testing.T) {
-	t.Helper()
-	if !pgtest.Nightly() {
-		t.Skip("this fault, alone and repeated, only under CONCH_NIGHTLY=1")
-	}
-}
-
 // trial is a running cluster whose first leader acts behind both doors.
 type trial struct {
 	*testing.T
@@ -156,7 +147,7 @@ func (x *trial) proven(leaders int) {
 
 // S4, F4: kill -9, again and again.
 func TestKill9(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 4 {
@@ -194,7 +185,7 @@ func TestShortStop(t *testing.T) {
 // After a pause longer than the lease another node leads, and the paused one does nothing in
 // its old term when it wakes in the middle of its work.
 func TestLongStop(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 3 {
@@ -211,7 +202,7 @@ func TestLongStop(t *testing.T) {
 
 // If the backend of its lock session is terminated, the leader loses its term at once.
 func TestBackendTerminated(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for range 3 {
@@ -269,7 +260,7 @@ func TestLeadersAreHit(t *testing.T) {
 
 // The database restarts, fast and by kill -9. Nobody leads meanwhile.
 func TestPostgresRestarts(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	if err := x.Server.RestartFast(x.ctx); err != nil {
@@ -293,7 +284,7 @@ func TestPostgresRestarts(t *testing.T) {
 // Nobody is told that a line is silent. The server frees the lock after the lease, the holder's
 // gate shuts by its clock, and when the line heals the old holder finds itself deposed.
 func TestBlackholedLeader(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	for _, way := range []tcpproxy.Direction{tcpproxy.Both, tcpproxy.ToServer, tcpproxy.ToClient} {
@@ -343,7 +334,7 @@ func TestBlackholedWaiter(t *testing.T) {
 // A process freezes between its fence and its commit while its leader dies. It delays the
 // successor by at most a lease, and its commit fails when it wakes.
 func TestFrozenWithFence(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	client, err := x.strand(x.ctx, false)

@@ -84,7 +84,7 @@ func deafLeader() []Fault {
 }
 
 func TestADeafLeaderIsDeposed(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Strict, script: deafLeader()})
 	for _, v := range report.Violations {
@@ -98,7 +98,7 @@ func TestADeafLeaderIsDeposed(t *testing.T) {
 // The checker can find overlaps: fast opens the act door at once, is documented to overlap, and
 // does so under the same faults.
 func TestFastOverlapsAtTheActDoor(t *testing.T) {
-	byNight(t)
+	pgtest.NightRun(t) // by day TestEveryKindOnce injects this fault
 	t.Parallel()
 	report := session(t, Config{Faults: 3, Takeover: election.Fast, script: deafLeader()})
 	acts, children := 0, 0
