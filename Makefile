@@ -25,6 +25,10 @@ NIGHTLY_FAULTS ?= 1000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
+# A program with the race detector otherwise sleeps for a second before it ends, and so does
+# every package's test.
+export GORACE ?= atexit_sleep_ms=50
+
 .PHONY: build build-noevm help demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode

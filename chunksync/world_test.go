@@ -30,7 +30,7 @@ func TestWorlds(t *testing.T) {
 	if os.Getenv("CONCH_NIGHTLY") == "1" {
 		last *= 50
 	}
-	if testing.Short() {
+	if testing.Short() || os.Getenv("CONCH_WHOLE")+os.Getenv("CONCH_NIGHTLY") == "" {
 		last /= 3
 	}
 	if *seed != 0 {

@@ -83,16 +83,18 @@ func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account,
 	if cost == LightCost {
 		lanes = keystore.LightScryptP
 	}
-	sealed, err := keystore.EncryptKey(key, password, int(cost), lanes)
-	if err != nil {
-		return "", fmt.Errorf("%w: the key cannot be encrypted", chain.ErrKey)
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // first, since encrypting takes a second
 	if err != nil {
 		return "", fmt.Errorf("%w: the keystore cannot be written: %w: name a new file in a folder that this user may write", chain.ErrKey, err)
 	}
-	_, err = f.Write(sealed)
-	return chain.Account(address[:]), errors.Join(err, f.Close())
+	sealed, err := keystore.EncryptKey(key, password, int(cost), lanes)
+	if err == nil {
+		_, err = f.Write(sealed)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("%w: the keystore cannot be written", chain.ErrKey), err, os.Remove(file))
+	}
+	return chain.Account(address[:]), nil
 }
 
 func readPassword(file string) (string, error) {

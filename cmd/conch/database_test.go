@@ -20,6 +20,7 @@ import (
 var needsSchema = []string{"status", "history", "watch", "migrate advance --scope s --epoch 9"}
 
 func TestADatabaseWithoutTheSchema(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.Empty(t, "UTF8")
 	for _, command := range needsSchema {
@@ -103,6 +104,7 @@ func TestOnlyTheOwnerMigrates(t *testing.T) {
 }
 
 func TestAWrongPassword(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))

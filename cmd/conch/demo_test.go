@@ -106,6 +106,7 @@ func leavesNothing(t *testing.T, dir string) {
 }
 
 func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "2", "--kill-every", "1500ms", "--lease", "500ms")
 	scratch := t.TempDir()

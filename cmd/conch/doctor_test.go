@@ -81,6 +81,7 @@ func grantedTo(t *testing.T, db *pgtest.DB) (node, fencer, observer string) {
 
 // S29: deploy/grants.sql grants a node what doctor asks for.
 func TestDoctorUnderTheGrants(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	node, fencer, observer := grantedTo(t, db)

@@ -134,6 +134,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestHistoryAndWatch(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	if text := conch(t, "--db", db.URL, "history", "--json").done(t); text != "" {

@@ -62,6 +62,7 @@ func listens(t *testing.T, db *pgtest.DB) <-chan heard {
 // shows its progress. The leader finds it without a notification. Listeners are told of each
 // state, with the block if there is one. (S19, S23, S24, S25, S26, D7)
 func TestAFollowerAcceptsAndTells(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	if _, err := db.Connect(t).Exec(t.Context(), `ALTER TABLE conch.intents DISABLE TRIGGER USER`); err != nil {

@@ -22,6 +22,7 @@ func requested(t *testing.T, n *daemon, from, to int) map[string]string {
 // 30 % of all calls are lost, before or after the node has carried them out, also within batches,
 // and batches are reordered: everything is done once.
 func TestLostResponses(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	line := newFaultyProxy(t, chain, 4)

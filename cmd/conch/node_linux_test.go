@@ -71,6 +71,7 @@ func below(t *testing.T, n *daemon, arguments string) (found []relative) {
 
 // A node that ends during a drain of an hour gives its command only drain_timeout, and releases.
 func TestStopDuringALongDrain(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, `[[roles]]

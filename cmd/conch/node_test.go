@@ -142,6 +142,7 @@ func TestDrainDuringALongAct(t *testing.T) {
 
 // The scope of a callback that does not acknowledge its stop is not released.
 func TestAStopThatIsNotAcknowledgedIsNotReleased(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	hold := make(chan struct{})
@@ -241,6 +242,7 @@ func TestADrainThatOutlastsTheLease(t *testing.T) {
 
 // A second SIGTERM hurries the node: a command that ignored the first is killed.
 func TestASecondSignalHurries(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, "[[roles]]\nname = \"payments\"\nlease = \"1m\"\ndrain_timeout = \"1m\"\n"+
@@ -262,6 +264,7 @@ func TestASecondSignalHurries(t *testing.T) {
 
 // A hurried node neither waits for a callback that has not acknowledged, nor releases its scope.
 func TestHasteMakesNoPromise(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	hold := make(chan struct{})

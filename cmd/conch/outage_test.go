@@ -70,6 +70,7 @@ func TestARunWithoutItsDatabase(t *testing.T) {
 // A process that was stopped for longer than its lease finds its session ended, and does not
 // blame the database.
 func TestAFrozenFollowerBlamesNobodyElse(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
 	conch(t, "--db", server.URL("postgres"), "migrate", "up").done(t)

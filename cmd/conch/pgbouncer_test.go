@@ -44,6 +44,7 @@ func TestPgBouncerThatSharesIsNamed(t *testing.T) {
 
 // A node behind such a pooler goes on, follows, says loudly why, and leads nothing.
 func TestANodeBehindPgBouncerThatShares(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.PgBouncer(t, pgtest.TransactionMode).URL(db.Name), "[[roles]]\nname = \"payments\"\nbuiltin = \"log\"\n")
@@ -80,6 +81,7 @@ func TestStoppedBehindPgBouncer(t *testing.T) {
 
 // S1: through a pooler in session mode everything works, and the log warns.
 func TestPgBouncerInSessionModeServes(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	address := db.PgBouncer(t, pgtest.SessionMode).URL(db.Name)

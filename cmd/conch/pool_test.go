@@ -72,6 +72,7 @@ func inPool(chain *devnode, hash string) bool {
 
 // The pool loses a transaction in the middle: later ones wait, and the same bytes are sent again.
 func TestAGapIsClosedWithTheSameBytes(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")

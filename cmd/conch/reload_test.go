@@ -70,6 +70,7 @@ func TestReload(t *testing.T) {
 
 // A reload that removes a role ends the node's candidacy at once, although its session goes on.
 func TestARemovedRoleIsNoCandidate(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, w := migrated(t), newCoworker(t)
 	startDaemon(t, "n1", db.URL, w.role("payments", ""))

@@ -55,6 +55,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 
 // A third party's transaction in a reorganisation that does not last changes nothing.
 func TestAForeignTransactionThatGoesAgain(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "4")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "", "finality = 2", "finality = 4")

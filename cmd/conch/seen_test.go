@@ -15,6 +15,7 @@ import (
 
 // A role that fails at each start leads only for moments, but operators always see its failures.
 func TestARoleThatFailsIsSeen(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	n := startDaemon(t, "n1", db.URL, "listen = \"127.0.0.1:0\"\n[election]\nlease = \"1s\"\n"+

@@ -92,6 +92,7 @@ func TestSimBreakAlone(t *testing.T) {
 // Over several runs, the narrowest gap is the minimum of the runs, and the time to settle the
 // maximum; neither is a sum.
 func TestSimStatsOfSeveralRuns(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	const runs = 8
 	narrow, settled, mints := []int64{}, []int64{}, int64(0)

@@ -58,6 +58,7 @@ func intentJSON(to, value, key string) string {
 // Two nodes and a real chain: one key is one transaction, however often and wherever it is
 // requested; a follower accepts; the successor of a killed leader goes on; no secret is shown.
 func TestTransactionsThroughTwoNodes(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	one := sender(t, "n1", db.URL, chain)
@@ -224,6 +225,7 @@ func TestTransactionsStandalone(t *testing.T) {
 
 // Accounts come and go with a reload; a wrong password changes nothing.
 func TestAccountsAreReloaded(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	const role = "listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"a\"\n"

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
 )
 
@@ -65,6 +66,7 @@ func TestAWaitEndsWithARefusal(t *testing.T) {
 
 // A wait outlives a node that is not up yet, and one that is restarted.
 func TestAWaitOutlivesTheNode(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "node") // no other process can take this address meanwhile
 	serve := func(fate string) *http.Server {

@@ -12,6 +12,7 @@ import (
 // A notification wakes the leader when a follower accepts an intent: the next look would come
 // after an hour. (S25, D5)
 func TestANotificationWakesTheLeader(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t)
 	const rarely = "repair_interval = \"1h\"\n"

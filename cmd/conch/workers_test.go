@@ -130,6 +130,7 @@ func term(t *testing.T, conn *pgx.Conn, epoch int64) string {
 
 // The curl loop acts only where the gate is open.
 func TestTheHTTPGate(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	for _, tool := range []string{"curl", "awk", "timeout"} {
 		if _, err := exec.LookPath(tool); err != nil {

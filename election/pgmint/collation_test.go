@@ -18,6 +18,7 @@ import (
 // An upgrade of the system may change how a locale sorts. An index sorted by that locale then misses
 // rows, and a scope whose row is missed would begin again at epoch 1, where old tokens are current.
 func TestTheSystemSortsAnew(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	srv := pgtest.Own(t, postmaster.Config{MaxConnections: 20})
 	admin := pgtest.Connect(t, pg.Config{URL: srv.URL("postgres")})

@@ -7,11 +7,13 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A long history does not slow a takeover: a hundred thousand rows by day, a million under
 // CONCH_NIGHTLY. The test counts pages, not time, which depends on the machine.
 func TestLongHistory(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	many := int64(100_000)
 	if os.Getenv("CONCH_NIGHTLY") != "" {

@@ -66,6 +66,7 @@ func sharing(t *testing.T, mode, what string, err error) {
 // S1, S4, S11: a leader that is cut off from its pooler in session mode shuts its gate, and has a
 // successor after its lease, like one that was stopped. It was warned about the pooler.
 func TestSilenceBeforePgBouncer(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	const lease = time.Second
 	db := pgtest.New(t)
@@ -143,6 +144,7 @@ func TestFenceThroughPgBouncer(t *testing.T) {
 // The server ends a client that freezes after its fence, behind a pool in transaction mode, once the
 // lease is over. The pool goes on without it.
 func TestFrozenFenceBehindPgBouncer(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, _, _, token := setupFor(t, time.Second)
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 1").URL(db.Name)

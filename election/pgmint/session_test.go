@@ -38,6 +38,7 @@ func TestLockSessionIsALease(t *testing.T) {
 
 // D1: with takeover keep, a silent holder keeps its scope as long as its connection stands.
 func TestKeepHasNoLease(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	m := newMint(t, db.URL)

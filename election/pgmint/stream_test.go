@@ -23,6 +23,7 @@ import (
 // has a successor, no statement of a lock session takes longer than a fifth of a lease, another scope
 // of the same processes is never late, and no current token is called stale (R3, R4, R11; L4, L6).
 func TestAStreamOfFencesStarvesNobody(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	const lease = 10 * time.Second
 	db := pgtest.New(t)

@@ -38,6 +38,7 @@ func status(t *testing.T, o *pgops.Observer, scope string) pgops.ScopeStatus {
 // S25: an observer works through a pool in transaction mode, whose notifications it
 // never hears: its polls find what happened, also when others use the same backend.
 func TestObserversThroughPgBouncer(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, _, _, _ := setup(t)
 	address := db.PgBouncer(t, pgtest.TransactionMode, "default_pool_size = 3").URL(db.Name)

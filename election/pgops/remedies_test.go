@@ -184,6 +184,7 @@ func TestTheRemedyForAnotherTakeover(t *testing.T) {
 // Under the grants of least privilege a node may not end the session of a role that is only a
 // member of fence. It says which grants it needs, and with them it ends the session.
 func TestTheRemedyForAFenceOfAnotherRole(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	c := granted(t)
 	admin := c.DB.Connect(t)

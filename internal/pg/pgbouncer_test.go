@@ -99,6 +99,7 @@ func TestPgBouncerInSessionModeIsAllowed(t *testing.T) {
 
 // Open refuses a full pool in session mode, which it cannot tell from one that shares.
 func TestPgBouncerThatIsFullIsRefused(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	cfg := pg.Config{URL: db.PgBouncer(t, pgtest.SessionMode, "default_pool_size = 1", "query_wait_timeout = 1").URL(db.Name)}
@@ -123,6 +124,7 @@ func lockThrough(t *testing.T, b *pgtest.PgBouncer, db *pgtest.DB, lease time.Du
 
 // S1, S4: the server enforces the lease of a silent client behind a pooler in session mode.
 func TestPgBouncerKeepsTheLeaseOfASilentHolder(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	const lease = 2 * time.Second
 	db := pgtest.New(t)
@@ -195,6 +197,7 @@ func TestPgBouncerAndItsLimits(t *testing.T) {
 
 // A listener through a pool in transaction mode receives no notification and no error.
 func TestPgBouncerSwallowsNotifications(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	for _, mode := range []string{pgtest.SessionMode, pgtest.TransactionMode} {

@@ -13,6 +13,9 @@ import (
 // enough is many times the number of seeds that the rarest mutant needs.
 const enough = 2000
 
+// rare has the seed at which the search for a mutant begins, where it is not found within 200.
+var rare = map[string]int{"evicts-the-old": 682}
+
 // A run without a rule violates the rule's invariant; with the rule the same seed is clean.
 func TestRules(t *testing.T) {
 	t.Parallel()
@@ -40,7 +43,8 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 	if rule.Why == "" {
 		t.Error("the rule has no Why")
 	}
-	for seed := range enough {
+	for i := range enough {
+		seed := (rare[rule.Name] + i) % enough
 		// The defaults are filled in now, so that the world stays the same once the rule is kept.
 		cfg := sim.Config{Seed: uint64(seed), Break: rule.Name, Locks: locks}.WithDefaults()
 		r := sim.Election(cfg)

@@ -49,6 +49,7 @@ func canUnshare(t *testing.T, flags ...string) {
 // A user without privileges gets a PID namespace inside a user namespace, keeps the same user ID,
 // and no process survives conch and keeper.
 func TestIsolatedWithoutPrivileges(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	canUnshare(t, "--user", "--pid", "--fork")
 	db := pgtest.New(t)

@@ -133,6 +133,7 @@ func TestTerminal(t *testing.T) {
 // Ctrl-Z stops the command and conch. Before the deadline the keeper kills the stopped command,
 // and conch campaigns again when it is resumed.
 func TestCtrlZ(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)

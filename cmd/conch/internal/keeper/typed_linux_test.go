@@ -31,6 +31,7 @@ func TestTypedIsEnough(t *testing.T) {
 // A SIGINT to conch alone, by kill or docker kill, looks like Ctrl-C and has not reached the
 // command, which gets SIGTERM before it is killed.
 func TestInterruptedButNotTyped(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
@@ -45,6 +46,7 @@ func TestInterruptedButNotTyped(t *testing.T) {
 
 // Conch passes on a hangup, which may have reached conch alone: without a shell above it, or by kill.
 func TestHungUp(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)
@@ -74,6 +76,7 @@ func TestInTheBackground(t *testing.T) {
 
 // Ctrl-C while the keeper starts has reached no command, so none may run on until it is killed.
 func TestTypedTooEarly(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	s := newScreen(t)

@@ -276,6 +276,7 @@ func TestServer(t *testing.T) {
 
 // Doctor judges a primary and its standby, before and after the standby is promoted.
 func TestReplication(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{})
 	address := primary.URL("postgres")

@@ -253,6 +253,7 @@ func TestReadsSurviveABrokenConnection(t *testing.T) {
 
 // One bid writes a thousand events, and later events are committed first: a stream has all.
 func TestStreamOfALateCommit(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db := pgtest.New(t)
 	a := newNode(t, db, "a", nil)

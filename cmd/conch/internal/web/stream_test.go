@@ -130,6 +130,7 @@ func TestStreamAndResume(t *testing.T) {
 
 // Without the watch's events, a stream is only slower.
 func TestStreamWithoutNotifications(t *testing.T) {
+	pgtest.LongRun(t)
 	w := newWorld()
 	w.deaf = true
 	ln := listen(t, nil)

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
 )
 
 // A leader that goes on writing slows the plain lock measured beside it, but is dead during conch's
 // own takeover.
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conch")
 	build := exec.Command("go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch")

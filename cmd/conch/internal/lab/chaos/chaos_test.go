@@ -302,6 +302,7 @@ func TestBlackholedLeader(t *testing.T) {
 // A waiter with a silent line does not delay the others: the other follower takes over from a
 // killed leader as if it were alone.
 func TestBlackholedWaiter(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
 	var deaf *Node

@@ -121,6 +121,7 @@ func TestFastOverlapsAtTheActDoor(t *testing.T) {
 
 // A workload that does not recover in time is a violation and ends the run.
 func TestNoRecoveryIsAViolation(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	slow := Fault{Kind: Latency, Target: Leader, Leases: 0.1}
 	many := []Fault{slow, slow, slow, slow, slow, slow} // sometimes everything goes on before the first look
@@ -133,6 +134,7 @@ func TestNoRecoveryIsAViolation(t *testing.T) {
 
 // A process that ends unexpectedly is reported and started again.
 func TestAProcessThatEndsUnexpectedly(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	x := begin(t, ClusterConfig{Children: true})
 	x.mu.Lock()
@@ -158,6 +160,7 @@ func TestAProcessThatEndsUnexpectedly(t *testing.T) {
 // silent, Postgres frees the leader's lock an hour late: nobody leads until the line heals, and at
 // no time do two act. A machine that is really gone is detected by TCP.
 func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	clock, err := NewClock(t.Context())
 	if err != nil {
