@@ -11,6 +11,7 @@ type Block struct {
 type Turn struct {
 	Kind  TurnKind
 	Block Block
+	By    string // the endpoint that showed it, without secrets
 }
 
 // TurnKind says what happened to a block.
@@ -21,7 +22,8 @@ const (
 	Applied TurnKind = iota
 	// Reverted means that the block, which was the head, has left the best chain.
 	Reverted
-	// Finalized means that the block and all blocks below it are final.
+	// Finalized means that the block and its ancestors are final. It is the last applied block or an
+	// ancestor of it, by parent hashes that the endpoint showed.
 	Finalized
 )
 

@@ -10,21 +10,34 @@ import (
 type Chain interface { //nolint:interfacebloat // one call a step of a transaction's life; a driver has all of them
 	// Describe returns the chain's identity and limits, which stay while it is the same chain.
 	Describe(ctx context.Context) (Description, error)
-	// Next returns the account's next nonce, which is the number of its transactions in
-	// the chain, as of the head or of the last final block. A pool does not count.
-	Next(ctx context.Context, account Account, at Level) (uint64, error)
+	// Next returns the account's next nonce at the head, which is the number of its transactions
+	// in the chain. A pool does not count.
+	Next(ctx context.Context, account Account) (uint64, error)
 	// Prepare signs one attempt for each draft and sends nothing. The results are in the
 	// order of the drafts; a fault of one draft is in its own result.
 	Prepare(ctx context.Context, drafts []Draft) ([]Prepared, error)
 	// Submit sends signed attempts to the node, in their order and in as few requests as
 	// possible. It returns one outcome for each attempt; without an answer it is Unknown.
 	Submit(ctx context.Context, attempts []Signed) []Outcome
-	// Probe looks up attempts in the best chain and the node's pool, in the order of the hashes.
+	// Probe looks up attempts in the best chain and the node's pool, in the order of the hashes. A
+	// block that it names is where to look, and no proof: see Linked and Confirm.
 	Probe(ctx context.Context, hashes []Hash) ([]Sighting, error)
-	// Find searches the best chain, from block number from on, for the transaction that
-	// used a slot, whoever signed it. It may read many blocks. The error wraps
-	// ErrNotFound if there is none.
-	Find(ctx context.Context, account Account, index, from uint64) (Inclusion, Block, error)
+	// Scan lists the transactions that an account has in the block of and its ancestors, by parent
+	// hashes, from a height on, also those that others signed. It reads at most so many blocks, and
+	// returns the height at which to go on.
+	Scan(ctx context.Context, of Block, account Account, from uint64, most int) (found []Placed, next uint64, err error)
+	// Prove reads a transaction and checks its bytes: they have this hash, and the account's
+	// signature. The error wraps ErrNotFound if the endpoint does not have it, and ErrUnproven if it
+	// has something else, or what the driver cannot decode.
+	Prove(ctx context.Context, hash Hash) (Proven, error)
+	// Linked reports which of some blocks are the block of, or ancestors of it, by the parent hashes
+	// that the endpoint showed. A number alone proves nothing (R1). The error wraps ErrThread if the
+	// blocks between are too many, or unknown.
+	Linked(ctx context.Context, of Block, blocks []Block) ([]bool, error)
+	// Confirm asks for a second opinion about final transactions, in the order of the claims. It
+	// comes from another endpoint than Claim.By, or from the same one, which is asked anew for all
+	// of it after its final block has passed Claim.At (R2).
+	Confirm(ctx context.Context, claims []Claim) ([]Opinion, error)
 	// Heads follows the best chain until ctx ends and yields every block that joins it,
 	// leaves it (final or not) or becomes final. From the zero Block it begins by applying
 	// the present head. From any other it first reverts that block and its ancestors as far
@@ -43,21 +56,11 @@ type Warmer interface {
 	Warm(ctx context.Context, account Account)
 }
 
-// Level says which block an answer refers to.
-type Level uint8
-
-const (
-	// Best is the head, which may be reverted.
-	Best Level = iota
-	// Final is the last final block.
-	Final
-)
-
-func (l Level) String() string {
-	if l == Final {
-		return "finalized"
-	}
-	return "best"
+// Pooler is a Chain that can count what waits in a pool. It is optional.
+type Pooler interface {
+	// Pooled returns the account's next nonce, its transactions in the node's pool included. The
+	// error wraps ErrAnswer if the node cannot say.
+	Pooled(ctx context.Context, account Account) (uint64, error)
 }
 
 // Description is the identity and the limits of a chain.
@@ -74,4 +77,6 @@ type Description struct {
 	MinRaise int
 	// Depth is how many blocks below the head a block is final; 0 if the chain names it.
 	Depth uint64
+	// By is the endpoint, without secrets.
+	By string
 }

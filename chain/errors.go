@@ -11,6 +11,12 @@ var (
 	ErrForeign = errors.New("the endpoint serves another chain")
 	// ErrNotFound means that the chain has no such block or transaction.
 	ErrNotFound = errors.New("not in the chain")
+	// ErrUnproven means that the endpoint returned a transaction of which the bytes do not prove hash
+	// and sender, or that the driver cannot decode. Nothing may be concluded from it.
+	ErrUnproven = errors.New("the transaction cannot be proven from its bytes")
+	// ErrFinality means that the endpoint's word on final blocks is not usable, and that the
+	// configuration does not say how deep a final block is.
+	ErrFinality = errors.New("it is not known which blocks are final")
 	// ErrThread means that the blocks between the last turn and the present head are
 	// unknown. Look up everything that is not final, and follow anew from the present head.
 	ErrThread = errors.New("the blocks between the last one seen and the head are unknown")

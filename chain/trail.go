@@ -38,11 +38,11 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	}
 	var turns []Turn
 	for _, b := range slices.Backward(old.undone) {
-		turns = append(turns, Turn{Reverted, b})
+		turns = append(turns, Turn{Kind: Reverted, Block: b})
 	}
 	slices.Reverse(branch)
 	for _, b := range branch {
-		turns = append(turns, Turn{Applied, b})
+		turns = append(turns, Turn{Kind: Applied, Block: b})
 	}
 	t.blocks = slices.Concat(old.kept, branch)
 	if len(old.undone) > 0 && old.undone[0].Number <= t.final.Number {
@@ -57,11 +57,20 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 	return turns, nil
 }
 
-// Final takes the block that the chain calls final. It is reported once the heads have
-// reached it, unless it is older than the last one reported.
-func (t *Trail) Final(b Block) []Turn {
+// Final takes the block that the chain calls final. It is reported once it is the head or an ancestor
+// of it, unless it is older than the last one reported. If it is below the oldest block that is
+// remembered, linked has to prove that it is an ancestor of that one.
+func (t *Trail) Final(b Block, linked func(oldest, b Block) (bool, error)) ([]Turn, error) {
 	t.named = b
-	return t.settle()
+	if len(t.blocks) > 0 && b.Hash != "" && b.Number < t.blocks[0].Number && t.news() {
+		is, err := linked(t.blocks[0], b)
+		if err != nil || !is {
+			return nil, err
+		}
+		t.final = b
+		return []Turn{{Kind: Finalized, Block: b}}, nil
+	}
+	return t.settle(), nil
 }
 
 // Below returns the block depth blocks below the head, if it is remembered.
@@ -140,18 +149,17 @@ func lookUp(child Block, look Lookup) (Block, error) {
 	return parent, nil
 }
 
-// settle reports the final block that the chain named, if it is on the trail or below it.
+// settle reports the final block that the chain named, if it is on the trail.
 func (t *Trail) settle() []Turn {
-	if len(t.blocks) == 0 || t.named.Hash == "" || t.named.Hash == t.final.Hash {
-		return nil
-	}
-	news := t.final.Hash == "" || t.named.Number > t.final.Number
-	if !news || t.named.Number >= t.blocks[0].Number && find(t.blocks, t.named.Number, t.named.Hash) < 0 {
+	if t.named.Hash == "" || !t.news() || find(t.blocks, t.named.Number, t.named.Hash) < 0 {
 		return nil
 	}
 	t.final = t.named
-	return []Turn{{Finalized, t.named}}
+	return []Turn{{Kind: Finalized, Block: t.named}}
 }
+
+// news reports whether the final block that the chain named is above the last one reported.
+func (t *Trail) news() bool { return t.final.Hash == "" || t.named.Number > t.final.Number }
 
 // forget drops the oldest blocks beyond keep, and clones so that their array is freed.
 func (t *Trail) forget() {

@@ -34,6 +34,15 @@ type Config struct {
 	MostRaise int64
 	// FinalAfter is the number of blocks before [FinalityTimeout] (default: chain depth + 512).
 	FinalAfter uint64
+	// SearchAfter is the number of blocks for which the chain has to count a nonce as used, and no
+	// attempt is found, before blocks are searched for its transaction (default 12).
+	SearchAfter uint64
+	// SharedKey says that others send from the account too. Otherwise transactions that the store does
+	// not know stop the account until they are read; see [Ahead].
+	SharedKey bool
+	// RestoreWait is how long no nonce is assigned after the database was restored or failed over,
+	// since transactions whose rows were lost may be in a pool (default 10min).
+	RestoreWait time.Duration
 	// Retry is the pause after a failure (default 250ms).
 	Retry time.Duration
 	// Patience is how long to wait for a block that triggers work before going on (default 2s).
@@ -65,6 +74,8 @@ func (c Config) withDefaults(d chain.Description) Config {
 	c.FillAfter = cmp.Or(c.FillAfter, 10)
 	c.MostRaise = cmp.Or(c.MostRaise, 10)
 	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
+	c.SearchAfter = cmp.Or(c.SearchAfter, 12)
+	c.RestoreWait = cmp.Or(c.RestoreWait, 10*time.Minute)
 	c.Retry = cmp.Or(c.Retry, 250*time.Millisecond)
 	c.Patience = cmp.Or(c.Patience, 2*time.Second)
 	c.Pace = cmp.Or(c.Pace, time.Second)
@@ -79,7 +90,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
-		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
 	}
 }
 
@@ -95,7 +106,7 @@ func (c Config) Validate() error {
 	if c.Store == nil {
 		faults = append(faults, errors.New("no store is given"))
 	}
-	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.ArchiveAfter < 0 {
+	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RestoreWait < 0 || c.ArchiveAfter < 0 {
 		faults = append(faults, errors.New("counts and durations cannot be negative"))
 	}
 	return errors.Join(faults...)

@@ -46,8 +46,21 @@ const (
 	// Unclear: the node refuses one intent with an error that the driver does not know. The intent
 	// is tried again, and rejected in the end; until then all later intents wait.
 	Unclear
+	// Ahead: the chain counts nonces as used of which the store knows nothing: rows were lost, or
+	// another holder of the key sends. No nonce is assigned until their transactions are final and
+	// proven, and while a waiting intent has the call of one of them. Config.SharedKey says that it is meant.
+	Ahead
+	// Disagree: a second endpoint, or the same one asked anew, contradicts what one calls final. The
+	// slot does not end until they agree.
+	Disagree
+	// Unproven: the transaction that used a nonce cannot be proven from its bytes, so nothing is
+	// concluded from it.
+	Unproven
+	// Consumed: the chain counts a nonce as used, and no transaction has used it. The intent gets
+	// another one.
+	Consumed
 )
 
 func (c Cause) String() string {
-	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear"}[c]
+	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed"}[c]
 }

@@ -6,11 +6,12 @@ import "github.com/conchhq/conch/chain"
 type input interface{ input() }
 
 type (
-	// loaded answers load. Best and Final are the account's next nonce at the head and at the last
-	// final block, read while the snapshot was taken.
+	// loaded answers load. Best is the account's next nonce at the head, read while the snapshot was
+	// taken.
 	loaded struct {
-		Snapshot    Snapshot
-		Best, Final uint64
+		Snapshot Snapshot
+		Best     uint64
+		Pooled   uint64 // Best with the transactions in a pool; 0 if it was not asked for
 	}
 	// stored answers assign and replace.
 	stored struct {
@@ -23,12 +24,26 @@ type (
 	sent struct {
 		Answers []answer
 	}
-	// seen answers probe. Final is the account's next nonce at the last final block, and Height
-	// that block's number; both were read before the hashes were looked up.
+	// seen answers probe.
 	seen struct {
-		Final  uint64
-		Height uint64
 		Sights []sight
+	}
+	// linked answers link: which blocks are the block Of, or ancestors of it.
+	linked struct {
+		Of      chain.Block
+		By      string // the endpoint that showed Of
+		Answers []linkAnswer
+	}
+	// surveyed answers survey.
+	surveyed struct {
+		Of     chain.Block
+		Proven []uint64 // nonces from First on whose transaction is final and proven
+		Clash  ID       // an intent that waits and has the call of one of them
+		Next   uint64   // the height at which reading goes on
+	}
+	// confirmed answers confirm.
+	confirmed struct {
+		Answers []confirmation
 	}
 	// saved answers save.
 	saved struct{}
@@ -37,17 +52,18 @@ type (
 		Action action
 		Unsure bool // of a write: it may have happened, and only the rows tell
 	}
-	// found answers search. In is the transaction that used the nonce, nil if there is none.
+	// found answers search. In is the transaction that used the nonce, nil if it is in none of the
+	// blocks below Next.
 	found struct {
 		Index uint64
 		In    *inclusion
+		Next  uint64 // the height at which the search goes on
 	}
-	// turned reports a turn of the chain. Count is the account's next nonce, read after it: at the
-	// head for an applied block, at the last final block for a finalized one.
+	// turned reports a turn of the chain.
 	turned struct {
 		Turn       chain.Turn
 		Inclusions []chain.Inclusion // the account's, in an applied block
-		Count      uint64
+		Count      uint64            // the account's next nonce, read after an applied block
 	}
 	// woken reports that intents wait, or that cancellations were requested.
 	woken struct {
@@ -81,6 +97,26 @@ type inclusion struct {
 	Failed bool
 }
 
+// linkAnswer says whether the block of a slot's transaction is linked.
+type linkAnswer struct {
+	Index  uint64
+	Block  chain.Block
+	Linked bool
+}
+
+// confirmation is the second opinion about the transaction of a slot.
+type confirmation struct {
+	Index uint64
+	Hash  chain.Hash
+	Block chain.Block
+	chain.Opinion
+	// Own says that a transaction which is no stored attempt carries the call of the slot's intent: it
+	// is an attempt that the store has lost.
+	Own bool
+	// Unproven is why nothing can be concluded from a transaction that is no stored attempt.
+	Unproven string
+}
+
 // sight is the place where an attempt was found.
 type sight struct {
 	Index uint64
@@ -88,17 +124,20 @@ type sight struct {
 	chain.Sighting
 }
 
-func (loaded) input() {}
-func (stored) input() {}
-func (sent) input()   {}
-func (seen) input()   {}
-func (found) input()  {}
-func (saved) input()  {}
-func (broke) input()  {}
-func (turned) input() {}
-func (woken) input()  {}
-func (lost) input()   {}
-func (tick) input()   {}
+func (loaded) input()    {}
+func (stored) input()    {}
+func (sent) input()      {}
+func (seen) input()      {}
+func (linked) input()    {}
+func (confirmed) input() {}
+func (surveyed) input()  {}
+func (found) input()     {}
+func (saved) input()     {}
+func (broke) input()     {}
+func (turned) input()    {}
+func (woken) input()     {}
+func (lost) input()      {}
+func (tick) input()      {}
 
 // action is an order of the machine.
 type action interface{ action() }
@@ -123,10 +162,30 @@ type (
 	probe struct {
 		Hashes []lookup
 	}
-	// search looks for the transaction that used a nonce, from a block on.
+	// search looks for the transaction that used a nonce, in some blocks from a height on that are
+	// ancestors of Of.
 	search struct {
 		Index uint64
+		Of    chain.Block
 		From  uint64
+	}
+	// link asks whether the blocks of some slots' transactions are the block Of or ancestors of it.
+	link struct {
+		Of    chain.Block
+		By    string // the endpoint that showed Of
+		Slots []place
+	}
+	// survey reads transactions of the account with nonces from First on, in some blocks from a height
+	// on that are ancestors of the final block Of.
+	survey struct {
+		First uint64
+		Of    chain.Block
+		By    string // the endpoint that showed Of
+		From  uint64
+	}
+	// confirm asks for a second opinion about transactions that one endpoint calls final.
+	confirm struct {
+		Claims []claim
 	}
 	// save stores new states of slots.
 	save struct {
@@ -144,6 +203,21 @@ type replacement struct {
 	Gap    bool      // it fills a gap: there is no slot yet
 }
 
+// place is the block of a slot's transaction.
+type place struct {
+	Index uint64
+	Block chain.Block
+}
+
+// claim is a final transaction of a slot, on the word of one endpoint.
+type claim struct {
+	Index uint64
+	inclusion
+	By      string      // the endpoint that calls it final
+	At      chain.Block // the final block as of which it does
+	Foreign bool        // it is no stored attempt of the slot
+}
+
 // lookup names an attempt to be looked up.
 type lookup struct {
 	Index uint64
@@ -156,5 +230,8 @@ func (replace) action() {}
 func (submit) action()  {}
 func (probe) action()   {}
 func (search) action()  {}
+func (link) action()    {}
+func (confirm) action() {}
+func (survey) action()  {}
 func (save) action()    {}
 func (Alarm) action()   {}

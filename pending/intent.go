@@ -45,6 +45,7 @@ type Slot struct {
 type Snapshot struct {
 	Slots   []Slot // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
+	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
 	Queued  int    // intents without a slot; a store may stop counting at some hundreds
 	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
 }
@@ -58,6 +59,8 @@ type Change struct {
 	Intent Fate        // what it means for the slot's intent
 	Failed bool        // it is in a block, and its call had no effect
 	Why    string      // the chain's reason for refusing the intent's call, if any
+	// Witnesses are the two endpoints that called the end final, or the same one twice.
+	Witnesses [2]string
 }
 
 // NoWords is the reason stored for a rejected intent for which the chain gave no reason.

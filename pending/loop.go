@@ -61,19 +61,17 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 // loop feeds the machine of one term and carries out its actions.
 type loop struct {
 	Config
-	machine     *machine
-	gate        *fence.Gate
-	token       fence.Token
-	inputs      chan input
-	wake        <-chan struct{}
-	end         context.CancelCauseFunc
-	work        sync.WaitGroup
-	height      atomic.Uint64 // height of the head
-	headed      chan struct{} // closed once height is known
-	first       sync.Once     // closes headed
-	finalHeight atomic.Uint64 // height of the last final block
-	unsettled   atomic.Bool   // a write may still be carried out: settle it before the rows are read
-	known       atomic.Uint64 // the account's next nonce at the head, plus one; 0: unknown
+	machine   *machine
+	gate      *fence.Gate
+	token     fence.Token
+	inputs    chan input
+	wake      <-chan struct{}
+	end       context.CancelCauseFunc
+	work      sync.WaitGroup
+	height    atomic.Uint64 // height of the head
+	headed    chan struct{} // closed once height is known
+	first     sync.Once     // closes headed
+	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
 	unclear unclearTries // used by assign alone, of which one runs at a time
 }
@@ -177,60 +175,49 @@ func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err e
 	return l.Store.Waiting(ctx, l.Account)
 }
 
-// follow passes the turns of the chain to the machine.
+// follow passes the turns of the chain to the machine. After an error it goes on where it was; only if
+// the driver no longer knows the blocks between is the thread lost.
 func (l *loop) follow(ctx context.Context) {
+	var last chain.Block // the head as of the last turn that the machine was told
 	for ctx.Err() == nil {
-		for turn, err := range l.Chain.Heads(ctx, chain.Block{}) {
+		for turn, err := range l.Chain.Heads(ctx, last) {
 			var in input
 			if err == nil {
 				in, err = l.turned(ctx, turn)
 			}
 			if err != nil {
+				if errors.Is(err, chain.ErrThread) || errors.Is(err, chain.ErrForeign) {
+					last = chain.Block{}
+				}
 				l.trouble(err)
 				break
 			}
 			l.tell(ctx, in)
+			switch turn.Kind {
+			case chain.Applied:
+				last = turn.Block
+			case chain.Reverted:
+				last = chain.Block{Number: turn.Block.Number - 1, Hash: turn.Block.Parent}
+			case chain.Finalized:
+			}
 		}
-		l.tell(ctx, lost{})
+		if last.Hash == "" {
+			l.tell(ctx, lost{})
+		}
 		_ = pause(ctx, l.Retry)
 	}
 }
 
 func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err error) {
 	in.Turn = turn
-	switch turn.Kind {
-	case chain.Applied:
-		l.height.Store(turn.Block.Number)
-		l.first.Do(func() { close(l.headed) })
-		if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
-			return in, err
-		}
-		in.Count, err = l.count(ctx)
-	case chain.Finalized:
-		l.finalHeight.Store(turn.Block.Number)
-		in.Count, err = l.Chain.Next(ctx, l.Account, chain.Final)
-	case chain.Reverted:
+	if turn.Kind != chain.Applied {
+		return in, nil
 	}
+	l.height.Store(turn.Block.Number)
+	l.first.Do(func() { close(l.headed) })
+	if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
+		return in, err
+	}
+	in.Count, err = l.Chain.Next(ctx, l.Account)
 	return in, err
-}
-
-// count returns the account's next nonce at the head.
-func (l *loop) count(ctx context.Context) (uint64, error) {
-	n, err := l.Chain.Next(ctx, l.Account, chain.Best)
-	if known := l.known.Load(); err == nil && known > 0 { // else the machine ignores the count
-		if n, err = l.recheck(ctx, n, known-1); err == nil {
-			l.known.Store(n + 1)
-		}
-	}
-	return n, err
-}
-
-// recheck asks again if a count is far above the known one, and returns the lower answer: nonces
-// assigned from a wrong count would wait for ever for the missing ones below.
-func (l *loop) recheck(ctx context.Context, n, known uint64) (uint64, error) {
-	if n <= known+uint64(l.MaxInFlight) {
-		return n, nil
-	}
-	again, err := l.Chain.Next(ctx, l.Account, chain.Best)
-	return min(n, again), err
 }

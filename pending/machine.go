@@ -11,20 +11,30 @@ import (
 // machine decides what is signed, sent, looked up and given up for one account. It is pure: an
 // input and the time go in, actions come out. The package comment has its rules.
 type machine struct {
-	set         settings
-	phase       phase
-	slots       line        // the slots that are not stored as final
-	next        uint64      // the nonce that the next intent gets; it never goes down
-	loadedFrom  uint64      // reload if best drops below this: slots under it may not be in memory
-	finalBelow  uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
-	best        uint64      // the account's next nonce at the head
-	bestEver    uint64      // the highest best ever
-	finalHeight uint64      // the height of the last final block
-	head        chain.Block // the newest block of the best chain
+	set        settings
+	phase      phase
+	slots      line        // the slots that are not stored as final
+	next       uint64      // the nonce that the next intent gets; it never goes down
+	loadedFrom uint64      // reload if best drops below this: slots under it may not be in memory
+	finalBelow uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
+	best       uint64      // the account's next nonce at the head, at most next: what is above, the store does not know
+	bestEver   uint64      // the highest best ever
+	head       chain.Block // the newest block of the best chain
+	final      chain.Block // the last final block, an ancestor of head; zero if it is not known
+	finalBy    string      // the endpoint that called it final
+	finals     uint64      // counts the turns that named a final block
+	unwound    bool        // a block has left the chain since the last one was applied
+	lower      int         // counts in a row that were below best, although no block had left the chain
 
-	queued  int  // intents that wait for a slot
-	heard   int  // the highest count of them since the last assign began
-	strange bool // rows may be lost: assign nothing until every nonce below bestEver is final
+	queued       int           // intents that wait for a slot
+	heard        int           // the highest count of them since the last assign began
+	strange      bool          // rows may be lost: assign nothing until every nonce below strangeTop is final
+	strangeTop   uint64        // the highest next nonce that the chain or a pool ever had
+	strangeAt    uint64        // the height at which it was last raised
+	strangeUntil fence.Instant // it does not end before this instant
+	strangeEnds  int           // turns that named a final block not below strangeAt
+
+	ahead ahead // what is known of nonces that the chain has used and the store does not know
 
 	retry  fence.Instant // no action before this instant; 0 if there is no limit
 	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
@@ -51,6 +61,9 @@ type machine struct {
 	looking        bool           // a probe is under way
 	saving         bool           // a save is under way
 	searching      bool           // a search is under way
+	linking        bool           // a link is under way
+	confirming     bool           // a confirm is under way
+	surveying      bool           // a survey is under way
 	alarms         map[Alarm]bool // whether an alarm is raised, by its cause and subject
 	replacing      []replacement  // what the replace under way signs; nil during an assign
 	sendLacksFunds bool           // the node's last answers say that the account cannot pay
@@ -67,6 +80,9 @@ type settings struct {
 	FillAfter   uint64
 	MostRaise   int64 // 0: no limit
 	FinalAfter  uint64
+	SearchAfter uint64
+	SharedKey   bool
+	RestoreWait time.Duration
 	Retry       time.Duration
 	Patience    time.Duration
 	Pace        time.Duration
@@ -91,17 +107,23 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	m.out = nil
 	switch in := in.(type) {
 	case loaded:
-		m.loaded(in)
+		m.loaded(now, in)
 	case woken:
 		m.woken(in)
 	case turned:
-		m.turned(in)
+		m.turned(now, in)
 	case stored:
 		m.stored(now, in)
 	case sent:
 		m.sent(now, in)
 	case seen:
 		m.seen(in)
+	case linked:
+		m.linked(in)
+	case confirmed:
+		m.confirmed(in)
+	case surveyed:
+		m.surveyed(in)
 	case found:
 		m.found(now, in)
 	case saved:
@@ -145,42 +167,53 @@ func (m *machine) do(a action) { m.out = append(m.out, a) }
 // loaded starts over from the stored rows. Every slot is in doubt: a predecessor may have sent its
 // attempts, and blocks have passed (S20). The answer is dropped if the phase has changed since,
 // because it lacks rows stored meanwhile.
-func (m *machine) loaded(in loaded) {
+func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.loads = false
 	if m.phase != loading {
 		return
 	}
 	m.phase = working
 	m.slots.clear()
+	lowest := in.Snapshot.Next // of the nonces that are not stored as final
 	for _, s := range in.Snapshot.Slots {
 		m.slots.add(&slot{Slot: s, doubt: true, deliveries: make([]delivery, len(s.Attempts))})
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
+		if !s.Final {
+			lowest = min(lowest, s.Index)
+		}
 	}
-	m.loadedFrom, m.finalBelow = in.Best, max(m.finalBelow, min(in.Final, in.Best))
+	m.loadedFrom, m.finalBelow = min(in.Best, max(m.next, in.Snapshot.Next)), max(m.finalBelow, min(lowest, in.Best))
 	m.next = max(m.next, in.Snapshot.Next)
+	m.ahead.loaded(in.Snapshot)
+	if in.Snapshot.Strange && !m.strange {
+		m.strangeUntil = now.Add(m.set.RestoreWait)
+	}
+	m.strange = in.Snapshot.Strange
+	m.lower = 0
+	m.noteCount(max(in.Best, in.Pooled))
 	m.noteBest(in.Best)
 	m.endPastAlarms()
 	m.queued = in.Snapshot.Queued
 	m.paused, m.cursor, m.lookedAt = 0, 0, 0
-	m.strange = in.Snapshot.Strange
-	m.checkStrange(in.Final)
+	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
 
-// noteBest takes the account's next nonce at the head. It may be old, so next only grows.
-func (m *machine) noteBest(best uint64) {
-	m.best = best
-	m.bestEver = max(m.bestEver, best)
-	m.next = max(m.next, best)
-	if m.best < m.finalBelow || m.best >= m.bestEver {
-		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.finalBelow)
+// noteCount takes the next nonce of the chain or of a pool, for the strange state.
+func (m *machine) noteCount(count uint64) {
+	if count > m.strangeTop {
+		m.strangeTop, m.strangeAt, m.strangeEnds = count, m.head.Number, 0
 	}
 }
 
-// checkStrange ends the strange state once every nonce ever seen in the chain is below the account's
-// next nonce at the last final block: no unknown transaction can then come back.
-func (m *machine) checkStrange(final uint64) {
-	m.strange = m.strange && final < m.bestEver
-	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
+// noteBest takes the account's next nonce at the head.
+func (m *machine) noteBest(count uint64) {
+	m.best = min(count, m.next)
+	m.bestEver = max(m.bestEver, m.best)
+	if m.best < m.finalBelow || m.best >= m.bestEver {
+		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.finalBelow)
+	}
+	m.ahead.count = count
+	m.checkAhead()
 }
 
 func (m *machine) woken(in woken) {
@@ -218,6 +251,12 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.looking = false
 	case search:
 		m.searching = false
+	case link:
+		m.linking = false
+	case confirm:
+		m.confirming = false
+	case survey:
+		m.surveying = false
 	case submit:
 		m.sending = false
 		for _, attempt := range a.Attempts {

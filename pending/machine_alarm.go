@@ -24,7 +24,7 @@ func (m *machine) alarm(a Alarm, raised bool) {
 
 // endAlarms ends every alarm about one nonce; each cause with an Index is listed here.
 func (m *machine) endAlarms(index uint64) {
-	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled} {
+	for _, cause := range []Cause{Rewound, Fees, Refused, Unsignable, Unfilled, Disagree, Unproven, Consumed} {
 		m.alarm(Alarm{Cause: cause, Index: index}, false)
 	}
 }

@@ -1,15 +1,28 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
 
-func (m *machine) turned(in turned) {
-	if in.Turn.Kind == chain.Applied {
+func (m *machine) turned(now fence.Instant, in turned) {
+	b := in.Turn.Block
+	switch in.Turn.Kind {
+	case chain.Applied:
 		if m.head.Number == 0 { // waiting times begin with the first head
-			m.frontSince, m.markedAt, m.lookedAt = in.Turn.Block.Number, in.Turn.Block.Number, in.Turn.Block.Number
+			m.frontSince, m.markedAt, m.lookedAt = b.Number, b.Number, b.Number
 		}
-		m.head = in.Turn.Block
+		m.head = b
 		// After a rewind the noted heights may lie above the head.
-		m.frontSince, m.markedAt, m.lookedAt = min(m.frontSince, m.head.Number), min(m.markedAt, m.head.Number), min(m.lookedAt, m.head.Number)
+		m.frontSince, m.markedAt, m.lookedAt = min(m.frontSince, b.Number), min(m.markedAt, b.Number), min(m.lookedAt, b.Number)
+	case chain.Reverted:
+		m.unwound = true
+		if b.Number <= m.final.Number {
+			m.final, m.ahead.of = chain.Block{}, chain.Block{} // no longer an ancestor of the head
+		}
+	case chain.Finalized:
+		m.final, m.finalBy = b, in.Turn.By
+		m.finals++
 	}
 	if m.phase != working {
 		return // everything is looked up after the load
@@ -18,23 +31,25 @@ func (m *machine) turned(in turned) {
 	case chain.Applied:
 		m.applied(in)
 	case chain.Reverted:
-		m.reverted(in.Turn.Block)
+		m.reverted(b)
 	case chain.Finalized:
-		m.finalized(in)
+		m.finalized(now)
 	}
 }
 
 func (m *machine) applied(in turned) {
+	count := m.count(in.Count)
 	for _, inc := range in.Inclusions {
+		count = max(count, inc.Index+1)
 		s := m.slots.get(inc.Index)
 		if s == nil || s.inFinal {
 			continue
 		}
-		s.in = &inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}
-		s.streamed, s.doubt, s.spent, s.payMore = true, false, false, false
+		s.found(&inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}, true)
 		s.retracted = s.retracted && !s.own()
 	}
-	m.noteBest(in.Count)
+	m.noteCount(count)
+	m.noteBest(count)
 	if m.best < m.loadedFrom {
 		m.phase = blank // final slots may have to be sent again
 		return
@@ -46,14 +61,36 @@ func (m *machine) applied(in turned) {
 		}
 		if s.in == nil {
 			s.doubt = true // its block was missed, or another sender's transaction is in one
+			if s.passed == 0 {
+				s.passed = m.head.Number
+			}
 		}
 	}
+}
+
+// maxLower is how many counts in a row may be below best, although no block has left the chain, before
+// they are believed. An endpoint behind which several nodes stand sometimes answers from an older head.
+const maxLower = 3
+
+// count returns the account's next nonce, given the count that was read after a block.
+func (m *machine) count(count uint64) uint64 {
+	if count >= m.best || m.unwound {
+		m.unwound, m.lower = false, 0
+		return count
+	}
+	if m.lower++; m.lower < maxLower {
+		return m.best
+	}
+	return count
 }
 
 func (m *machine) reverted(b chain.Block) {
 	for _, s := range m.slots.all() { // in order, since alarms may be raised
 		if s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
+			m.best = min(m.best, s.Index)
+		} else if s.first.Number >= b.Number {
+			s.first = chain.Block{} // it was linked to a block that has left the chain
 		}
 	}
 }
@@ -62,21 +99,29 @@ func (m *machine) reverted(b chain.Block) {
 // back into its pool, so the last attempt is sent again.
 func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
-	s.in, s.streamed, s.inFinal, s.retracted = nil, false, false, true
+	m.alarm(Alarm{Cause: Disagree, Index: s.Index}, false)
+	s.in, s.first, s.streamed, s.inFinal, s.retracted = nil, chain.Block{}, false, false, true
 	_, delivery := s.last()
 	delivery.reached = gone
 }
 
-func (m *machine) finalized(in turned) {
-	m.finalHeight = max(m.finalHeight, in.Turn.Block.Number)
+// finalized links what was followed from block to block: it is an ancestor of the final block, which is
+// one of the head (R1).
+func (m *machine) finalized(now fence.Instant) {
 	for _, s := range m.slots.all() {
-		switch {
-		case s.in == nil || s.inFinal || s.in.Block.Number > in.Turn.Block.Number:
-		case s.streamed:
-			s.inFinal = s.Index < in.Count // the height alone does not prove it: after a rewind, heights come again
-		default:
-			s.doubt = true // found by a lookup, so no turn would have reported that its block left
+		if s.in != nil && s.streamed && s.first.Hash == "" && s.in.Block.Number <= m.final.Number {
+			s.first, s.firstBy = m.final, m.finalBy
 		}
 	}
-	m.checkStrange(in.Count)
+	m.checkStrange(now)
+}
+
+// checkStrange ends the strange state once every nonce ever seen in the chain is final, by two final
+// blocks, and some time has passed: transactions whose rows were lost may still be in a pool (R6).
+func (m *machine) checkStrange(now fence.Instant) {
+	if m.final.Number >= m.strangeAt {
+		m.strangeEnds++
+	}
+	m.strange = m.strange && (m.strangeEnds < 2 || now < m.strangeUntil)
+	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }

@@ -24,7 +24,10 @@ func (m *machine) pump(now fence.Instant) {
 	m.markStuck()
 	m.save(now)
 	m.look(now)
+	m.link()
+	m.confirm()
 	m.search()
+	m.survey()
 	m.sign(now)
 	m.submit(now)
 }
@@ -36,6 +39,9 @@ type census struct {
 	spent    bool // some nonces were used by an unknown transaction
 	outdated bool // some slots may need another attempt
 	unsent   bool // some slots have an attempt to send
+
+	unlinked    bool // some slots may have a block that is not known to be an ancestor of the final one
+	unconfirmed bool // some slots wait for a second opinion
 }
 
 // takeCensus counts, and notes at which height the front has changed.
@@ -50,6 +56,8 @@ func (m *machine) takeCensus() {
 		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
+		c.unlinked = c.unlinked || s.contradicted || s.toLink(m.final)
+		c.unconfirmed = c.unconfirmed || s.first.Hash != "" && !s.inFinal && s.asked < m.finals
 	}
 	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
 		m.front, m.frontSince = m.best, m.head.Number
@@ -94,7 +102,7 @@ func (m *machine) sign(now fence.Instant) {
 		return
 	}
 	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
-	if m.strange || m.queued == 0 || room <= 0 {
+	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
 		return
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
@@ -151,20 +159,6 @@ func (m *machine) rounds(visit func(*slot) bool) {
 
 // reach is how far below Since to search: a reorganisation may have moved a transaction down.
 const reach = 64
-
-// search asks which transaction used the nonce of a slot.
-func (m *machine) search() {
-	if m.searching || !m.census.spent {
-		return
-	}
-	for _, s := range m.slots.all() {
-		if s.spent {
-			m.searching = true
-			m.do(search{Index: s.Index, From: s.Since - min(s.Since, reach)})
-			return
-		}
-	}
-}
 
 // save stores changed states: at once, or, while busy, at most once a block and once every Pace,
 // since many slots are final a few blocks later. While busy it also leaves out attempts that were

@@ -86,8 +86,6 @@ func (m *machine) maybeSent(index uint64, hash chain.Hash) {
 // unchanged. That another transaction used its nonce counts only once that one is found.
 func (m *machine) seen(in seen) {
 	m.looking = false
-	m.finalHeight = max(m.finalHeight, in.Height)
-	m.checkStrange(in.Final)
 	places := map[uint64]chain.Where{} // the best one of each slot
 	for _, one := range in.Sights {
 		s := m.slots.get(one.Index)
@@ -101,12 +99,10 @@ func (m *machine) seen(in seen) {
 		places[one.Index] = max(places[one.Index], one.Where)
 		switch one.Where {
 		case chain.Included:
-			if s.in == nil || !s.streamed {
-				s.in = &inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}
+			if s.in == nil || !s.streamed && s.in.Block.Hash != one.Block.Hash {
+				s.found(&inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
 				s.retracted = false
 			}
-			// The height alone does not prove it: a node that has gone back may name an old block.
-			s.inFinal = s.inFinal || one.Block.Number <= in.Height && s.Index < in.Final
 		case chain.Pooled:
 			delivery.reached = pooled
 		case chain.Nowhere:
@@ -116,23 +112,19 @@ func (m *machine) seen(in seen) {
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(places)) {
-		m.weigh(m.slots.get(index), places[index], in.Final)
+		m.weigh(m.slots.get(index), places[index])
 	}
 }
 
-// weigh concludes from the best place where an attempt of the slot was found, and from the account's
-// next nonce at the last final block.
-func (m *machine) weigh(s *slot, where chain.Where, final uint64) {
+// weigh concludes from the best place where an attempt of the slot was found.
+func (m *machine) weigh(s *slot, where chain.Where) {
 	s.doubt = false
 	switch {
 	case where == chain.Included:
-		s.payMore = false
-	case s.in != nil && !s.own() && s.inFinal: // another transaction is final, so ours must be nowhere
-	case s.in != nil && !s.own():
-		s.spent = s.Index < final
-	case s.in != nil && !s.streamed: // an earlier lookup found it in a block
-		m.retract(s)
-	case where == chain.Nowhere && s.Index < final:
+		s.payMore, s.contradicted = false, false
+	case s.in != nil:
+		s.contradicted = !s.streamed && !s.inFinal // one answer is no proof that its block has left the chain
+	case where == chain.Nowhere && s.passed > 0 && m.head.Number >= max(s.passed, s.missedAt)+m.set.SearchAfter:
 		s.spent = true
 	case where == chain.Nowhere && s.outbid:
 		s.payMore = true // another sender's transaction with this nonce is in the pool
@@ -142,23 +134,54 @@ func (m *machine) weigh(s *slot, where chain.Where, final uint64) {
 	s.outbid = false
 }
 
-// found takes the transaction that used the nonce of a slot, or that there is none after all.
+// searches is how many blocks one action searches.
+const searches = 50
+
+// search asks which transaction used the nonce of a slot, in blocks up to the head.
+func (m *machine) search() {
+	if m.searching || !m.census.spent || m.head.Hash == "" {
+		return
+	}
+	for _, s := range m.slots.all() {
+		if !s.spent {
+			continue
+		}
+		if s.searchAt == 0 {
+			s.searchAt = max(1, s.Since-min(s.Since, reach)) // block 0 has no transactions
+		}
+		m.searching = true
+		m.do(search{Index: s.Index, Of: m.head, From: s.searchAt})
+		return
+	}
+}
+
+// found takes the transaction that used the nonce of a slot, or how far the search for it has got.
 func (m *machine) found(now fence.Instant, in found) {
 	m.searching = false
 	s := m.slots.get(in.Index)
 	if s == nil || !s.spent {
 		return
 	}
-	s.spent = false
 	if in.In != nil {
-		s.in, s.streamed, s.doubt = in.In, false, false
-		s.inFinal = in.In.Block.Number <= m.finalHeight
+		s.found(in.In, false)
 		return
 	}
-	if s.in != nil {
-		m.retract(s)
+	if s.searchAt = max(s.searchAt, in.Next); s.searchAt <= m.head.Number {
+		return // go on
+	}
+	s.spent, s.searchAt, s.doubt, s.missedAt = false, 0, true, m.head.Number
+	if s.misses++; s.misses >= 2 && s.passed <= m.final.Number {
+		m.consume(s)
+		return
 	}
 	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down
-	s.doubt = true
 	m.retry = now.Add(m.set.Retry)
+}
+
+// consume gives up a nonce that no transaction has used, although the chain counts it: an authorization
+// (EIP-7702) or a contract at the account's address has. Two searches up to final blocks found nothing.
+func (m *machine) consume(s *slot) {
+	s.found(&inclusion{Block: m.final}, false)
+	s.inFinal, s.witnesses = true, [2]string{m.finalBy, m.finalBy}
+	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, true)
 }

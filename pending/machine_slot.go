@@ -13,11 +13,22 @@ type slot struct {
 	Slot
 	deliveries []delivery // one for each attempt
 
-	in        *inclusion // the transaction with this nonce in the best chain, if known
-	streamed  bool       // in was read from the stream of heads, so a turn will report if it leaves
-	retracted bool       // its block has left the chain
-	inFinal   bool       // in is final
-	spent     bool       // the nonce is used by an unknown final transaction
+	in           *inclusion  // the transaction with this nonce in the best chain, if known
+	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
+	retracted    bool        // its block has left the chain
+	contradicted bool        // a lookup no longer finds in: ask whether its block is still linked
+	first        chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
+	firstBy      string      // the endpoint that showed it
+	asked        uint64      // the machine's finals when a second opinion was last asked for
+	inFinal      bool        // in is final, by two witnesses
+	witnesses    [2]string   // their names
+	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
+
+	passed   uint64 // the height at which the chain first counted the nonce as used, and in was not known; 0: it does not
+	spent    bool   // search for the transaction that used the nonce
+	searchAt uint64 // the height at which the search goes on; 0: it begins
+	misses   int    // searches that ended without it
+	missedAt uint64 // the height at which the last one ended
 
 	doubt   bool   // to be looked up
 	payMore bool   // the last attempt is too cheap or refused: replace it by one that pays more
@@ -45,6 +56,12 @@ const (
 	gone                 // looked up and not found, or its block has left the chain
 	refused              // the chain will never include it
 )
+
+// found notes the transaction with this nonce in the best chain.
+func (s *slot) found(in *inclusion, streamed bool) {
+	s.in, s.streamed, s.first, s.contradicted = in, streamed, chain.Block{}, false
+	s.doubt, s.spent, s.payMore, s.passed, s.searchAt, s.misses, s.missedAt = false, false, false, 0, 0, 0, 0
+}
 
 // last returns the newest attempt, which pays most.
 func (s *slot) last() (*Attempt, *delivery) {
@@ -141,7 +158,7 @@ func (s *slot) change(timedOut bool) Change {
 	// Another sender's transaction changes nothing before it is final.
 	included := s.inFinal || s.own()
 	if included {
-		c.Hash, c.Block, c.Failed = s.in.Hash, s.in.Block, s.in.Failed
+		c.Hash, c.Block, c.Failed, c.Witnesses = s.in.Hash, s.in.Block, s.in.Failed, s.witnesses
 	}
 	if s.void {
 		c.Why = s.why
@@ -169,7 +186,7 @@ func (s *slot) change(timedOut bool) Change {
 func (s *slot) finalState() (Status, Fate) {
 	winner, _ := s.find(s.in.Hash)
 	switch {
-	case winner != nil && !winner.Filler:
+	case winner != nil && !winner.Filler, s.adopted:
 		return Finalized, Done
 	case winner != nil && s.Intent == nil:
 		return Finalized, Open // it filled a gap

@@ -147,7 +147,9 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 	defer s.mu.Unlock()
 	var snap Snapshot
 	for index, one := range s.slots[account] {
-		snap.Next = max(snap.Next, index+1)
+		if index >= snap.Next {
+			snap.Next, snap.Since = index+1, one.Since
+		}
 		slot := one.Slot
 		slot.Final = one.last.Status.closes()
 		if index < from && slot.Final {

@@ -27,8 +27,14 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 		return l.submit(brief, a), nil
 	case probe:
 		return l.probe(brief, a)
-	case search: // not brief: one exchange for each block if the node has dropped old states
+	case search: // not brief: it reads many blocks
 		return l.search(ctx, a)
+	case survey:
+		return l.survey(ctx, a)
+	case link:
+		return l.link(ctx, a)
+	case confirm:
+		return l.confirm(ctx, a)
 	case save:
 		return saved{}, l.write(ctx, Batch{Changes: a.Changes})
 	default:
@@ -38,13 +44,12 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 
 // load asks the chain and the store at once, since a dead predecessor's transactions wait for it;
 // nobody else writes slots under this token, so the order does not matter. It reads the slots that
-// are not final, and reads again if the chain counts fewer nonces as final than the store.
+// are not final, and reads again if the chain counts fewer nonces than the store has as final.
 func (l *loop) load(ctx context.Context) (input, error) {
 	var out loaded
-	var faults [2]error
+	var fault error
 	var asking sync.WaitGroup
-	asking.Go(func() { out.Final, faults[0] = l.Chain.Next(ctx, l.Account, chain.Final) })
-	asking.Go(func() { out.Best, faults[1] = l.Chain.Next(ctx, l.Account, chain.Best) })
+	asking.Go(func() { out.Best, fault = l.Chain.Next(ctx, l.Account) })
 	if w, can := l.Chain.(chain.Warmer); can {
 		asking.Go(func() { w.Warm(ctx, l.Account) })
 	}
@@ -53,19 +58,38 @@ func (l *loop) load(ctx context.Context) (input, error) {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
 	}
 	asking.Wait()
-	for _, fault := range append(faults[:], err) {
-		if fault != nil {
-			return nil, fault
-		}
-	}
-	if out.Best, err = l.recheck(ctx, out.Best, out.Snapshot.Next); err != nil {
+	if err = errors.Join(fault, err); err != nil {
 		return nil, err
 	}
-	l.known.Store(out.Best + 1)
-	if from := min(out.Final, out.Best); !out.Snapshot.has(from) {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, from)
+	if !out.Snapshot.has(out.Best) { // the chain went back, or an endpoint is behind: the higher count is the newer one
+		again, err := l.Chain.Next(ctx, l.Account)
+		if err != nil {
+			return nil, err
+		}
+		out.Best = max(out.Best, again)
+	}
+	if !out.Snapshot.has(out.Best) {
+		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best); err != nil {
+			return nil, err
+		}
+	}
+	if out.Snapshot.Strange {
+		out.Pooled, err = l.pooled(ctx)
 	}
 	return out, err
+}
+
+// pooled returns the account's next nonce with the transactions in the node's pool, 0 if it cannot say.
+func (l *loop) pooled(ctx context.Context) (uint64, error) {
+	pooler, can := l.Chain.(chain.Pooler)
+	if !can {
+		return 0, nil
+	}
+	n, err := pooler.Pooled(ctx, l.Account)
+	if errors.Is(err, chain.ErrAnswer) {
+		return 0, nil
+	}
+	return n, err
 }
 
 // has reports whether the snapshot has every slot from a nonce on.
@@ -161,11 +185,6 @@ func (l *loop) complain(answers []answer) {
 }
 
 func (l *loop) probe(ctx context.Context, a probe) (input, error) {
-	height := l.finalHeight.Load() // read first, so that the count is of that block or a later one
-	final, err := l.Chain.Next(ctx, l.Account, chain.Final)
-	if err != nil {
-		return nil, err
-	}
 	hashes := make([]chain.Hash, len(a.Hashes))
 	for i, w := range a.Hashes {
 		hashes[i] = w.Hash
@@ -174,20 +193,9 @@ func (l *loop) probe(ctx context.Context, a probe) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := seen{Final: final, Height: height, Sights: make([]sight, len(sightings))}
+	out := seen{Sights: make([]sight, len(sightings))}
 	for i, sighting := range sightings {
 		out.Sights[i] = sight{Index: a.Hashes[i].Index, Hash: a.Hashes[i].Hash, Sighting: sighting}
 	}
 	return out, nil
-}
-
-func (l *loop) search(ctx context.Context, a search) (input, error) {
-	in, block, err := l.Chain.Find(ctx, l.Account, a.Index, a.From)
-	if errors.Is(err, chain.ErrNotFound) {
-		return found{Index: a.Index}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return found{Index: a.Index, In: &inclusion{Hash: in.Hash, Block: block, Failed: in.Failed}}, nil
 }

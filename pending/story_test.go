@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
 		m := newMachine(settings{
-			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20,
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2,
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
@@ -56,8 +56,8 @@ func parse(t *testing.T, words []string) input {
 	args := arguments(words[1:])
 	switch words[0] {
 	case "loaded":
-		in := loaded{Best: args.number("best"), Final: args.number("final")}
-		in.Snapshot = Snapshot{Next: args.number("next"), Queued: int(args.number("queued")), Strange: args.has("strange")}
+		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
+		in.Snapshot = Snapshot{Next: args.number("next"), Since: args.number("since"), Queued: int(args.number("queued")), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
 		}
@@ -92,7 +92,7 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "seen":
-		in := seen{Final: args.number("final"), Height: args.number("height")}
+		var in seen
 		for _, pair := range args.rest {
 			name, where, _ := strings.Cut(pair, "=")
 			one := sight{Index: index(name), Hash: chain.Hash(name)}
@@ -107,13 +107,32 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "found":
-		in := found{Index: args.number("index")}
+		in := found{Index: args.number("index"), Next: args.number("next")}
 		if args.has("hash") {
 			in.In = &inclusion{Hash: chain.Hash(args.word("hash")), Block: blockNamed(args.word("block"))}
 		}
 		return in
+	case "linked":
+		in := linked{Of: blockNamed(args.word("of")), By: args.word("by")}
+		for _, pair := range args.rest {
+			name, block, _ := strings.Cut(pair, "=")
+			block, not := strings.CutPrefix(block, "!")
+			in.Answers = append(in.Answers, linkAnswer{Index: index(name), Block: blockNamed(block), Linked: !not})
+		}
+		return in
+	case "confirmed":
+		return parseConfirmed(args)
+	case "surveyed":
+		in := surveyed{Of: blockNamed(args.word("of")), Next: args.number("next")}
+		for _, name := range args.list("proven") {
+			in.Proven = append(in.Proven, number(name))
+		}
+		if args.has("clash") {
+			in.Clash = ID{byte(args.number("clash"))}
+		}
+		return in
 	case "applied", "reverted", "finalized":
-		in := turned{Turn: chain.Turn{Block: blockNamed(words[1])}, Count: args.number("count")}
+		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
 			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name)})
@@ -128,10 +147,27 @@ func parse(t *testing.T, words []string) input {
 	case "broke":
 		return broke{Action: map[string]action{
 			"load": load{}, "assign": assign{}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{},
+			"link": link{}, "confirm": confirm{}, "survey": survey{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}
 	t.Fatalf("no such input: %s", words[0])
 	return nil
+}
+
+// parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for
+// one that the store has lost, and 5x@7=unproven.
+func parseConfirmed(args words) (in confirmed) {
+	for _, pair := range args.rest {
+		name, word, _ := strings.Cut(pair, "=")
+		hash, block, _ := strings.Cut(name, "@")
+		one := confirmation{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block), Opinion: chain.Opinion{By: "second", Why: "its words"}}
+		one.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
+		if one.Own = word == "own"; word == "unproven" {
+			one.Unproven = "its words"
+		}
+		in.Answers = append(in.Answers, one)
+	}
+	return in
 }
 
 type words struct {
@@ -249,7 +285,22 @@ func say(a action) string {
 			w.WriteString(" " + string(one.Hash))
 		}
 	case search:
-		fmt.Fprintf(&w, "search %d from %d", a.Index, a.From)
+		fmt.Fprintf(&w, "search %d from %d of %s", a.Index, a.From, string(a.Of.Hash))
+	case survey:
+		fmt.Fprintf(&w, "survey %d from %d of %s", a.First, a.From, string(a.Of.Hash))
+	case link:
+		fmt.Fprintf(&w, "link of=%s", string(a.Of.Hash))
+		for _, one := range a.Slots {
+			fmt.Fprintf(&w, " %d=%s", one.Index, string(one.Block.Hash))
+		}
+	case confirm:
+		w.WriteString("confirm")
+		for _, one := range a.Claims {
+			fmt.Fprintf(&w, " %s@%s", string(one.Hash), string(one.Block.Hash))
+			if one.Foreign {
+				w.WriteString("?")
+			}
+		}
 	case save:
 		w.WriteString("save")
 		for _, c := range a.Changes {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -168,7 +169,7 @@ func (w *world) lead(ctx context.Context) {
 	line := w.node.Line()
 	m, err := pending.New(pending.Config{
 		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
-		MaxInFlight: 30, MaxBatch: 10, FillAfter: 8,
+		MaxInFlight: 30, MaxBatch: 10, FillAfter: 8, RestoreWait: time.Minute,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -209,14 +210,22 @@ func (w *world) verdict() {
 		stored[a.Hash] = a
 	}
 	done := map[string]int{}
-	next, err := w.judge.Next(ctx, w.from, chain.Best)
+	included := map[uint64]chain.Placed{}
+	all, _, err := w.judge.Scan(ctx, w.head(), w.from, 0, math.MaxInt32)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, one := range all {
+		included[one.Index] = one
+	}
+	next, err := w.judge.Next(ctx, w.from)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for index := range next {
-		in, _, err := w.judge.Find(ctx, w.from, index, 0)
-		if err != nil {
-			w.t.Fatalf("finding nonce %d in the chain: %v", index, err)
+		in, there := included[index]
+		if !there {
+			w.t.Fatalf("nonce %d is in no block", index)
 		}
 		a, ours := stored[in.Hash]
 		if !ours && !w.foreign[in.Hash] {

@@ -37,7 +37,7 @@ func (w *world) trouble(ctx context.Context) {
 	case 9: // the node is killed, and its head goes back
 		w.node.Restart(w.shallow(w.rand.IntN(3)))
 	case 10: // another sender's transaction is included
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil {
 			w.node.Seal(w.somebody(next))
 		}
 	case 11:
@@ -61,7 +61,7 @@ func (w *world) trouble(ctx context.Context) {
 		w.store.after(latest.kill)
 		w.later(ctx)
 	case 18: // another sender's transaction is in the pool with a nonce of ours
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil {
 			w.judge.Submit(ctx, []chain.Signed{w.somebody(next + uint64(w.rand.IntN(8)))})
 		}
 	case 19: // the node's index of transactions is behind, or catches up
@@ -77,7 +77,7 @@ func (w *world) trouble(ctx context.Context) {
 			}
 		}
 	case 21: // another sender's transaction is included, and its block is taken back
-		if next, err := w.judge.Next(ctx, w.from, chain.Best); err == nil {
+		if next, err := w.judge.Next(ctx, w.from); err == nil {
 			w.node.Seal(w.somebody(next))
 			w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
 			w.node.Restart(w.shallow(3))
@@ -102,16 +102,18 @@ func (w *world) later(ctx context.Context) {
 	w.promote(ctx)
 }
 
-func (w *world) height() int {
+func (w *world) height() int { return int(w.head().Number) }
+
+func (w *world) head() chain.Block {
 	for turn, err := range w.judge.Heads(w.t.Context(), chain.Block{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		if turn.Kind == chain.Applied {
-			return int(turn.Block.Number)
+			return turn.Block
 		}
 	}
-	return 0
+	return chain.Block{}
 }
 
 const depth = 4

@@ -53,7 +53,6 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 	}{
 		{"Describe", describe},
 		{"NextCountsTheChain", next},
-		{"NextFinalLagsBehind", nextFinal},
 		{"PrepareInOrder", prepare},
 		{"PrepareRefuses", refuse},
 		{"PrepareFillerOfTooMuch", fillerAboveTheBlock},
@@ -71,7 +70,10 @@ func Exercise(t *testing.T, fresh func(testing.TB) Fixture) {
 		{"Inclusions", inclusions},
 		{"InclusionsOfSubmitted", inclusionsOfSubmitted},
 		{"InclusionsOfOursAlone", inclusionsOfOursAlone},
-		{"Find", findSlot},
+		{"Scan", scan},
+		{"Prove", prove},
+		{"Linked", linked},
+		{"Confirm", confirm},
 		{"HeadsFollow", follow},
 		{"HeadsReorg", reorg},
 		{"HeadsRewind", rewind},
@@ -120,9 +122,9 @@ func (t *trial) wants(err, want error) {
 // call is a transfer of nothing.
 func (t *trial) call() chain.Call { return chain.Call{To: []byte(t.Stranger)} }
 
-func (t *trial) next(at chain.Level) uint64 {
+func (t *trial) next() uint64 {
 	t.Helper()
-	n, err := t.Chain.Next(t.ctx, t.Funded, at)
+	n, err := t.Chain.Next(t.ctx, t.Funded)
 	t.ok(err)
 	return n
 }
@@ -130,7 +132,7 @@ func (t *trial) next(at chain.Level) uint64 {
 // attempts prepares count transfers, from the next nonce on.
 func (t *trial) attempts(count int) []chain.Signed {
 	t.Helper()
-	first := t.next(chain.Best)
+	first := t.next()
 	drafts := make([]chain.Draft, count)
 	for i := range drafts {
 		drafts[i] = chain.Draft{Account: t.Funded, Index: first + uint64(i), Call: t.call()}

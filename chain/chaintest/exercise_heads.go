@@ -178,7 +178,7 @@ func unreachable(t *trial) {
 	down := t.Down
 	_, err := down.Describe(t.ctx)
 	t.wants(err, chain.ErrUnreachable)
-	_, err = down.Next(t.ctx, t.Funded, chain.Best)
+	_, err = down.Next(t.ctx, t.Funded)
 	t.wants(err, chain.ErrUnreachable)
 	_, err = down.Prepare(t.ctx, []chain.Draft{{Account: t.Funded, Call: t.call()}})
 	t.wants(err, chain.ErrUnreachable)
@@ -186,7 +186,13 @@ func unreachable(t *trial) {
 	t.wants(err, chain.ErrUnreachable)
 	_, err = down.Inclusions(t.ctx, chain.Block{Hash: nowhere}, []chain.Account{t.Funded})
 	t.wants(err, chain.ErrUnreachable)
-	_, _, err = down.Find(t.ctx, t.Funded, 0, 0)
+	_, _, err = down.Scan(t.ctx, chain.Block{Number: 9, Hash: nowhere}, t.Funded, 0, 1)
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Prove(t.ctx, nowhere)
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Linked(t.ctx, chain.Block{Number: 9, Hash: nowhere}, []chain.Block{{Number: 8, Hash: nowhere}})
+	t.wants(err, chain.ErrUnreachable)
+	_, err = down.Confirm(t.ctx, []chain.Claim{{}})
 	t.wants(err, chain.ErrUnreachable)
 	for _, err := range down.Heads(t.ctx, chain.Block{}) {
 		t.wants(err, chain.ErrUnreachable)

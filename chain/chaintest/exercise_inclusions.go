@@ -13,7 +13,7 @@ func inclusionsOfSubmitted(t *trial) { t.inclusions(true) }
 
 func (t *trial) inclusions(submitted bool) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
-	first := t.next(chain.Best)
+	first := t.next()
 	bad := t.Bad
 	bad.Gas = t.BadGas
 	ours := t.prepare(chain.Draft{Account: t.Funded, Index: first, Call: t.call()}, chain.Draft{Account: t.Funded, Index: first + 2, Call: bad})
@@ -53,7 +53,7 @@ func (t *trial) inclusions(submitted bool) {
 // inclusionsOfOursAlone checks what a driver may read in another way: blocks after one of ours alone.
 func inclusionsOfOursAlone(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
-	next := t.next(chain.Best)
+	next := t.next()
 	bad := t.Bad
 	bad.Gas = t.BadGas
 	seal := func(foreign bool, calls ...chain.Call) {

@@ -20,37 +20,22 @@ func describe(t *trial) {
 }
 
 func next(t *trial) {
-	first := t.next(chain.Best)
+	first := t.next()
 	t.submit(chain.Accepted, t.attempts(2)...)
-	if got := t.next(chain.Best); got != first {
+	if got := t.next(); got != first {
 		t.Errorf("with two transactions in the pool the next nonce is %d, want %d", got, first)
 	}
 	t.Mine()
-	if got := t.next(chain.Best); got != first+2 {
+	if got := t.next(); got != first+2 {
 		t.Errorf("with two transactions in a block the next nonce is %d, want %d", got, first+2)
 	}
-	if n, err := t.Chain.Next(t.ctx, t.Stranger, chain.Best); err != nil || n != 0 {
+	if n, err := t.Chain.Next(t.ctx, t.Stranger); err != nil || n != 0 {
 		t.Errorf("of an account that never sent: got next nonce %d, %v, want 0", n, err)
 	}
 }
 
-func nextFinal(t *trial) {
-	t.need(t.Final != nil, "finalize")
-	t.Final()
-	first := t.next(chain.Final)
-	t.submit(chain.Accepted, t.attempts(1)...)
-	t.Mine()
-	if best, final := t.next(chain.Best), t.next(chain.Final); best != first+1 || final != first {
-		t.Errorf("got next nonce %d, final %d, want %d and %d", best, final, first+1, first)
-	}
-	t.Final()
-	if final := t.next(chain.Final); final != first+1 {
-		t.Errorf("after the block was finalized the final next nonce is %d, want %d", final, first+1)
-	}
-}
-
 func prepare(t *trial) {
-	first := t.next(chain.Best)
+	first := t.next()
 	drafts := []chain.Draft{
 		{Account: t.Funded, Index: first, Call: chain.Call{To: []byte(t.Stranger), Value: big.NewInt(7), Data: []byte("hello")}},
 		{Account: t.Stranger, Index: 0, Call: t.call()},
@@ -77,7 +62,7 @@ func prepare(t *trial) {
 func refuse(t *trial) {
 	d, err := t.Chain.Describe(t.ctx)
 	t.ok(err)
-	at := t.next(chain.Best)
+	at := t.next()
 	one := big.NewInt(1)
 	cases := []struct {
 		what  string
@@ -136,7 +121,7 @@ func fillerBelowAnyTransaction(t *trial) { t.filler(1) }
 // account is stuck for good.
 func (t *trial) filler(gas uint64) chain.Signed {
 	t.Helper()
-	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(chain.Best), Filler: true, Call: chain.Call{Gas: gas}})[0]
+	s := t.prepare(chain.Draft{Account: t.Funded, Index: t.next(), Filler: true, Call: chain.Call{Gas: gas}})[0]
 	t.submit(chain.Accepted, s)
 	t.Mine()
 	t.seen(chain.Included, s)

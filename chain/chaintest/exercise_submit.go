@@ -53,7 +53,7 @@ func gap(t *trial) {
 }
 
 func worthless(t *trial) {
-	at := t.next(chain.Best)
+	at := t.next()
 	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
 	if t.Elsewhere != nil {
 		t.submit(chain.Refused, t.Elsewhere(at))
@@ -79,13 +79,13 @@ func foreignIndex(t *trial) {
 	t.seen(chain.Nowhere, ours)
 	t.seen(chain.Included, foreign)
 	t.submit(chain.IndexTooLow, ours)
-	if got := t.next(chain.Best); got != ours.Index+1 {
+	if got := t.next(); got != ours.Index+1 {
 		t.Errorf("got next nonce %d, want %d", got, ours.Index+1)
 	}
-	in, _, err := t.Chain.Find(t.ctx, t.Funded, ours.Index, 0)
+	found, _, err := t.Chain.Scan(t.ctx, t.head(), t.Funded, 0, 50)
 	t.ok(err)
-	if in.Hash != foreign.Hash || in.Account != t.Funded || in.Index != ours.Index {
-		t.Errorf("got slot used by %+v, want %v", in, foreign.Hash)
+	if len(found) != 1 || found[0].Hash != foreign.Hash || found[0].Account != t.Funded || found[0].Index != ours.Index {
+		t.Errorf("got %+v, want the transaction %v alone", found, foreign.Hash)
 	}
 }
 
@@ -114,7 +114,7 @@ func probe(t *trial) {
 func probeFailed(t *trial) {
 	bad := t.Bad
 	bad.Gas = t.BadGas
-	first := t.next(chain.Best)
+	first := t.next()
 	attempts := t.prepare(
 		chain.Draft{Account: t.Funded, Index: first, Call: t.call()},
 		chain.Draft{Account: t.Funded, Index: first + 1, Call: bad},
@@ -140,28 +140,4 @@ func dropped(t *trial) {
 	t.submit(chain.Accepted, ours)
 	t.Mine()
 	t.seen(chain.Included, ours)
-}
-
-func findSlot(t *trial) {
-	ours := t.attempts(3)
-	var at [3]chain.Block
-	for i, s := range ours {
-		t.submit(chain.Accepted, s)
-		t.Mine()
-		t.Mine()
-		at[i] = t.seen(chain.Included, s)[0].Block
-	}
-	for i, s := range ours {
-		for from := range at[i].Number + 1 {
-			in, b, err := t.Chain.Find(t.ctx, t.Funded, s.Index, from)
-			t.ok(err)
-			if in.Hash != s.Hash || b.Hash != at[i].Hash || b.Number != at[i].Number {
-				t.Errorf("slot %d from block %d: got %+v in %v, want %v in %v", s.Index, from, in, b, s.Hash, at[i])
-			}
-		}
-		_, _, err := t.Chain.Find(t.ctx, t.Funded, s.Index, at[i].Number+1)
-		t.wants(err, chain.ErrNotFound)
-	}
-	_, _, err := t.Chain.Find(t.ctx, t.Funded, ours[2].Index+1, 0)
-	t.wants(err, chain.ErrNotFound)
 }

@@ -44,16 +44,29 @@ func (l *Line) look(ctx context.Context, trail *chain.Trail) (turns []chain.Turn
 	lost := l.pass(ctx, "Heads", func() {
 		next.node = l.node.changed
 		if turns, err = trail.Head(l.node.head().Block, l.find); err == nil {
-			turns = append(turns, trail.Final(l.node.best[l.node.final].Block)...)
+			var final []chain.Turn
+			final, err = trail.Final(l.node.best[l.node.final].Block, l.linked)
+			turns = append(turns, final...)
 		}
 	})
 	if lost != nil {
 		return nil, next, lost
 	}
-	for _, turn := range turns {
-		l.memory.Add(turn.Block)
+	for i := range turns {
+		turns[i].By = lineName
+		l.memory.Add(turns[i].Block)
 	}
 	return turns, next, err
+}
+
+// linked reports whether b is an ancestor of oldest. The caller holds the node's lock.
+func (l *Line) linked(oldest, b chain.Block) (bool, error) {
+	var thread chain.Thread
+	if err := thread.Rise(oldest, l.find); err != nil {
+		return false, err
+	}
+	err := thread.Sink(b.Number, l.find)
+	return thread.Has(b), err
 }
 
 // find is the trail's lookup. The caller holds the node's lock.

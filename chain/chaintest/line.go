@@ -15,6 +15,7 @@ import (
 const (
 	remembered = 256
 	batch      = 500
+	lineName   = "line" // in answers that name an endpoint
 )
 
 // Line is a chain.Chain: an endpoint of a node, with faults.
@@ -42,21 +43,15 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 		cfg := l.node.cfg
 		d = chain.Description{
 			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
-			MinRaise: minRaise, Depth: cfg.Depth,
+			MinRaise: minRaise, Depth: cfg.Depth, By: lineName,
 		}
 	})
 	return d, err
 }
 
 // Next implements chain.Chain.
-func (l *Line) Next(ctx context.Context, a chain.Account, at chain.Level) (next uint64, err error) {
-	err = l.pass(ctx, "Next", func() {
-		b := l.node.head()
-		if at == chain.Final {
-			b = l.node.best[l.node.final]
-		}
-		next = b.states[a].next
-	})
+func (l *Line) Next(ctx context.Context, a chain.Account) (next uint64, err error) {
+	err = l.pass(ctx, "Next", func() { next = l.node.head().states[a].next })
 	return next, err
 }
 
@@ -160,24 +155,6 @@ func (l *Line) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting
 		return nil, err
 	}
 	return seen, nil
-}
-
-// Find implements chain.Chain.
-func (l *Line) Find(ctx context.Context, a chain.Account, index, from uint64) (in chain.Inclusion, at chain.Block, err error) {
-	found := false
-	err = l.pass(ctx, "Find", func() {
-		for _, b := range l.node.best[min(from, uint64(len(l.node.best))):] {
-			for _, tx := range b.of([]chain.Account{a}) {
-				if tx.Index == index {
-					in, at, found = tx, b.Block, true
-				}
-			}
-		}
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("%w: a transaction of %v with nonce %d", chain.ErrNotFound, a, index)
-	}
-	return in, at, err
 }
 
 // Inclusions implements chain.Chain.

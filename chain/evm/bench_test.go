@@ -38,7 +38,7 @@ func BenchmarkBatch(b *testing.B) {
 			}
 			for next := uint64(0); next < uint64(b.N); {
 				var err error
-				if next, err = c.Next(b.Context(), k.Account(), chain.Best); err != nil {
+				if next, err = c.Next(b.Context(), k.Account()); err != nil {
 					b.Fatal(err)
 				}
 				if blocks == "on demand" && next < uint64(b.N) {

@@ -96,12 +96,13 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 			func(c *evm.Chain) (any, error) { return c.Describe(t.Context()) }, true},
 		"a head": {"latest", []any{nil, map[string]any{}, without("latest", "hash"), without("latest", "parentHash"), without("latest", "number")},
 			heads, false},
-		"the final count": {"finalized", []any{map[string]any{}, without("finalized", "hash"), without("finalized", "number")},
-			func(c *evm.Chain) (any, error) { return c.Next(t.Context(), a, chain.Final) }, false},
 		"the block of a transaction": {"0x9", []any{nil, map[string]any{}, without("0x9", "hash"), tall("0x8")},
 			func(c *evm.Chain) (any, error) { return c.Probe(t.Context(), []chain.Hash{chain.Hash(counted)}) }, false},
-		"the transaction of a slot": {"0x0", []any{nil, map[string]any{}, without("0x0", "transactions"), tall("0x8")},
-			func(c *evm.Chain) (any, error) { in, b, err := c.Find(t.Context(), a, 0, 0); return []any{in, b}, err }, false},
+		"the transaction of a slot": {hexutil.Encode([]byte(at9)), []any{nil, map[string]any{}, without("0x9", "transactions"), tall("0x8")},
+			func(c *evm.Chain) (any, error) {
+				found, next, err := c.Scan(t.Context(), chain.Block{Number: 9, Hash: at9}, a, 9, 1)
+				return []any{found, next}, err
+			}, false},
 		"the transactions of a block": {hexutil.Encode([]byte(at9)), []any{map[string]any{}, without("0x9", "hash"), without("0x9", "transactions"), tall("0x8")},
 			func(c *evm.Chain) (any, error) {
 				return c.Inclusions(t.Context(), chain.Block{Number: 9, Hash: at9}, []chain.Account{a})
@@ -111,7 +112,7 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", i), func(t *testing.T) {
 				t.Parallel()
 				l := &liar{about: c.about, says: says, lies: c.fresh}
-				driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say)})
+				driver := open(t, evm.Config{ChainID: 1337, Depth: 1, URL: serve(t, l.say)})
 				if !c.fresh {
 					if _, err := driver.Describe(t.Context()); err != nil {
 						t.Fatal(err)
@@ -119,7 +120,7 @@ func TestWhatIsNoBlockSaysNothing(t *testing.T) {
 					l.lie(true)
 				}
 				got, err := c.ask(driver)
-				if !errors.Is(err, chain.ErrUnreachable) && !errors.Is(err, chain.ErrAnswer) {
+				if !errors.Is(err, chain.ErrUnreachable) && !errors.Is(err, chain.ErrAnswer) && !errors.Is(err, chain.ErrThread) {
 					t.Errorf("the node says %v: got %+v, %v, want an error of the endpoint", says, got, err)
 				}
 				l.lie(false)

@@ -53,14 +53,8 @@ func TestFinalByDepth(t *testing.T) {
 			}
 		}
 	}()
-	for i := range 3 {
-		if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 0 || err != nil {
-			t.Errorf("after %d blocks: got final next nonce %d, %v, want 0", i, next, err)
-		}
+	for range 3 {
 		n.mine()
-	}
-	if next, err := c.Next(t.Context(), k.Account(), chain.Final); next != 1 || err != nil {
-		t.Errorf("two blocks above the transaction: got final next nonce %d, %v, want 1", next, err)
 	}
 	if b := <-final; b.Number != 2 {
 		t.Errorf("got final %v, want block 2", b)
@@ -120,7 +114,7 @@ func TestKilledNode(t *testing.T) {
 		t.Errorf("the node is dead: got %v, want unknown", o[0])
 	}
 	n = startNode(t, "--datadir", dir, "--listen", listen)
-	next, err := c.Next(t.Context(), k.Account(), chain.Best)
+	next, err := c.Next(t.Context(), k.Account())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +143,7 @@ func TestKilledNode(t *testing.T) {
 	}
 	send(t, c, append(mined, pooled...), chain.Accepted)
 	n.mine()
-	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 3 || err != nil {
+	if next, err := c.Next(t.Context(), k.Account()); next != 3 || err != nil {
 		t.Errorf("the same bytes sent again: got next nonce %d, %v, want 3", next, err)
 	}
 }
@@ -166,7 +160,7 @@ func TestStoppedNode(t *testing.T) {
 	n.end(syscall.SIGTERM)
 	n = startNode(t, "--datadir", dir)
 	c = open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
-	if next, err := c.Next(t.Context(), k.Account(), chain.Best); next != 1 || err != nil {
+	if next, err := c.Next(t.Context(), k.Account()); next != 1 || err != nil {
 		t.Errorf("after a stop: got next nonce %d, %v, want 1", next, err)
 	}
 }
@@ -228,14 +222,14 @@ func TestForeignChain(t *testing.T) {
 	c := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID + 1, Signers: []evm.Signer{k}})
 	_, err := c.Describe(t.Context())
 	wraps(t, err, chain.ErrForeign)
-	_, err = c.Next(t.Context(), k.Account(), chain.Best)
+	_, err = c.Next(t.Context(), k.Account())
 	wraps(t, err, chain.ErrForeign)
 	if o := c.Submit(t.Context(), []chain.Signed{foreign(t, n.key, n.ChainID, 0)}); o[0].Verdict != chain.Refused {
 		t.Errorf("on the wrong chain: got %v, want refused", o[0])
 	}
 	n.mine()
 	right := open(t, evm.Config{URL: n.HTTP, ChainID: n.ChainID})
-	if next, err := right.Next(t.Context(), k.Account(), chain.Best); next != 0 || err != nil {
+	if next, err := right.Next(t.Context(), k.Account()); next != 0 || err != nil {
 		t.Errorf("after a Submit to the wrong chain: got next nonce %d, %v, want 0", next, err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	defaultTimeout = 10 * time.Second
-	defaultPoll    = 500 * time.Millisecond
-	defaultBatch   = 500
-	defaultBody    = 4 << 20
-	defaultDepth   = 64
+	defaultTimeout  = 10 * time.Second
+	defaultPoll     = 500 * time.Millisecond
+	defaultBatch    = 500
+	defaultBody     = 4 << 20
+	defaultMinDepth = 2
 )
 
 // Config configures a Chain. URL and ChainID are required.
@@ -28,9 +28,14 @@ type Config struct {
 	ChainID uint64
 	// Signers sign, each for one account.
 	Signers []Signer
-	// Depth is how many blocks below the head a block is final, below 4096; 0 takes the chain's
-	// tag "finalized", or 64 on a chain without it.
+	// Depth is how many blocks below the head a block is final, below 4096; 0 takes the chain's tag
+	// "finalized". A chain without that tag needs a Depth, or Instant.
 	Depth uint64
+	// MinDepth is how many blocks below the head a block is final at most, if the tag names a higher
+	// one; default 2. An endpoint may call final what its network takes back.
+	MinDepth uint64
+	// Instant says that a block is final as soon as it is the head.
+	Instant bool
 	// Timeout bounds one request; default 10 s.
 	Timeout time.Duration
 	// Poll is the interval between looks at the head; default 500 ms.
@@ -67,6 +72,12 @@ func (c Config) Validate() error {
 	if c.Depth >= remembered {
 		faults = append(faults, fmt.Errorf("final %d blocks below the head: only %d are remembered, use a smaller depth", c.Depth, remembered))
 	}
+	if c.Instant && c.Depth > 0 {
+		faults = append(faults, errors.New("a block cannot be final at once and at a depth: take one of the two"))
+	}
+	if c.MinDepth >= remembered {
+		faults = append(faults, fmt.Errorf("a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered))
+	}
 	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxPending < 0 {
 		faults = append(faults, errors.New("a time or a limit is below zero"))
 	}
@@ -79,6 +90,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Poll == 0 {
 		c.Poll = defaultPoll
+	}
+	if c.MinDepth == 0 {
+		c.MinDepth = defaultMinDepth
 	}
 	if c.MaxBatch == 0 {
 		c.MaxBatch = defaultBatch

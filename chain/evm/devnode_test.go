@@ -198,7 +198,7 @@ func fixtureOf(t testing.TB, n *devnode, url string) chaintest.Fixture {
 			n.call(nil, "dev_reorg", hexutil.Uint64(depth), list)
 		},
 		Drop:      func(h chain.Hash) { n.call(nil, "dev_drop", []chain.Hash{h}) },
-		Final:     func() { n.call(nil, "dev_finalize") },
+		Final:     func() { n.mine(); n.mine(); n.call(nil, "dev_finalize") }, // two blocks on top: Config.MinDepth
 		Foreign:   func(index uint64) chain.Signed { return foreign(t, n.key, n.ChainID, index) },
 		Elsewhere: func(index uint64) chain.Signed { return foreign(t, n.key, n.ChainID+1, index) },
 		Broke:     func() chain.Signed { return foreign(t, poor, n.ChainID, 0) },

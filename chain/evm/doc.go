@@ -4,7 +4,7 @@
 //	key, err := evm.OpenKeystore("key.json", "password")
 //	c, err := evm.New(evm.Config{URL: "http://127.0.0.1:8545", ChainID: 1, Signers: []evm.Signer{key}})
 //	defer c.Close()
-//	nonce, err := c.Next(ctx, key.Account(), chain.Best)
+//	nonce, err := c.Next(ctx, key.Account())
 //
 // Amounts and fees are in wei. A [Chain] and every [Signer] are safe for concurrent use. The
 // errors wrap those of package chain. New does not connect: an endpoint that is down is found

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -25,9 +24,12 @@ type Chain struct {
 	submitted submitted
 	binary    binaryReceipts
 	quotes    quotes
+	followed  links // of the blocks that Heads follows
+	witness   links // of the blocks that Confirm asks for anew
 
-	mu    sync.Mutex
-	facts *facts // nil until the endpoint has answered, and again after it was silent
+	mu      sync.Mutex
+	facts   *facts     // nil until the endpoint has answered, and again after it was silent
+	genesis chain.Hash // of the first answer about block 0; empty until there is one
 }
 
 var (
@@ -38,9 +40,7 @@ var (
 // facts are the properties of an endpoint, constant while it serves the same chain.
 type facts struct {
 	blockGas    uint64
-	tagged      bool // the chain has the tag "finalized"
 	headersOnly bool // the node has eth_getHeaderByNumber
-	depth       uint64
 }
 
 // New makes a driver and does not connect. The error lists every fault of cfg.
@@ -70,15 +70,19 @@ func (c *Chain) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String()))
 // MarshalJSON leaves out secrets.
 func (c *Chain) MarshalJSON() ([]byte, error) { return c.cfg.MarshalJSON() }
 
-// Describe implements chain.Chain.
+// Describe implements chain.Chain. The error wraps ErrFinality if the endpoint calls its head final, or
+// names no final block, and the configuration does not say otherwise.
 func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	f, err := c.learn(ctx)
 	if err != nil {
 		return chain.Description{}, err
 	}
+	if err := c.checkFinality(ctx, f); err != nil {
+		return chain.Description{}, err
+	}
 	return chain.Description{
 		ID: "evm:" + strconv.FormatUint(c.cfg.ChainID, 10), MaxBatch: c.cfg.MaxBatch, MaxPending: c.cfg.MaxPending,
-		BlockGas: f.blockGas, MinRaise: minRaise, Depth: f.depth,
+		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL,
 	}, nil
 }
 
@@ -96,28 +100,13 @@ func (c *Chain) known(ctx context.Context) (facts, error) {
 
 func (c *Chain) learn(ctx context.Context) (facts, error) {
 	var id hexutil.Uint64
-	var latest, headersOnly *header
-	var rules struct {
-		Current struct {
-			Precompiles map[string]string `json:"precompiles"`
-		} `json:"current"`
-	}
+	var latest *header
 	calls := []rpc.BatchElem{
 		{Method: "eth_chainId", Result: &id},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &latest},
-		{Method: "eth_getBlockByNumber", Args: []any{"finalized", false}, Result: new(header)},
-		{Method: "eth_config", Result: &rules},
-		facts{headersOnly: true}.blockCall("latest", &headersOnly),
 	}
-	if err := c.read(ctx, calls, faulty); err != nil {
+	if err := c.all(ctx, calls); err != nil {
 		return facts{}, err
-	}
-	for i, call := range calls {
-		// An error says that the chain lacks a tag or a method, but not if it means that
-		// there was no answer or that a rate limit was reached.
-		if call.Error != nil && (i < 2 || silent(call.Error) || throttled(call.Error)) {
-			return facts{}, c.endpoint.fail(call.Method, call.Error)
-		}
 	}
 	if uint64(id) != c.cfg.ChainID {
 		c.forget() // other goroutines must not use the facts of the old chain
@@ -129,18 +118,9 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	if latest.GasLimit == 0 {
 		return facts{}, fmt.Errorf("%w: %s gives a block gas limit of 0, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
-	f := facts{blockGas: uint64(latest.GasLimit), depth: c.cfg.Depth, headersOnly: calls[4].Error == nil && headersOnly.complete()}
-	if f.depth == 0 {
-		if f.tagged = tagged(calls[2].Error); !f.tagged {
-			f.depth = defaultDepth
-		}
-	}
-	// The gas cap of EIP-7825 came with this precompile; no method returns the cap itself.
-	if _, osaka := rules.Current.Precompiles["P256VERIFY"]; osaka && calls[3].Error == nil {
-		f.blockGas = min(f.blockGas, transactionGas)
-	}
-	if c.cfg.MaxGas > 0 {
-		f.blockGas = min(f.blockGas, c.cfg.MaxGas)
+	f, err := c.learnMore(ctx, facts{blockGas: uint64(latest.GasLimit)})
+	if err != nil {
+		return facts{}, err
 	}
 	c.mu.Lock()
 	c.facts = &f
@@ -148,14 +128,56 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	return f, nil
 }
 
+// learnMore asks for what not every node has, each alone: a gateway refuses a whole request for one
+// method that it does not know (F5).
+func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
+	var first, headersOnly *header
+	var rules struct {
+		Current struct {
+			Precompiles map[string]string `json:"precompiles"`
+		} `json:"current"`
+	}
+	for _, optional := range []rpc.BatchElem{
+		{Method: "eth_getBlockByNumber", Args: []any{"0x0", false}, Result: &first},
+		{Method: "eth_config", Result: &rules},
+		facts{headersOnly: true}.blockCall("latest", &headersOnly),
+	} {
+		if err := c.endpoint.batch(ctx, []rpc.BatchElem{optional}); err != nil && ctx.Err() != nil {
+			return facts{}, err
+		}
+	}
+	if first.valid() {
+		if err := c.checkGenesis(first.block().Hash); err != nil {
+			return facts{}, err
+		}
+	}
+	f.headersOnly = headersOnly.complete()
+	// The gas cap of EIP-7825 came with this precompile; no method returns the cap itself.
+	if _, osaka := rules.Current.Precompiles["P256VERIFY"]; osaka {
+		f.blockGas = min(f.blockGas, transactionGas)
+	}
+	if c.cfg.MaxGas > 0 {
+		f.blockGas = min(f.blockGas, c.cfg.MaxGas)
+	}
+	return f, nil
+}
+
+// checkGenesis returns an error if the endpoint's block 0 has changed: forks of a chain share its ID.
+func (c *Chain) checkGenesis(hash chain.Hash) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.genesis == "" {
+		c.genesis = hash
+	}
+	if c.genesis != hash {
+		c.facts = nil
+		return fmt.Errorf("%w: %s has chain ID %d, and its block 0 was %v and is now %v", chain.ErrForeign, c.cfg.URL, c.cfg.ChainID, c.genesis, hash)
+	}
+	return nil
+}
+
 // transactionGas is the gas cap of one transaction in EIP-7825.
 const transactionGas = 1 << 24
-
-// tagged reports whether the chain has the tag "finalized", from the error of a request with
-// it. Some clients answer "not found" while no block is final yet.
-func tagged(err error) bool {
-	return err == nil || strings.Contains(strings.ToLower(err.Error()), "not found")
-}
 
 func (c *Chain) forget() {
 	c.mu.Lock()
@@ -164,54 +186,25 @@ func (c *Chain) forget() {
 }
 
 // Next implements chain.Chain.
-func (c *Chain) Next(ctx context.Context, a chain.Account, at chain.Level) (uint64, error) {
-	f, err := c.known(ctx)
-	if err != nil {
+func (c *Chain) Next(ctx context.Context, a chain.Account) (uint64, error) {
+	if _, err := c.known(ctx); err != nil {
 		return 0, err
 	}
-	tag := "latest"
 	var next hexutil.Uint64
-	if at == chain.Final && f.tagged {
-		calls := []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "finalized"}, Result: &next}}
-		if err := c.batch(ctx, calls); err != nil {
-			return 0, err
-		}
-		if calls[0].Error == nil {
-			return c.checkNumber("next nonce", next)
-		}
-	}
-	if at == chain.Final { // clients differ in their answer while no block is final, so ask in two steps
-		final, err := c.finalNumber(ctx, f)
-		if err != nil {
-			return 0, err
-		}
-		tag = hexutil.EncodeUint64(final)
-	}
-	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, tag}, Result: &next}}); err != nil {
+	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "latest"}, Result: &next}}); err != nil {
 		return 0, err
 	}
 	return c.checkNumber("next nonce", next)
 }
 
-// finalNumber returns the number of the last final block, 0 if there is none yet.
-func (c *Chain) finalNumber(ctx context.Context, f facts) (uint64, error) {
-	if f.tagged {
-		var b *header
-		calls := []rpc.BatchElem{f.blockCall("finalized", &b)}
-		if err := c.batch(ctx, calls); err != nil {
-			return 0, err
-		}
-		if b == nil && !tagged(calls[0].Error) {
-			return 0, c.endpoint.fail(calls[0].Method, calls[0].Error)
-		}
-		if b != nil && !b.valid() { // some clients answer null while no block is final
-			return 0, c.checkBlock("finalized", b)
-		}
-		return b.block().Number, nil
-	}
-	var head hexutil.Uint64
-	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_blockNumber", Result: &head}}); err != nil {
+// Pooled implements chain.Pooler.
+func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
+	if _, err := c.known(ctx); err != nil {
 		return 0, err
 	}
-	return uint64(head) - min(uint64(head), f.depth), nil
+	var next hexutil.Uint64
+	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "pending"}, Result: &next}}); err != nil {
+		return 0, err
+	}
+	return c.checkNumber("next nonce in the pool", next)
 }

@@ -16,6 +16,7 @@ import (
 type path struct {
 	trail *chain.Trail
 	asked chain.Hash // the head for which the node has returned the block at the depth of finality
+	lag   int        // looks in a row that showed an ancestor of the head
 }
 
 // Heads implements chain.Chain.
@@ -46,10 +47,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 			return err
 		}
 		for _, turn := range turns {
-			if turn.Kind != chain.Finalized {
-				c.memory.Add(turn.Block)
-			}
-			if !yield(turn) {
+			if turn.By = c.cfg.URL; !yield(turn) {
 				return nil
 			}
 		}
@@ -64,22 +62,12 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 
 // look reads the head and the final block.
 func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error) {
-	var head, final *header
-	calls := []rpc.BatchElem{f.blockCall("latest", &head)}
-	if f.tagged {
-		calls = append(calls, f.blockCall("finalized", &final))
-	}
-	if err := c.batch(ctx, calls); err != nil {
+	head, final, err := c.tips(ctx, f)
+	if err != nil {
 		return nil, err
 	}
-	if err := calls[0].Error; err != nil {
-		return nil, c.endpoint.fail(calls[0].Method, err)
-	}
-	if err := c.checkBlock("latest", head); err != nil {
-		return nil, err
-	}
-	if _, err := c.checkNumber("head number", head.Number); err != nil {
-		return nil, err
+	if c.lags(ctx, f, p, head.block()) {
+		return nil, nil
 	}
 	c.quotes.notice(head)
 	if last, following := p.trail.Below(0); following && uint64(head.Number) > last.Number+1 {
@@ -89,41 +77,65 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err != nil {
 		return nil, err
 	}
-	var lastFinal chain.Block
-	if final.valid() {
-		lastFinal = final.block()
+	for _, turn := range turns {
+		c.memory.Add(turn.Block)
 	}
-	if !f.tagged {
-		if lastFinal, err = c.atDepth(ctx, f, p, head.block()); err != nil {
-			return nil, err
-		}
+	lastFinal, err := c.lastFinal(ctx, f, p, head, final)
+	if err != nil || lastFinal.Hash == "" {
+		return turns, err
 	}
-	if lastFinal.Hash == "" {
-		return turns, nil
+	more, err := p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
+		linked, err := c.link(ctx, f, &c.followed, c.blockByHash, oldest, []chain.Block{b})
+		return err == nil && linked[0], err
+	})
+	if turns = append(turns, more...); err != nil && len(turns) > 0 {
+		err = nil // the blocks are reported first; the next look asks again
 	}
-	return append(turns, p.trail.Final(lastFinal)...), nil
+	return turns, err
 }
 
-// atDepth returns the block at the depth of finality. The trail reaches that depth only after as
-// many blocks, and a connection may break more often. Until then the block is asked for by
-// number, once for each head, and again if the node does not return it.
-func (c *Chain) atDepth(ctx context.Context, f facts, p *path, head chain.Block) (chain.Block, error) {
-	if b, reached := p.trail.Below(f.depth); reached {
+// maxLag is how many looks in a row may show an ancestor of the head before it counts.
+const maxLag = 3
+
+// lags reports whether the head is an ancestor of the one before. That is a backend behind another one,
+// and no reorganisation, unless it goes on (R4).
+func (c *Chain) lags(ctx context.Context, f facts, p *path, head chain.Block) bool {
+	last, following := p.trail.Below(0)
+	ancestor := following && head.Number < last.Number
+	if ancestor {
+		linked, err := c.link(ctx, f, &c.followed, c.blockByHash, last, []chain.Block{head})
+		ancestor = err == nil && linked[0]
+	}
+	if !ancestor {
+		p.lag = 0
+		return false
+	}
+	p.lag++
+	return p.lag < maxLag
+}
+
+// lastFinal returns the last final block, the zero Block if there is none or it is not known. At a depth
+// below the head it is taken from the trail, which reaches that depth only after as many blocks. Until
+// then the block is asked for by number, once for each head, and again if the node does not return it.
+func (c *Chain) lastFinal(ctx context.Context, f facts, p *path, head, final *header) (chain.Block, error) {
+	height, is := c.finalHeight(head, final)
+	if !is {
+		return chain.Block{}, nil
+	}
+	if final != nil && uint64(final.Number) == height {
+		return final.block(), nil
+	}
+	if b, reached := p.trail.Below(uint64(head.Number) - height); reached {
 		return b, nil
 	}
-	if head.Number < f.depth || p.asked == head.Hash {
+	if p.asked == head.block().Hash {
 		return chain.Block{}, nil
 	}
-	var b *header
-	calls := []rpc.BatchElem{f.blockCall(hexutil.EncodeUint64(head.Number-f.depth), &b)}
-	if err := c.batch(ctx, calls); err != nil {
-		return chain.Block{}, err
+	b, err := c.blockAt(ctx, f, height)
+	if b != nil {
+		p.asked = head.block().Hash
 	}
-	if !b.valid() || uint64(b.Number) != head.Number-f.depth {
-		return chain.Block{}, nil
-	}
-	p.asked = head.Hash
-	return b.block(), nil
+	return b.block(), err
 }
 
 // prefetch fetches the blocks from one height up to another, which is left out, in one go. The trail looks up those that are missing one by one.
@@ -143,17 +155,22 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	}
 }
 
-// blockByHash is the trail's lookup.
+// blockByHash is the trail's lookup. It remembers what the endpoint showed.
 func (c *Chain) blockByHash(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if b, known := c.memory.Get(h); known {
 		return b, nil
 	}
+	return c.askBlock(ctx, h)
+}
+
+// askBlock asks the endpoint for a block.
+func (c *Chain) askBlock(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	var found *header
 	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getBlockByHash", Args: []any{h, false}, Result: &found}}); err != nil {
 		return chain.Block{}, err
 	}
-	if found == nil {
-		return chain.Block{}, fmt.Errorf("%w: the node does not know the block", chain.ErrThread)
+	if !found.valid() || found.block().Hash != h {
+		return chain.Block{}, fmt.Errorf("%w: %s does not know block %v", chain.ErrThread, c.cfg.URL, h)
 	}
 	return found.block(), nil
 }

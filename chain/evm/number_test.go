@@ -54,15 +54,7 @@ func TestAbsurdCounts(t *testing.T) {
 	block, a := chain.Block{Hash: chain.Hash(counted)}, chain.Account(sender)
 	for name, ask := range map[string]func(tagged, untagged *evm.Chain) error{
 		"next": func(c, _ *evm.Chain) error {
-			_, err := c.Next(t.Context(), a, chain.Best)
-			return err
-		},
-		"next, final by tag": func(c, _ *evm.Chain) error {
-			_, err := c.Next(t.Context(), a, chain.Final)
-			return err
-		},
-		"next, final by depth": func(_, c *evm.Chain) error {
-			_, err := c.Next(t.Context(), a, chain.Final)
+			_, err := c.Next(t.Context(), a)
 			return err
 		},
 		"a nonce in a block": func(c, _ *evm.Chain) error {

@@ -2,7 +2,6 @@ package evm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -121,70 +120,4 @@ func (c *Chain) fillCanonical(ctx context.Context, f facts, hashes map[uint64]ch
 		return fmt.Errorf("%w: %s does not return block %d, although its head is block %d", chain.ErrUnreachable, c.cfg.URL, above, uint64(head.Number))
 	}
 	return nil
-}
-
-// Find implements chain.Chain. It finds the block in which the account's nonce passes the slot by
-// bisection, which reads old states. If the node has pruned them, it reads block after block.
-func (c *Chain) Find(ctx context.Context, a chain.Account, index, from uint64) (chain.Inclusion, chain.Block, error) {
-	missing := fmt.Errorf("%w: a transaction of %v with nonce %d from block %d on", chain.ErrNotFound, a, index, from)
-	if _, err := c.known(ctx); err != nil {
-		return chain.Inclusion{}, chain.Block{}, err
-	}
-	var head, next hexutil.Uint64
-	if err := c.all(ctx, []rpc.BatchElem{
-		{Method: "eth_blockNumber", Result: &head},
-		{Method: "eth_getTransactionCount", Args: []any{a, "latest"}, Result: &next},
-	}); err != nil {
-		return chain.Inclusion{}, chain.Block{}, err
-	}
-	if uint64(next) <= index || uint64(head) < from {
-		return chain.Inclusion{}, chain.Block{}, missing
-	}
-	at, err := c.bisect(ctx, a, index, from, uint64(head))
-	low, high := at, at
-	if _, _, understood := answered(err); understood {
-		low, high, err = from, uint64(head), nil
-	}
-	if err != nil {
-		return chain.Inclusion{}, chain.Block{}, err
-	}
-	for number := low; number <= high; number++ {
-		b, found, err := c.readTransactions(ctx, "eth_getBlockByNumber", hexutil.Uint64(number), []chain.Account{a})
-		if errors.Is(err, chain.ErrNotFound) {
-			// The head went back meanwhile, or the node is not ready. Neither says who used the slot.
-			err = fmt.Errorf("%w: %s does not return block %d, although its head was block %d", chain.ErrUnreachable, c.cfg.URL, number, uint64(head))
-		}
-		if err == nil && b.Number != number {
-			err = fmt.Errorf("%w: asked for block %d, %s returns block %d", chain.ErrAnswer, number, c.cfg.URL, b.Number)
-		}
-		if err != nil {
-			return chain.Inclusion{}, chain.Block{}, err
-		}
-		for _, in := range found {
-			if in.Index == index {
-				one := []chain.Inclusion{in}
-				err := c.fillFailed(ctx, b.Hash, one)
-				return one[0], b, err
-			}
-		}
-	}
-	return chain.Inclusion{}, chain.Block{}, missing
-}
-
-// bisect finds the first block after which the account's next nonce is above index.
-func (c *Chain) bisect(ctx context.Context, a chain.Account, index, low, high uint64) (uint64, error) {
-	for low < high {
-		middle := low + (high-low)/2
-		var next hexutil.Uint64
-		calls := []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, hexutil.Uint64(middle)}, Result: &next}}
-		if err := c.all(ctx, calls); err != nil {
-			return 0, err
-		}
-		if uint64(next) > index {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low, nil
 }

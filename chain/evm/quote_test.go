@@ -107,7 +107,7 @@ func TestHeadersAlone(t *testing.T) {
 	t.Parallel()
 	for _, headersOnly := range []bool{true, false} {
 		n := &node{height: 5, asked: map[string]int{}, headersOnly: headersOnly}
-		c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Poll: 20 * time.Millisecond})
+		c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Depth: 1, Poll: 20 * time.Millisecond})
 		if _, err := c.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestWarm(t *testing.T) {
 func TestANodeThatCanLess(t *testing.T) {
 	t.Parallel()
 	n := &node{height: 5, asked: map[string]int{}, headersOnly: true}
-	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Poll: 20 * time.Millisecond})
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Depth: 1, Poll: 20 * time.Millisecond})
 	if _, err := c.Describe(t.Context()); err != nil {
 		t.Fatal(err)
 	}

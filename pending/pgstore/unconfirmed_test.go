@@ -181,7 +181,7 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 		err := l.admin.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE fate = 'done') FROM conch.intents`).Scan(&final)
 		return err == nil && final == many
 	})
-	if n, err := line.Next(t.Context(), from, chain.Best); err != nil || n != many {
+	if n, err := line.Next(t.Context(), from); err != nil || n != many {
 		t.Errorf("%d transactions are in the chain, error %v; want %d", n, err, many)
 	}
 }

@@ -1,0 +1,132 @@
+package chaintest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Scan implements chain.Chain.
+func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Placed, next uint64, err error) {
+	fault := l.pass(ctx, "Scan", func() {
+		next = max(from, min(from+uint64(most), of.Number+1))
+		var thread chain.Thread
+		top, known := l.node.known[of.Hash]
+		if !known {
+			err = fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, of.Hash)
+			return
+		}
+		if err = thread.Rise(top.Block, l.find); err == nil {
+			err = thread.Sink(min(from, of.Number), l.find)
+		}
+		for n := from; n < next && err == nil; n++ {
+			b, _ := thread.At(n)
+			for _, in := range l.node.known[b.Hash].of([]chain.Account{a}) {
+				found = append(found, chain.Placed{Inclusion: in, Block: b})
+			}
+		}
+	})
+	if fault != nil {
+		err = fault
+	}
+	return found, next, err
+}
+
+// Pooled implements chain.Pooler.
+func (l *Line) Pooled(ctx context.Context, a chain.Account) (next uint64, err error) {
+	err = l.pass(ctx, "Pooled", func() {
+		next = l.node.head().states[a].next
+		for l.node.pool.slots[slot{a, next}] != nil {
+			next++
+		}
+	})
+	return next, err
+}
+
+// Prove implements chain.Chain.
+func (l *Line) Prove(ctx context.Context, hash chain.Hash) (p chain.Proven, err error) {
+	fault := l.pass(ctx, "Prove", func() {
+		tx, known := l.node.transaction(hash)
+		if !known {
+			err = fmt.Errorf("%w: transaction %v", chain.ErrNotFound, hash)
+			return
+		}
+		p = chain.Proven{Account: tx.account(), Index: tx.Index, Hash: hash, Call: chain.Call{To: tx.To, Value: tx.Value, Data: tx.Data, Gas: tx.Gas}}
+	})
+	if fault != nil {
+		err = fault
+	}
+	return p, err
+}
+
+// transaction finds one in a block of any branch, or in the pool.
+func (n *Node) transaction(hash chain.Hash) (transaction, bool) {
+	if at, pooled := n.pool.by[hash]; pooled {
+		return n.pool.slots[at].transaction, true
+	}
+	for _, b := range n.known {
+		for _, tx := range b.txs {
+			if tx.signed.Hash == hash {
+				return tx.transaction, true
+			}
+		}
+	}
+	return transaction{}, false
+}
+
+// Linked implements chain.Chain.
+func (l *Line) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) (linked []bool, err error) {
+	fault := l.pass(ctx, "Linked", func() {
+		thread, to := chain.Thread{}, of.Number
+		for _, b := range blocks {
+			to = min(to, b.Number)
+		}
+		from, known := l.node.known[of.Hash]
+		if !known {
+			err = fmt.Errorf("%w: the node does not know block %v", chain.ErrThread, of.Hash)
+			return
+		}
+		if err = thread.Rise(from.Block, l.find); err == nil {
+			err = thread.Sink(to, l.find)
+		}
+		for _, b := range blocks {
+			linked = append(linked, thread.Has(b))
+		}
+	})
+	if fault != nil {
+		err = fault
+	}
+	return linked, err
+}
+
+// Confirm implements chain.Chain.
+func (l *Line) Confirm(ctx context.Context, claims []chain.Claim) (opinions []chain.Opinion, err error) {
+	err = l.pass(ctx, "Confirm", func() {
+		for _, c := range claims {
+			opinions = append(opinions, l.node.opinion(c))
+		}
+	})
+	return opinions, err
+}
+
+// opinion is that of an endpoint that the claim came from.
+func (n *Node) opinion(c chain.Claim) chain.Opinion {
+	o := chain.Opinion{By: lineName}
+	switch final := uint64(n.final); {
+	case final <= c.At.Number || final < c.Block.Number:
+		o.Why = fmt.Sprintf("its final block is still %d", final)
+		return o
+	case n.best[c.Block.Number].Hash != c.Block.Hash:
+		o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d is %v", c.Block.Number, n.best[c.Block.Number].Hash)
+		return o
+	}
+	for _, tx := range n.best[c.Block.Number].txs {
+		if tx.signed.Hash == c.Hash && tx.failed == c.Failed {
+			o.Stand = chain.Agrees
+			return o
+		}
+	}
+	o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d does not have %v with that effect", c.Block.Number, c.Hash)
+	return o
+}

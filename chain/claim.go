@@ -1,0 +1,48 @@
+package chain
+
+// Placed is a transaction in a block.
+type Placed struct {
+	Inclusion
+	Block Block
+}
+
+// Claim says that a transaction is in a final block, on the word of one endpoint. Before anything
+// ends by it, a second opinion is asked for.
+type Claim struct {
+	Placed
+	// By is the endpoint that said so, and At the final block as of which it did.
+	By string
+	At Block
+}
+
+// Opinion is an answer to a Claim.
+type Opinion struct {
+	Stand Stand
+	By    string // the endpoint asked, without secrets; empty if none was
+	Why   string // for people, unless it agrees
+}
+
+// Stand is what an endpoint says to a Claim.
+type Stand uint8
+
+const (
+	// Mute means that the endpoint cannot say yet: its final block is below the claim's or has not
+	// moved on, or it lacks what is asked about. That is no contradiction.
+	Mute Stand = iota
+	// Agrees means that the endpoint has the same transaction with the same effect in the same block,
+	// and that this block is its final block or an ancestor of it.
+	Agrees
+	// Differs means that the endpoint calls another block final at that height, or that the block does
+	// not have the transaction, or that its effect is another.
+	Differs
+)
+
+func (s Stand) String() string { return [...]string{"mute", "agrees", "differs"}[s] }
+
+// Proven is a transaction whose hash was computed and whose signature was checked by the driver.
+type Proven struct {
+	Account Account
+	Index   uint64
+	Hash    Hash
+	Call    Call // with Gas as signed
+}

@@ -1,0 +1,96 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// ahead is what the machine knows of nonces that the chain counts as used, from next on, of which the
+// store knows nothing: rows were lost, or another holder of the key sends.
+type ahead struct {
+	count  uint64          // the account's next nonce at the head, as the chain says
+	since  uint64          // the height at which the count was first above next; 0: it is not, or there is no head yet
+	fresh  bool            // the account has no rows yet, so the chain's count is where it begins
+	signed uint64          // the height at which the highest slot was signed; transactions without a row are not below
+	of     chain.Block     // the final block as of which the nonces are read
+	height uint64          // the height at which reading goes on
+	proven map[uint64]bool // nonces whose transaction is final and proven
+	clash  ID              // an intent that waits and has the call of such a transaction
+	asked  uint64          // the machine's finals when a reading came no further
+}
+
+func (a *ahead) loaded(snap Snapshot) { *a = ahead{fresh: snap.Next == 0, signed: snap.Since} }
+
+// believedAfter is for how many blocks the chain's count has to be above next before it is believed. A
+// single count that is wrong would leave nonces unused, and all later ones would wait for them (R5).
+const believedAfter = 2
+
+// checkAhead raises next to the chain's count once that is believed and, if the account has rows, each
+// transaction without a row is final and proven, and no waiting intent has its call (R6). Until then no
+// nonce is assigned.
+func (m *machine) checkAhead() {
+	a := &m.ahead
+	if a.count <= m.next {
+		*a = ahead{fresh: a.fresh, signed: a.signed, count: a.count}
+		m.alarm(Alarm{Cause: Ahead, Whole: true}, false)
+		return
+	}
+	if a.since == 0 {
+		a.since = m.head.Number
+	}
+	if a.since == 0 || m.head.Number < a.since+believedAfter {
+		return
+	}
+	if a.fresh || m.set.SharedKey || a.clash == (ID{}) && a.provenAll(m.next, a.count) {
+		m.next = a.count
+		m.best, m.bestEver = m.next, m.next
+		m.checkAhead()
+		return
+	}
+	m.alarm(Alarm{Cause: Ahead, Whole: true, Intent: a.clash}, true)
+}
+
+func (a *ahead) provenAll(from, to uint64) bool {
+	for index := from; index < to; index++ {
+		if !a.proven[index] {
+			return false
+		}
+	}
+	return true
+}
+
+// survey reads the transactions without a row, some blocks at a time, up to a final block.
+func (m *machine) survey() {
+	a := &m.ahead
+	if m.surveying || a.since == 0 || a.asked == m.finals || m.head.Number < a.since+believedAfter || a.fresh || m.set.SharedKey || m.final.Hash == "" {
+		return
+	}
+	if a.of.Hash == "" || a.height > a.of.Number && m.final.Number > a.of.Number {
+		a.of, a.height, a.clash = m.final, a.signed-min(a.signed, reach), ID{}
+	}
+	if a.height > a.of.Number {
+		return // read to the end: the next final block may have more
+	}
+	m.surveying = true
+	m.do(survey{First: m.next, Of: a.of, By: m.finalBy, From: a.height})
+}
+
+// surveyed takes the transactions of some blocks.
+func (m *machine) surveyed(in surveyed) {
+	m.surveying = false
+	a := &m.ahead
+	if a.of.Hash != in.Of.Hash {
+		return
+	}
+	if a.proven == nil {
+		a.proven = map[uint64]bool{}
+	}
+	for _, index := range in.Proven {
+		a.proven[index] = true
+	}
+	if in.Clash != (ID{}) {
+		a.clash = in.Clash
+	}
+	if in.Next <= a.height {
+		a.asked = m.finals // a second opinion is not to be had yet
+	}
+	a.height = max(a.height, in.Next)
+	m.checkAhead()
+}

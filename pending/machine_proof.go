@@ -1,0 +1,101 @@
+package pending
+
+import "github.com/conchhq/conch/chain"
+
+// A transaction ends its slot after three steps: its block is linked to a final block by parent hashes
+// (R1), if another sender has signed it that is proven (R3), and a second witness says the same (R2).
+
+// link asks about the blocks of transactions that a lookup has found: whether they are ancestors of the
+// final block, or, in doubt, of the head. Those that were followed from block to block are known to be.
+func (m *machine) link() {
+	if m.linking || !m.census.unlinked {
+		return
+	}
+	of, by := m.final, m.finalBy
+	var slots []place
+	for _, s := range m.slots.all() {
+		if len(slots) == m.set.MaxBatch {
+			break
+		}
+		if s.toLink(m.final) {
+			slots = append(slots, place{Index: s.Index, Block: s.in.Block})
+		}
+	}
+	if len(slots) == 0 && m.head.Hash != "" {
+		of, by = m.head, ""
+		for _, s := range m.slots.all() {
+			if s.contradicted && s.in != nil && s.in.Block.Number <= m.head.Number && len(slots) < m.set.MaxBatch {
+				slots = append(slots, place{Index: s.Index, Block: s.in.Block})
+			}
+		}
+	}
+	if len(slots) > 0 {
+		m.linking = true
+		m.do(link{Of: of, By: by, Slots: slots})
+	}
+}
+
+// toLink reports whether the slot's block may be an ancestor of a final block, and that is not known.
+func (s *slot) toLink(final chain.Block) bool {
+	return s.in != nil && !s.streamed && !s.inFinal && s.first.Hash == "" && final.Hash != "" && s.in.Block.Number <= final.Number
+}
+
+// linked takes which blocks are ancestors. A block that is none has left the chain.
+func (m *machine) linked(in linked) {
+	m.linking = false
+	for _, answer := range in.Answers {
+		s := m.slots.get(answer.Index)
+		if s == nil || s.in == nil || s.in.Block.Hash != answer.Block.Hash || s.inFinal {
+			continue
+		}
+		s.contradicted = false
+		switch {
+		case !answer.Linked:
+			m.retract(s)
+			s.doubt = true
+		case in.Of.Hash == m.final.Hash && s.first.Hash == "":
+			s.first, s.firstBy = in.Of, in.By
+		}
+	}
+}
+
+// confirm asks for a second opinion about linked transactions, again with each final block.
+func (m *machine) confirm() {
+	if m.confirming || !m.census.unconfirmed {
+		return
+	}
+	var claims []claim
+	for _, s := range m.slots.all() {
+		if len(claims) == m.set.MaxBatch {
+			break
+		}
+		if s.first.Hash != "" && !s.inFinal && s.asked < m.finals {
+			s.asked = m.finals
+			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own()})
+		}
+	}
+	if len(claims) > 0 {
+		m.confirming = true
+		m.do(confirm{Claims: claims})
+	}
+}
+
+// confirmed takes second opinions. A contradiction ends nothing and stops nothing else.
+func (m *machine) confirmed(in confirmed) {
+	m.confirming = false
+	for _, said := range in.Answers {
+		s := m.slots.get(said.Index)
+		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
+			continue
+		}
+		m.alarm(Alarm{Cause: Unproven, Index: s.Index, Why: said.Unproven}, said.Unproven != "")
+		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: s.firstBy + " calls its transaction final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
+		switch {
+		case said.Unproven != "":
+			m.retract(s)
+			s.doubt = true
+		case said.Stand == chain.Agrees:
+			s.inFinal, s.adopted, s.witnesses = true, said.Own, [2]string{s.firstBy, said.By}
+		}
+	}
+}

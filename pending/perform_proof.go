@@ -1,0 +1,157 @@
+package pending
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/conchhq/conch/chain"
+)
+
+func (l *loop) link(ctx context.Context, a link) (input, error) {
+	blocks := make([]chain.Block, len(a.Slots))
+	for i, s := range a.Slots {
+		blocks[i] = s.Block
+	}
+	are, err := l.Chain.Linked(ctx, a.Of, blocks)
+	if err != nil {
+		return nil, err
+	}
+	out := linked{Of: a.Of, By: a.By}
+	for i, s := range a.Slots {
+		out.Answers = append(out.Answers, linkAnswer{Index: s.Index, Block: s.Block, Linked: are[i]})
+	}
+	return out, nil
+}
+
+// confirm asks for second opinions, and proves the transactions of other senders (R2, R3).
+func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
+	claims := make([]chain.Claim, len(a.Claims))
+	var foreign []uint64
+	for i, c := range a.Claims {
+		claims[i] = l.claim(c)
+		if c.Foreign {
+			foreign = append(foreign, c.Index)
+		}
+	}
+	opinions, err := l.Chain.Confirm(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	var calls map[uint64]chain.Call
+	if len(foreign) > 0 {
+		if calls, err = l.Store.Calls(ctx, l.Account, foreign); err != nil {
+			return nil, err
+		}
+	}
+	var out confirmed
+	for i, c := range a.Claims {
+		one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Opinion: opinions[i]}
+		if c.Foreign && one.Stand == chain.Agrees {
+			call, err := l.prove(ctx, c.Index, c.Hash)
+			switch {
+			case errors.Is(err, chain.ErrUnproven):
+				one.Unproven = err.Error()
+			case err != nil:
+				return nil, err
+			default:
+				own, has := calls[c.Index]
+				one.Own = has && sameCall(own, call)
+			}
+		}
+		out.Answers = append(out.Answers, one)
+	}
+	return out, nil
+}
+
+func (l *loop) claim(c claim) chain.Claim {
+	return chain.Claim{By: c.By, At: c.At, Placed: chain.Placed{
+		Block: c.Block, Inclusion: chain.Inclusion{Account: l.Account, Index: c.Index, Hash: c.Hash, Failed: c.Failed},
+	}}
+}
+
+// prove returns the call of a transaction that the account signed for a nonce.
+func (l *loop) prove(ctx context.Context, index uint64, hash chain.Hash) (chain.Call, error) {
+	p, err := l.Chain.Prove(ctx, hash)
+	if err == nil && (p.Account != l.Account || p.Index != index) {
+		err = fmt.Errorf("%w: %v has nonce %d of %v, not nonce %d of %v", chain.ErrUnproven, hash, p.Index, p.Account, index, l.Account)
+	}
+	return p.Call, err
+}
+
+// sameCall reports whether two calls do the same, with any limit of gas.
+func sameCall(a, b chain.Call) bool {
+	value := func(c chain.Call) *big.Int {
+		if c.Value == nil {
+			return new(big.Int)
+		}
+		return c.Value
+	}
+	return bytes.Equal(a.To, b.To) && bytes.Equal(a.Data, b.Data) && value(a).Cmp(value(b)) == 0
+}
+
+func (l *loop) search(ctx context.Context, a search) (input, error) {
+	placed, next, err := l.Chain.Scan(ctx, a.Of, l.Account, a.From, searches)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range placed {
+		if one.Index == a.Index {
+			return found{Index: a.Index, In: &inclusion{Hash: one.Hash, Block: one.Block, Failed: one.Failed}}, nil
+		}
+	}
+	return found{Index: a.Index, Next: next}, nil
+}
+
+// survey reads transactions of which the store knows nothing. It comes no further than to the first one
+// about which there is no second opinion yet.
+func (l *loop) survey(ctx context.Context, a survey) (input, error) {
+	placed, next, err := l.Chain.Scan(ctx, a.Of, l.Account, a.From, searches)
+	if err != nil {
+		return nil, err
+	}
+	out := surveyed{Of: a.Of, Next: next}
+	var claims []chain.Claim
+	for _, one := range placed {
+		if one.Index >= a.First {
+			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of})
+		}
+	}
+	if len(claims) == 0 {
+		return out, nil
+	}
+	opinions, err := l.Chain.Confirm(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	waiting, _, err := l.Store.Queue(ctx, l.Account, mostCompared)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range claims {
+		if opinions[i].Stand != chain.Agrees {
+			out.Next = min(out.Next, c.Block.Number)
+			continue
+		}
+		call, err := l.prove(ctx, c.Index, c.Hash)
+		if errors.Is(err, chain.ErrUnproven) {
+			l.trouble(err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Proven = append(out.Proven, c.Index)
+		for _, in := range waiting {
+			if sameCall(in.Call, call) {
+				out.Clash = in.ID
+			}
+		}
+	}
+	return out, nil
+}
+
+// mostCompared is how many waiting intents are compared with transactions that the store does not know.
+const mostCompared = 500
