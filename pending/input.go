@@ -187,9 +187,10 @@ type (
 	confirm struct {
 		Claims []claim
 	}
-	// save stores new states of slots.
+	// save stores new states of slots, and why intents wait.
 	save struct {
 		Changes []Change
+		Hold    *Hold // nil: as it is stored
 	}
 )
 

@@ -61,6 +61,13 @@ type Change struct {
 	Why    string      // the chain's reason for refusing the intent's call, if any
 	// Witnesses are the two endpoints that called the end final, or the same one twice.
 	Witnesses [2]string
+	Waits     string // what the slot waits for, beyond the usual, for people
+}
+
+// Hold says why no waiting intent gets a slot, for people. The zero Hold ends one.
+type Hold struct {
+	Intent ID // the intent at which it stopped; zero if the reason concerns the account
+	Why    string
 }
 
 // NoWords is the reason stored for a rejected intent for which the chain gave no reason.
@@ -109,4 +116,5 @@ type Record struct {
 	Index  *uint64 // the nonce of its slot; nil if it has none
 	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
+	Hold   Hold    // why it waits for a slot, if it does and that is known
 }

@@ -68,6 +68,8 @@ type machine struct {
 	replacing      []replacement  // what the replace under way signs; nil during an assign
 	sendLacksFunds bool           // the node's last answers say that the account cannot pay
 	signLacksFunds bool           // the last signing failed because the account cannot pay
+	stopped        Hold           // why the last signing stopped
+	savedHold      Hold           // the hold last stored
 	out            []action       // the actions of the current Step
 }
 

@@ -3,6 +3,7 @@ package pending
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -18,6 +19,12 @@ func (m *machine) alarm(a Alarm, raised bool) {
 	a.Raised = raised
 	if !raised {
 		a.Why = ""
+	}
+	if s := m.slots.get(a.Index); s != nil && !a.Whole {
+		s.waits = ""
+		if raised {
+			s.waits = strings.TrimSuffix(a.Cause.String()+": "+a.Why, ": ")
+		}
 	}
 	m.do(a)
 }

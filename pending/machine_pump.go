@@ -190,10 +190,14 @@ func (m *machine) save(now fence.Instant) {
 		s.saving = &c
 		changes = append(changes, c)
 	}
-	if len(changes) > 0 {
+	do := save{Changes: changes}
+	if hold := m.hold(); hold != m.savedHold {
+		m.savedHold, do.Hold = hold, &hold
+	}
+	if len(changes) > 0 || do.Hold != nil {
 		m.saving = true
 		m.savedAt, m.saveBy, m.saveFrom = m.head.Number, now.Add(m.set.Patience), now.Add(m.set.Pace)
-		m.do(save{Changes: changes})
+		m.do(do)
 	}
 }
 

@@ -136,6 +136,7 @@ func (m *machine) unsignable(failed unsigned) {
 // about that, and makes signing and sending pause.
 func (m *machine) held(now fence.Instant, why error) {
 	m.signLacksFunds = errors.Is(why, chain.ErrFunds)
+	m.stopped = holdOf(why)
 	text := ""
 	if why != nil {
 		text = why.Error()

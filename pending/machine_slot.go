@@ -35,6 +35,7 @@ type slot struct {
 	outbid  bool   // the node has another transaction with this nonce
 	void    bool   // the chain will never include its call
 	why     string // the chain's reason for that
+	waits   string // an alarm about the slot, for people
 
 	saved  Change  // the state last stored
 	saving *Change // the state being stored, nil if none is
@@ -162,6 +163,9 @@ func (s *slot) change(timedOut bool) Change {
 	}
 	if s.void {
 		c.Why = s.why
+	}
+	if c.Waits = s.waits; s.inFinal {
+		c.Waits = ""
 	}
 	switch {
 	case s.inFinal:

@@ -26,6 +26,7 @@ type Memory struct {
 	byID    map[ID]*Record
 	slots   map[chain.Account]map[uint64]*memorySlot
 	settled map[chain.Account]settledWrite
+	holds   map[chain.Account]Hold
 }
 
 // settledWrite is the write of the last Settle. No earlier one is carried out any more.
@@ -95,7 +96,7 @@ func (s *Memory) Get(_ context.Context, id ID) (Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.byID[id]; r != nil {
-		return *r, nil
+		return s.record(r), nil
 	}
 	return Record{}, ErrNotFound
 }
@@ -115,7 +116,7 @@ func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 		if bytes += len(r.Call.Data); f.Bytes > 0 && bytes > f.Bytes {
 			break
 		}
-		found = append(found, *r)
+		found = append(found, s.record(r))
 	}
 	return found, nil
 }
@@ -261,7 +262,22 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	for _, c := range b.Changes {
 		s.change(t, b, c)
 	}
+	if b.Hold != nil {
+		if s.holds == nil {
+			s.holds = map[chain.Account]Hold{}
+		}
+		s.holds[b.Account] = *b.Hold
+	}
 	return nil
+}
+
+// record returns an intent with the hold of its account, if it waits.
+func (s *Memory) record(r *Record) Record {
+	one := *r
+	if one.waits() {
+		one.Hold = s.holds[one.Account]
+	}
+	return one
 }
 
 // Settle implements Store.

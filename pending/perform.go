@@ -36,7 +36,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	case confirm:
 		return l.confirm(ctx, a)
 	case save:
-		return saved{}, l.write(ctx, Batch{Changes: a.Changes})
+		return saved{}, l.write(ctx, Batch{Changes: a.Changes, Hold: a.Hold})
 	default:
 		return nil, fmt.Errorf("pending: no such action: %T", a)
 	}

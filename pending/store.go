@@ -47,6 +47,7 @@ type Batch struct {
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
 	Rejects  []Reject
+	Hold     *Hold // replaces the account's; nil leaves it
 }
 
 // Reject ends an intent that has no slot.

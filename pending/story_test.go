@@ -314,6 +314,13 @@ func say(a action) string {
 			if c.Why != "" {
 				fmt.Fprintf(&w, " (%s)", c.Why)
 			}
+			if c.Waits != "" {
+				fmt.Fprintf(&w, " [%s]", c.Waits)
+			}
+		}
+		if a.Hold != nil {
+			why, _, _ := strings.Cut(a.Hold.Why, ";")
+			fmt.Fprintf(&w, " hold (%s)", why)
 		}
 	case Alarm:
 		fmt.Fprintf(&w, "alarm %s", a.Cause)
