@@ -66,23 +66,27 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		return err
 	}
 	for i, call := range calls {
-		hash, _ := call.Result.(*hexutil.Bytes)
-		code, text, ok := answered(call.Error)
-		switch {
-		case ok:
-			outcomes[i] = chain.Outcome{Verdict: judge(code, text), Text: text}
-			if outcomes[i].Verdict == chain.Refused && otherChain(text) {
-				c.forget() // so that the next call asks for the chain ID
-			}
-		case call.Error != nil:
-			outcomes[i].Text = c.endpoint.fail(call.Method, call.Error).Error()
-		case !bytes.Equal(*hash, []byte(attempts[i].Hash)):
-			outcomes[i].Text = fmt.Sprintf("sent %v, and the node accepted %v", attempts[i].Hash, *hash)
-		default:
-			outcomes[i].Verdict = chain.Accepted
-		}
+		outcomes[i] = c.outcome(call, attempts[i])
 	}
 	return nil
+}
+
+// outcome reads the answer to one attempt.
+func (c *Chain) outcome(call rpc.BatchElem, attempt chain.Signed) chain.Outcome {
+	if code, text, ok := answered(call.Error); ok {
+		said := classAttempt(code, text)
+		if said == classOtherChain {
+			c.forget() // so that the next call asks for the chain ID
+		}
+		return chain.Outcome{Verdict: said.verdict(), Text: text}
+	}
+	if call.Error != nil {
+		return chain.Outcome{Text: c.endpoint.fail(call.Method, call.Error).Error()}
+	}
+	if hash, _ := call.Result.(*hexutil.Bytes); !bytes.Equal(*hash, []byte(attempt.Hash)) {
+		return chain.Outcome{Text: fmt.Sprintf("sent %v, and the node accepted %v", attempt.Hash, *hash)}
+	}
+	return chain.Outcome{Verdict: chain.Accepted}
 }
 
 func fill(outcomes []chain.Outcome, with chain.Outcome) {
