@@ -15,3 +15,15 @@ func InvalidPhrases() (all []string) {
 	}
 	return all
 }
+
+// Redact removes secrets from a text.
+var Redact = redact
+
+// KeptUnknown is how many unknown errors of a chain are kept.
+const KeptUnknown = keptUnknown
+
+// UnknownAdder returns an empty memory of unknown errors, and what it has.
+func UnknownAdder() (add func(UnknownError), all func() []UnknownError) {
+	u := &unknownErrors{chains: map[uint64][]UnknownError{}}
+	return func(e UnknownError) { u.add(1, e) }, func() []UnknownError { return u.of(1) }
+}
