@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -34,7 +35,9 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 		c.submitted.add(attempts[from:to])
 		if err := c.submit(ctx, attempts[from:to], outcomes[from:to]); err != nil {
 			// The rest would meet the same silence, and be sent out of order.
-			fill(outcomes[from:], chain.Outcome{Text: err.Error()})
+			sent, rest := requestVerdicts(err, to-from)
+			fill(outcomes[from:to], chain.Outcome{Verdict: sent, Text: err.Error()})
+			fill(outcomes[to:], chain.Outcome{Verdict: rest, Text: err.Error()})
 			break
 		}
 		from = to
@@ -65,8 +68,14 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		c.forget()
 		return err
 	}
+	// Some nodes answer the first call of a batch that is too large, and none of the others.
+	refused := slices.ContainsFunc(calls, func(call rpc.BatchElem) bool { return silent(call.Error) }) &&
+		slices.ContainsFunc(calls, func(call rpc.BatchElem) bool { return tooLarge(call.Error) })
 	for i, call := range calls {
 		outcomes[i] = c.outcome(call, attempts[i])
+		if refused && silent(call.Error) {
+			outcomes[i].Verdict = chain.Refused
+		}
 	}
 	return nil
 }
