@@ -90,11 +90,14 @@ const (
 	// Refused means that the attempt is not in this node's pool and another node may take it:
 	// a rate limit, a fee above the node's cap, a gap in the nonces, a node of another chain.
 	Refused
+	// Unfit means that the node refuses the attempt's gas, size or type now. Another node, or this
+	// one later, may take it: the answer depends on prices, on forks, on the node's limits.
+	Unfit
 )
 
 var verdicts = [...]string{
 	"unknown", "accepted", "known", "index too low", "underpriced", "fee too low", "no funds", "full", "invalid",
-	"refused",
+	"refused", "unfit",
 }
 
 func (v Verdict) String() string { return verdicts[v] }

@@ -40,7 +40,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.NoFunds:
 			m.sendLacksFunds, lacking = true, got.Text
 			m.pause(now)
-		case chain.Full, chain.Refused:
+		case chain.Full, chain.Refused, chain.Unfit:
 			m.pause(now)
 		case chain.Invalid:
 			delivery.reached, s.payMore = refused, true

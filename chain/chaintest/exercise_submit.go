@@ -52,9 +52,13 @@ func gap(t *trial) {
 	t.seen(chain.Included, attempts...)
 }
 
+// nonsense begins like a transaction of EIP-1559 and cannot be decoded. A node may call what begins like
+// nothing that it knows a type of a later fork.
+const nonsense = "\x02nonsense"
+
 func worthless(t *trial) {
 	at := t.next()
-	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte("nonsense")})
+	t.submit(chain.Invalid, chain.Signed{Account: t.Funded, Index: at, Hash: "nonsense", Bytes: []byte(nonsense)})
 	if t.Elsewhere != nil {
 		t.submit(chain.Refused, t.Elsewhere(at))
 	}
@@ -62,7 +66,7 @@ func worthless(t *trial) {
 		t.submit(chain.NoFunds, t.Broke())
 	}
 	good := t.attempts(2)
-	mixed := t.Chain.Submit(t.ctx, []chain.Signed{good[0], {Account: t.Funded, Bytes: []byte("nonsense")}, good[1]})
+	mixed := t.Chain.Submit(t.ctx, []chain.Signed{good[0], {Account: t.Funded, Bytes: []byte(nonsense)}, good[1]})
 	if len(mixed) != 3 || mixed[0].Verdict != chain.Accepted || mixed[1].Verdict != chain.Invalid || mixed[2].Verdict != chain.Accepted {
 		t.Errorf("a bad attempt between two good ones: got %v, want accepted, invalid, accepted", mixed)
 	}

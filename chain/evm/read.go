@@ -50,13 +50,18 @@ func faulty(err error) bool {
 		return err != nil
 	}
 	// An unknown method or tag, bad parameters and a rate limit stay the same.
-	return !slices.Contains([]int{-32601, -32602, -32005, 429}, code) && !strings.Contains(strings.ToLower(text), "not found")
+	return !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
-// throttled reports whether the node refuses the caller, not the call, as for a rate limit.
+// throttled reports whether the node refuses the caller, not the call, as for a rate limit. A method
+// that the node does not have is refused too, and is no such error.
 func throttled(err error) bool {
 	code, text, spoken := answered(err)
-	return spoken && (code == -32005 || code == 429 || judge(code, text) == chain.Refused)
+	if !spoken {
+		return false
+	}
+	c := match(said().attempts, text)
+	return code == codeLimit || code == codeRateLimit || c == classLimit || c == classTooLarge
 }
 
 // read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.

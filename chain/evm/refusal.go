@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -14,67 +13,48 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-const (
-	codeReverted = 3      // a contract reverted; its reason is in the text or the data
-	codeVM       = -32015 // execution failed, in clients that follow OpenEthereum
-)
-
-// busy are parts of errors of a node that lacks the state or the time to run a call.
-var busy = []string{
-	"timeout", "timed out", "deadline", "canceled", "cancelled", "aborted", "not found", "missing trie node", "unavailable",
-	"not available", "pruned", "syncing", "does not exist", "not supported", "unauthorized", "forbidden",
-}
-
-// unexecutable are parts of errors of an EVM that ran a call and failed. Some clients have no
-// code for this: go-ethereum answers with the text of its core/vm/errors.go and
-// core/vm/contracts.go, under its general code.
-var unexecutable = []string{
-	"invalid opcode", "gas required exceeds", "out of gas", "outofgas", "stack", "invalid jump", "intrinsic gas",
-	"floor data gas", "gas limit", "initcode", "contract creation", "code size", "write protection", "invalidfeopcode", "evm error",
-	"gas uint64 overflow", "nonce uint64 overflow", "return data out of bounds", "must not begin with 0xef",
-	"contract address collision", "call depth exceeded",
-	// Errors of precompiled contracts about their input.
-	"invalid input length", "invalid final flag", "length exceeded 1024 bytes", "elliptic curve", "bn256", "point size",
-	"point length", "field element", "fp.element", "on curve", "correct subgroup", "mismatched versioned hash", "kzg proof",
-}
-
-// classify returns what the error of an estimate means for the call. A revert is checked first, since
-// a contract may choose any text, such as one of those below.
+// classify returns what the error of an estimate means for the call.
 func (c *Chain) classify(call rpc.BatchElem) error {
 	if call.Error == nil {
 		return nil
 	}
 	code, text, ok := answered(call.Error)
-	said := strings.ToLower(text)
-	switch {
-	case !ok:
+	if !ok {
 		return c.endpoint.fail(call.Method, call.Error)
-	case reverted(call.Error):
-		return fmt.Errorf("%w: %s", chain.ErrCall, text)
-	case throttled(call.Error) || containsAny(said, busy):
-		return c.endpoint.fail(call.Method, call.Error)
-	case lacksFunds(text):
-		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
-	case code == codeVM || containsAny(said, unexecutable):
-		return fmt.Errorf("%w: %s", chain.ErrCall, text)
 	}
-	return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
+	switch classEstimate(code, text) {
+	case classLimit, classBusy:
+		return c.endpoint.fail(call.Method, call.Error)
+	case classNoFunds:
+		return fmt.Errorf("%w: %s", chain.ErrFunds, text)
+	case classCall:
+		return fmt.Errorf("%w: %s", chain.ErrCall, text)
+	default:
+		c.noteUnknown(call.Method, code, text)
+		return fmt.Errorf("%w: %s", chain.ErrUnclear, text)
+	}
 }
 
 // reverted reports whether a contract reverted. Then the account has the value of the call.
 func reverted(err error) bool {
 	code, text, ok := answered(err)
-	return ok && (code == codeReverted || strings.Contains(strings.ToLower(text), "revert"))
+	return ok && reverts(code, text)
 }
 
-// lacksFunds reports whether a client's error means that the account cannot pay.
-func lacksFunds(text string) bool {
-	v, _ := match(text, phrases)
-	return v == chain.NoFunds
-}
-
-func containsAny(text string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+// reverts is reverted, of an answer. The word comes first, since a contract may choose any text for its
+// reason. The code alone is enough unless the text is about something else: zkSync has it for
+// every error of an estimate.
+func reverts(code int, text string) bool {
+	if strings.Contains(strings.ToLower(text), "revert") {
+		return true
+	}
+	words := said()
+	switch match(words.attempts, text) {
+	case classNoFunds, classLimit, classTooLarge:
+		return false
+	default:
+		return code == codeReverted && match(words.busy, text) != classBusy
+	}
 }
 
 // confirm checks failed estimates again, before an intent is rejected for one. A node that is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -34,7 +35,9 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 		c.submitted.add(attempts[from:to])
 		if err := c.submit(ctx, attempts[from:to], outcomes[from:to]); err != nil {
 			// The rest would meet the same silence, and be sent out of order.
-			fill(outcomes[from:], chain.Outcome{Text: err.Error()})
+			sent, rest := requestVerdicts(err, to-from)
+			fill(outcomes[from:to], chain.Outcome{Verdict: sent, Text: err.Error()})
+			fill(outcomes[to:], chain.Outcome{Verdict: rest, Text: err.Error()})
 			break
 		}
 		from = to
@@ -65,24 +68,38 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		c.forget()
 		return err
 	}
+	// Some nodes answer the first call of a batch that is too large, and none of the others.
+	refused := slices.ContainsFunc(calls, func(call rpc.BatchElem) bool { return silent(call.Error) }) &&
+		slices.ContainsFunc(calls, func(call rpc.BatchElem) bool { return tooLarge(call.Error) })
 	for i, call := range calls {
-		hash, _ := call.Result.(*hexutil.Bytes)
-		code, text, ok := answered(call.Error)
-		switch {
-		case ok:
-			outcomes[i] = chain.Outcome{Verdict: judge(code, text), Text: text}
-			if outcomes[i].Verdict == chain.Refused && otherChain(text) {
-				c.forget() // so that the next call asks for the chain ID
-			}
-		case call.Error != nil:
-			outcomes[i].Text = c.endpoint.fail(call.Method, call.Error).Error()
-		case !bytes.Equal(*hash, []byte(attempts[i].Hash)):
-			outcomes[i].Text = fmt.Sprintf("sent %v, and the node accepted %v", attempts[i].Hash, *hash)
-		default:
-			outcomes[i].Verdict = chain.Accepted
+		outcomes[i] = c.outcome(call, attempts[i])
+		if refused && silent(call.Error) {
+			outcomes[i].Verdict = chain.Refused
 		}
 	}
 	return nil
+}
+
+// outcome reads the answer to one attempt.
+func (c *Chain) outcome(call rpc.BatchElem, attempt chain.Signed) chain.Outcome {
+	if code, text, ok := answered(call.Error); ok {
+		said := classAttempt(code, text)
+		switch said {
+		case classOtherChain:
+			c.forget() // so that the next call asks for the chain ID
+		case classNone:
+			c.noteUnknown(call.Method, code, text)
+		default:
+		}
+		return chain.Outcome{Verdict: said.verdict(), Text: text}
+	}
+	if call.Error != nil {
+		return chain.Outcome{Text: c.endpoint.fail(call.Method, call.Error).Error()}
+	}
+	if hash, _ := call.Result.(*hexutil.Bytes); !bytes.Equal(*hash, []byte(attempt.Hash)) {
+		return chain.Outcome{Text: fmt.Sprintf("sent %v, and the node accepted %v", attempt.Hash, *hash)}
+	}
+	return chain.Outcome{Verdict: chain.Accepted}
 }
 
 func fill(outcomes []chain.Outcome, with chain.Outcome) {

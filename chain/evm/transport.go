@@ -1,0 +1,127 @@
+package evm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// keptBody is how much of a response's body is kept.
+const keptBody = 4 << 10
+
+// note has what a response said beside its answers, of which go-ethereum's client keeps only the status
+// and, if that is not 2xx, the body. One request has one note, in its context.
+type note struct {
+	status int // 0 if there was no response
+	after  time.Duration
+	waits  bool   // the response has the header Retry-After
+	start  []byte // of the body, as far as it was read
+}
+
+type noteKey struct{}
+
+// noting returns a context in which noter fills in the note.
+func noting(ctx context.Context) (context.Context, *note) {
+	n := new(note)
+	return context.WithValue(ctx, noteKey{}, n), n
+}
+
+// noter is an http.RoundTripper that fills in the note of each request, and changes no response.
+type noter struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(request)
+	n, asked := request.Context().Value(noteKey{}).(*note)
+	if err != nil || !asked {
+		return response, err
+	}
+	*n = note{status: response.StatusCode}
+	n.after, n.waits = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	response.Body = &noted{response.Body, n}
+	return response, nil
+}
+
+// CloseIdleConnections does what http.Client.CloseIdleConnections asks of a transport.
+func (t noter) CloseIdleConnections() {
+	if next, can := t.next.(interface{ CloseIdleConnections() }); can {
+		next.CloseIdleConnections()
+	}
+}
+
+// noted is a body whose beginning is kept.
+type noted struct {
+	io.ReadCloser
+	note *note
+}
+
+func (b *noted) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.note.start = append(b.note.start, p[:min(n, keptBody-len(b.note.start))]...)
+	return n, err
+}
+
+// responseError is the error of a request that had a response, but no usable answer.
+type responseError struct {
+	cause  error
+	status int
+	after  time.Duration // see waits
+	waits  bool          // the response says how long to wait
+	answer bool          // the body is a JSON-RPC error, with code, text and data
+	code   int
+	text   string // what the node said; it may have a secret in it
+	data   json.RawMessage
+	shown  string // the text without secrets
+}
+
+func (e *responseError) Error() string {
+	if e.shown == "" {
+		return e.cause.Error()
+	}
+	return fmt.Sprintf("%v: %s", e.cause, e.shown)
+}
+
+func (e *responseError) Unwrap() error { return e.cause }
+
+// explain adds to the error of a request what its response said. The error is that of endpoint.fail,
+// which has no secrets. It stays as it is if there was no response.
+func (n *note) explain(err error, secrets []string) error {
+	if err == nil || n.status == 0 {
+		return err
+	}
+	e := &responseError{cause: err, status: n.status, after: n.after, waits: n.waits}
+	e.code, e.text, e.data, e.answer = readError(n.start)
+	if e.shown = redact(e.text, secrets); bytes.HasPrefix(bytes.TrimSpace(n.start), []byte("<")) {
+		e.shown = "the answer is a page, not JSON-RPC"
+	}
+	return e
+}
+
+// readError reads the body of a refused request: a JSON-RPC error, one as the only member of an array, or
+// plain text. A page has neither.
+func readError(body []byte) (code int, text string, data json.RawMessage, answer bool) {
+	type refusal struct {
+		Error *struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		} `json:"error"`
+	}
+	var one refusal
+	var all []refusal
+	body = bytes.TrimSpace(body)
+	switch {
+	case json.Unmarshal(body, &one) == nil && one.Error != nil:
+	case json.Unmarshal(body, &all) == nil && len(all) == 1 && all[0].Error != nil:
+		one = all[0]
+	case len(body) > 0 && bytes.ContainsAny(body[:1], `<{["`):
+		return 0, "", nil, false
+	default:
+		return 0, string(body), nil, false
+	}
+	return one.Error.Code, one.Error.Message, one.Error.Data, true
+}
