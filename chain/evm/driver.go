@@ -24,6 +24,8 @@ type Chain struct {
 	submitted submitted
 	binary    binaryReceipts
 	quotes    quotes
+	reads     batchSize
+	sends     batchSize
 	followed  links // of the blocks that Heads follows
 	witness   links // of the blocks that Confirm asks for anew
 

@@ -31,9 +31,9 @@ func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
 		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
 		shown: shown(cfg.URL), timeout: cfg.Timeout,
-		http: &http.Client{Transport: &http.Transport{
+		http: &http.Client{Transport: noter{&http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-		}},
+		}}},
 	}
 }
 
@@ -73,13 +73,15 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 	if err != nil {
 		return err
 	}
+	ctx, said := noting(ctx)
 	if err := client.CallContext(ctx, result, method, args...); err != nil {
-		return e.fail(method, err)
+		return said.explain(e.fail(method, err), e.secrets())
 	}
 	return nil
 }
 
-// batch makes one request. The errors of single calls are in their elements.
+// batch makes one request. The errors of single calls are in their elements. One call alone is no batch:
+// some endpoints take none.
 func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if len(calls) == 0 {
 		return nil
@@ -90,8 +92,18 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if err != nil {
 		return err
 	}
-	if err := client.BatchCallContext(ctx, calls); err != nil {
-		return e.fail(calls[0].Method, err)
+	ctx, said := noting(ctx)
+	if len(calls) == 1 {
+		calls[0].Error = client.CallContext(ctx, calls[0].Result, calls[0].Method, calls[0].Args...)
+		if _, _, spoken := answered(calls[0].Error); spoken || calls[0].Error == nil {
+			return nil
+		}
+		err = calls[0].Error
+	} else {
+		err = client.BatchCallContext(ctx, calls)
+	}
+	if err != nil {
+		return said.explain(e.fail(calls[0].Method, err), e.secrets())
 	}
 	return nil
 }

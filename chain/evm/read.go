@@ -66,11 +66,18 @@ func throttled(err error) bool {
 
 // read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.
 func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
-	for from := 0; from < len(calls); from += c.cfg.MaxBatch {
-		if err := c.insist(ctx, calls[from:min(len(calls), from+c.cfg.MaxBatch)], retry); err != nil {
+	for from := 0; from < len(calls); {
+		part := calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))]
+		err := c.insist(ctx, part, retry)
+		refused := tooLarge(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return tooLarge(call.Error) })
+		if refused && c.reads.shrink(len(part)) {
+			continue
+		}
+		if err != nil {
 			c.forget()
 			return err
 		}
+		from += len(part)
 	}
 	return nil
 }
@@ -104,7 +111,7 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(er
 // pointless reports whether no retry can succeed: the endpoint refuses requests, or time is up.
 func pointless(err error) bool {
 	_, refused := errors.AsType[*statusError](err)
-	return refused || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return refused || tooLarge(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // toRepeat returns the positions of the open calls, whose error retry selects.

@@ -33,7 +33,11 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
 		c.submitted.add(attempts[from:to])
-		if err := c.submit(ctx, attempts[from:to], outcomes[from:to]); err != nil {
+		err := c.submit(ctx, attempts[from:to], outcomes[from:to])
+		if tooLarge(err) && c.sends.shrink(to-from) {
+			continue // nothing was sent
+		}
+		if err != nil {
 			// The rest would meet the same silence, and be sent out of order.
 			sent, rest := requestVerdicts(err, to-from)
 			fill(outcomes[from:to], chain.Outcome{Verdict: sent, Text: err.Error()})
@@ -49,7 +53,8 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 func (c *Chain) fit(attempts []chain.Signed, from int) int {
 	size := 0
 	to := from
-	for to < len(attempts) && to-from < c.cfg.MaxBatch {
+	most := c.sends.limit(c.cfg.MaxBatch)
+	for to < len(attempts) && to-from < most {
 		size += 2*len(attempts[to].Bytes) + overhead
 		if size > c.cfg.MaxBody && to > from {
 			break
@@ -76,6 +81,9 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		if refused && silent(call.Error) {
 			outcomes[i].Verdict = chain.Refused
 		}
+	}
+	if all := func(call rpc.BatchElem) bool { return !tooLarge(call.Error) }; !slices.ContainsFunc(calls, all) {
+		return c.endpoint.fail(calls[0].Method, calls[0].Error) // item by item: nothing was sent
 	}
 	return nil
 }
