@@ -41,8 +41,11 @@ type Config struct {
 	// not know stop the account until they are read; see [Ahead].
 	SharedKey bool
 	// RestoreWait is how long no nonce is assigned after the database was restored or failed over,
-	// since transactions whose rows were lost may be in a pool (default 10min).
+	// since transactions whose rows were lost may be in a pool (default 10min; below 0: not at all).
 	RestoreWait time.Duration
+	// RejectAfter is how long the chain has to refuse an intent's call before the intent is rejected,
+	// over some blocks and with the account's earlier calls in blocks (default 15s).
+	RejectAfter time.Duration
 	// Retry is the pause after a failure (default 250ms).
 	Retry time.Duration
 	// Patience is how long to wait for a block that triggers work before going on (default 2s).
@@ -76,6 +79,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
 	c.SearchAfter = cmp.Or(c.SearchAfter, 12)
 	c.RestoreWait = cmp.Or(c.RestoreWait, 10*time.Minute)
+	c.RejectAfter = cmp.Or(c.RejectAfter, 15*time.Second)
 	c.Retry = cmp.Or(c.Retry, 250*time.Millisecond)
 	c.Patience = cmp.Or(c.Patience, 2*time.Second)
 	c.Pace = cmp.Or(c.Pace, time.Second)
@@ -106,7 +110,7 @@ func (c Config) Validate() error {
 	if c.Store == nil {
 		faults = append(faults, errors.New("no store is given"))
 	}
-	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RestoreWait < 0 || c.ArchiveAfter < 0 {
+	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RejectAfter < 0 || c.ArchiveAfter < 0 {
 		faults = append(faults, errors.New("counts and durations cannot be negative"))
 	}
 	return errors.Join(faults...)

@@ -73,7 +73,8 @@ type loop struct {
 	first     sync.Once     // closes headed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
-	unclear unclearTries // used by assign alone, of which one runs at a time
+	best     atomic.Uint64 // the account's next nonce at the head
+	refusals refusals      // used by assign alone, of which one runs at a time
 }
 
 // lull delays the count after a wake-up, so that a burst is counted once.
@@ -218,6 +219,8 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
 		return in, err
 	}
-	in.Count, err = l.Chain.Next(ctx, l.Account)
+	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {
+		l.best.Store(in.Count)
+	}
 	return in, err
 }

@@ -25,6 +25,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		delivery.after = now.Add(m.set.Retry)
 		switch got.Verdict {
 		case chain.Accepted, chain.Known:
+			s.waits, s.invalidAt = "", 0
 			if delivery.reached = taken; attempt.Filler {
 				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
@@ -40,14 +41,38 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.NoFunds:
 			m.sendLacksFunds, lacking = true, got.Text
 			m.pause(now)
-		case chain.Full, chain.Refused, chain.Unfit:
+		case chain.Unfit:
+			s.waits = "unfit: " + got.Text // the node's limits or prices may change, or another node take it
+			m.pause(now)
+		case chain.Full, chain.Refused:
 			m.pause(now)
 		case chain.Invalid:
-			delivery.reached, s.payMore = refused, true
-			m.refused(now, s, attempt, got.Text)
+			m.invalid(now, s, attempt, delivery, got.Text)
 		}
 	}
 	m.alarmFunds(lacking)
+}
+
+// invalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the
+// same has to come again some blocks later, and no attempt of the slot may be in a pool (R7).
+func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string) {
+	if !attempt.Filler {
+		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled }) {
+			at.reached, s.doubt = maybe, true
+			return
+		}
+		if s.invalidAt == 0 || m.head.Number < s.invalidAt+believedAfter {
+			if s.invalidAt == 0 {
+				s.invalidAt = max(m.head.Number, 1)
+			}
+			s.waits = "invalid: " + why
+			at.reached = gone // to be sent again
+			m.pause(now)
+			return
+		}
+	}
+	at.reached, s.payMore = refused, true
+	m.refused(now, s, attempt, why)
 }
 
 // refused takes the answer that the chain will never include an attempt. A call is replaced by a

@@ -34,7 +34,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	out := stored{Left: left}
 	var batch Batch
 	for i, p := range prepared {
-		if errors.Is(p.Err, chain.ErrCall) || l.countUnclear(intents[i].ID, p.Err) {
+		if l.isRefused(intents[i].ID, a.First+uint64(i), p.Err) || l.countUnclear(intents[i].ID, p.Err) {
 			batch.Rejects = append(batch.Rejects, Reject{Intent: intents[i].ID, Why: p.Err.Error()})
 			out.Left += len(prepared) - i - 1
 			break
@@ -140,11 +140,44 @@ const (
 	minUnclearTime  = 2 * time.Minute
 )
 
-// unclearTries counts the unrecognised refusals of the intent that was refused last.
-type unclearTries struct {
-	intent ID
+// refusals has what the loop knows of intents that were refused before they got a nonce. Only assign uses
+// it, of which one runs at a time.
+type refusals map[ID]*refusal
+
+type refusal struct {
 	times  int
 	since  fence.Instant
+	height uint64 // the chain's, at the first refusal
+	next   uint64 // the nonce that the intent would have got then
+}
+
+// note counts a refusal of an intent. It forgets all if there are too many, which only costs time.
+func (r *refusals) note(intent ID, now fence.Instant, height, next uint64) *refusal {
+	if *r == nil || len(*r) >= mostRefusals {
+		*r = refusals{}
+	}
+	one := (*r)[intent]
+	if one == nil {
+		one = &refusal{since: now, height: height, next: next}
+		(*r)[intent] = one
+	}
+	one.times++
+	return one
+}
+
+// mostRefusals bounds how many intents are remembered.
+const mostRefusals = 10_000
+
+// isRefused reports whether the chain does not execute an intent's call. One answer is not enough: an
+// estimate of an endpoint that is behind, or one before the account's earlier calls are in blocks, fails
+// for a call that would succeed (R12).
+func (l *loop) isRefused(intent ID, next uint64, why error) bool {
+	if !errors.Is(why, chain.ErrCall) {
+		return false
+	}
+	now, height := l.Clock(), l.height.Load()
+	first := l.refusals.note(intent, now, height, next)
+	return height >= first.height+believedAfter && now.Sub(first.since) >= l.RejectAfter && l.best.Load() >= first.next
 }
 
 // countUnclear counts an unrecognised refusal, and reports whether to reject the intent. Errors about
@@ -154,9 +187,6 @@ func (l *loop) countUnclear(intent ID, why error) (reject bool) {
 		return false
 	}
 	now := l.Clock()
-	if l.unclear.intent != intent {
-		l.unclear = unclearTries{intent: intent, since: now}
-	}
-	l.unclear.times++
-	return l.unclear.times >= maxUnclearTries && now.Sub(l.unclear.since) >= minUnclearTime
+	first := l.refusals.note(intent, now, l.height.Load(), 0)
+	return first.times >= maxUnclearTries && now.Sub(first.since) >= minUnclearTime
 }

@@ -40,7 +40,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 	}{
 		"an unrecognised error":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), minute, maxUnclearTries},
 		"the same, fast blocks":  {fmt.Errorf("%w: a flux capacitor is missing", chain.ErrUnclear), time.Second, 1 + int(minUnclearTime/time.Second)},
-		"a call that fails":      {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 1},
+		"a call that fails":      {fmt.Errorf("%w: reverted", chain.ErrCall), minute, 3},
 		"the node's own trouble": {fmt.Errorf("%w: missing trie node", chain.ErrAnswer), minute, 0},
 		"no answer":              {chain.ErrUnreachable, minute, 0},
 		"no funds":               {chain.ErrFunds, minute, 0},
@@ -66,6 +66,8 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			next := uint64(0)
 			for try := 1; try <= 10*maxUnclearTries; try++ {
 				now = now.Add(c.every)
+				l.height.Add(1)
+				l.best.Store(next)
 				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
 				got, is := in.(stored)
 				if err != nil || !is {
@@ -102,19 +104,50 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 	}
 }
 
-// Each intent has all the tries, whatever the intent before it used up.
+// C17: each intent has all its tries, and two that are refused in turn are both given up.
 func TestRefusalsAreCountedPerIntent(t *testing.T) {
 	t.Parallel()
 	var now fence.Instant
 	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(minUnclearTime); return now }}}
-	for range 3 {
-		for try := 1; try < maxUnclearTries; try++ {
-			if l.countUnclear(ID{1}, chain.ErrUnclear) {
-				t.Fatalf("rejected at try %d, want %d", try, maxUnclearTries)
+	for try := 1; try <= maxUnclearTries; try++ {
+		for _, intent := range []ID{{1}, {2}} {
+			if got := l.countUnclear(intent, chain.ErrUnclear); got != (try == maxUnclearTries) {
+				t.Fatalf("intent %d at try %d: rejected %v, want %d tries", intent[0], try, got, maxUnclearTries)
 			}
 		}
-		if l.countUnclear(ID{2}, chain.ErrUnclear) {
-			t.Fatal("the tries of another intent were counted")
-		}
+	}
+}
+
+// R12: a call is rejected when it was refused again some blocks and some time later, with the account's
+// earlier calls in blocks.
+func TestOneRefusalRejectsNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		blocks uint64
+		later  time.Duration
+		best   uint64
+		want   bool
+	}{
+		"at once":                        {0, 0, 7, false},
+		"at the next block":              {1, time.Minute, 7, false},
+		"too soon":                       {2, 14 * time.Second, 7, false},
+		"an earlier call is in no block": {2, 15 * time.Second, 6, false},
+		"again later":                    {2, 15 * time.Second, 7, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := fence.Instant(time.Hour)
+			l := &loop{Config: Config{Clock: func() fence.Instant { return now }, RejectAfter: 15 * time.Second}}
+			l.height.Store(100)
+			if l.isRefused(ID{1}, 7, chain.ErrCall) {
+				t.Fatal("rejected by one answer")
+			}
+			now = now.Add(c.later)
+			l.height.Store(100 + c.blocks)
+			l.best.Store(c.best)
+			if got := l.isRefused(ID{1}, 7, chain.ErrCall); got != c.want {
+				t.Errorf("rejected %v, want %v", got, c.want)
+			}
+		})
 	}
 }
