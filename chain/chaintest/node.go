@@ -163,6 +163,13 @@ func (n *Node) Restart(rewind int) {
 	n.settle(nil)
 }
 
+// Sent returns how many transactions of an account the chain has.
+func (n *Node) Sent(a chain.Account) uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.head().states[a].next
+}
+
 // Finalize makes the present head final.
 func (n *Node) Finalize() {
 	n.mu.Lock()

@@ -8,6 +8,3 @@ var Judge = judge
 
 // Status reads a binary receipt.
 var Status = status
-
-// MaxLag is how many looks in a row may show an ancestor of the head before it counts.
-const MaxLag = maxLag

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -16,7 +17,7 @@ import (
 type path struct {
 	trail *chain.Trail
 	asked chain.Hash // the head for which the node has returned the block at the depth of finality
-	lag   int        // looks in a row that showed an ancestor of the head
+	doubt chain.Doubt
 }
 
 // Heads implements chain.Chain.
@@ -66,17 +67,22 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 	if err != nil {
 		return nil, err
 	}
-	if c.lags(ctx, f, p, head.block()) {
+	last, following := p.trail.Below(0)
+	if p.doubt.Passes(last, head.block()) {
 		return nil, nil
 	}
 	c.quotes.notice(head)
-	if last, following := p.trail.Below(0); following && uint64(head.Number) > last.Number+1 {
+	if following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
 	turns, err := p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
+	if errors.Is(err, chain.ErrThread) && following && !p.doubt.Unlinked() {
+		return nil, nil // another backend may link its head
+	}
 	if err != nil {
 		return nil, err
 	}
+	p.doubt.Linked()
 	for _, turn := range turns {
 		c.memory.Add(turn.Block)
 	}
@@ -92,26 +98,6 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 		err = nil // the blocks are reported first; the next look asks again
 	}
 	return turns, err
-}
-
-// maxLag is how many looks in a row may show an ancestor of the head before it counts.
-const maxLag = 3
-
-// lags reports whether the head is an ancestor of the one before. That is a backend behind another one,
-// and no reorganisation, unless it goes on (R4).
-func (c *Chain) lags(ctx context.Context, f facts, p *path, head chain.Block) bool {
-	last, following := p.trail.Below(0)
-	ancestor := following && head.Number < last.Number
-	if ancestor {
-		linked, err := c.link(ctx, f, &c.followed, c.blockByHash, last, []chain.Block{head})
-		ancestor = err == nil && linked[0]
-	}
-	if !ancestor {
-		p.lag = 0
-		return false
-	}
-	p.lag++
-	return p.lag < maxLag
 }
 
 // lastFinal returns the last final block, the zero Block if there is none or it is not known. At a depth

@@ -1,0 +1,154 @@
+package chaintest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Fork returns a node with the same accounts, blocks and pool, which goes its own way from now on: a
+// backend that is on a dead branch, or that stands still.
+func (n *Node) Fork() *Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f := &Node{
+		cfg: n.cfg, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 3)), keys: maps.Clone(n.keys), faucet: maps.Clone(n.faucet),
+		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), final: n.final,
+		lost: slices.Clone(n.lost), baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
+	}
+	f.pool = newPool(f)
+	for _, tx := range n.pool.slots {
+		f.pool.add(tx.signed.Bytes)
+	}
+	return f
+}
+
+// Mixed is an endpoint behind which several nodes stand, as a provider's: each call is answered by any of
+// them. It is a chain.Chain.
+type Mixed struct {
+	memory *chain.Memory
+	mu     sync.Mutex
+	rand   *rand.Rand
+	lines  []*Line
+}
+
+var _ chain.Chain = (*Mixed)(nil)
+
+// NewMixed makes an endpoint of several lines.
+func NewMixed(seed uint64, lines ...*Line) *Mixed {
+	return &Mixed{memory: chain.NewMemory(remembered), rand: rand.New(rand.NewPCG(seed, 4)), lines: lines}
+}
+
+func (m *Mixed) any() *Line {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lines[m.rand.IntN(len(m.lines))]
+}
+
+// Describe implements chain.Chain.
+func (m *Mixed) Describe(ctx context.Context) (chain.Description, error) {
+	return m.any().Describe(ctx)
+}
+
+// Next implements chain.Chain.
+func (m *Mixed) Next(ctx context.Context, a chain.Account) (uint64, error) {
+	return m.any().Next(ctx, a)
+}
+
+// Prepare implements chain.Chain.
+func (m *Mixed) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	return m.any().Prepare(ctx, drafts)
+}
+
+// Submit implements chain.Chain.
+func (m *Mixed) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
+	return m.any().Submit(ctx, attempts)
+}
+
+// Probe implements chain.Chain.
+func (m *Mixed) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+	return m.any().Probe(ctx, hashes)
+}
+
+// Scan implements chain.Chain.
+func (m *Mixed) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) ([]chain.Placed, uint64, error) {
+	return m.any().Scan(ctx, of, a, from, most)
+}
+
+// Prove implements chain.Chain.
+func (m *Mixed) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
+	return m.any().Prove(ctx, hash)
+}
+
+// Linked implements chain.Chain.
+func (m *Mixed) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
+	return m.any().Linked(ctx, of, blocks)
+}
+
+// Confirm implements chain.Chain.
+func (m *Mixed) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+	return m.any().Confirm(ctx, claims)
+}
+
+// Inclusions implements chain.Chain.
+func (m *Mixed) Inclusions(ctx context.Context, at chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
+	return m.any().Inclusions(ctx, at, accounts)
+}
+
+// looks is the interval between looks at the head.
+const looks = 500 * time.Millisecond
+
+// lookIn is look for an endpoint of several nodes.
+func (l *Line) lookIn(ctx context.Context, trail *chain.Trail, doubt *chain.Doubt) ([]chain.Turn, error) {
+	last, following := trail.Below(0)
+	l.node.mu.Lock()
+	passes := doubt.Passes(last, l.node.head().Block)
+	l.node.mu.Unlock()
+	if passes {
+		return nil, nil
+	}
+	turns, _, err := l.look(ctx, trail)
+	if errors.Is(err, chain.ErrThread) && following && !doubt.Unlinked() {
+		return nil, nil
+	}
+	if err == nil {
+		doubt.Linked()
+	}
+	return turns, err
+}
+
+// Heads implements chain.Chain.
+func (m *Mixed) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
+	return func(yield func(chain.Turn, error) bool) {
+		trail := chain.NewTrail(remembered, m.memory.Thread(from)...)
+		var doubt chain.Doubt
+		poll := time.NewTicker(looks)
+		defer poll.Stop()
+		for {
+			turns, err := m.any().lookIn(ctx, trail, &doubt)
+			if err != nil {
+				yield(chain.Turn{}, err)
+				return
+			}
+			for _, turn := range turns {
+				m.memory.Add(turn.Block)
+				if !yield(turn, nil) {
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+				yield(chain.Turn{}, ctx.Err())
+				return
+			case <-poll.C:
+			}
+		}
+	}
+}
