@@ -1,0 +1,79 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// prover is a chain that agrees with every claim, and proves what it is told to.
+type prover struct {
+	chain.Chain
+	proven chain.Proven
+	err    error
+}
+
+func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+	opinions := make([]chain.Opinion, len(claims))
+	for i := range opinions {
+		opinions[i] = chain.Opinion{Stand: chain.Agrees, By: "second"}
+	}
+	return opinions, nil
+}
+
+func (p prover) Prove(context.Context, chain.Hash) (chain.Proven, error) { return p.proven, p.err }
+
+// R3, C5: a transaction of another sender counts only if it is the account's, with this nonce, by its own
+// bytes; with the call of the intent it is a lost attempt.
+func TestAStrangerIsProven(t *testing.T) {
+	t.Parallel()
+	call := chain.Call{To: []byte("x"), Data: []byte("pay"), Value: big.NewInt(7), Gas: 21_000}
+	more := call
+	more.Gas = 90_000
+	other := call
+	other.Data = []byte("other")
+	for name, c := range map[string]struct {
+		proven   chain.Proven
+		err      error
+		foreign  bool
+		own, bad bool
+		fails    bool
+	}{
+		"another call":            {proven: chain.Proven{Account: "a", Index: 0, Call: other}, foreign: true},
+		"the intent's own call":   {proven: chain.Proven{Account: "a", Index: 0, Call: more}, foreign: true, own: true},
+		"another account":         {proven: chain.Proven{Account: "b", Index: 0, Call: other}, foreign: true, bad: true},
+		"another nonce":           {proven: chain.Proven{Account: "a", Index: 1, Call: other}, foreign: true, bad: true},
+		"a hash that is not its":  {err: fmt.Errorf("%w: hash of zeros", chain.ErrUnproven), foreign: true, bad: true},
+		"no answer":               {err: chain.ErrUnreachable, foreign: true, fails: true},
+		"a stored attempt: never": {err: chain.ErrUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &Memory{}
+			in, err := store.Accept(t.Context(), Intent{Account: "a", Call: call})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Write(t.Context(), fence.Token{}, Batch{Account: "a", New: []Slot{{Index: 0, Intent: &in.ID, Attempts: []Attempt{{Signed: chain.Signed{Hash: "0a"}}}}}}); err != nil {
+				t.Fatal(err)
+			}
+			l := &loop{Config: Config{Account: "a", Chain: prover{proven: c.proven, err: c.err}, Store: store}}
+			got, err := l.confirm(t.Context(), confirm{Claims: []claim{{inclusion: inclusion{Hash: "0x"}, Foreign: c.foreign}}})
+			if (err != nil) != c.fails || err != nil && !errors.Is(err, c.err) {
+				t.Fatalf("got %+v, error %v, want an error: %v", got, err, c.fails)
+			}
+			if c.fails {
+				return
+			}
+			said, is := got.(confirmed)
+			if !is || len(said.Answers) != 1 || said.Answers[0].Own != c.own || (said.Answers[0].Unproven != "") != c.bad {
+				t.Errorf("got %+v, want own %v and unproven %v", got, c.own, c.bad)
+			}
+		})
+	}
+}
