@@ -79,4 +79,7 @@ type Description struct {
 	Depth uint64
 	// By is the endpoint, without secrets.
 	By string
+	// Genesis is the hash of the first block, empty if the endpoint does not return it. Chains that were
+	// forked from one another share their ID.
+	Genesis Hash
 }

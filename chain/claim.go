@@ -10,7 +10,9 @@ type Placed struct {
 // ends by it, a second opinion is asked for.
 type Claim struct {
 	Placed
-	// By is the endpoint that said so, and At the final block as of which it did.
+	// By is the endpoint that said so, and At the final block as of which it did. An endpoint that is
+	// asked about its own claim, or about one with an empty By, answers only once its final block has
+	// passed At.
 	By string
 	At Block
 }

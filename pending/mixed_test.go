@@ -13,11 +13,12 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
+	"github.com/conchhq/conch/chain/endpoints"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
 )
 
-// R1, R2, R3: behind one endpoint stand nodes of which one stays behind and one is on a dead branch for
+// R1, R2, R3: behind an endpoint, or each of two, stand nodes of which one stays behind and one is on a dead branch for
 // ever, in whose blocks another holder of the key has taken nonces; leaders change. By the surviving
 // chain alone, each intent is carried out once, and what the store calls done is there.
 func TestMixedBackends(t *testing.T) {
@@ -71,6 +72,15 @@ func (w *mixedWorld) live(seed uint64) {
 	dead := w.node.Fork()
 	behind := w.node.Fork()
 	w.chain = chaintest.NewMixed(seed, w.node.Line(), w.node.Line(), dead.Line(), behind.Line())
+	if seed%2 == 0 {
+		other := chaintest.NewMixed(seed+1, w.node.Line(), w.node.Line(), dead.Line())
+		set, err := endpoints.New(endpoints.Config{Endpoints: []endpoints.Endpoint{{Name: "one", Chain: w.chain}, {Name: "other", Chain: other}}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer set.Close()
+		w.chain = set
+	}
 	mining := make(chan struct{})
 	go func() {
 		defer close(mining)

@@ -110,11 +110,11 @@ func (l *Line) Confirm(ctx context.Context, claims []chain.Claim) (opinions []ch
 	return opinions, err
 }
 
-// opinion is that of an endpoint that the claim came from.
+// opinion is that of a line.
 func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	o := chain.Opinion{By: lineName}
 	switch final := uint64(n.final); {
-	case final <= c.At.Number || final < c.Block.Number:
+	case (c.By == lineName || c.By == "") && final <= c.At.Number, final < c.Block.Number:
 		o.Why = fmt.Sprintf("its final block is still %d", final)
 		return o
 	case n.best[c.Block.Number].Hash != c.Block.Hash:
@@ -129,4 +129,10 @@ func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	}
 	o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d does not have %v with that effect", c.Block.Number, c.Hash)
 	return o
+}
+
+// Tip returns the head.
+func (l *Line) Tip(ctx context.Context) (tip chain.Block, err error) {
+	err = l.pass(ctx, "Tip", func() { tip = l.node.head().Block })
+	return tip, err
 }

@@ -28,7 +28,7 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 	var open []int // positions of the claims about blocks that are final here
 	for i, claim := range claims {
 		opinions[i].By = c.cfg.URL
-		if final.Hash == "" || final.Number < claim.Block.Number || claim.By == c.cfg.URL && final.Number <= claim.At.Number {
+		if final.Hash == "" || final.Number < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && final.Number <= claim.At.Number {
 			opinions[i].Why = fmt.Sprintf("its final block is %d", final.Number)
 			continue
 		}

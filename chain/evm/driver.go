@@ -84,7 +84,7 @@ func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	}
 	return chain.Description{
 		ID: "evm:" + strconv.FormatUint(c.cfg.ChainID, 10), MaxBatch: c.cfg.MaxBatch, MaxPending: c.cfg.MaxPending,
-		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL,
+		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL, Genesis: c.genesisHash(),
 	}, nil
 }
 
@@ -164,6 +164,13 @@ func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
 	return f, nil
 }
 
+// genesisHash returns the hash of block 0, if the endpoint has returned it.
+func (c *Chain) genesisHash() chain.Hash {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.genesis
+}
+
 // checkGenesis returns an error if the endpoint's block 0 has changed: forks of a chain share its ID.
 func (c *Chain) checkGenesis(hash chain.Hash) error {
 	c.mu.Lock()
@@ -209,4 +216,21 @@ func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
 		return 0, err
 	}
 	return c.checkNumber("next nonce in the pool", next)
+}
+
+// Tip returns the head.
+func (c *Chain) Tip(ctx context.Context) (chain.Block, error) {
+	f, err := c.known(ctx)
+	if err != nil {
+		return chain.Block{}, err
+	}
+	var head *header
+	if err := c.all(ctx, []rpc.BatchElem{f.blockCall("latest", &head)}); err != nil {
+		return chain.Block{}, err
+	}
+	if err := c.checkBlock("latest", head); err != nil {
+		return chain.Block{}, err
+	}
+	c.memory.Add(head.block())
+	return head.block(), nil
 }

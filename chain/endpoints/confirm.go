@@ -1,0 +1,157 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Confirm implements chain.Chain. It asks other endpoints than the one that a claim came from, until a
+// majority of all agrees or differs; of two, the other one decides.
+func (s *Set) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+	opinions := make([]chain.Opinion, len(claims))
+	for by, at := range byEndpoint(claims) {
+		part := make([]chain.Claim, len(at))
+		for n, i := range at {
+			part[n] = claims[i]
+		}
+		said, err := s.confirm(ctx, by, part)
+		if err != nil {
+			return nil, err
+		}
+		for n, i := range at {
+			opinions[i] = said[n]
+		}
+	}
+	return opinions, nil
+}
+
+// byEndpoint returns the positions of the claims of each endpoint.
+func byEndpoint(claims []chain.Claim) map[string][]int {
+	at := map[string][]int{}
+	for i, c := range claims {
+		at[c.By] = append(at[c.By], i)
+	}
+	return at
+}
+
+// votes are the opinions of other endpoints about a claim.
+type votes struct {
+	agree, differ []string
+	why           []string
+}
+
+// confirm asks about claims of one endpoint.
+func (s *Set) confirm(ctx context.Context, by string, claims []chain.Claim) ([]chain.Opinion, error) {
+	counts := make([]votes, len(claims))
+	answered := false
+	var faults []error
+	for _, m := range s.order() {
+		if m.Name == by || s.decided(counts) {
+			continue
+		}
+		said, err := m.Chain.Confirm(ctx, claims)
+		if err != nil {
+			s.noteError(ctx, m, err)
+			faults = append(faults, fmt.Errorf("%s: %w", m.Name, err))
+			continue
+		}
+		answered = true
+		m.worked()
+		for i, o := range said {
+			counts[i].add(m.Name, o)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.isAlone(answered) {
+		return s.askAnew(ctx, by, claims)
+	}
+	if !answered {
+		return nil, errors.Join(faults...)
+	}
+	opinions := make([]chain.Opinion, len(claims))
+	for i, v := range counts {
+		opinions[i] = v.opinion(len(s.members))
+	}
+	return opinions, nil
+}
+
+func (v *votes) add(name string, o chain.Opinion) {
+	switch o.Stand {
+	case chain.Agrees:
+		v.agree = append(v.agree, name)
+	case chain.Differs:
+		v.differ = append(v.differ, name)
+	case chain.Mute:
+	}
+	if o.Stand != chain.Agrees {
+		v.why = append(v.why, name+": "+o.Why)
+	}
+}
+
+// opinion returns what so many endpoints say together, of which one has made the claim.
+func (v *votes) opinion(all int) chain.Opinion {
+	half := all / 2
+	switch {
+	case len(v.differ) == 0 && len(v.agree) > 0, len(v.agree) > 0 && 1+len(v.agree) > half && len(v.differ) <= half && all > 2:
+		return chain.Opinion{Stand: chain.Agrees, By: v.agree[0]}
+	case len(v.differ) > 0:
+		return chain.Opinion{Stand: chain.Differs, By: strings.Join(v.differ, ", "), Why: strings.Join(v.why, "; ")}
+	}
+	return chain.Opinion{Why: strings.Join(v.why, "; ")}
+}
+
+// decided reports whether no further endpoint has to be asked: all claims have a second opinion that
+// agrees, and nobody differs.
+func (s *Set) decided(counts []votes) bool {
+	for _, v := range counts {
+		if len(v.agree) == 0 || len(v.differ) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isAlone notes whether any other endpoint has answered, and reports whether none has for Config.Alone.
+func (s *Set) isAlone(answered bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.members) == 1:
+		return true
+	case answered:
+		s.alone = time.Time{}
+	case s.alone.IsZero():
+		s.alone = time.Now()
+	}
+	return !s.alone.IsZero() && time.Since(s.alone) >= s.cfg.Alone
+}
+
+// askAnew asks the endpoint itself that the claims came from.
+func (s *Set) askAnew(ctx context.Context, by string, claims []chain.Claim) ([]chain.Opinion, error) {
+	for _, m := range s.members {
+		if m.Name != by {
+			continue
+		}
+		if len(s.members) > 1 {
+			s.trouble(fmt.Errorf("%w: no endpoint but %s has answered for %v: it is asked twice for the end of a transaction", chain.ErrUnreachable, by, s.cfg.Alone))
+		}
+		own := slices.Clone(claims)
+		for i := range own {
+			own[i].By = "" // the driver does not know its endpoint by this name
+		}
+		said, err := m.Chain.Confirm(ctx, own)
+		for i := range said {
+			said[i].By = by
+		}
+		return said, err
+	}
+	return nil, fmt.Errorf("%w: there is no endpoint %q any more", chain.ErrUnreachable, by)
+}
