@@ -101,6 +101,14 @@ func (t shown) waits() string {
 	}
 }
 
+// finalBy names the endpoints that called the transaction final.
+func (t shown) finalBy() string {
+	if len(t.Witnesses) == 2 && t.Witnesses[0] == t.Witnesses[1] {
+		return t.Witnesses[0] + ", asked twice"
+	}
+	return strings.Join(t.Witnesses, " and ")
+}
+
 func (a *shell) show(raw json.RawMessage, t shown) error {
 	if a.JSON {
 		return a.Document(raw)
@@ -116,7 +124,7 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 		{"state", cli.OrDash(text(t.State))},
 		{"nonce", cli.OrDash(number(t.Nonce))},
 		{"hash", cli.OrDash(text(t.Hash))},
-		{"final by", strings.Join(t.Witnesses, " and ")},
+		{"final by", t.finalBy()},
 		{"created", cli.Clock(t.CreatedAt)},
 	} {
 		if row[1] == "" {

@@ -129,6 +129,7 @@ func TestShowSaysWhatIsWaitedFor(t *testing.T) {
 		{shown{WaitingFor: &Waiting{Reason: "a nonce"}}, "waits    a nonce\n", "final by"},
 		{shown{WaitingFor: &Waiting{Reason: "it cannot pay", Since: &since}}, "waits    it cannot pay (since ", "final by"},
 		{shown{Witnesses: []string{"https://a", "https://b"}}, "final by https://a and https://b\n", "waits"},
+		{shown{Witnesses: []string{"https://a", "https://a"}}, "final by https://a, asked twice\n", "waits"},
 	} {
 		var out bytes.Buffer
 		if err := (&shell{&cli.Shell{World: cli.World{Stdout: &out}}}).show(nil, c.shown); err != nil {
