@@ -76,13 +76,15 @@ GRANT EXECUTE ON FUNCTION
 -- program that has them can send them.
 SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 \if :pending
-GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts,
+GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
                 conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
 GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel) ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
-GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write)
+GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,
+              witnesses, waits)
     ON conch.pending_transactions TO :"node";
+GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";

@@ -117,4 +117,6 @@ type Record struct {
 	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
 	Hold   Hold    // why it waits for a slot, if it does and that is known
+
+	HoldSince time.Time // since when, if the store keeps that
 }

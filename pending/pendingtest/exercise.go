@@ -58,6 +58,10 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"ASlotIsTakenOnce":            aSlotIsTakenOnce,
 		"GapsAreFilled":               gapsAreFilled,
 		"AFinalOneCanReopen":          aFinalOneCanReopen,
+		"WitnessesAreKept":            witnessesAreKept,
+		"WaitsAreTold":                waitsAreTold,
+		"HoldsAreTold":                holdsAreTold,
+		"TheHeightOfTheNewest":        theHeightOfTheNewestIsLoaded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,7 @@ func (s shelf) accept(key string) pending.Intent {
 func (s shelf) done(index uint64, in pending.Intent) {
 	s.t.Helper()
 	s.write(pending.Batch{New: []pending.Slot{slotOf(index, in)}})
-	s.write(pending.Batch{Changes: []pending.Change{{Index: index, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(index), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	s.write(pending.Batch{Changes: []pending.Change{{Index: index, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(index), Block: chain.Block{Number: 1, Hash: "b"}, Witnesses: [2]string{"a", "b"}, Waits: "w"}}})
 }
 
 func (s shelf) write(b pending.Batch) {
@@ -90,7 +90,7 @@ func (s shelf) count(table string) (n int) {
 func hashOf(index uint64) chain.Hash { return chain.Hash(fmt.Sprintf("hash %d", index)) }
 
 func slotOf(index uint64, in pending.Intent) pending.Slot {
-	return pending.Slot{Index: index, Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{
+	return pending.Slot{Index: index, Intent: &in.ID, Since: 10 + index, Attempts: []pending.Attempt{{Signed: chain.Signed{
 		Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte{1},
 	}}}}
 }
@@ -123,8 +123,8 @@ func TestArchive(t *testing.T) {
 	if err != nil || fmt.Sprintf("%+v", deref(after)) != fmt.Sprintf("%+v", deref(before)) {
 		t.Errorf("after archiving the list is %+v, error %v\nwant %+v", after, err, before)
 	}
-	if r, err := s.Get(t.Context(), two.ID); err != nil || r.Fate != pending.Done || r.Last.Hash != hashOf(1) || r.Last.Block.Number != 1 || *r.Index != 1 {
-		t.Errorf("archived record %+v, error %v; want done with nonce 1 in block 1", r, err)
+	if r, err := s.Get(t.Context(), two.ID); err != nil || r.Fate != pending.Done || r.Last.Hash != hashOf(1) || r.Last.Block.Number != 1 || *r.Index != 1 || r.Last.Witnesses != [2]string{"a", "b"} || r.Last.Waits != "w" {
+		t.Errorf("archived record %+v, error %v; want done with nonce 1 in block 1, with what was stored of its witnesses and waits", r, err)
 	}
 	if again := s.accept("2"); again.ID != two.ID || s.count("intents") != 1 {
 		t.Error("a key in the archive gave a new intent")
@@ -140,8 +140,8 @@ func TestArchive(t *testing.T) {
 	if n := s.archive(0); n != 0 {
 		t.Errorf("%d intents were moved, want 0: the newest transaction stays", n)
 	}
-	if snap, err := s.Load(t.Context(), pendingtest.Account, 9); err != nil || snap.Next != 3 || len(snap.Slots) != 0 {
-		t.Errorf("loaded %+v, error %v; want no slot and next nonce 3", snap, err)
+	if snap, err := s.Load(t.Context(), pendingtest.Account, 9); err != nil || snap.Next != 3 || snap.Since != 12 || len(snap.Slots) != 0 {
+		t.Errorf("loaded %+v, error %v; want no slot, next nonce 3 and height 12", snap, err)
 	}
 }
 

@@ -7,6 +7,7 @@
 //	pending_transactions  slots: account, nonce, intent, the hash that counts, state
 //	pending_attempts      the signed bytes, stored before they are sent
 //	pending_accounts      an account's scope, and the database history of its last work
+//	pending_holds         why no waiting intent of an account gets a slot
 //	archived_…            the finished rows of the first three, moved there
 //
 // # Writes

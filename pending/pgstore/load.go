@@ -16,15 +16,17 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 	var batch pgx.Batch
 	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	batch.Queue(`
-		SELECT coalesce((SELECT max(nonce) + 1 FROM conch.pending_transactions WHERE chain = $1 AND account = $2), 0),
+		SELECT coalesce(newest.nonce + 1, 0), coalesce(newest.since_block, 0),
 		       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
 		          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
 		       (SELECT count(*) FROM (SELECT FROM conch.intents
 		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q)
-		  FROM conch.pending_history() h2`, s.cfg.Chain, []byte(account)).QueryRow(func(row pgx.Row) error {
-		var next int64
-		err := row.Scan(&next, &snap.Strange, &snap.Queued)
-		snap.Next = uint64(next)
+		  FROM conch.pending_history() h2
+		  LEFT JOIN (SELECT nonce, since_block FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account)).QueryRow(func(row pgx.Row) error {
+		var next, since int64
+		err := row.Scan(&next, &since, &snap.Strange, &snap.Queued)
+		snap.Next, snap.Since = uint64(next), uint64(since) // the newest row is never archived
 		return err
 	})
 	batch.Queue(`

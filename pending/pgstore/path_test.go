@@ -86,7 +86,8 @@ func (s shelf) everything() {
 	if _, cancels, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(cancels) != 1 {
 		s.t.Errorf("waiting: got cancels %v, error %v; want one", cancels, err)
 	}
-	s.write(pending.Batch{Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	s.write(pending.Batch{Hold: &pending.Hold{Intent: two.ID, Why: "it waits"}})
+	s.write(pending.Batch{Hold: &pending.Hold{Why: "all wait"}, Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
 	if n := s.archive(0); n == 0 {
 		s.t.Error("nothing was archived")
 	}

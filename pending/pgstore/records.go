@@ -18,16 +18,17 @@ import (
 // records returns a query for the intents that a condition selects, also in the archive, newest
 // first. Its parameter number last is the limit.
 func records(where string, last int) string {
-	part := func(intents, transactions string) string {
-		return fmt.Sprintf(`(SELECT %s, i.seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce)
-			WHERE %s ORDER BY i.seq DESC LIMIT $%d)`, recordColumns, intents, transactions, where, last)
+	part := func(intents, transactions, hold, holds string) string {
+		return fmt.Sprintf(`(SELECT %s, %s, i.seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce) %s
+			WHERE %s ORDER BY i.seq DESC LIMIT $%d)`, recordColumns, hold, intents, transactions, holds, where, last)
 	}
-	return part("conch.intents", "conch.pending_transactions") + ` UNION ALL ` +
-		part("conch.archived_intents", "conch.archived_transactions") + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
+	return part("conch.intents", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since`,
+		`LEFT JOIN conch.pending_holds h ON (h.chain, h.account) = (i.chain, i.account) AND i.waits AND h.why <> ''`) + ` UNION ALL ` +
+		part("conch.archived_intents", "conch.archived_transactions", `NULL, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
-       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed`
+       i.fate, i.why, i.cancel, i.nonce, t.hash, t.state, t.block_hash, t.block_number, t.failed, t.witnesses, t.waits`
 
 func scanRecord(row pgx.CollectableRow) (pending.Record, error) { return scanRecordWith(row) }
 
@@ -43,9 +44,14 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var seq int64
 	var state *string
 	var failed *bool
+	var witnesses []string
+	var waits, held *string
+	var heldBy pgtype.UUID
+	var since *time.Time
 	err = row.Scan(append([]any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
-		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed, &seq,
+		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
+		&witnesses, &waits, &heldBy, &held, &since, &seq,
 	}, after...)...)
 	if err != nil {
 		return r, err
@@ -58,9 +64,13 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	}
 	if state != nil {
 		err = errors.Join(r.Last.Status.UnmarshalText([]byte(*state)), r.Fate.UnmarshalText([]byte(fate)))
-		r.Last.Failed = *failed
+		r.Last.Failed, r.Last.Waits = *failed, *waits
+		copy(r.Last.Witnesses[:], witnesses)
 	} else {
 		err = r.Fate.UnmarshalText([]byte(fate))
+	}
+	if held != nil {
+		r.Hold, r.HoldSince = pending.Hold{Intent: heldBy.Bytes, Why: *held}, *since
 	}
 	if number != nil {
 		r.Last.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}

@@ -115,7 +115,7 @@ func play(ctx context.Context, conn querier) error {
 	}
 	for _, b := range []pending.Batch{
 		{Account: account, Number: 1, New: []pending.Slot{{Intent: &id, Attempts: []pending.Attempt{one}}}},
-		{Account: account, Number: 2, Changes: []pending.Change{{Hash: one.Hash, Status: pending.InBlock, Block: chain.Block{Number: 1, Hash: one.Hash}}}},
+		{Account: account, Number: 2, Hold: &pending.Hold{Why: "a rehearsal"}, Changes: []pending.Change{{Hash: one.Hash, Status: pending.InBlock, Block: chain.Block{Number: 1, Hash: one.Hash}}}},
 	} {
 		var batch pgx.Batch
 		s.queue(&batch, token, b)

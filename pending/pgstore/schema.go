@@ -31,8 +31,8 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
-	SchemaMin = 4
-	SchemaMax = 4
+	SchemaMin = 5
+	SchemaMax = 5
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.

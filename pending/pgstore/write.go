@@ -31,6 +31,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueAttempts(batch, b)
 	s.queueRejects(batch, b)
 	s.queueChanges(batch, t, b)
+	s.queueHold(batch, t, b)
 }
 
 // queueFence ends a batch. A stale token undoes all statements before it.
@@ -168,7 +169,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	}
 	var nonces, numbers []int64
 	var hashes, blocks [][]byte
-	var states, fates, whys []string
+	var states, fates, whys, waits, firsts, seconds []string
 	var failed []bool
 	for _, c := range b.Changes {
 		nonces = append(nonces, int64(c.Index))
@@ -178,6 +179,9 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		fates = append(fates, c.Intent.String())
 		failed = append(failed, c.Failed)
 		whys = append(whys, storable(c.Why))
+		waits = append(waits, storable(c.Waits))
+		firsts = append(firsts, storable(c.Witnesses[0]))
+		seconds = append(seconds, storable(c.Witnesses[1]))
 		var block []byte
 		if c.Block.Hash != "" {
 			block = []byte(c.Block.Hash)
@@ -189,10 +193,11 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 			UPDATE conch.pending_transactions t
 			   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
 			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
+			       waits = c.waits, witnesses = CASE WHEN c.first <> '' THEN ARRAY[c.first, c.second] END,
 			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $10, write = $11
 			  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*, was.intent, was.final
-			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[], $12::text[])
-			               AS c(nonce, hash, state, block, number, failed, fate, why),
+			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[], $12::text[],
+			                       $14::text[], $15::text[], $16::text[]) AS c(nonce, hash, state, block, number, failed, fate, why, waits, first, second),
 			               LATERAL (SELECT intent, final FROM conch.pending_transactions
 			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce
@@ -205,7 +210,8 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $13 ELSE i.why END
 		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce
 		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`,
-		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number), whys, pending.NoWords)
+		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number), whys, pending.NoWords,
+		waits, firsts, seconds)
 }
 
 func uuid(id *pending.ID) pgtype.UUID {

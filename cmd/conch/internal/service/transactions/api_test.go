@@ -37,11 +37,12 @@ type fakeAccounts struct {
 }
 
 func newFakeAccounts() *fakeAccounts {
-	state, nonce, hash := "finalized", uint64(3), "0xab"
+	state, nonce, hash, since := "finalized", uint64(3), "0xab", time.Unix(3, 0).UTC()
 	return &fakeAccounts{kept: map[string]Transaction{firstID: {
 		ID: firstID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "5", Data: "0x", Key: "k", State: &state, Fate: "done",
-		Nonce: &nonce, Hash: &hash, Block: &BlockName{Number: 9, Hash: "0xcd"}, Creator: "node-1", CreatedAt: time.Unix(1, 0).UTC(),
-	}, secondID: {ID: secondID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "0", Data: "0x", Fate: "queued", CreatedAt: time.Unix(2, 0).UTC()}}}
+		Nonce: &nonce, Hash: &hash, Block: &BlockName{Number: 9, Hash: "0xcd"}, Witnesses: []string{"https://a", "https://b"}, Creator: "node-1", CreatedAt: time.Unix(1, 0).UTC(),
+	}, secondID: {ID: secondID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "0", Data: "0x", Fate: "queued",
+		WaitingFor: &Waiting{Reason: "behind transaction " + firstID + ": it cannot pay", Intent: firstID, Since: &since}, CreatedAt: time.Unix(2, 0).UTC()}}}
 }
 
 func (f *fakeAccounts) ready(ctx context.Context) error {
@@ -154,8 +155,9 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
+	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
 	{Name: "one, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},

@@ -33,6 +33,8 @@ type shown struct {
 	Block     *struct {
 		Number uint64 `json:"number"`
 	} `json:"block"`
+	WaitingFor *Waiting `json:"waiting_for"`
+	Witnesses  []string `json:"witnesses"`
 }
 
 // Commands returns conch tx.

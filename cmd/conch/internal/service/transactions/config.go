@@ -28,6 +28,8 @@ type Chain struct {
 	URL      string // may carry a secret
 	ChainID  int    // chain that the endpoint must serve
 	Finality int    // blocks below the head at which a block is final; 0: as the chain says
+	Instant  bool   // a block is final at once
+	MinDepth int    // least blocks below the head of the block that the chain calls final; 0: the driver's default
 }
 
 // KindEVM is Ethereum and everything that talks like it.
@@ -54,14 +56,13 @@ type Account struct {
 	MaxFee       *big.Int      // highest price of a unit of gas, in wei; nil: any
 	MaxTip       *big.Int      // highest tip for a unit of gas, in wei; nil: any
 	GapFill      int           // blocks after which a nonce that no transaction needs is filled; 0: the default of package pending
+	SharedKey    bool          // others send from the account too
+	RestoreWait  time.Duration // how long no nonce is given away after a restore; 0: the default of package pending, below 0: not at all
 	Repair       time.Duration // interval of looks that make up for a lost notification; 0: the default of package pending
 }
 
 // DefaultSignerMethod is the method of web3signer.
 const DefaultSignerMethod = "eth_signTransaction"
-
-// mostFinality is one less than the blocks that a driver remembers.
-const mostFinality = 4095
 
 const addressBytes = 20 // length of an address of an EVM chain
 
@@ -90,7 +91,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 		var one Chain
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
 			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": d.Text(&one.URL),
-			"chain_id": d.Count(&one.ChainID), "finality": d.Count(&one.Finality),
+			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one),
 		})
 		s.chains = append(s.chains, one)
 	}
@@ -107,7 +108,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
 			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair),
-			"archive_after": d.Span(&one.ArchiveAfter),
+			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "restore_wait": wait(d, &one.RestoreWait),
 		})
 		if address != "" {
 			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {
@@ -200,39 +201,6 @@ func keystoreAddress(file string) (chain.Account, error) {
 func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	s.validateChains(d)
 	s.validateAccounts(d, c)
-}
-
-func (s *Section) validateChains(d *config.Decoder) {
-	names := map[string]int{}
-	for i, one := range s.chains {
-		place := fmt.Sprintf("chains[%d]", i)
-		if one.Name == "" {
-			d.Fault(place, "has no name, by which accounts name their chain")
-		} else if first, taken := names[one.Name]; taken {
-			d.Fault(place+".name", "%q is the name of chains[%d] already", one.Name, first)
-		} else {
-			names[one.Name] = i
-		}
-		switch one.Kind {
-		case KindEVM:
-		case "memory":
-			d.Fault(place+".kind", "a chain in memory is only for conch's own tests: to try things, run conch-devnode, of kind %q", KindEVM)
-		case "substrate":
-			d.Fault(place+".kind", "substrate is not in this version: write %q", KindEVM)
-		default:
-			d.Fault(place+".kind", "%q is no kind of chain: write %q", one.Kind, KindEVM)
-		}
-		// The URL may have a secret, so no fault quotes it.
-		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-			d.Fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
-		}
-		if one.Finality > mostFinality {
-			d.Fault(place+".finality", "%d blocks are more than conch remembers: write %d at most", one.Finality, mostFinality)
-		}
-		if one.ChainID == 0 {
-			d.Fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")
-		}
-	}
 }
 
 func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {

@@ -37,7 +37,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\n"+hot+"scope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\n"+hot+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +48,8 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got address, finality, max_in_flight and keystore of %+v, want those of the file", a)
 	case a.GapFill != 20 || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
 		t.Errorf("got gap fill, repair and archive of %+v, want those of the file", a)
+	case !a.SharedKey || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
+		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
 		t.Errorf("got fees %v, %v, want 30000000000 and 5 wei", a.MaxFee, a.MaxTip)
 	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Section != "accounts" || roles[1].Scope != "mine":
@@ -61,6 +63,34 @@ func TestAccounts(t *testing.T) {
 	again, err := loadAccounts(t, db+strings.Replace(mainnet, "chain_id = 1", "chain_id = 5", 1)+payer, kept)
 	if err != nil || again.Scopes()[0] != "pending:evm:5:"+address {
 		t.Errorf("on chain 5: got scopes %v, %v, want the first with evm:5", again.Scopes(), err)
+	}
+}
+
+// The final block is the one that the chain names, at least min_depth below its head, or the one that
+// finality says.
+func TestFinality(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Chain{
+		"":                            {},
+		"finality = 0\n":              {},
+		"finality = 12\n":             {Finality: 12},
+		"finality = \"instant\"\n":    {Instant: true},
+		"min_depth = 5\n":             {MinDepth: 5},
+		"finality = 0\nmin_depth = 5": {MinDepth: 5},
+	} {
+		c, err := loadAccounts(t, db+mainnet+text+"\n"+payer, kept)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		got := config.Of[*Section](c).accounts[0].Chain
+		if got.Finality != want.Finality || got.Instant != want.Instant || got.MinDepth != want.MinDepth {
+			t.Errorf("%q: got %+v, want %+v", text, got, want)
+		}
+		driver := evmConfig(got)
+		if driver.Depth != uint64(want.Finality) || driver.Instant != want.Instant || driver.MinDepth != uint64(want.MinDepth) {
+			t.Errorf("%q: the driver got depth %d, instant %v, least depth %d; want %+v", text, driver.Depth, driver.Instant, driver.MinDepth, want)
+		}
 	}
 }
 
@@ -81,6 +111,15 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"no URL", db + strings.Replace(mainnet, "https://", "htps://", 1) + payer, kept, []string{"chains[0].url: is not a URL"}},
 		{"finality", db + mainnet + "finality = 4096\n" + payer, kept, []string{"chains[0].finality: 4096", "4095 at most"}},
 		{"finality", db + mainnet + "finality = -1\n" + payer, kept, []string{"chains[0].finality: -1"}},
+		{"finality in words", db + mainnet + "finality = \"soon\"\n" + payer, kept, []string{`line 8, chains[0].finality: "soon"`, `"instant"`}},
+		{"finality in a text", db + mainnet + "finality = \"12\"\n" + payer, kept, []string{`chains[0].finality: "12"`}},
+		{"two depths", db + mainnet + "finality = 12\nmin_depth = 3\n" + payer, kept, []string{"line 9, chains[0].min_depth", "take one of the two out"}},
+		{"instant and a depth", db + mainnet + "finality = \"instant\"\nmin_depth = 3\n" + payer, kept, []string{"line 9, chains[0].min_depth"}},
+		{"a depth of none", db + mainnet + "min_depth = 0\n" + payer, kept, []string{"line 8, chains[0].min_depth", `"instant"`}},
+		{"a deep depth", db + mainnet + "min_depth = 4096\n" + payer, kept, []string{"line 8, chains[0].min_depth: 4096", "4095 at most"}},
+		{"a shared key in words", db + mainnet + payer + "shared_key = \"yes\"\n", kept, []string{"line 13, accounts[0].shared_key"}},
+		{"a wait without a unit", db + mainnet + payer + "restore_wait = 0\n", kept, []string{"line 13, accounts[0].restore_wait", "no unit"}},
+		{"a wait below 0", db + mainnet + payer + "restore_wait = \"-1s\"\n", kept, []string{"line 13, accounts[0].restore_wait", "not above 0"}},
 		{"unknown key", db + mainnet + payer + "key_store = \"x\"\n", kept, []string{"line 13, accounts[0].key_store", `"keystore"`}},
 		{"nothing to sign with", db + mainnet + "[[accounts]]\nname = \"x\"\nchain = \"main\"\n", kept, []string{"line 8, accounts[0]: has nothing to sign with"}},
 		{"two to sign with", db + mainnet + payer + "signer = \"http://x\"\n", kept, []string{"accounts[0].signer: there is a keystore too"}},

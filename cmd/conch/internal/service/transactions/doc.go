@@ -1,12 +1,13 @@
 // Package transactions is the service of [[chains]] and [[accounts]]. Any node accepts a
 // transaction. The node that leads its account gives it a nonce, signs, stores and sends it.
 //
-//	config.go        the tables [[chains]] and [[accounts]]: keys and faults
+//	config.go        the tables [[chains]] and [[accounts]]: keys and faults; config_chain.go: of finality
 //	service.go       the service
 //	keyring.go       keystores, external signers, connections to chains
 //	accounts.go      the registry of accounts: their stores and managers
 //	sender.go        the work of an account's role; its alarms
 //	transactions.go  what callers ask of the registry; api.go asks it over HTTP
+//	waiting.go       what a transaction waits for
 //	counts.go        backlog and alarms, for metrics.go
 //	doctor.go        judges what survey.go finds out for conch doctor
 //	command.go       conch tx; show.go prints
@@ -14,7 +15,7 @@
 // # What can fail, and what happens
 //
 // While a chain does not answer, transactions are accepted and not sent, and errors are
-// logged. A node does not start if it cannot open a key. Without the database callers are
+// logged. A node does not start if it cannot open a key, or does not know which blocks are final. Without the database callers are
 // refused; a request without an answer may have been accepted.
 //
 // Requirements S15–S26.

@@ -12,6 +12,7 @@ type endpoint struct {
 	Chain
 	fault string // why nothing can be sent there; empty: it can
 	other bool   // the endpoint serves another chain
+	vague bool   // nothing says which of its blocks are final
 }
 
 // paying has the facts about an account.
@@ -41,6 +42,8 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 		switch {
 		case c.other:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), "correct chain_id or url: a transaction for one chain is worthless on another"))
+		case c.vague:
+			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), sayFinality))
 		case c.fault != "":
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q does not answer: %s", c.Name, c.fault), "check its url, and that its node runs; until then transactions are accepted and none is sent"))
 		}

@@ -160,13 +160,15 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("assign", store.Write(ctx, token, pending.Batch{Account: account, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{attempt(1)}}}}))
 	try("raise", store.Write(ctx, token, pending.Batch{Account: account, Attempts: []pending.Slot{{Before: 1, Attempts: []pending.Attempt{attempt(2)}}}}))
 	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
+	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
+	try("hold", store.Write(ctx, token, hold))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
 	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.observer)})
 	_, err = store.Archive(ctx, token, account, 0, 1)
 	try("archive", err)
-	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_schema_version", "archived_intents", "archived_transactions"} {
+	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
 	}
@@ -193,6 +195,8 @@ var needs = map[string]string{
 	"node: INSERT ON conch.pending_transactions":                                                 "assign",
 	"node: UPDATE (hash) ON conch.pending_transactions":                                          "raise",
 	"node: UPDATE (updated_at) ON conch.pending_transactions":                                    "raise",
+	"node: SELECT ON conch.pending_holds":                                                        "get",
+	"node: INSERT ON conch.pending_holds":                                                        "hold",
 	"node: SELECT ON conch.pending_attempts":                                                     "load",
 	"node: INSERT ON conch.pending_attempts":                                                     "assign",
 	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
@@ -206,6 +210,7 @@ var needs = map[string]string{
 	"observer: SELECT ON conch.intents":                                                                                "observe intents",
 	"observer: SELECT ON conch.pending_transactions":                                                                   "observe pending_transactions",
 	"observer: SELECT ON conch.pending_accounts":                                                                       "observe pending_accounts",
+	"observer: SELECT ON conch.pending_holds":                                                                          "observe pending_holds",
 	"observer: SELECT ON conch.pending_schema_version":                                                                 "observe pending_schema_version",
 }
 
@@ -221,8 +226,11 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	}
 	roles := map[string]string{"node": c.node, "fence": c.fence, "observer": c.observer}
 	needs := maps.Clone(needs)
-	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write"} {
+	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
+	}
+	for _, column := range []string{"intent", "why", "since", "epoch", "write"} {
+		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
 	}
 	open := maps.Clone(needs)
 	for i, name := range c.grants(t, admin) {
@@ -271,7 +279,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}

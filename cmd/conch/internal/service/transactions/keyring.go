@@ -98,7 +98,10 @@ func (s *service) driver(a Account) (chain.Chain, func(), error) {
 }
 
 func evmConfig(c Chain, signers ...evm.Signer) evm.Config {
-	return evm.Config{URL: c.URL, ChainID: uint64(c.ChainID), Depth: uint64(c.Finality), Signers: signers}
+	return evm.Config{
+		URL: c.URL, ChainID: uint64(c.ChainID), Signers: signers,
+		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth),
+	}
 }
 
 // disconnect calls Close if there is such a method.
@@ -108,8 +111,12 @@ func disconnect(one any) {
 	}
 }
 
+// sayFinality is the remedy for a chain of which it is not known which blocks are final.
+const sayFinality = `set finality of this chain to the number of blocks below its head at which a block is final, or to "instant" if a block is final at once`
+
 // compareChains asks every endpoint which chain it serves, and returns an error if it is not the
-// configured one. An endpoint that does not answer is only logged.
+// configured one, or if nothing says which of its blocks are final. An endpoint that does not answer
+// is only logged.
 func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	if s.dial != nil {
 		return nil
@@ -133,9 +140,12 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 			}
 			defer driver.Close()
 			_, err = driver.Describe(ctx)
-			if errors.Is(err, chain.ErrForeign) {
+			switch {
+			case errors.Is(err, chain.ErrForeign):
 				faults[i] = err
-			} else if err != nil {
+			case errors.Is(err, chain.ErrFinality):
+				faults[i] = fmt.Errorf("chain %q: %w: %s", c.Name, err, sayFinality)
+			case err != nil:
 				s.frame.Log.Error("CHAIN UNREACHABLE: transactions are accepted, and none is sent", slog.String("chain", c.Name), slog.Any("error", err))
 			}
 		})

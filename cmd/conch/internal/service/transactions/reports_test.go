@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/pending"
 )
 
 // S17: a send that the gate refuses is logged as a warning and counted.
@@ -49,6 +50,8 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 		{fmt.Errorf("%w: %w", chain.ErrUnreachable, io.EOF), "CHAIN UNREACHABLE", "EOF"},
 		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
 		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
+		{fmt.Errorf("%w: no tag", chain.ErrFinality), "WHICH BLOCKS ARE FINAL", "no tag"},
+		{fmt.Errorf("%w: 0x12", chain.ErrUnproven), "CANNOT BE PROVEN", "0x12"},
 		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "is looked up again", "block 7"},
 		{&pg.LineError{Err: io.EOF}, "CANNOT BE KEPT", "database"},
 		{fmt.Errorf("storing: %w", context.DeadlineExceeded), "CANNOT BE KEPT", "database"},
@@ -101,6 +104,23 @@ func TestPasswordFiles(t *testing.T) {
 		err := checkPassword(file)
 		if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
 			t.Errorf("mode %o: got error %v, want none: %v", mode, err, fine)
+		}
+	}
+}
+
+// Every alarm has a meaning in the log, counts in the metrics, and a row with a remedy in the docs.
+func TestEveryAlarmIsExplained(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.FromSlash("../../../../../docs/transactions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := int(pending.Consumed) + 1; len(meaning) != n {
+		t.Errorf("got meanings of %d causes, want %d", len(meaning), n)
+	}
+	for cause, text := range meaning {
+		if text == "" || !strings.Contains(string(page), "| `ALARM` cause `"+cause.String()+"` | ") {
+			t.Errorf("cause %v: docs/transactions.md has no row for it, or its meaning %q is empty", cause, text)
 		}
 	}
 }

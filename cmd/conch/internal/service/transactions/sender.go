@@ -60,6 +60,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.accounts.sequence,
+		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
 	})
 	if err != nil {
 		disconnect()
@@ -156,4 +157,8 @@ var meaning = map[pending.Cause]string{
 	pending.Unsignable: "the chain would refuse the next attempt for a nonce: the nonce waits with the attempts that it has",
 	pending.Unfilled:   "the chain does not take the filler of a nonce: it is signed again with each block, and all later nonces wait",
 	pending.Unclear:    "the node refuses a transaction with an unrecognised error: it is asked again, and the transaction is rejected in the end; all that was accepted later waits",
+	pending.Ahead:      "the chain counts nonces as used of which the database knows nothing: no nonce is given away until their transactions are final and proven, and none while a waiting transaction has the call of one of them",
+	pending.Disagree:   "what one endpoint calls final, another one contradicts, or the same one when asked anew: the transaction does not end until they agree",
+	pending.Unproven:   "the transaction that used a nonce cannot be proven from its bytes: nothing is concluded from it, and it is looked up again",
+	pending.Consumed:   "the chain counts a nonce as used, and no transaction has used it: its transaction gets another nonce",
 }

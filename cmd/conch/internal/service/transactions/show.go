@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
@@ -88,6 +89,26 @@ func (t shown) line() string {
 	return text
 }
 
+// waits says what the transaction waits for, and since when if that is known.
+func (t shown) waits() string {
+	switch w := t.WaitingFor; {
+	case w == nil:
+		return ""
+	case w.Since != nil:
+		return fmt.Sprintf("%s (since %s)", w.Reason, cli.Clock(*w.Since))
+	default:
+		return w.Reason
+	}
+}
+
+// finalBy names the endpoints that called the transaction final.
+func (t shown) finalBy() string {
+	if len(t.Witnesses) == 2 && t.Witnesses[0] == t.Witnesses[1] {
+		return t.Witnesses[0] + ", asked twice"
+	}
+	return strings.Join(t.Witnesses, " and ")
+}
+
 func (a *shell) show(raw json.RawMessage, t shown) error {
 	if a.JSON {
 		return a.Document(raw)
@@ -99,9 +120,11 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 		{"value", t.Value},
 		{"fate", t.Fate},
 		{"why", t.Why},
+		{"waits", t.waits()},
 		{"state", cli.OrDash(text(t.State))},
 		{"nonce", cli.OrDash(number(t.Nonce))},
 		{"hash", cli.OrDash(text(t.Hash))},
+		{"final by", t.finalBy()},
 		{"created", cli.Clock(t.CreatedAt)},
 	} {
 		if row[1] == "" {

@@ -34,7 +34,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		asking.Go(func() {
 			chains[i].Chain = one
 			if _, err := describe(ctx, one); err != nil {
-				chains[i].fault, chains[i].other = err.Error(), errors.Is(err, chain.ErrForeign)
+				chains[i].fault, chains[i].other, chains[i].vague = err.Error(), errors.Is(err, chain.ErrForeign), errors.Is(err, chain.ErrFinality)
 			}
 		})
 	}

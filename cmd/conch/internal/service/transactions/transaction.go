@@ -58,9 +58,11 @@ type Transaction struct {
 	Fate       string     `json:"fate"`
 	Why        string     `json:"why,omitempty"`
 	Cancelling bool       `json:"cancelling,omitempty"`
+	WaitingFor *Waiting   `json:"waiting_for"` // null once it has ended
 	Nonce      *uint64    `json:"nonce"`
 	Hash       *string    `json:"hash"`
 	Block      *BlockName `json:"block"`
+	Witnesses  []string   `json:"witnesses"` // null until it is final
 	Failed     bool       `json:"failed"`
 	Creator    string     `json:"creator"`
 	CreatedAt  time.Time  `json:"created_at"`

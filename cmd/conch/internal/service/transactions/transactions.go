@@ -105,7 +105,7 @@ func (reg *accounts) show(id string, r pending.Record) Transaction {
 	t := Transaction{
 		ID: idText(r.ID), Account: reg.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
-		Cancelling: r.Cancel && r.Fate == pending.Open, Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
+		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
 	}
 	if len(r.Call.To) > 0 {
 		t.To = "0x" + hex.EncodeToString(r.Call.To)

@@ -1,0 +1,96 @@
+package transactions
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+)
+
+// mostFinality is one less than the blocks that a driver remembers.
+const mostFinality = 4095
+
+const instant = "instant" // the value of finality for a chain whose blocks are final at once
+
+// finality reads a whole number of blocks, or the text "instant".
+func finality(d *config.Decoder, to *Chain) config.Setter {
+	return func(place string, value any) {
+		switch value.(type) {
+		case string:
+			if to.Instant = value == instant; !to.Instant {
+				d.Fault(place, "%q is neither a whole number of blocks nor %q", value, instant)
+			}
+		default:
+			d.Count(&to.Finality)(place, value)
+		}
+	}
+}
+
+// minDepth reads a whole number above 0: at the head, finality can be instant.
+func minDepth(d *config.Decoder, to *Chain) config.Setter {
+	return func(place string, value any) {
+		if value == int64(0) {
+			d.Fault(place, `0 blocks below the head are no depth: if a block is final at once, write finality = %q instead`, instant)
+			return
+		}
+		d.Count(&to.MinDepth)(place, value)
+	}
+}
+
+// wait reads a duration, of which "0s" means none.
+func wait(d *config.Decoder, to *time.Duration) config.Setter {
+	return func(place string, value any) {
+		text, _ := value.(string)
+		if span, err := time.ParseDuration(text); err == nil && span == 0 {
+			*to = -1
+			return
+		}
+		d.Span(to)(place, value)
+	}
+}
+
+func (s *Section) validateChains(d *config.Decoder) {
+	names := map[string]int{}
+	for i, one := range s.chains {
+		place := fmt.Sprintf("chains[%d]", i)
+		if one.Name == "" {
+			d.Fault(place, "has no name, by which accounts name their chain")
+		} else if first, taken := names[one.Name]; taken {
+			d.Fault(place+".name", "%q is the name of chains[%d] already", one.Name, first)
+		} else {
+			names[one.Name] = i
+		}
+		switch one.Kind {
+		case KindEVM:
+		case "memory":
+			d.Fault(place+".kind", "a chain in memory is only for conch's own tests: to try things, run conch-devnode, of kind %q", KindEVM)
+		case "substrate":
+			d.Fault(place+".kind", "substrate is not in this version: write %q", KindEVM)
+		default:
+			d.Fault(place+".kind", "%q is no kind of chain: write %q", one.Kind, KindEVM)
+		}
+		// The URL may have a secret, so no fault quotes it.
+		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+			d.Fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
+		}
+		validateFinality(d, place, one)
+		if one.ChainID == 0 {
+			d.Fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")
+		}
+	}
+}
+
+// validateFinality refuses depths that a driver cannot follow, and two that contradict each other.
+func validateFinality(d *config.Decoder, place string, c Chain) {
+	if c.Finality > mostFinality {
+		d.Fault(place+".finality", "%d blocks are more than conch remembers: write %d at most", c.Finality, mostFinality)
+	}
+	if c.MinDepth > mostFinality {
+		d.Fault(place+".min_depth", "%d blocks are more than conch remembers: write %d at most", c.MinDepth, mostFinality)
+	}
+	if c.MinDepth > 0 && (c.Finality > 0 || c.Instant) {
+		d.Fault(place+".min_depth", "is for the block that the chain calls final, and finality says which one is: take one of the two out")
+	}
+}

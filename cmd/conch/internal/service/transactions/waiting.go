@@ -1,0 +1,62 @@
+package transactions
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/pending"
+)
+
+// Waiting says what a transaction that has not ended waits for.
+type Waiting struct {
+	Reason string     `json:"reason"`
+	Intent string     `json:"intent,omitempty"` // ID of the transaction that is in the way, if one is
+	Since  *time.Time `json:"since,omitempty"`  // when the leader stored the reason, if that is known
+}
+
+// waitingFor returns what a transaction waits for, nil once it has ended (F12).
+func waitingFor(r pending.Record) *Waiting {
+	switch {
+	case r.Fate != pending.Open:
+		return nil
+	case r.Index == nil:
+		return waitingForNonce(r)
+	case r.Last.Waits != "":
+		return &Waiting{Reason: r.Last.Waits}
+	}
+	return &Waiting{Reason: nextStep(r.Last)}
+}
+
+// waitingForNonce returns what a queued transaction waits for: what holds up its account, if anything does.
+func waitingForNonce(r pending.Record) *Waiting {
+	if r.Hold.Why == "" {
+		return &Waiting{Reason: "a nonce"}
+	}
+	out := &Waiting{Reason: r.Hold.Why}
+	if r.Hold.Intent != (pending.ID{}) && r.Hold.Intent != r.ID {
+		out.Intent = idText(r.Hold.Intent)
+		out.Reason = fmt.Sprintf("behind transaction %s: %s", out.Intent, r.Hold.Why)
+	}
+	if !r.HoldSince.IsZero() {
+		since := r.HoldSince.UTC()
+		out.Since = &since
+	}
+	return out
+}
+
+// nextStep returns the next step of a transaction with a nonce, if nothing is in its way. That a second
+// opinion about its end is missing is not stored, and counts as finality.
+func nextStep(last pending.Change) string {
+	if last.Status == pending.InBlock || last.Status == pending.FinalityTimeout {
+		return "finality"
+	}
+	return "a block"
+}
+
+// witnesses returns the endpoints that called a transaction final, nil until two have, or one twice.
+func witnesses(r pending.Record) []string {
+	if r.Last.Witnesses[0] == "" || r.Last.Status != pending.Finalized && r.Last.Status != pending.Usurped {
+		return nil
+	}
+	return r.Last.Witnesses[:]
+}
