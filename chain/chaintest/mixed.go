@@ -14,7 +14,8 @@ import (
 )
 
 // Fork returns a node with the same accounts, blocks and pool, which goes its own way from now on: a
-// backend that is on a dead branch, or that stands still.
+// backend that is on a dead branch, or that stands still. Its final block stays, since a network does not
+// finalize two branches.
 func (n *Node) Fork() *Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -23,6 +24,7 @@ func (n *Node) Fork() *Node {
 		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), final: n.final,
 		lost: slices.Clone(n.lost), baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
 	}
+	f.cfg.Depth = 0
 	f.pool = newPool(f)
 	for _, tx := range n.pool.slots {
 		f.pool.add(tx.signed.Bytes)

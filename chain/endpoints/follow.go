@@ -16,6 +16,7 @@ const ahead = 3
 func (s *Set) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
 	return func(yield func(chain.Turn, error) bool) {
 		last, failed := from, 0
+		lost := map[*member]bool{} // endpoints that could not link: what was followed may be a dead branch
 		for {
 			m := s.order()[0]
 			s.stick(m)
@@ -26,11 +27,13 @@ func (s *Set) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn,
 			case ctx.Err() != nil:
 				yield(chain.Turn{}, ctx.Err())
 				return
+			case errors.Is(err, chain.ErrThread):
+				lost[m] = true
 			case moved:
 				failed = 0
 				continue
 			}
-			if failed++; failed > len(s.members) { // none can link: the thread is lost, or all are down
+			if failed++; failed > len(s.members) || len(lost) == len(s.members) { // none can link, or all are down
 				yield(chain.Turn{}, err)
 				return
 			}
