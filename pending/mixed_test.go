@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +21,7 @@ import (
 )
 
 // R1, R2, R3: behind an endpoint, or each of two, stand nodes of which one stays behind and one is on a dead branch for
-// ever, in whose blocks another holder of the key has taken nonces; leaders change. By the surviving
+// ever, in whose blocks another holder of the key has taken nonces; one answer is a lie; leaders change. By the surviving
 // chain alone, each intent is carried out once, and what the store calls done is there.
 func TestMixedBackends(t *testing.T) {
 	t.Parallel()
@@ -71,7 +73,7 @@ func (w *mixedWorld) live(seed uint64) {
 	}
 	dead := w.node.Fork()
 	behind := w.node.Fork()
-	w.chain = chaintest.NewMixed(seed, w.node.Line(), w.node.Line(), dead.Line(), behind.Line())
+	w.chain = &liar{Chain: chaintest.NewMixed(seed, w.node.Line(), w.node.Line(), dead.Line(), behind.Line()), left: 1, rand: rand.New(rand.NewPCG(seed, 12))}
 	if seed%2 == 0 {
 		other := chaintest.NewMixed(seed+1, w.node.Line(), w.node.Line(), dead.Line())
 		set, err := endpoints.New(endpoints.Config{Endpoints: []endpoints.Endpoint{{Name: "one", Chain: w.chain}, {Name: "other", Chain: other}}})
@@ -165,6 +167,54 @@ func (w *mixedWorld) placed(ctx context.Context) map[string]int {
 		}
 	}
 	return counts
+}
+
+// liar is an endpoint that lies once: it links a block of any branch, agrees with anything, or counts too
+// many nonces.
+type liar struct {
+	chain.Chain
+	mu   sync.Mutex
+	left int
+	rand *rand.Rand
+}
+
+func (l *liar) lies() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lies := l.left > 0 && l.rand.IntN(3) == 0
+	if lies {
+		l.left--
+	}
+	return lies
+}
+
+func (l *liar) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
+	linked, err := l.Chain.Linked(ctx, of, blocks)
+	if err == nil && slices.Contains(linked, false) && l.lies() {
+		for i := range linked {
+			linked[i] = true
+		}
+	}
+	return linked, err
+}
+
+func (l *liar) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+	opinions, err := l.Chain.Confirm(ctx, claims)
+	differs := slices.ContainsFunc(opinions, func(o chain.Opinion) bool { return o.Stand == chain.Differs })
+	if err == nil && differs && l.lies() {
+		for i := range opinions {
+			opinions[i].Stand = chain.Agrees
+		}
+	}
+	return opinions, err
+}
+
+func (l *liar) Next(ctx context.Context, a chain.Account) (uint64, error) {
+	n, err := l.Chain.Next(ctx, a)
+	if err == nil && n%5 == 4 && l.lies() {
+		n += 20
+	}
+	return n, err
 }
 
 func (w *mixedWorld) lead(ctx context.Context) {
