@@ -50,13 +50,15 @@ func TestANewManagerInTheSameTerm(t *testing.T) {
 			lead(time.Second)
 			ledger.Mine()
 		}
+		var mining sync.WaitGroup
+		mining.Go(func() { ledger.Run(ctx, time.Second) }) // a second opinion takes a further final block in the same term
 		for range 3 {
 			lead(time.Minute)
-			ledger.Mine()
 		}
 		if r, err := kept.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
 			t.Errorf("record %+v, error %v; want the intent done", r, err)
 		}
 		end()
+		mining.Wait()
 	})
 }

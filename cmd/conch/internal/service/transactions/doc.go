@@ -15,8 +15,9 @@
 // # What can fail, and what happens
 //
 // While a chain does not answer, transactions are accepted and not sent, and errors are
-// logged. A node does not start if it cannot open a key, or does not know which blocks are final. Without the database callers are
-// refused; a request without an answer may have been accepted.
+// logged. A node does not start if it cannot open a key, or does not know which blocks are
+// final. Without the database callers are refused; a request without an answer may have been
+// accepted.
 //
 // Requirements S15–S26.
 package transactions
