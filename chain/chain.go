@@ -31,12 +31,12 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	// has something else, or what the driver cannot decode.
 	Prove(ctx context.Context, hash Hash) (Proven, error)
 	// Linked reports which of some blocks are the block of, or ancestors of it, by the parent hashes
-	// that the endpoint showed. A number alone proves nothing (R1). The error wraps ErrThread if the
+	// that the endpoint showed. A number alone proves nothing (W1). The error wraps ErrThread if the
 	// blocks between are too many, or unknown.
 	Linked(ctx context.Context, of Block, blocks []Block) ([]bool, error)
 	// Confirm asks for a second opinion about final transactions, in the order of the claims. It
 	// comes from another endpoint than Claim.By, or from the same one, which is asked anew for all
-	// of it after its final block has passed Claim.At (R2).
+	// of it after its final block has passed Claim.At (W2).
 	Confirm(ctx context.Context, claims []Claim) ([]Opinion, error)
 	// Heads follows the best chain until ctx ends and yields every block that joins it,
 	// leaves it (final or not) or becomes final. From the zero Block it begins by applying

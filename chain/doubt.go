@@ -1,6 +1,6 @@
 package chain
 
-// Doubt decides which heads a follower passes over (R4). Behind one endpoint there may be several nodes: one
+// Doubt decides which heads a follower passes over (W4). Behind one endpoint there may be several nodes: one
 // that is behind shows a lower head, and one on a branch of its own a head that cannot be linked. Neither
 // is a reorganisation, unless it goes on. The zero Doubt is ready for use.
 type Doubt struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// R4, C10, C11: a backend that is behind, or on its own, now and then changes nothing; a head that stays
+// W4: a backend that is behind, or on its own, now and then changes nothing; a head that stays
 // lower is believed.
 func TestDoubt(t *testing.T) {
 	t.Parallel()

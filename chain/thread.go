@@ -6,7 +6,7 @@ import (
 )
 
 // Thread is a line of blocks of which each names the one before as its parent. It proves that a block
-// is an ancestor of another (R1). The zero Thread is empty. It is a pure machine: it looks up unknown
+// is an ancestor of another (W1). The zero Thread is empty. It is a pure machine: it looks up unknown
 // blocks through a Lookup, and changes nothing if that fails. It is not safe for concurrent use.
 type Thread struct {
 	blocks []Block // oldest first

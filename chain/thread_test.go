@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// R1: a block is an ancestor by parent hashes and not by its number.
+// W1: a block is an ancestor by parent hashes and not by its number.
 func TestThread(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

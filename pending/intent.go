@@ -48,6 +48,7 @@ type Snapshot struct {
 	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
 	Queued  int    // intents without a slot; a store may stop counting at some hundreds
 	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
+	Hold    Hold   // the account's, as stored
 }
 
 // Change is the new state of a slot, to be stored.

@@ -195,7 +195,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.noteCount(max(in.Best, in.Pooled))
 	m.noteBest(in.Best)
 	m.endPastAlarms()
-	m.queued = in.Snapshot.Queued
+	m.queued, m.savedHold = in.Snapshot.Queued, in.Snapshot.Hold
 	m.paused, m.cursor, m.lookedAt = 0, 0, 0
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }

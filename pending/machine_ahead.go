@@ -19,11 +19,11 @@ type ahead struct {
 func (a *ahead) loaded(snap Snapshot) { *a = ahead{fresh: snap.Next == 0, signed: snap.Since} }
 
 // believedAfter is for how many blocks the chain's count has to be above next before it is believed. A
-// single count that is wrong would leave nonces unused, and all later ones would wait for them (R5).
+// single count that is wrong would leave nonces unused, and all later ones would wait for them (W5).
 const believedAfter = 2
 
 // checkAhead raises next to the chain's count once that is believed and, if the account has rows, each
-// transaction without a row is final and proven, and no waiting intent has its call (R6). Until then no
+// transaction without a row is final and proven, and no waiting intent has its call (W6). Until then no
 // nonce is assigned.
 func (m *machine) checkAhead() {
 	a := &m.ahead

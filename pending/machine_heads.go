@@ -106,7 +106,7 @@ func (m *machine) retract(s *slot) {
 }
 
 // finalized links what was followed from block to block: it is an ancestor of the final block, which is
-// one of the head (R1).
+// one of the head (W1).
 func (m *machine) finalized(now fence.Instant) {
 	for _, s := range m.slots.all() {
 		if s.in != nil && s.streamed && s.first.Hash == "" && s.in.Block.Number <= m.final.Number {
@@ -117,7 +117,7 @@ func (m *machine) finalized(now fence.Instant) {
 }
 
 // checkStrange ends the strange state once every nonce ever seen in the chain is final, by two final
-// blocks, and some time has passed: transactions whose rows were lost may still be in a pool (R6).
+// blocks, and some time has passed: transactions whose rows were lost may still be in a pool (W6).
 func (m *machine) checkStrange(now fence.Instant) {
 	if m.final.Number >= m.strangeAt {
 		m.strangeEnds++

@@ -3,7 +3,7 @@ package pending
 import "errors"
 
 // hold returns why no waiting intent gets a slot, the zero Hold if nothing is in the way or none waits
-// (F12).
+// (W17).
 func (m *machine) hold() Hold {
 	switch {
 	case m.queued == 0:

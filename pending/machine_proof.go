@@ -3,7 +3,7 @@ package pending
 import "github.com/conchhq/conch/chain"
 
 // A transaction ends its slot after three steps: its block is linked to a final block by parent hashes
-// (R1), if another sender has signed it that is proven (R3), and a second witness says the same (R2).
+// (W1), if another sender has signed it that is proven (W3), and a second witness says the same (W2).
 
 // link asks about the blocks of transactions that a lookup has found: whether they are ancestors of the
 // final block, or, in doubt, of the head. Those that were followed from block to block are known to be.

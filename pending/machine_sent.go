@@ -54,7 +54,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 }
 
 // invalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the
-// same has to come again some blocks later, and no attempt of the slot may be in a pool (R7).
+// same has to come again some blocks later, and no attempt of the slot may be in a pool (W7).
 func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string) {
 	if !attempt.Filler {
 		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled }) {

@@ -161,7 +161,7 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 		snap.Slots = append(snap.Slots, slot)
 	}
 	slices.SortFunc(snap.Slots, func(a, b Slot) int { return cmp.Compare(a.Index, b.Index) })
-	snap.Queued = len(s.queue(account))
+	snap.Queued, snap.Hold = len(s.queue(account)), s.holds[account]
 	return snap, nil
 }
 

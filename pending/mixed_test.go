@@ -20,7 +20,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// R1, R2, R3: behind an endpoint, or each of two, stand nodes of which one stays behind and one is on a dead branch for
+// W1, W2, W3: behind an endpoint, or each of two, stand nodes of which one stays behind and one is on a dead branch for
 // ever, in whose blocks another holder of the key has taken nonces; one answer is a lie; leaders change. By the surviving
 // chain alone, each intent is carried out once, and what the store calls done is there.
 func TestMixedBackends(t *testing.T) {

@@ -26,7 +26,7 @@ func (l *loop) link(ctx context.Context, a link) (input, error) {
 	return out, nil
 }
 
-// confirm asks for second opinions, and proves the transactions of other senders (R2, R3).
+// confirm asks for second opinions, and proves the transactions of other senders (W2, W3).
 func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 	claims := make([]chain.Claim, len(a.Claims))
 	var foreign []uint64

@@ -28,7 +28,7 @@ func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinio
 
 func (p prover) Prove(context.Context, chain.Hash) (chain.Proven, error) { return p.proven, p.err }
 
-// R3, C5: a transaction of another sender counts only if it is the account's, with this nonce, by its own
+// W3: a transaction of another sender counts only if it is the account's, with this nonce, by its own
 // bytes; with the call of the intent it is a lost attempt.
 func TestAStrangerIsProven(t *testing.T) {
 	t.Parallel()

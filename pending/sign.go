@@ -170,7 +170,7 @@ const mostRefusals = 10_000
 
 // isRefused reports whether the chain does not execute an intent's call. One answer is not enough: an
 // estimate of an endpoint that is behind, or one before the account's earlier calls are in blocks, fails
-// for a call that would succeed (R12).
+// for a call that would succeed (W12).
 func (l *loop) isRefused(intent ID, next uint64, why error) bool {
 	if !errors.Is(why, chain.ErrCall) {
 		return false

@@ -104,7 +104,7 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 	}
 }
 
-// C17: each intent has all its tries, and two that are refused in turn are both given up.
+// W15: each intent has all its tries, and two that are refused in turn are both given up.
 func TestRefusalsAreCountedPerIntent(t *testing.T) {
 	t.Parallel()
 	var now fence.Instant
@@ -118,7 +118,7 @@ func TestRefusalsAreCountedPerIntent(t *testing.T) {
 	}
 }
 
-// R12: a call is rejected when it was refused again some blocks and some time later, with the account's
+// W12: a call is rejected when it was refused again some blocks and some time later, with the account's
 // earlier calls in blocks.
 func TestOneRefusalRejectsNothing(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func scan(t *trial) {
 	}
 }
 
-// prove checks that a transaction is read with its call, whoever signed it (R3).
+// prove checks that a transaction is read with its call, whoever signed it (W3).
 func prove(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	call := chain.Call{To: []byte(t.Stranger), Data: []byte("hello"), Gas: 100_000}
@@ -76,7 +76,7 @@ func prove(t *trial) {
 	t.wants(err, chain.ErrNotFound)
 }
 
-// linked checks that a block is an ancestor by parent hashes and not by its number (R1).
+// linked checks that a block is an ancestor by parent hashes and not by its number (W1).
 func linked(t *trial) {
 	t.need(t.Reorg != nil, "reorganise")
 	turn, stop := t.heads(chain.Block{})
@@ -99,7 +99,7 @@ func linked(t *trial) {
 	t.wants(err, chain.ErrThread)
 }
 
-// confirm checks the second opinion of the endpoint that a claim came from (R2).
+// confirm checks the second opinion of the endpoint that a claim came from (W2).
 func confirm(t *trial) {
 	t.need(t.Final != nil, "finalize")
 	bad := t.Bad

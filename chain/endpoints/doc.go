@@ -11,11 +11,11 @@
 //
 //   - Reads stick to one endpoint: answers from two would contradict each other whenever one is behind.
 //     They move to the next by weight when it errs, or when another one is far ahead with a head that
-//     links to what is followed (R4).
+//     links to what is followed (W4).
 //   - A transaction is sent to every endpoint at once. What one has taken is taken; a refusal counts only
-//     if none took it. A slow endpoint holds up nobody (R8). If an endpoint is private, bytes go to
+//     if none took it. A slow endpoint holds up nobody (W8). If an endpoint is private, bytes go to
 //     private ones alone.
-//   - A second opinion comes from another endpoint than the first (R2). With three or more, a majority
+//   - A second opinion comes from another endpoint than the first (W2). With three or more, a majority
 //     decides. If no other endpoint answers for ten minutes, the same one is asked anew.
 //   - An endpoint of another chain is put aside, and the chain goes on without it.
 //

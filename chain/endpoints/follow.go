@@ -92,7 +92,7 @@ type tipper interface {
 
 // watch compares the heads of the other endpoints with that of the followed one. It leaves that if
 // another one is far ahead, twice in a row, with a head that links to what is followed: a number alone
-// proves nothing, since an endpoint may say any (R4).
+// proves nothing, since an endpoint may say any (W4).
 func (s *Set) watch(ctx context.Context, followed *member, heads <-chan chain.Block, leave context.CancelCauseFunc) {
 	tick := time.NewTicker(s.cfg.Watch)
 	defer tick.Stop()

@@ -52,8 +52,8 @@ func (s *Set) Describe(ctx context.Context) (chain.Description, error) {
 			m.worked()
 			continue
 		}
-		faults[i] = fmt.Errorf("%s: %w", m.Name, faults[i])
 		s.noteError(ctx, m, faults[i])
+		faults[i] = fmt.Errorf("%s: %w", m.Name, faults[i])
 		if errors.Is(faults[i], chain.ErrFinality) {
 			return chain.Description{}, faults[i] // its word would end transactions
 		}

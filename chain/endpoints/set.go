@@ -120,15 +120,17 @@ func (s *Set) noteError(ctx context.Context, m *member, err error) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
 	}
-	foreign := errors.Is(err, chain.ErrForeign)
 	m.mu.Lock()
-	if foreign {
-		m.aside = err
+	news := m.faults == 0
+	if errors.Is(err, chain.ErrForeign) && m.aside == nil {
+		m.aside, news = err, true
 	}
 	m.faults++
 	m.rests = time.Now().Add(restOf(m.faults))
 	m.mu.Unlock()
-	s.trouble(fmt.Errorf("%s: %w", m.Name, err))
+	if news {
+		s.trouble(fmt.Errorf("%s: %w", m.Name, err))
+	}
 	return true
 }
 

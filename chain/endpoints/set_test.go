@@ -77,7 +77,7 @@ func (f *fake) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outc
 
 func (f *fake) Heads(context.Context, chain.Block) iter.Seq2[chain.Turn, error] { return nil }
 
-// R4: reads stick to the endpoint of the highest weight, move when it errs, and move back once it has
+// W4: reads stick to the endpoint of the highest weight, move when it errs, and move back once it has
 // rested and the next one errs.
 func TestReadsStick(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestAForeignEndpointIsPutAside(t *testing.T) {
 	}
 }
 
-// R8: what one has taken is taken; a refusal counts only if nobody took it, and nobody is still to answer.
+// W8: what one has taken is taken; a refusal counts only if nobody took it, and nobody is still to answer.
 func TestVerdictsAreMerged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ a, b, want chain.Verdict }{
@@ -160,7 +160,7 @@ func TestVerdictsAreMerged(t *testing.T) {
 	}
 }
 
-// C12: a slow endpoint holds up no send, and gets no second one meanwhile.
+// W8: a slow endpoint holds up no send, and gets no second one meanwhile.
 func TestASlowEndpointHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for verdict, want := range map[chain.Verdict]chain.Verdict{chain.Accepted: chain.Accepted, chain.NoFunds: chain.Unknown} {
@@ -191,7 +191,7 @@ func TestPrivateEndpoints(t *testing.T) {
 	}
 }
 
-// R2: a second opinion comes from another endpoint; with three or more a majority decides.
+// W2: a second opinion comes from another endpoint; with three or more a majority decides.
 func TestSecondOpinions(t *testing.T) {
 	t.Parallel()
 	const agrees, differs, mute = chain.Agrees, chain.Differs, chain.Mute
@@ -229,7 +229,7 @@ func TestSecondOpinions(t *testing.T) {
 	}
 }
 
-// R2: while every other endpoint is silent nothing ends, for ten minutes; then the same one is asked anew.
+// W2: while every other endpoint is silent nothing ends, for ten minutes; then the same one is asked anew.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// R4: the thread goes on at another endpoint when the followed one is cut, or stays behind; an endpoint
+// W4: the thread goes on at another endpoint when the followed one is cut, or stays behind; an endpoint
 // with a huge head that does not link gets nothing.
 func TestTheThreadGoesOnElsewhere(t *testing.T) {
 	t.Parallel()

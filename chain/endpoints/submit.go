@@ -86,7 +86,7 @@ func unanswered(sum []chain.Outcome) []chain.Outcome {
 	return sum
 }
 
-// rank orders verdicts: of two answers the higher one counts (R8). What one endpoint has taken is taken.
+// rank orders verdicts: of two answers the higher one counts (W8). What one endpoint has taken is taken.
 // "Nonce too low" of one asks for a look. An answer that is missing leaves it open. Refusals count only
 // if all refuse, and those that end something last.
 var rank = map[chain.Verdict]int{

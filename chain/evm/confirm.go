@@ -14,7 +14,7 @@ import (
 )
 
 // Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its final block, for the
-// links from there down, for the blocks' transactions, and for the receipts of those that failed (R2).
+// links from there down, for the blocks' transactions, and for the receipts of those that failed (W2).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	f, err := c.known(ctx)
 	if err != nil {

@@ -131,7 +131,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 }
 
 // learnMore asks for what not every node has, each alone: a gateway refuses a whole request for one
-// method that it does not know (F5).
+// method that it does not know (W16).
 func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
 	var first, headersOnly *header
 	var rules struct {

@@ -57,7 +57,7 @@ func (c *Chain) finalHeight(head, final *header) (uint64, bool) {
 	return height, true
 }
 
-// checkFinality refuses an endpoint whose word on final blocks cannot be used (R1).
+// checkFinality refuses an endpoint whose word on final blocks cannot be used (W1).
 func (c *Chain) checkFinality(ctx context.Context, f facts) error {
 	if !c.byTag() {
 		return nil

@@ -49,8 +49,8 @@ func faulty(err error) bool {
 	if !spoken {
 		return err != nil
 	}
-	// An unknown method or tag, bad parameters and a rate limit stay the same.
-	return !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
+	// An unknown method or tag, bad parameters, a rate limit and a size stay the same.
+	return !tooLarge(err) && !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
 // throttled reports whether the node refuses the caller, not the call, as for a rate limit. A method

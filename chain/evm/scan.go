@@ -70,7 +70,7 @@ func (c *Chain) line(ctx context.Context, of chain.Block, from uint64, most int)
 }
 
 // keepScanned drops an error after some blocks were read: the caller goes on at the one that failed, so
-// that an endpoint which fails now and then is read to the end (C13).
+// that an endpoint which fails now and then is read to the end (W13).
 func keepScanned(err error, some bool) error {
 	if some {
 		return nil
@@ -78,7 +78,7 @@ func keepScanned(err error, some bool) error {
 	return err
 }
 
-// Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (R3).
+// Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (W3).
 func (c *Chain) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
 	if _, err := c.known(ctx); err != nil {
 		return chain.Proven{}, err

@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// R2: the two endpoints that called an end final are kept with it, and go if the chain takes it back.
+// W2: the two endpoints that called an end final are kept with it, and go if the chain takes it back.
 func witnessesAreKept(t *testing.T, f Fixture) {
 	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, &other.ID)}})
@@ -33,7 +33,7 @@ func witnessesAreKept(t *testing.T, f Fixture) {
 	}
 }
 
-// F12: what a slot waits for is kept, and goes once it waits no more.
+// W17: what a slot waits for is kept, and goes once it waits no more.
 func waitsAreTold(t *testing.T, f Fixture) {
 	in := f.accept(t, "k", 1)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
@@ -47,7 +47,7 @@ func waitsAreTold(t *testing.T, f Fixture) {
 	}
 }
 
-// F12: the hold of an account is shown for every intent that waits for a slot, and for no other.
+// W17: the hold of an account is shown for every intent that waits for a slot, and for no other.
 func holdsAreTold(t *testing.T, f Fixture) {
 	sent, poor, behind, gone := f.accept(t, "sent", 1), f.accept(t, "poor", 2), f.accept(t, "behind", 3), f.accept(t, "gone", 4)
 	want := func(want pending.Hold, waiting ...pending.Intent) {
@@ -65,6 +65,9 @@ func holdsAreTold(t *testing.T, f Fixture) {
 	}
 	want(hold, poor, behind)
 	want(pending.Hold{}, sent, gone)
+	if snap, err := f.Store.Load(t.Context(), Account, 0); err != nil || snap.Hold != hold { // a new leader replaces it
+		t.Errorf("loaded the hold %+v, error %v; want %+v", snap.Hold, err, hold)
+	}
 	listed, err := f.Store.List(t.Context(), pending.Filter{Most: 9, Standing: pending.Queued})
 	if err != nil || len(listed) != 2 || listed[0].Hold != hold || listed[1].Hold != hold {
 		t.Errorf("listed %+v, error %v; want two intents held by %+v", listed, err, hold)
@@ -82,7 +85,7 @@ func holdsAreTold(t *testing.T, f Fixture) {
 	want(pending.Hold{}, poor, behind)
 }
 
-// R6: a new leader learns at which height the slot of the highest nonce was signed, final or not.
+// W6: a new leader learns at which height the slot of the highest nonce was signed, final or not.
 func theHeightOfTheNewestIsLoaded(t *testing.T, f Fixture) {
 	if snap := f.load(t, 0); snap.Since != 0 || snap.Next != 0 {
 		t.Errorf("of an account without slots: loaded %+v, want height 0", snap)

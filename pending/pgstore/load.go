@@ -44,6 +44,14 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 		snap.Slots, err = slots(rows, account)
 		return err
 	})
+	batch.Queue(`SELECT intent, why FROM conch.pending_holds WHERE chain = $1 AND account = $2`, s.cfg.Chain, []byte(account)).Query(func(rows pgx.Rows) error {
+		var intent pgtype.UUID
+		_, err := pgx.ForEachRow(rows, []any{&intent, &snap.Hold.Why}, func() error {
+			snap.Hold.Intent = intent.Bytes
+			return nil
+		})
+		return err
+	})
 	batch.Queue(`COMMIT`)
 	err = s.pool.SendBatch(ctx, &batch).Close()
 	return snap, err

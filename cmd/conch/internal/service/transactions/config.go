@@ -23,13 +23,13 @@ type Section struct {
 
 // Chain is one [[chains]].
 type Chain struct {
-	Name     string
-	Kind     string // KindEVM
-	URL      string // may carry a secret
-	ChainID  int    // chain that the endpoint must serve
-	Finality int    // blocks below the head at which a block is final; 0: as the chain says
-	Instant  bool   // a block is final at once
-	MinDepth int    // least blocks below the head of the block that the chain calls final; 0: the driver's default
+	Name      string
+	Kind      string                  // KindEVM
+	Endpoints [mostEndpoints]Endpoint // as many as are given
+	ChainID   int                     // chain that the endpoint must serve
+	Finality  int                     // blocks below the head at which a block is final; 0: as the chain says
+	Instant   bool                    // a block is final at once
+	MinDepth  int                     // least blocks below the head of the block that the chain calls final; 0: the driver's default
 }
 
 // KindEVM is Ethereum and everything that talks like it.
@@ -38,7 +38,7 @@ const KindEVM = "evm"
 // ID is that of chain.Description.
 func (c Chain) ID() string { return fmt.Sprintf("%s:%d", c.Kind, c.ChainID) }
 
-// String leaves out the URL, which may be secret.
+// String leaves out the URLs, which may be secret.
 func (c Chain) String() string { return fmt.Sprintf("chain %q (%s)", c.Name, c.ID()) }
 
 // Account is one [[accounts]], and a role of the node.
@@ -90,7 +90,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 	for i, v := range d.Tables(place, value) {
 		var one Chain
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
-			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": d.Text(&one.URL),
+			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one),
 		})
 		s.chains = append(s.chains, one)

@@ -2,8 +2,6 @@ package transactions
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -71,10 +69,7 @@ func (s *Section) validateChains(d *config.Decoder) {
 		default:
 			d.Fault(place+".kind", "%q is no kind of chain: write %q", one.Kind, KindEVM)
 		}
-		// The URL may have a secret, so no fault quotes it.
-		if u, err := url.Parse(one.URL); err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-			d.Fault(place+".url", "is not a URL such as http://127.0.0.1:8545 or wss://node.example")
-		}
+		validateEndpoints(d, place, one)
 		validateFinality(d, place, one)
 		if one.ChainID == 0 {
 			d.Fault(place+".chain_id", "is missing: a transaction for one chain is worthless on another, or worse")

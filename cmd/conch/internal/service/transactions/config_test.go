@@ -1,12 +1,14 @@
 package transactions
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/chain/endpoints"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 )
@@ -87,10 +89,37 @@ func TestFinality(t *testing.T) {
 		if got.Finality != want.Finality || got.Instant != want.Instant || got.MinDepth != want.MinDepth {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
-		driver := evmConfig(got)
+		driver := evmConfig(got, got.Endpoints[0])
 		if driver.Depth != uint64(want.Finality) || driver.Instant != want.Instant || driver.MinDepth != uint64(want.MinDepth) {
 			t.Errorf("%q: the driver got depth %d, instant %v, least depth %d; want %+v", text, driver.Depth, driver.Instant, driver.MinDepth, want)
 		}
+	}
+}
+
+// A chain may have several endpoints, with weights; bytes may be for some alone.
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(mainnet, `url = "https://`, `urls = ["https://a.example/key", {url = "https://a.example/other", weight = 3, private = true}, "https://`, 1)
+	text = strings.Replace(text, "\"\nchain_id", "\"]\nchain_id", 1)
+	c, err := loadAccounts(t, db+text+payer, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.Of[*Section](c).accounts[0].Chain
+	all, names := got.places(), got.names()
+	if len(all) != 3 || all[1].Weight != 3 || !all[1].Private || all[0].Private {
+		t.Errorf("got %d endpoints, want three, of which the second has weight 3 and is private", len(all))
+	}
+	if names[0] != "https://a.example" || names[1] != "https://a.example (2)" || strings.Contains(fmt.Sprint(names), "key") {
+		t.Errorf("got names %q, want host and number, and no secret", names)
+	}
+	driver, err := connect(got, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disconnect(driver)
+	if _, is := driver.(*endpoints.Set); !is {
+		t.Errorf("got a driver of type %T for three endpoints, want a set of them", driver)
 	}
 }
 
@@ -109,6 +138,10 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"a chain twice", db + mainnet + mainnet + payer, kept, []string{`chains[1].name: "main" is the name of chains[0]`}},
 		{"a chain without a name", db + strings.Replace(mainnet, "name = \"main\"\n", "", 1) + payer, kept, []string{"chains[0]: has no name"}},
 		{"no URL", db + strings.Replace(mainnet, "https://", "htps://", 1) + payer, kept, []string{"chains[0].url: is not a URL"}},
+		{"an endpoint twice", db + mainnet + "urls = [\"https://x.example/s3cret\", \"https://x.example/s3cret\"]\n" + payer, kept, []string{"chains[0].urls: there is a url too"}},
+		{"an endpoint twice", db + strings.Replace(mainnet, "url = ", "urls = [\"https://x.example/s3cret\", \"https://x.example/s3cret\"]\n#", 1) + payer, kept, []string{"chains[0].urls[1]: is urls[0] once more"}},
+		{"no endpoint", db + strings.Replace(mainnet, "url = ", "urls = []\n#", 1) + payer, kept, []string{"chains[0].urls: write a list"}},
+		{"an endpoint of another kind", db + strings.Replace(mainnet, "url = ", "urls = [\"https://x.example\", \"ipc:///x\"]\n#", 1) + payer, kept, []string{"chains[0].urls[1]: is not a URL"}},
 		{"finality", db + mainnet + "finality = 4096\n" + payer, kept, []string{"chains[0].finality: 4096", "4095 at most"}},
 		{"finality", db + mainnet + "finality = -1\n" + payer, kept, []string{"chains[0].finality: -1"}},
 		{"finality in words", db + mainnet + "finality = \"soon\"\n" + payer, kept, []string{`line 8, chains[0].finality: "soon"`, `"instant"`}},

@@ -10,6 +10,7 @@ import (
 // endpoint has the facts about a chain.
 type endpoint struct {
 	Chain
+	at    Endpoint
 	fault string // why nothing can be sent there; empty: it can
 	other bool   // the endpoint serves another chain
 	vague bool   // nothing says which of its blocks are final
@@ -38,8 +39,16 @@ const unnamed = "none checked: --config names a file that has some"
 
 // judgeChains finds endpoints that a node would not start with, or could send nothing to.
 func judgeChains(chains []endpoint) (found []doctor.Finding) {
+	works := map[string]bool{}
+	for _, c := range chains {
+		if c.fault == "" {
+			works[c.Name] = true
+		}
+	}
 	for _, c := range chains {
 		switch {
+		case c.fault != "" && !c.vague && works[c.Name]:
+			found = append(found, doctor.Warning(fmt.Sprintf("chain %q: one of its endpoints is not used: %s", c.Name, c.fault), "check its url and its chain; the others are used meanwhile"))
 		case c.other:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), "correct chain_id or url: a transaction for one chain is worthless on another"))
 		case c.vague:
@@ -52,7 +61,7 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 	case len(chains) == 0:
 		return []doctor.Finding{doctor.Well(unnamed)}
 	case len(found) == 0:
-		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s as configured", doctor.Count(len(chains), "chain answers", "chains answer")))}
+		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s as configured", doctor.Count(len(works), "chain answers", "chains answer")))}
 	}
 	return found
 }

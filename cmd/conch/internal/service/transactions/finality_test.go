@@ -68,7 +68,7 @@ func blockOf(number int) string {
 	return fmt.Sprintf(`{"number":"0x%x","hash":"0x%064x","parentHash":"0x%064x","gasLimit":"0x1c9c380"}`, number, number, number-1)
 }
 
-// R1: a node does not start with an endpoint of which it is not known which blocks are final, and says
+// W1: a node does not start with an endpoint of which it is not known which blocks are final, and says
 // which key helps. conch doctor says the same.
 func TestAChainOfUnknownFinalityIsRefused(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestAChainOfUnknownFinalityIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.chain.Name, c.chain.Kind, c.chain.ChainID, c.chain.URL = "dev", KindEVM, 1, endpointAt(t, c.final)
+			c.chain.Name, c.chain.Kind, c.chain.ChainID, c.chain.Endpoints[0].URL = "dev", KindEVM, 1, endpointAt(t, c.final)
 			s := &service{frame: node.Frame{Log: slog.New(slog.DiscardHandler)}}
 			err := s.compareChains(t.Context(), []Account{{Chain: c.chain}})
 			if (err != nil) != c.refused || err != nil && (!strings.Contains(err.Error(), `chain "dev"`) || !strings.Contains(err.Error(), "set finality")) {

@@ -90,18 +90,11 @@ func (s *service) driver(a Account) (chain.Chain, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := evm.New(evmConfig(a.Chain, signer))
+	c, err := connect(a.Chain, s.aboutEndpoints(a.Chain), signer)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, func() { c.Close(); disconnect(signer) }, nil
-}
-
-func evmConfig(c Chain, signers ...evm.Signer) evm.Config {
-	return evm.Config{
-		URL: c.URL, ChainID: uint64(c.ChainID), Signers: signers,
-		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth),
-	}
+	return c, func() { disconnect(c); disconnect(signer) }, nil
 }
 
 // disconnect calls Close if there is such a method.
@@ -133,12 +126,12 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	var asking sync.WaitGroup
 	for i, c := range chains {
 		asking.Go(func() {
-			driver, err := evm.New(evmConfig(c))
+			driver, err := connect(c, s.aboutEndpoints(c))
 			if err != nil {
 				faults[i] = err
 				return
 			}
-			defer driver.Close()
+			defer disconnect(driver)
 			_, err = driver.Describe(ctx)
 			switch {
 			case errors.Is(err, chain.ErrForeign):

@@ -26,13 +26,12 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	if section == nil {
 		section = &Section{} // there is no configuration
 	}
-	chains, accounts := make([]endpoint, len(section.chains)), make([]paying, len(section.accounts))
+	chains, accounts := section.endpoints(), make([]paying, len(section.accounts))
 	ctx, cancel := context.WithTimeout(ctx, 2*surveyPatience)
 	defer cancel()
 	var asking sync.WaitGroup
-	for i, one := range section.chains {
+	for i, one := range chains {
 		asking.Go(func() {
-			chains[i].Chain = one
 			if _, err := describe(ctx, one); err != nil {
 				chains[i].fault, chains[i].other, chains[i].vague = err.Error(), errors.Is(err, chain.ErrForeign), errors.Is(err, chain.ErrFinality)
 			}
@@ -55,8 +54,18 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	return judge(chains, accounts, c.Node.Standalone)
 }
 
-func describe(ctx context.Context, c Chain) (chain.Description, error) {
-	driver, err := evm.New(evmConfig(c))
+// endpoints returns every endpoint of every chain, to be checked one by one.
+func (s *Section) endpoints() (all []endpoint) {
+	for _, c := range s.chains {
+		for _, e := range c.places() {
+			all = append(all, endpoint{Chain: c, at: e})
+		}
+	}
+	return all
+}
+
+func describe(ctx context.Context, e endpoint) (chain.Description, error) {
+	driver, err := evm.New(evmConfig(e.Chain, e.at))
 	if err != nil {
 		return chain.Description{}, err
 	}
@@ -67,7 +76,7 @@ func describe(ctx context.Context, c Chain) (chain.Description, error) {
 }
 
 func balance(ctx context.Context, a Account) (*big.Int, error) {
-	driver, err := evm.New(evmConfig(a.Chain))
+	driver, err := evm.New(evmConfig(a.Chain, a.Chain.Endpoints[0]))
 	if err != nil {
 		return nil, err
 	}

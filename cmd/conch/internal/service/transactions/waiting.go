@@ -14,7 +14,7 @@ type Waiting struct {
 	Since  *time.Time `json:"since,omitempty"`  // when the leader stored the reason, if that is known
 }
 
-// waitingFor returns what a transaction waits for, nil once it has ended (F12).
+// waitingFor returns what a transaction waits for, nil once it has ended (W17).
 func waitingFor(r pending.Record) *Waiting {
 	switch {
 	case r.Fate != pending.Open:

@@ -17,7 +17,7 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// F12: whatever state a transaction is in, the API says what it waits for until it has ended.
+// W17: whatever state a transaction is in, the API says what it waits for until it has ended.
 func TestWhatATransactionWaitsFor(t *testing.T) {
 	t.Parallel()
 	self, other, nonce := pending.ID{1}, pending.ID{2}, uint64(7)
@@ -59,7 +59,7 @@ func TestWhatATransactionWaitsFor(t *testing.T) {
 	}
 }
 
-// R2: the two endpoints that called a transaction final are shown once it is.
+// W2: the two endpoints that called a transaction final are shown once it is.
 func TestWitnessesAreShownAtTheEnd(t *testing.T) {
 	t.Parallel()
 	two := [2]string{"https://a", "https://b"}
