@@ -198,18 +198,23 @@ func victim() {
 	select {}
 }
 
-func TestTheServerDiesWithItsProgram(t *testing.T) {
-	t.Parallel()
+// killed runs a victim, kills it once its server runs, and returns the server's pid and socket.
+func killed(t *testing.T, env ...string) (pid int, socket string) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), victimEnv+"=1")
+	cmd.Env = append(append(os.Environ(), victimEnv+"=1"), env...)
 	program := proctest.Listen(t, cmd)
-	var pid int
-	var socket string
 	if _, err := fmt.Sscan(program.Says(patience, ""), &pid, &socket); err != nil {
 		t.Fatal(err)
 	}
 	program.Kill()
 	program.Wait(patience)
+	return pid, socket
+}
+
+func TestTheServerDiesWithItsProgram(t *testing.T) {
+	t.Parallel()
+	pid, socket := killed(t)
 	if !postmaster.DiesWithProgram {
 		_ = syscall.Kill(pid, syscall.SIGQUIT)
 	}
@@ -227,6 +232,32 @@ func TestTheServerDiesWithItsProgram(t *testing.T) {
 		_, err := os.Stat(home)
 		return errors.Is(err, os.ErrNotExist)
 	})
+}
+
+// A template outlives its programs, also those that are killed.
+func TestProgramsShareATemplate(t *testing.T) {
+	t.Parallel()
+	dir, err := postmaster.Shared("conch-template-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	version := func() os.FileInfo {
+		t.Helper()
+		_, socket := killed(t, postmaster.TemplateEnv+"="+dir)
+		found, _ := filepath.Glob(filepath.Join(dir, "*", "data", "PG_VERSION"))
+		if len(found) != 1 {
+			t.Fatalf("the folder of the template holds %q, want one cluster", found)
+		}
+		info, err := os.Stat(found[0])
+		if err != nil || filepath.Dir(socket) == dir {
+			t.Fatalf("%v, and the server's socket is %s, want it elsewhere", err, socket)
+		}
+		return info
+	}
+	if first, second := version(), version(); !os.SameFile(first, second) {
+		t.Errorf("the second program made a cluster at %v, want that of the first, made at %v", second.ModTime(), first.ModTime())
+	}
 }
 
 // A standby streams from the primary through a link that can be cut. After its promotion it

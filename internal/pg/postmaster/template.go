@@ -18,12 +18,12 @@ import (
 const Superuser = "conch"
 
 // templates keeps one new cluster per program, which the first Start makes and every
-// Start copies: initdb takes 0.4 s, a copy in memory a tenth of that. It is removed when
-// the last server of the program stops.
+// Start copies: initdb takes 0.4 to 1 s, a copy in memory a tenth of that. It is removed when
+// the last server of the program stops, unless programs share it.
 var templates struct {
 	sync.Mutex
 	dir   string
-	owner *os.File
+	owner *os.File // nil if programs share the template
 	users int
 }
 
@@ -42,8 +42,13 @@ func newCluster(ctx context.Context, bin string, acc account, data string) error
 	return nil
 }
 
-// makeTemplate makes the template. The caller holds the lock.
+// makeTemplate makes the template, or finds the shared one. The caller holds the lock.
 func makeTemplate(ctx context.Context, bin string, acc account) error {
+	shared, err := sharedTemplate(ctx, bin, acc)
+	if err != nil || shared != "" {
+		templates.dir = shared
+		return err
+	}
 	under, err := base(acc)
 	if err != nil {
 		return err
@@ -68,7 +73,7 @@ func leaveTemplate() error {
 	templates.Lock()
 	defer templates.Unlock()
 	templates.users--
-	if templates.users > 0 || templates.dir == "" {
+	if templates.users > 0 || templates.owner == nil {
 		return nil
 	}
 	err := os.RemoveAll(templates.dir)
