@@ -1,0 +1,4 @@
+package evmtest
+
+// Branch is a dead branch of the chain.
+type Branch struct{}
