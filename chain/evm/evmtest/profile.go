@@ -51,3 +51,24 @@ const (
 	// Directed: a test of its own turns the switch.
 	Directed
 )
+
+// Profiles returns all profiles. With full, their numbers are those of the real providers; else they are
+// smaller, so that the same happens within seconds.
+func Profiles(full bool) []Profile {
+	var all []Profile
+	for _, part := range []func(bool) []Profile{
+		limitProfiles, rateProfiles, finalityProfiles, tagProfiles, backendProfiles, lieProfiles, poolProfiles, lossProfiles, dataProfiles,
+		answerProfiles, socketProfiles, badProfiles,
+	} {
+		all = append(all, part(full)...)
+	}
+	return all
+}
+
+// pick returns the number of a real provider, or the small one that shows the same.
+func pick[T any](full bool, real, small T) T {
+	if full {
+		return real
+	}
+	return small
+}

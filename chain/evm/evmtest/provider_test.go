@@ -207,3 +207,18 @@ func TestCounts(t *testing.T) {
 		t.Errorf("got %+v, want the transaction with nonce 3", sent)
 	}
 }
+
+// Every profile has a name of its own and says who does this. Its behaviours can be installed.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for _, full := range []bool{false, true} {
+		seen := map[string]bool{}
+		for _, p := range evmtest.Profiles(full) {
+			if p.Name == "" || p.Who == "" || p.Finding == "" || seen[p.Name] || p.Fault == evmtest.Lasting && len(p.Says) == 0 {
+				t.Errorf("%q: a field is missing, or the name is there twice", p.Name)
+			}
+			seen[p.Name] = true
+			evmtest.Start(t, fakeNode(t), p)
+		}
+	}
+}
