@@ -55,6 +55,8 @@
 //     memory to test electors against.
 //   - [github.com/conchhq/conch/chain/chaintest]: for drivers, with a chain in memory
 //     that a test can break on purpose.
+//   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
+//     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
 // For deployments:

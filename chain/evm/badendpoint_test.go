@@ -1,0 +1,95 @@
+package evm_test
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/evm/evmtest"
+)
+
+// An endpoint that is of no use is named in the error, soon, and a chain beside it goes on.
+func TestBadEndpoints(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		evmtest.Transport
+	}{
+		{"a page", evmtest.Page(200, "<html><body>Welcome</body></html>")},
+		{"a page with a status", evmtest.Page(502, "<html><body>Bad Gateway</body></html>")},
+		{"an error with the id null", evmtest.ErrorUnder(200, -32603, "internal error")},
+		{"an error under a status", evmtest.ErrorUnder(503, -32000, "no healthy backend")},
+		{"half an answer", evmtest.Half()},
+		{"nothing", evmtest.Page(200, "")},
+		{"silence", evmtest.Silent()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			upstream := evmtest.NodeAt(t, serve(t, healthy))
+			p := evmtest.Start(t, upstream, evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(c.Transport) }})
+			bad := open(t, endpointAt(p.HTTP(), 200*time.Millisecond))
+			good := open(t, endpointAt(upstream.HTTP, 0))
+			failed := make(chan error, 1)
+			go func() {
+				_, err := bad.Describe(t.Context())
+				failed <- err
+			}()
+			if _, err := good.Describe(t.Context()); err != nil {
+				t.Errorf("the chain beside it: got %v, want none", err)
+			}
+			err := <-failed
+			if err == nil || !strings.Contains(err.Error(), p.Host()) || !errors.Is(err, chain.ErrUnreachable) && !errors.Is(err, chain.ErrAnswer) {
+				t.Errorf("got the error %v, want one of the endpoint that names %s", err, p.Host())
+			}
+			outcome := bad.Submit(t.Context(), []chain.Signed{{Hash: "h", Bytes: []byte{1}}})[0]
+			if outcome.Verdict != chain.Unknown || !strings.Contains(outcome.Text, p.Host()) {
+				t.Errorf("got the verdict %v, want unknown and a text that names %s", outcome, p.Host())
+			}
+		})
+	}
+}
+
+// The answers to a batch may come in any order, and twice.
+func TestAnswersOutOfOrder(t *testing.T) {
+	t.Parallel()
+	for name, transport := range map[string]evmtest.Transport{"shuffled": evmtest.Shuffled(), "doubled": evmtest.Doubled()} {
+		p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(transport) }})
+		c := open(t, endpointAt(p.HTTP(), 0))
+		for range 20 {
+			if d, err := c.Describe(t.Context()); err != nil || d.BlockGas != 30_000_000 {
+				t.Errorf("%s: got %+v and the error %v, want 30000000 gas", name, d, err)
+			}
+		}
+		if p.Strikes() == 0 {
+			t.Errorf("%s: no answer was changed", name)
+		}
+	}
+}
+
+// An answer without an end is not read to the end: it would fill the memory.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	const most = 64 << 20
+	profile := evmtest.Profile{Name: "bad-endless", Red: "§8.14: an answer of any size is read into memory"}
+	profile.SkipRed(t)
+	var sent atomic.Int64
+	profile.Install = func(p *evmtest.Provider) {
+		p.Carries(evmtest.Endless(2*most, func(total int) { sent.Store(int64(total)) }))
+	}
+	p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), profile)
+	_, err := open(t, endpointAt(p.HTTP(), 0)).Describe(t.Context())
+	if err == nil || !strings.Contains(err.Error(), p.Host()) {
+		t.Errorf("got the error %v, want one that names %s", err, p.Host())
+	}
+	if n := sent.Load(); n > most {
+		t.Errorf("%d bytes of one answer were taken, want %d at most", n, most)
+	}
+}
+
+func endpointAt(url string, timeout time.Duration) evm.Config {
+	return evm.Config{URL: url, ChainID: 1337, Timeout: timeout}
+}

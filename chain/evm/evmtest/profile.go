@@ -1,0 +1,74 @@
+package evmtest
+
+import (
+	"os"
+	"testing"
+)
+
+// Profile is the behaviour of one real kind of provider.
+type Profile struct {
+	Name    string // a word for -run
+	Who     string // which real provider does this
+	Finding string // the finding that it belongs to
+	// Red says why today's code fails here, with the name of the finding. Empty: the code passes.
+	Red string
+	// Install gives a provider its behaviours, before it serves. Nil: it answers as the node does.
+	Install func(p *Provider)
+
+	Intents int      // how many have to be sent at once, so that the profile matters; 0: any number
+	Depth   uint64   // the finality to configure, in blocks; 0: the chain's own
+	WS      bool     // the provider is used over a WebSocket
+	Own     []string // flags of a node of its own, since the profile breaks the chain
+	Fault   Time     // when the switch of the fault is on
+	Blocks  uint64   // how many blocks a Passing fault lasts
+	// Harmless says that the provider may change no answer: the node or the line is what differs.
+	Harmless bool
+	// Says are words for what is wrong. While what a Lasting fault stops waits, a reason with one of them has
+	// to be told, and it has to name the endpoint.
+	Says []string
+}
+
+// SkipRed skips a test of a profile that today's code fails, unless CONCH_RED is set.
+func (p Profile) SkipRed(t testing.TB) {
+	t.Helper()
+	if p.Red != "" && os.Getenv("CONCH_RED") == "" {
+		t.Skipf("today's code fails here: %s; to see it, set CONCH_RED=1", p.Red)
+	}
+}
+
+// Time says when a fault is on.
+type Time int
+
+const (
+	// Always: the profile has no switch.
+	Always Time = iota
+	// Passing: from the start on, for some blocks.
+	Passing
+	// Takeover: from when a second leader begins, until the provider has told its lie once.
+	Takeover
+	// Lasting: to the end. What it stops waits, and says why.
+	Lasting
+	// Directed: a test of its own turns the switch.
+	Directed
+)
+
+// Profiles returns all profiles. With full, their numbers are those of the real providers; else they are
+// smaller, so that the same happens within seconds.
+func Profiles(full bool) []Profile {
+	var all []Profile
+	for _, part := range []func(bool) []Profile{
+		limitProfiles, rateProfiles, finalityProfiles, tagProfiles, backendProfiles, lieProfiles, poolProfiles, lossProfiles, dataProfiles,
+		answerProfiles, socketProfiles, badProfiles,
+	} {
+		all = append(all, part(full)...)
+	}
+	return all
+}
+
+// pick returns the number of a real provider, or the small one that shows the same.
+func pick[T any](full bool, real, small T) T {
+	if full {
+		return real
+	}
+	return small
+}

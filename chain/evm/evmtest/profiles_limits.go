@@ -1,0 +1,96 @@
+package evmtest
+
+import "net/http"
+
+// required are the methods that every provider has.
+var required = []string{
+	"eth_chainId", "eth_blockNumber", "eth_getBlockByNumber", "eth_getBlockByHash", "eth_getTransactionCount", "eth_getBalance",
+	"eth_estimateGas", "eth_call", "eth_gasPrice", sendRaw, "eth_getTransactionByHash", "eth_getTransactionReceipt",
+}
+
+// allowed is a common allow-list of a gateway.
+var allowed = append([]string{
+	"eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getLogs", "eth_getCode", "eth_syncing", "net_version", "eth_getBlockReceipts",
+}, required...)
+
+const many, few = 120, 20 // intents, above the limits of 100 and of 10
+
+func limitProfiles(bool) []Profile {
+	carries := func(t Transport) func(*Provider) { return func(p *Provider) { p.Carries(t) } }
+	return []Profile{
+		{
+			Name: "batch-100-object", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByObject)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "Polygon's bor and erigon refuse a batch above 100 by one error object",
+		},
+		{
+			Name: "batch-100-items", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByItems)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "gateways that answer each call of a batch above 100 by the error",
+		},
+		{
+			Name: "batch-100-413", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByStatus)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "proxies that refuse a batch above 100 by HTTP 413",
+		},
+		{
+			Name: "batch-10-object", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByObject)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "Infura's limit as Safe found it: 10, by one error object",
+		},
+		{
+			Name: "batch-10-items", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByItems)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "the same limit, by an error for each call",
+		},
+		{
+			Name: "batch-10-413", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByStatus)),
+			Red: "F2: a batch above the limit is asked again and never made smaller",
+			Who: "mainnet.optimism.io: 10, by HTTP 413",
+		},
+		{
+			Name: "no-batches", Finding: "F2", Install: carries(NoBatches()),
+			Red: "F2: the first request is a batch",
+			Who: "public gateways that take single calls only",
+		},
+		{
+			Name: "allow-list", Finding: "F5", Install: carries(AllowList(allowed...)),
+			Red: "F5: optional methods are asked in the first request, which is refused for them",
+			Who: "gateways that answer 403 to a whole request with one method that is not on their list",
+		},
+	}
+}
+
+// rateProfiles limit calls by time.
+func rateProfiles(bool) []Profile {
+	carries := func(t Transport) func(*Provider) { return func(p *Provider) { p.Carries(t) } }
+	return []Profile{
+		{
+			Name: "rate-429", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, false)),
+			Red: "F3: what is refused is asked again at once, and keeps the limit exceeded",
+			Who: "public endpoints: HTTP 429 for a whole request above an allowance, without more words",
+		},
+		{
+			Name: "rate-429-retry-after", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, true)),
+			Red: "F3: what is refused is asked again at once, and Retry-After is not read",
+			Who: "Alchemy and Infura: HTTP 429 with Retry-After",
+		},
+		{
+			Name: "rate-items", Finding: "F3", Intents: many, Install: func(p *Provider) { p.Does(CallLimit(100, 100)) },
+			Red: "F3: all lookups are asked again while one is refused",
+			Who: "Infura: the calls of a batch above the allowance have the error -32005, the others an answer",
+		},
+		{
+			Name: "answer-limit", Finding: "§8.14", Intents: many, Install: carries(AnswerLimit(60_000)),
+			Red: "F2: a batch whose answer is too large is never made smaller",
+			Who: "servers that refuse an answer above a size, such as 10 MB: a block fits, and a batch of answers may not",
+		},
+		{
+			Name: "quota", Finding: "F3", Fault: Passing, Blocks: 20,
+			Who: "providers out of credits: 402 for every request until the next period begins",
+			Install: func(p *Provider) {
+				p.Carries(Page(http.StatusPaymentRequired, `{"error":"quota for today exceeded"}`).While(&p.Fault))
+			},
+		},
+	}
+}

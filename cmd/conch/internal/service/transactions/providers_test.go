@@ -1,0 +1,125 @@
+//go:build unix
+
+package transactions
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// devnode is the folder of the node's program.
+const devnode = "../../../../../chain/evm/cmd/conch-devnode"
+
+// atOnce is how many profiles run at the same time. They wait for blocks most of the time.
+const atOnce = 8
+
+// Each profile of a provider: the transactions go through it, leaders are killed, and by the chain's
+// blocks alone each intent is carried out once. What a provider stops for good waits, and says why.
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	program := evmtest.Program(t, devnode)
+	shared := evmtest.StartNode(t, program, "--block-time", "100ms")
+	slots := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	for _, p := range evmtest.Profiles(pgtest.Nightly()) {
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t.Run(p.Name, func(t *testing.T) {
+				p.SkipRed(t)
+				node := shared
+				if p.Own != nil {
+					node = evmtest.StartNode(t, program, p.Own...)
+				}
+				w := newCourse(t, node, p)
+				w.program = program
+				if play := plays[p.Name]; play != nil {
+					play(w)
+				} else {
+					w.play()
+				}
+				w.changed()
+			})
+		})
+	}
+	running.Wait()
+}
+
+// intents is how many transactions a profile sends.
+func (w *course) intents() int {
+	if pgtest.Nightly() {
+		return max(300, w.profile.Intents)
+	}
+	return max(10, w.profile.Intents)
+}
+
+// first is how many of them come before the first leader is killed. What the profile needs comes at once.
+func (w *course) first() int {
+	if w.profile.Intents > 0 {
+		return w.intents() - 5
+	}
+	return w.intents() / 2
+}
+
+// play is the course of most profiles: a leader is killed in the middle, and its successor goes on.
+func (w *course) play() {
+	w.Helper()
+	some := w.first()
+	switch w.profile.Fault {
+	case evmtest.Passing, evmtest.Lasting:
+		w.provider.Fault.On()
+	default:
+	}
+	w.accept(some)
+	w.lead()
+	switch w.profile.Fault {
+	case evmtest.Passing:
+		w.pass(w.profile.Blocks / 2)
+	case evmtest.Lasting:
+		w.says(w.profile.Says...)
+		w.others()
+	case evmtest.Takeover:
+		w.mined(some)
+		w.stop() // else the lie may be told to a leader that is over
+		w.provider.Fault.On()
+	default:
+		w.sent(1)
+	}
+	w.lead()
+	w.accept(w.intents() - some)
+	switch w.profile.Fault {
+	case evmtest.Passing:
+		w.pass(w.profile.Blocks - w.profile.Blocks/2)
+		w.provider.Fault.Off()
+	case evmtest.Lasting:
+		w.says(w.profile.Says...)
+		w.provider.Fault.Off()
+	case evmtest.Takeover:
+		w.eventually("the lie is told", func() bool { return !w.provider.Fault.IsOn() })
+	default:
+	}
+	w.done()
+}
+
+// others sends beside the provider through a healthy one, in the same process.
+func (w *course) others() {
+	w.Helper()
+	other := newCourse(w.T, w.node, evmtest.Profile{Name: w.profile.Name + ", beside it"})
+	other.accept(2)
+	other.lead()
+	other.done()
+}
+
+// changed checks that the profile has changed something: otherwise the test has shown nothing.
+func (w *course) changed() {
+	w.Helper()
+	if w.provider.Strikes() == 0 && !w.profile.Harmless {
+		w.Error("the provider has changed no answer")
+	}
+}
