@@ -184,7 +184,7 @@ func (l *loop) follow(ctx context.Context) {
 		for turn, err := range l.Chain.Heads(ctx, last) {
 			var in input
 			if err == nil {
-				in, err = l.turned(ctx, turn)
+				in, err = l.insist(ctx, turn)
 			}
 			if err != nil {
 				if errors.Is(err, chain.ErrThread) || errors.Is(err, chain.ErrForeign) {
@@ -207,6 +207,22 @@ func (l *loop) follow(ctx context.Context) {
 		}
 		_ = pause(ctx, l.Retry)
 	}
+}
+
+// turnTries is how often a block is read before the stream of heads begins anew: a backend that does not
+// know the block yet may have answered.
+const turnTries = 5
+
+func (l *loop) insist(ctx context.Context, turn chain.Turn) (in turned, err error) {
+	for try := range turnTries {
+		if try > 0 && pause(ctx, l.Retry/turnTries) != nil {
+			break
+		}
+		if in, err = l.turned(ctx, turn); err == nil || errors.Is(err, chain.ErrForeign) {
+			break
+		}
+	}
+	return in, err
 }
 
 func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err error) {

@@ -88,12 +88,17 @@ func (m *machine) confirmed(in confirmed) {
 		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
 			continue
 		}
-		m.alarm(Alarm{Cause: Unproven, Index: s.Index, Why: said.Unproven}, said.Unproven != "")
-		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: s.firstBy + " calls its transaction final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
-		switch {
-		case said.Unproven != "":
+		by := s.firstBy
+		if said.Stand == chain.Differs && !s.own() || said.Unproven != "" {
 			m.retract(s)
 			s.doubt = true
+		}
+		m.alarm(Alarm{Cause: Unproven, Index: s.Index, Why: said.Unproven}, said.Unproven != "")
+		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: by + " calls its transaction final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
+		switch {
+		case s.in == nil:
+		case said.Stand == chain.Differs: // look again, and believe of its block only what is linked anew
+			s.streamed, s.first, s.doubt = false, chain.Block{}, true
 		case said.Stand == chain.Agrees:
 			s.inFinal, s.adopted, s.witnesses = true, said.Own, [2]string{s.firstBy, said.By}
 		}

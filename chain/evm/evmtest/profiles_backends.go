@@ -18,13 +18,11 @@ func backendProfiles(full bool) []Profile {
 		},
 		{
 			Name: "dead-branch-by-request", Finding: "C1", Fault: Directed,
-			Red:     "C1: a block of a dead branch is believed by its number, and intents are paid twice",
 			Who:     "a load balancer that keeps a node stuck on a dead branch",
 			Install: func(p *Provider) { p.Does(deadBackend(p, PerRequest)) },
 		},
 		{
 			Name: "dead-branch-by-item", Finding: "C1", Fault: Directed,
-			Red:     "C1: a block of a dead branch is believed by its number, and intents are paid twice",
 			Who:     "the same, when the calls of one batch go to several nodes",
 			Install: func(p *Provider) { p.Does(deadBackend(p, PerItem)) },
 		},
@@ -68,12 +66,10 @@ func lieProfiles(bool) []Profile {
 	return []Profile{
 		{
 			Name: "lie-count", Finding: "C7", Fault: Takeover, Install: lie(func(s *Switch) Behaviour { return LieCount(s, 4) }),
-			Red: "C7: one count burns nonces, which fillers use up",
 			Who: "one backend of a provider gives once a nonce that is too high, such as another chain's",
 		},
 		{
 			Name: "lie-stranger", Finding: "C5", Fault: Directed,
-			Red:     "C5: a transaction that nobody signed is believed, and the intent is paid twice",
 			Who:     "one backend without an index puts once an unsigned transaction of the account into a block",
 			Install: func(p *Provider) { p.Does(LieStranger(&p.Fault), NoIndex()) },
 		},
@@ -87,12 +83,10 @@ func lieProfiles(bool) []Profile {
 		},
 		{
 			Name: "lie-revert", Finding: "F7", Fault: Takeover, Install: lie(LieRevert),
-			Red: "F7: one answer rejects an intent for good",
 			Who: "one backend lacks the newest block, and says that a call reverts which needs it",
 		},
 		{
 			Name: "lie-gas", Finding: "C15", Fault: Takeover,
-			Red: "C15: one answer of one node rejects an intent for good",
 			Who: "rollups whose intrinsic gas follows the prices of L1: too low in one answer, enough in the next",
 			Install: lie(func(s *Switch) Behaviour {
 				return RefuseOnce(s, "intrinsic gas too low: gas 21544, minimum needed 24000")
@@ -100,7 +94,6 @@ func lieProfiles(bool) []Profile {
 		},
 		{
 			Name: "lie-type", Finding: "C15", Fault: Takeover,
-			Red:     "C15: one answer of one node rejects an intent for good",
 			Who:     "one backend that was not upgraded for a fork refuses a transaction's type",
 			Install: lie(func(s *Switch) Behaviour { return RefuseOnce(s, "transaction type not supported") }),
 		},

@@ -110,7 +110,6 @@ func badProfiles(bool) []Profile {
 		},
 		{
 			Name: "bad-genesis", Finding: "§8.20", Fault: Directed,
-			Red:     "C12: another genesis is not noticed, and the transactions are sent there",
 			Who:     "a fork of a chain that kept its ID: the same chain ID, another genesis",
 			Install: func(p *Provider) { p.Does(Elsewhere().While(&p.Fault)) },
 		},

@@ -15,12 +15,10 @@ func finalityProfiles(full bool) []Profile {
 		},
 		{
 			Name: "finality-behind-pruned", Finding: "F1", Install: func(p *Provider) { p.Does(FinalityBehind(behind), Pruned(kept)) },
-			Red: "F1: the nonce at the final block needs a state that the node has pruned",
 			Who: "a full node of an OP-stack rollup: finality is 1,000 blocks behind, and 128 states are kept",
 		},
 		{
-			Name: "depth-pruned", Finding: "F1", Depth: 2 * kept, Install: func(p *Provider) { p.Does(Pruned(kept)) },
-			Red: "F1: the nonce at the final block needs a state that the node has pruned",
+			Name: "depth-pruned", Harmless: true, Finding: "F1", Depth: 2 * kept, Install: func(p *Provider) { p.Does(Pruned(kept)) },
 			Who: "a full node, and a finality in conch.toml that is deeper than its states",
 		},
 		{
@@ -29,7 +27,6 @@ func finalityProfiles(full bool) []Profile {
 		},
 		{
 			Name: "finality-stalls-pruned", Finding: "F1", Fault: Directed, Blocks: stall,
-			Red:     "F1: after a leader change nothing is sent until finality is back",
 			Who:     "a full node in the same incident, which lasts longer than it keeps states",
 			Install: func(p *Provider) { p.Does(FinalityStalls(&p.Fault), Pruned(kept)) },
 		},
@@ -43,13 +40,12 @@ func tagProfiles(full bool) []Profile {
 	}
 	return []Profile{
 		{
-			Name: "finality-is-latest", Finding: "C3", Fault: Directed, Own: []string{"--finality", "0"},
-			Red:     "C3: a block that is called final and taken back is believed, and the intent is paid twice",
+			Name: "finality-is-latest", Harmless: true, Finding: "C3", Fault: Directed, Own: []string{"--finality", "0"},
 			Who:     "sequencers and forks of geth that call their head final, and take it back",
 			Install: func(p *Provider) { p.Does(FinalityIsLatest()) },
 		},
 		{
-			Name: "finality-tag-missing", Finding: "C3", Depth: 6,
+			Name: "finality-tag-missing", Harmless: true, Finding: "C3", Depth: 6,
 			Who: "chains without the tag: the number of blocks is in conch.toml",
 			Install: func(p *Provider) {
 				p.Does(FinalityAnswers(Answer{Err: &RPCError{Code: -32602, Message: "invalid block tag"}}))

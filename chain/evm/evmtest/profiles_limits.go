@@ -20,42 +20,34 @@ func limitProfiles(bool) []Profile {
 	return []Profile{
 		{
 			Name: "batch-100-object", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByObject)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "Polygon's bor and erigon refuse a batch above 100 by one error object",
 		},
 		{
 			Name: "batch-100-items", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByItems)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "gateways that answer each call of a batch above 100 by the error",
 		},
 		{
 			Name: "batch-100-413", Finding: "F2", Intents: many, Install: carries(BatchLimit(100, ByStatus)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "proxies that refuse a batch above 100 by HTTP 413",
 		},
 		{
 			Name: "batch-10-object", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByObject)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "Infura's limit as Safe found it: 10, by one error object",
 		},
 		{
 			Name: "batch-10-items", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByItems)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "the same limit, by an error for each call",
 		},
 		{
 			Name: "batch-10-413", Finding: "F2", Intents: few, Install: carries(BatchLimit(10, ByStatus)),
-			Red: "F2: a batch above the limit is asked again and never made smaller",
 			Who: "mainnet.optimism.io: 10, by HTTP 413",
 		},
 		{
 			Name: "no-batches", Finding: "F2", Install: carries(NoBatches()),
-			Red: "F2: the first request is a batch",
 			Who: "public gateways that take single calls only",
 		},
 		{
 			Name: "allow-list", Finding: "F5", Install: carries(AllowList(allowed...)),
-			Red: "F5: optional methods are asked in the first request, which is refused for them",
 			Who: "gateways that answer 403 to a whole request with one method that is not on their list",
 		},
 	}
@@ -77,12 +69,11 @@ func rateProfiles(bool) []Profile {
 		},
 		{
 			Name: "rate-items", Finding: "F3", Intents: many, Install: func(p *Provider) { p.Does(CallLimit(100, 100)) },
-			Red: "F3: all lookups are asked again while one is refused",
 			Who: "Infura: the calls of a batch above the allowance have the error -32005, the others an answer",
 		},
 		{
 			Name: "answer-limit", Finding: "§8.14", Intents: many, Install: carries(AnswerLimit(60_000)),
-			Red: "F2: a batch whose answer is too large is never made smaller",
+			Red: "the budget is a later version's: a batch whose answer is too large is never made smaller",
 			Who: "servers that refuse an answer above a size, such as 10 MB: a block fits, and a batch of answers may not",
 		},
 		{

@@ -52,7 +52,7 @@ func lossProfiles(full bool) []Profile {
 			Who: "a node cut off from its peers accepts transactions and passes none on, for a while",
 		},
 		{
-			Name: "pool-swallows-and-shows", Finding: "C12", Fault: Passing, Blocks: passing, Install: swallow(true),
+			Name: "pool-swallows-and-shows", Harmless: true, Finding: "C12", Fault: Passing, Blocks: passing, Install: swallow(true),
 			Who: "the same, and the node shows them in its pool",
 		},
 		{
@@ -60,7 +60,7 @@ func lossProfiles(full bool) []Profile {
 			Who: "private relays that forget what they could not place",
 		},
 		{
-			Name: "pool-no-replacement", Finding: "C16", Fault: Passing, Blocks: passing, Install: refusal("replacement transaction underpriced"),
+			Name: "pool-no-replacement", Harmless: true, Finding: "C16", Fault: Passing, Blocks: passing, Install: refusal("replacement transaction underpriced"),
 			Who: "pools that replace nothing, or want twice the fee, for a transaction that is not included for a while",
 		},
 		{
@@ -82,7 +82,6 @@ func lossProfiles(full bool) []Profile {
 		},
 		{
 			Name: "nonce-without-transaction", Finding: "C14", Fault: Directed,
-			Red:     "C14: the search for the transaction that used the nonce never ends",
 			Who:     "every chain with EIP-7702: an authorization raises the account's nonce in another sender's transaction",
 			Install: func(p *Provider) { p.Does(Swallow(&p.Fault, false)) },
 		},

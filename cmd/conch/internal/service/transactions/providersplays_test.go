@@ -14,7 +14,7 @@ import (
 var plays = map[string]func(*course){
 	"finality-stalls":           (*course).playStall,
 	"finality-stalls-pruned":    (*course).playStall,
-	"finality-is-latest":        (*course).playFinalTakenBack,
+	"finality-is-latest":        (*course).playRefused,
 	"rolled-back":               (*course).playRolledBack,
 	"dead-branch-by-request":    (*course).playDeadBranch,
 	"dead-branch-by-item":       (*course).playDeadBranch,
@@ -106,20 +106,14 @@ func (w *course) playStall() {
 	w.done()
 }
 
-// playFinalTakenBack: another holder of the key uses the nonce in a block that is called final and
-// taken back. The attempt that it displaced was in a pool all the time, and is included after all.
-func (w *course) playFinalTakenBack() {
+// playRefused: nothing is sent through an endpoint that calls its head final, and the reason is told.
+func (w *course) playRefused() {
 	w.accept(1)
 	w.lead()
-	first := w.sent(1)[0]
-	stranger := w.key.Stranger(w.T, w.node.ChainID, first.Nonce)
-	w.strangers[stranger.Hash] = true
-	w.direct("dev_block", []string{stranger.Raw})
-	w.asked(20)
-	w.direct("dev_reorg", "0x1", [][]string{{first.Raw}})
-	w.direct("dev_drop", []string{stranger.Hash})
-	w.mines()
-	w.done()
+	w.says("calls its head")
+	if n := len(w.provider.Sent()); n > 0 {
+		w.Errorf("%d transactions were sent, want none", n)
+	}
 }
 
 // playRolledBack: the head goes back, and the final block stands.
