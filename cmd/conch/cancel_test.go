@@ -50,7 +50,7 @@ func TestCancel(t *testing.T) {
 	line.followed()
 	is(taken, "open")
 	chain.mine(2)
-	books.become("usurped")
+	books.end(chain, "usurped")
 	is(taken, "cancelled")
 
 	late := want(1)
@@ -61,7 +61,7 @@ func TestCancel(t *testing.T) {
 	until(t, "its filler is in the pool", filled(1))
 	chain.call("dev_block", []string{books.attempts(1)[0].Raw})
 	chain.empty(2)
-	books.become("usurped finalized")
+	books.end(chain, "usurped finalized")
 	is(late, "done")
 
 	line.does(harm{away: true})

@@ -39,6 +39,20 @@ func (d *devnode) meanwhile(cond func() bool) func() bool {
 	return nowAndThen(func() { d.empty(1) }, cond)
 }
 
+// ending is meanwhile for what ends with a final block: two are needed, since the same endpoint is its own
+// second witness. A chain that makes blocks itself needs no help.
+func (d *devnode) ending(cond func() bool) func() bool {
+	if !d.byHand {
+		return cond
+	}
+	return nowAndThen(func() {
+		d.empty(1)
+		if d.finalByHand {
+			d.call("dev_finalize")
+		}
+	}, cond)
+}
+
 // nowAndThen calls happens at every twentieth look at cond.
 func nowAndThen(happens func(), cond func() bool) func() bool {
 	looks := 0
@@ -123,13 +137,24 @@ func (b *books) states() string {
 // become waits until the slots have these states.
 func (b *books) become(states string) {
 	b.t.Helper()
+	b.becomes(states, func(cond func() bool) func() bool { return cond })
+}
+
+// end is become for states that are final.
+func (b *books) end(chain *devnode, states string) {
+	b.t.Helper()
+	b.becomes(states, chain.ending)
+}
+
+func (b *books) becomes(states string, while func(func() bool) func() bool) {
+	b.t.Helper()
 	got := ""
 	defer func() {
 		if b.t.Failed() {
 			b.t.Logf("the slots are %s", got)
 		}
 	}()
-	pgtest.Eventually(b.t, patience, "slots become "+states, func() bool { got = b.states(); return got == states })
+	pgtest.Eventually(b.t, patience, "slots become "+states, while(func() bool { got = b.states(); return got == states }))
 }
 
 // each repeats a state for a number of slots.

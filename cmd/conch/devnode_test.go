@@ -57,9 +57,11 @@ func devnodeProgram(t testing.TB) string {
 
 // devnode is a chain that ends with the test.
 type devnode struct {
-	t    testing.TB
-	url  string
-	life *proctest.Process
+	t           testing.TB
+	url         string
+	life        *proctest.Process
+	byHand      bool // it makes blocks only when a test asks for one
+	finalByHand bool // it makes no block final by itself
 }
 
 func startDevnode(t testing.TB, args ...string) *devnode {
@@ -79,7 +81,8 @@ func startDevnode(t testing.TB, args ...string) *devnode {
 	if err := json.Unmarshal([]byte(line), &ready); err != nil || !strings.EqualFold(ready.Account, fundedAddress) {
 		t.Fatalf("conch-devnode: %v %q", err, line)
 	}
-	return &devnode{t, ready.HTTP, life}
+	all := strings.Join(args, " ")
+	return &devnode{t: t, url: ready.HTTP, life: life, byHand: strings.Contains(all, "--block-time 0"), finalByHand: strings.Contains(all, "--finality 0")}
 }
 
 // call asks the chain's node directly.

@@ -107,7 +107,7 @@ func TestOutOfFunds(t *testing.T) {
 	maps.Copy(asked, requested(t, n, 3, 5))
 	n.says("ALARM: the account cannot pay: nothing more is sent until it can", "cause", "funds")
 	books := openBooks(t, db.URL)
-	books.become(each("finalized", 3))
+	books.end(chain, each("finalized", 3))
 	if is := shown(t, api, dear); is["fate"] != "queued" || is["nonce"] != nil {
 		t.Errorf("the dear intent shows as %v, want it queued without a nonce", is)
 	}

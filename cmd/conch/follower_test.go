@@ -155,7 +155,6 @@ func TestFinalityTimesOut(t *testing.T) {
 	if kept := blockKept(t, db); kept != in {
 		t.Errorf("the database has block %s, want %v", kept, in)
 	}
-	chain.call("dev_finalize")
-	judge(t, chain, db.URL, many.acknowledged())
+	judge(t, chain, db.URL, many.acknowledged()) // with final blocks
 	state("finalized")
 }

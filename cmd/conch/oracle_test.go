@@ -42,10 +42,10 @@ func judgeRevoked(t testing.TB, chain *devnode, db string, asked map[string]stri
 			t.Logf("%d intents were acknowledged, and %d in the database are open", len(asked), open)
 		}
 	}()
-	pgtest.Eventually(t, longPatience, "everything accepted has ended", func() bool {
+	pgtest.Eventually(t, longPatience, "everything accepted has ended", chain.ending(func() bool {
 		open = openIntents(t, tables)
 		return open == 0
-	})
+	}))
 	// A chain that has gone back may lack final transactions for a while. A duplicate stays.
 	var a evidence.Account
 	var faults []string

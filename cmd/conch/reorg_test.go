@@ -42,7 +42,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 	until(t, "the intent has a new slot", func() bool { ready, _ := chain.pooled(); return ready == 1 })
 	chain.mine(5)
 	judge(t, chain, db.URL, asked, hash)
-	books.become("usurped finalized finalized finalized")
+	books.end(chain, "usurped finalized finalized finalized")
 	for nonce, want := range []string{"in_block retracted", "in_block retracted in_block finalized", "in_block retracted in_block finalized", "in_block finalized"} {
 		until(t, "nonce %d was said to be "+want, func() bool { return strings.Contains(ear.states(nonce), want) }, nonce)
 	}
@@ -72,7 +72,7 @@ func TestAForeignTransactionThatGoesAgain(t *testing.T) {
 	until(t, "both are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
 	chain.mine(6)
 	judge(t, chain, db.URL, asked)
-	books.become("finalized finalized")
+	books.end(chain, "finalized finalized")
 }
 
 // The chain's node is killed and comes back with a head below what was final: no nonce is
@@ -87,14 +87,14 @@ func TestChainRewind(t *testing.T) {
 	books := openBooks(t, db.URL)
 	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 4 })
 	chain.mine(4)
-	books.become(each("finalized", 4))
+	books.end(chain, each("finalized", 4))
 	chain.again(data...)
 	n.says("ALARM: the chain has taken back what was final", "account", "payer", "cause", "rewound")
 	maps.Copy(asked, requested(t, n, 4, 6))
 	until(t, "old and new are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 6 })
 	chain.mine(4)
 	judge(t, chain, db.URL, asked)
-	books.become(each("finalized", 6))
+	books.end(chain, each("finalized", 6))
 	if stored := books.number(`SELECT count(*) FROM conch.pending_attempts`); stored != 6 {
 		t.Errorf("%d attempts for 6 intents, want 6", stored)
 	}

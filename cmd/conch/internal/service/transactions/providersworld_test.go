@@ -26,7 +26,7 @@ func providerPatience() time.Duration {
 	if pgtest.Nightly() {
 		return 10 * time.Minute // the real distance of a rollup's finality takes minutes
 	}
-	return time.Minute
+	return 3 * time.Minute
 }
 
 // course is one account whose transactions go through one provider.
