@@ -49,7 +49,7 @@ func (s *Set) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outco
 func (s *Set) collect(ctx context.Context, attempts, begun int, answers <-chan answer) []chain.Outcome {
 	sum := make([]chain.Outcome, attempts)
 	var enough <-chan time.Time
-	for heard := 0; heard < begun; heard++ {
+	for heard := range begun {
 		select {
 		case a := <-answers:
 			for i, o := range a.outcomes {

@@ -114,7 +114,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 		c.forget() // other goroutines must not use the facts of the old chain
 		return facts{}, c.foreign(uint64(id))
 	}
-	if err := c.checkBlock("latest", latest); err != nil {
+	if err := c.checkBlock(latest); err != nil {
 		return facts{}, err
 	}
 	if latest.GasLimit == 0 {
@@ -228,7 +228,7 @@ func (c *Chain) Tip(ctx context.Context) (chain.Block, error) {
 	if err := c.all(ctx, []rpc.BatchElem{f.blockCall("latest", &head)}); err != nil {
 		return chain.Block{}, err
 	}
-	if err := c.checkBlock("latest", head); err != nil {
+	if err := c.checkBlock(head); err != nil {
 		return chain.Block{}, err
 	}
 	c.memory.Add(head.block())

@@ -26,7 +26,7 @@ func (c *Chain) tips(ctx context.Context, f facts) (head, final *header, err err
 	if err := calls[0].Error; err != nil {
 		return nil, nil, c.endpoint.fail(calls[0].Method, err)
 	}
-	if err := c.checkBlock("latest", head); err != nil {
+	if err := c.checkBlock(head); err != nil {
 		return nil, nil, err
 	}
 	if _, err := c.checkNumber("head number", head.Number); err != nil {
@@ -71,7 +71,7 @@ func (c *Chain) checkFinality(ctx context.Context, f facts) error {
 	case throttled(err) || silent(err):
 		return c.endpoint.fail(calls[1].Method, err)
 	case err != nil && !strings.Contains(strings.ToLower(err.Error()), "not found"): // some answer so while no block is final yet
-		return fmt.Errorf("%w: %s has no tag \"finalized\": %s; say in the configuration how many blocks below the head a block is final", chain.ErrFinality, c.cfg.URL, err)
+		return fmt.Errorf("%w: %s has no tag \"finalized\": %w; say in the configuration how many blocks below the head a block is final", chain.ErrFinality, c.cfg.URL, err)
 	case final.valid() && head.valid() && final.Number > 0 && final.block().Hash == head.block().Hash:
 		return fmt.Errorf("%w: %s calls its head, block %d, final; say in the configuration how many blocks below the head a block is final, or that it is final at once",
 			chain.ErrFinality, c.cfg.URL, uint64(head.Number))

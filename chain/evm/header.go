@@ -36,14 +36,14 @@ func (h *header) valid() bool {
 // complete reports whether h is a block with a base fee.
 func (h *header) complete() bool { return h.valid() && h.BaseFee != nil }
 
-// checkBlock returns an error if an answer is not a block. A node that is not ready answers null,
+// checkBlock returns an error if the answer about the head is not a block. A node that is not ready answers null,
 // and an object without the fields of a block says nothing either.
-func (c *Chain) checkBlock(what string, h *header) error {
+func (c *Chain) checkBlock(h *header) error {
 	switch {
 	case h == nil:
-		return fmt.Errorf("%w: %s has no %s block", chain.ErrUnreachable, c.cfg.URL, what)
+		return fmt.Errorf("%w: %s has no latest block", chain.ErrUnreachable, c.cfg.URL)
 	case !h.valid():
-		return fmt.Errorf("%w: the %s block that %s returns is not a block", chain.ErrAnswer, what, c.cfg.URL)
+		return fmt.Errorf("%w: the latest block that %s returns is not a block", chain.ErrAnswer, c.cfg.URL)
 	}
 	return nil
 }

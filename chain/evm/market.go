@@ -66,7 +66,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 		return nil, err
 	}
 	if q.base == nil {
-		if err := c.checkBlock("latest", head); err != nil {
+		if err := c.checkBlock(head); err != nil {
 			return nil, err
 		}
 		if head.BaseFee == nil {

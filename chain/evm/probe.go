@@ -113,7 +113,7 @@ func (c *Chain) fillCanonical(ctx context.Context, f facts, hashes map[uint64]ch
 	if err := c.all(ctx, []rpc.BatchElem{f.blockCall("latest", &head)}); err != nil {
 		return err
 	}
-	if err := c.checkBlock("latest", head); err != nil {
+	if err := c.checkBlock(head); err != nil {
 		return err
 	}
 	if uint64(head.Number) >= above {

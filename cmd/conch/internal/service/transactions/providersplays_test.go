@@ -84,13 +84,6 @@ func (w *course) mines() {
 	w.Cleanup(func() { cancel(); <-over })
 }
 
-// asked waits until the leader has made so many more requests: it has had time to act on an answer.
-func (w *course) asked(requests int) {
-	w.Helper()
-	until := w.provider.Requests() + requests
-	w.eventually("the leader asks on", func() bool { return w.provider.Requests() >= until })
-}
-
 // playStall: while nothing becomes final, and after a leader change in it, sending goes on.
 func (w *course) playStall() {
 	half := w.intents() / 2
