@@ -67,15 +67,15 @@ func Swallow(s *Switch, shown bool) Behaviour {
 	}
 }
 
-// Forgets accepts each transaction so many times before it passes one on.
+// Forgets accepts the transactions of each nonce so many times before it passes one on.
 func Forgets(times int) Behaviour {
 	var mu sync.Mutex
-	seen := map[string]int{}
+	seen := map[uint64]int{} // of one account: a test uses a provider for one
 	return Behaviour(func(c *Call, next Answerer) Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		tx := decode(c.text(0))
-		if seen[tx.Hash]++; seen[tx.Hash] <= times {
+		if seen[tx.Nonce]++; seen[tx.Nonce] <= times {
 			return c.changed(result(tx.Hash))
 		}
 		return next(c)

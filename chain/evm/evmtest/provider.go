@@ -32,7 +32,7 @@ type Provider struct {
 	transports []Transport
 	sockets    sockets
 
-	requests, refused, strikes atomic.Int64
+	requests, refused, strikes, underWay atomic.Int64
 
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -125,6 +125,8 @@ func (p *Provider) handle(r *Request) *Reply {
 		}
 	}
 	p.requests.Add(1)
+	p.underWay.Add(1)
+	defer p.underWay.Add(-1)
 	p.mu.Lock()
 	p.sent = append(p.sent, sent...)
 	for _, c := range r.Calls {
@@ -185,6 +187,9 @@ func (p *Provider) draw(n int) int {
 
 // Strikes returns how often the profile has changed an answer. At 0 a test has shown nothing.
 func (p *Provider) Strikes() int { return int(p.strikes.Load()) }
+
+// Quiet reports whether no request is under way. A caller that has hung up may have left one.
+func (p *Provider) Quiet() bool { return p.underWay.Load() == 0 }
 
 // Requests returns how many requests have come.
 func (p *Provider) Requests() int { return int(p.requests.Load()) }

@@ -134,6 +134,7 @@ func (w *course) heldBack(n int) []evmtest.Mined {
 	w.lead()
 	sent := w.sent(n)
 	w.stop()
+	w.eventually("no request is under way", w.provider.Quiet) // else the rest of a batch is not held back
 	w.provider.Hold.Off()
 	for i, tx := range sent {
 		if i > 0 && i%aBlock == 0 {
@@ -154,8 +155,9 @@ func (w *course) playTakeover() {
 	w.provider.Fault.On()
 	w.lead()
 	w.accept(w.intents() - some)
-	w.pass(w.profile.Blocks)
 	if w.profile.Fault == evmtest.Passing {
+		w.matters()
+		w.pass(w.profile.Blocks)
 		w.provider.Fault.Off()
 	}
 	w.done()
@@ -262,5 +264,6 @@ func (w *course) playOtherGenesis() {
 	}
 	w.says("chain", "genesis")
 	w.provider.Fault.Off()
+	w.lead() // the term may have ended for this reason
 	w.done()
 }

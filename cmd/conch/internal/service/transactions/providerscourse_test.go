@@ -127,8 +127,12 @@ func (w *course) lead() {
 	if w.profile.WS {
 		url = w.provider.WS()
 	}
+	timeout := 3 * time.Second
+	if pgtest.Nightly() {
+		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
+	}
 	driver, err := evm.New(evm.Config{
-		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: 3 * time.Second,
+		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout,
 	})
 	w.check(err)
 	manager, err := pending.New(pending.Config{
@@ -195,9 +199,16 @@ func (w *course) sent(n int) (all []evmtest.Transaction) {
 	return all
 }
 
+// matters waits until the profile has changed an answer. Otherwise the test would show nothing.
+func (w *course) matters() {
+	w.Helper()
+	w.eventually("the provider has changed an answer", func() bool { return w.profile.Harmless || w.provider.Strikes() > 0 })
+}
+
 // done waits until the store says done for every intent, and then asks the chain.
 func (w *course) done() {
 	w.Helper()
+	w.matters()
 	w.eventually("each intent is done", func() bool {
 		open := 0
 		for _, id := range w.ids {
