@@ -94,7 +94,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
-		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
 	}
 }
 

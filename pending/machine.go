@@ -85,6 +85,7 @@ type settings struct {
 	SearchAfter uint64
 	SharedKey   bool
 	RestoreWait time.Duration
+	RejectAfter time.Duration
 	Retry       time.Duration
 	Patience    time.Duration
 	Pace        time.Duration

@@ -3,6 +3,7 @@ package pending
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -41,30 +42,29 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.NoFunds:
 			m.sendLacksFunds, lacking = true, got.Text
 			m.pause(now)
-		case chain.Unfit:
-			s.waits = "unfit: " + got.Text // the node's limits or prices may change, or another node take it
-			m.pause(now)
+		case chain.Unfit: // the node's limits or prices may change, or another node take it
+			m.invalid(now, s, attempt, delivery, "unfit: "+got.Text, m.set.RejectAfter)
 		case chain.Full, chain.Refused:
 			m.pause(now)
 		case chain.Invalid:
-			m.invalid(now, s, attempt, delivery, got.Text)
+			m.invalid(now, s, attempt, delivery, got.Text, 0)
 		}
 	}
 	m.alarmFunds(lacking)
 }
 
 // invalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the
-// same has to come again some blocks later, and no attempt of the slot may be in a pool (W7).
-func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string) {
+// same has to come again some blocks and some time later, and no attempt of the slot may be in a pool (W7).
+func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string, wait time.Duration) {
 	if !attempt.Filler {
 		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled }) {
 			at.reached, s.doubt = maybe, true
 			return
 		}
-		if s.invalidAt == 0 || m.head.Number < s.invalidAt+believedAfter {
-			if s.invalidAt == 0 {
-				s.invalidAt = max(m.head.Number, 1)
-			}
+		if s.invalidAt == 0 {
+			s.invalidAt, s.invalidFrom = max(m.head.Number, 1), now
+		}
+		if m.head.Number < s.invalidAt+believedAfter || now < s.invalidFrom.Add(wait) {
 			s.waits = "invalid: " + why
 			at.reached = gone // to be sent again
 			m.pause(now)

@@ -30,13 +30,14 @@ type slot struct {
 	misses   int    // searches that ended without it
 	missedAt uint64 // the height at which the last one ended
 
-	doubt     bool   // to be looked up
-	payMore   bool   // the last attempt is too cheap or refused: replace it by one that pays more
-	outbid    bool   // the node has another transaction with this nonce
-	void      bool   // the chain will never include its call
-	why       string // the chain's reason for that
-	waits     string // an alarm about the slot, or a node's words, for people
-	invalidAt uint64 // the height at which a node first called an attempt invalid; 0: none did
+	doubt       bool          // to be looked up
+	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
+	outbid      bool          // the node has another transaction with this nonce
+	void        bool          // the chain will never include its call
+	why         string        // the chain's reason for that
+	waits       string        // an alarm about the slot, or a node's words, for people
+	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
+	invalidFrom fence.Instant // the instant of that
 
 	saved  Change  // the state last stored
 	saving *Change // the state being stored, nil if none is

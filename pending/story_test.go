@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
 		m := newMachine(settings{
-			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2,
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2, RejectAfter: 15 * time.Second,
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
@@ -246,7 +246,7 @@ func feeOf(letter rune) chain.Fee {
 
 func verdictNamed(t *testing.T, word string) chain.Verdict {
 	t.Helper()
-	for v := chain.Unknown; v <= chain.Invalid; v++ {
+	for v := chain.Unknown; v <= chain.Unfit; v++ {
 		if strings.ReplaceAll(v.String(), " ", "-") == word {
 			return v
 		}
