@@ -69,6 +69,7 @@ func rateProfiles(bool) []Profile {
 		},
 		{
 			Name: "rate-items", Finding: "F3", Intents: many, Install: func(p *Provider) { p.Does(CallLimit(100, 100)) },
+			Red: "F3: all lookups are asked again while one is refused",
 			Who: "Infura: the calls of a batch above the allowance have the error -32005, the others an answer",
 		},
 		{
