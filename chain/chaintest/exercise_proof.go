@@ -54,7 +54,7 @@ func scan(t *trial) {
 	}
 }
 
-// prove checks that a transaction is read with its call, whoever signed it (W3).
+// prove checks that a transaction is read with its call, also one that others signed (W3).
 func prove(t *trial) {
 	t.need(t.Foreign != nil && t.Seal != nil, "include a foreign transaction")
 	call := chain.Call{To: []byte(t.Stranger), Data: []byte("hello"), Gas: 100_000}
