@@ -47,6 +47,9 @@ func (m *Memory) Thread(last Block) []Block {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if whole, known := m.blocks[last.Hash]; known {
+		last = whole // the caller may not know its parent
+	}
 	thread := []Block{last}
 	for len(thread) < m.keep {
 		b, known := m.blocks[thread[len(thread)-1].Parent]

@@ -138,6 +138,9 @@ func deepen(old []Block, look Lookup) ([]Block, error) {
 }
 
 func lookUp(child Block, look Lookup) (Block, error) {
+	if child.Parent == "" { // a caller that follows on does not know the parent of a block that it was not shown
+		return Block{}, fmt.Errorf("%w: the parent of %v is not known", ErrThread, child.Hash)
+	}
 	parent, err := look(child.Parent)
 	if err != nil {
 		return Block{}, fmt.Errorf("look up block %d, the parent of %v: %w", child.Number-1, child.Hash, err)

@@ -117,6 +117,20 @@ func TestTrail(t *testing.T) {
 	}
 }
 
+// A caller that goes on after a reverted block does not know the parent of the block below it. If nobody
+// does, the thread is lost, and not the block asked for again and again.
+func TestAParentThatNobodyKnows(t *testing.T) {
+	tr := tree{}
+	trail := chain.NewTrail(10, chain.Block{Number: 2, Hash: "0ab"})
+	if _, err := trail.Head(tr.at("0xy"), tr.look); !errors.Is(err, chain.ErrThread) {
+		t.Fatalf("got error %v, want %v", err, chain.ErrThread)
+	}
+	turns, err := trail.Head(tr.at("0abc"), tr.look)
+	if err != nil || say(turns) != "+0abc" {
+		t.Errorf("a child of the block: got %s, %v, want it applied", say(turns), err)
+	}
+}
+
 func TestTrailRefusesAnotherBlock(t *testing.T) {
 	tr := tree{}
 	trail := chain.NewTrail(10, tr.at("0"))
