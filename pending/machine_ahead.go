@@ -6,6 +6,7 @@ import "github.com/conchhq/conch/chain"
 // store knows nothing: rows were lost, or another holder of the key sends.
 type ahead struct {
 	count  uint64          // the account's next nonce at the head, as the chain says
+	lowest uint64          // the lowest such count since then
 	since  uint64          // the height at which the count was first above next; 0: it is not, or there is no head yet
 	fresh  bool            // the account has no rows yet, so the chain's count is where it begins
 	signed uint64          // the height at which the highest slot was signed; transactions without a row are not below
@@ -18,8 +19,8 @@ type ahead struct {
 
 func (a *ahead) loaded(snap Snapshot) { *a = ahead{fresh: snap.Next == 0, signed: snap.Since} }
 
-// believedAfter is for how many blocks the chain's count has to be above next before it is believed. A
-// single count that is wrong would leave nonces unused, and all later ones would wait for them (W5).
+// believedAfter is for how many blocks the chain's count has to be above next before the lowest of them is
+// believed. A single count that is wrong would leave nonces unused, and all later ones would wait (W5).
 const believedAfter = 2
 
 // checkAhead raises next to the chain's count once that is believed and, if the account has rows, each
@@ -33,14 +34,15 @@ func (m *machine) checkAhead() {
 		return
 	}
 	if a.since == 0 {
-		a.since = m.head.Number
+		a.since, a.lowest = m.head.Number, a.count
 	}
+	a.lowest = min(a.lowest, a.count)
 	if a.since == 0 || m.head.Number < a.since+believedAfter {
 		return
 	}
-	if a.fresh || m.set.SharedKey || a.clash == (ID{}) && a.provenAll(m.next, a.count) {
-		m.next = a.count
-		m.best, m.bestEver = m.next, m.next
+	if a.fresh || m.set.SharedKey || a.clash == (ID{}) && a.provenAll(m.next, a.lowest) {
+		m.next = a.lowest
+		m.best, m.bestEver, a.since = m.next, m.next, 0
 		m.checkAhead()
 		return
 	}

@@ -11,6 +11,7 @@ func (m *machine) turned(now fence.Instant, in turned) {
 	case chain.Applied:
 		if m.head.Number == 0 { // waiting times begin with the first head
 			m.frontSince, m.markedAt, m.lookedAt = b.Number, b.Number, b.Number
+			m.strangeAt, m.strangeEnds = b.Number, 0 // the count was read before the height was known
 		}
 		m.head = b
 		// After a rewind the noted heights may lie above the head.
@@ -56,15 +57,22 @@ func (m *machine) applied(in turned) {
 	}
 	m.endPastAlarms()
 	for _, s := range m.slots.all() {
-		if s.Index >= m.best {
-			break
-		}
-		if s.in == nil {
-			s.doubt = true // its block was missed, or another sender's transaction is in one
-			if s.passed == 0 {
-				s.passed = m.head.Number
-			}
-		}
+		m.notePassed(s, in.Count)
+	}
+}
+
+// notePassed notes whether the chain counts the slot's nonce as used although no block is known to have it:
+// it was missed, or another sender's transaction is there. Nothing is concluded before every count has said
+// so for some time: one that is wrong, of a backend on a dead branch, must not give up a nonce whose
+// attempt may still be included (W14).
+func (m *machine) notePassed(s *slot, count uint64) {
+	if s.in != nil || count <= s.Index {
+		s.passed, s.misses = 0, 0
+		return
+	}
+	s.doubt = s.doubt || s.Index < m.best
+	if s.passed == 0 {
+		s.passed = m.head.Number
 	}
 }
 

@@ -195,7 +195,7 @@ func (m *machine) found(now fence.Instant, in found) {
 		return // go on
 	}
 	s.spent, s.searchAt, s.doubt, s.missedAt = false, 0, true, m.head.Number
-	if s.misses++; s.misses >= 2 && s.passed <= m.final.Number {
+	if s.misses++; s.misses >= 2 && s.passed > 0 && s.passed <= m.final.Number {
 		m.consume(s)
 		return
 	}
@@ -204,7 +204,8 @@ func (m *machine) found(now fence.Instant, in found) {
 }
 
 // consume gives up a nonce that no transaction has used, although the chain counts it: an authorization
-// (EIP-7702) or a contract at the account's address has. Two searches up to final blocks found nothing.
+// (EIP-7702) or a contract at the account's address has. Two searches found nothing, and every count since
+// before the final block had the nonce as used.
 func (m *machine) consume(s *slot) {
 	s.found(&inclusion{Block: m.final}, false)
 	s.inFinal, s.witnesses = true, [2]string{m.finalBy, m.finalBy}

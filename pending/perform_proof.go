@@ -1,11 +1,9 @@
 package pending
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 
 	"github.com/conchhq/conch/chain"
 )
@@ -83,13 +81,8 @@ func (l *loop) prove(ctx context.Context, index uint64, hash chain.Hash) (chain.
 
 // sameCall reports whether two calls do the same, with any limit of gas.
 func sameCall(a, b chain.Call) bool {
-	value := func(c chain.Call) *big.Int {
-		if c.Value == nil {
-			return new(big.Int)
-		}
-		return c.Value
-	}
-	return bytes.Equal(a.To, b.To) && bytes.Equal(a.Data, b.Data) && value(a).Cmp(value(b)) == 0
+	a.Gas, b.Gas = 0, 0
+	return a.Equal(b)
 }
 
 func (l *loop) search(ctx context.Context, a search) (input, error) {
