@@ -14,6 +14,19 @@ func (f Fee) Raised(percent int) Fee {
 	return Fee{Max: raised(f.Max, percent), Tip: raised(f.Tip, percent)}
 }
 
+// Below returns the highest fee that, raised by percent, is at most f.
+func (f Fee) Below(percent int) Fee {
+	return Fee{Max: below(f.Max, percent), Tip: below(f.Tip, percent)}
+}
+
+func below(part *big.Int, percent int) *big.Int {
+	if part == nil {
+		return nil
+	}
+	less := new(big.Int).Mul(part, big.NewInt(100))
+	return less.Div(less, big.NewInt(int64(100+percent)))
+}
+
 func raised(part *big.Int, percent int) *big.Int {
 	if part == nil {
 		return nil

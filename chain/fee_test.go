@@ -43,6 +43,23 @@ func TestBid(t *testing.T) {
 	}
 }
 
+// W8 (C16): what stops at Below can be replaced once more, within the limit.
+func TestBelowLeavesRoomForARaise(t *testing.T) {
+	for _, limit := range []int64{1, 7, 100, 12345, 30e9} {
+		most := fee(limit*100, limit)
+		stop := most.Below(25)
+		if again := stop.Raised(25); stop.Max.Sign() <= 0 || again.Max.Cmp(new(big.Int).Add(most.Max, big.NewInt(1))) > 0 {
+			t.Errorf("below %v is %v, and raised again %v, want no more", most.Max, stop.Max, again.Max)
+		}
+		if _, err := chain.Bid(fee(1, 0), fee(1, 0), fee(stop.Max.Int64(), 0), most, 10); err != nil {
+			t.Errorf("an attempt at %v cannot be replaced under the limit %v: %v", stop.Max, most.Max, err)
+		}
+	}
+	if got := (chain.Fee{}).Below(25); !got.None() {
+		t.Errorf("below no limit is %v, want no limit", got)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	tr, m := tree{}, chain.NewMemory(3)
 	for _, way := range []string{"0", "0a", "0ab", "0abc"} {

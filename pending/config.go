@@ -15,7 +15,8 @@ type Config struct {
 	Account chain.Account
 	Chain   chain.Chain
 	Store   Store
-	// MostFee is the highest fee that an attempt may offer (default: no limit).
+	// MostFee is the highest fee that an attempt may offer (default: no limit). One that carries a call
+	// stops at 4/5 of it: the rest is for the attempt that cancels it.
 	MostFee chain.Fee
 	// ArchiveAfter is the age at which an [Archiver] archives finished intents (default: never).
 	ArchiveAfter time.Duration

@@ -199,7 +199,7 @@ type replacement struct {
 	Index  uint64
 	Above  chain.Fee // the fee of the last attempt
 	Before int       // the number of attempts that exist
-	Gas    uint64    // the gas limit of the last attempt
+	Gas    uint64    // the gas limit of the last attempt; 0: estimate it anew
 	Filler bool      // it carries no call
 	Gap    bool      // it fills a gap: there is no slot yet
 }

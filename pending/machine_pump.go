@@ -131,6 +131,7 @@ func (m *machine) look(now fence.Instant) {
 	}
 	if m.head.Number >= m.lookedAt+m.set.ResendAfter || now >= m.lookBy {
 		m.lookedAt, m.lookBy = m.head.Number, now.Add(m.set.Patience)
+		m.offerAgain()
 		m.rounds(func(s *slot) bool {
 			if s.withNode() {
 				add(s)

@@ -28,6 +28,27 @@ func (m *machine) markStuck() {
 	m.markedAt = m.head.Number
 }
 
+// offered is how many of an account's first slots are sent again before any of them is raised. Each pool
+// takes so many of an account.
+const offered = 16
+
+// offerAgain sends the first slots again as they are once ResendAfter blocks have passed without progress:
+// an endpoint that was away has not had them, and one that has taken them may never pass them on (W8).
+func (m *machine) offerAgain() {
+	if m.head.Number < m.frontSince+m.set.ResendAfter {
+		return
+	}
+	for index := m.front; index < m.front+offered; index++ {
+		s := m.slots.get(index)
+		if s == nil {
+			break // nothing above a gap can be included
+		}
+		if s.withNode() {
+			s.again, m.census.unsent = true, true
+		}
+	}
+}
+
 // replacements returns the attempts to sign: first those that fill gaps, since all slots above a gap
 // wait for it, then those that replace the last attempt of a slot, lowest nonce first.
 func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
@@ -60,9 +81,11 @@ func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 			m.census.unsent = true
 		}
 		if s.payMore || s.needsFiller() {
-			wanted = append(wanted, replacement{
-				Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller(),
-			})
+			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
+			if s.refit && !one.Filler {
+				one.Gas = 0
+			}
+			wanted = append(wanted, one)
 		}
 	}
 	return wanted

@@ -23,11 +23,14 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		if attempt == nil {
 			continue
 		}
-		delivery.after = now.Add(m.set.Retry)
+		delivery.after, s.again = now.Add(m.set.Retry), false
 		switch got.Verdict {
 		case chain.Accepted, chain.Known:
 			s.waits, s.invalidAt = "", 0
-			if delivery.reached = taken; attempt.Filler {
+			if delivery.reached != pooled {
+				delivery.reached = taken
+			}
+			if attempt.Filler {
 				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
 		case chain.Unknown:
@@ -44,6 +47,9 @@ func (m *machine) sent(now fence.Instant, in sent) {
 			m.pause(now)
 		case chain.Unfit: // the node's limits or prices may change, or another node take it
 			m.invalid(now, s, attempt, delivery, "unfit: "+got.Text, m.set.RejectAfter)
+			if delivery.reached == gone && !s.refit { // its gas was estimated when the chain asked for less
+				s.refit, s.payMore = true, true
+			}
 		case chain.Full, chain.Refused:
 			m.pause(now)
 		case chain.Invalid:

@@ -31,6 +31,8 @@ type slot struct {
 	missedAt uint64 // the height at which the last one ended
 
 	doubt       bool          // to be looked up
+	again       bool          // send the last attempt again as it is, although a node has it
+	refit       bool          // it was signed anew since a node called an attempt unfit, with a new estimate of its gas
 	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
@@ -142,7 +144,7 @@ func (s *slot) handingOn() bool {
 // unsent reports whether the last attempt is to be sent.
 func (s *slot) unsent() bool {
 	_, delivery := s.last()
-	return s.in == nil && !s.doubt && !s.payMore && !s.handedOn() && !s.handingOn() && (delivery.reached == kept || delivery.reached == gone)
+	return s.in == nil && !s.doubt && !s.payMore && !s.handedOn() && !s.handingOn() && (delivery.reached == kept || delivery.reached == gone || s.again)
 }
 
 // own reports whether the transaction in the chain is one of the slot's attempts.

@@ -10,6 +10,10 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
+// cancelRoom is by how many percent MostFee is above the dearest attempt that carries a call. A filler has
+// to pay more than the attempt that it replaces, or no transaction at the limit could be cancelled.
+const cancelRoom = 25
+
 // assign signs the oldest intents and stores the attempts. It stops at the first intent that cannot
 // be signed, since nonces must not have gaps.
 func (l *loop) assign(ctx context.Context, a assign) (input, error) {
@@ -25,7 +29,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	}
 	drafts := make([]chain.Draft, len(intents))
 	for i, intent := range intents {
-		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee}
+		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee.Below(cancelRoom)}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
@@ -80,10 +84,14 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if !known && !r.Filler { // never sign an empty call instead: it creates a contract
 			return nil, fmt.Errorf("pending: slot %d no longer has an intent", r.Index)
 		}
-		call.Gas = r.Gas // no new estimate: the first attempt may have been executed by now
-		drafts[i] = chain.Draft{
-			Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: l.MostFee,
+		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
+			call.Gas = r.Gas
 		}
+		most := l.MostFee
+		if !r.Filler {
+			most = most.Below(cancelRoom)
+		}
+		drafts[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: most}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +152,51 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// W8 (C16): what carries a call stops below the account's limit, so that a filler can still replace it.
+func TestACallLeavesRoomForItsCancellation(t *testing.T) {
+	t.Parallel()
+	store := &Memory{}
+	in, err := store.Accept(t.Context(), Intent{Account: "a", Call: chain.Call{Data: []byte("pay")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &asked{}
+	l := &loop{
+		Config: Config{
+			Account: "a", Chain: asked, Store: store, Longest: time.Minute, Sequence: new(Sequence), MostFee: chain.Fee{Max: big.NewInt(100)},
+			Clock: func() fence.Instant { return 0 },
+		},
+		gate: fence.Standalone("s", "h"), headed: make(chan struct{}),
+	}
+	close(l.headed)
+	for _, a := range []action{
+		assign{Most: 1},
+		replace{Replacements: []replacement{{Before: 1, Gas: 5}}},
+		replace{Replacements: []replacement{{Before: 2}}},
+		replace{Replacements: []replacement{{Before: 3, Gas: 5, Filler: true}}},
+	} {
+		if _, err := l.perform(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]string, len(asked.drafts))
+	for i, d := range asked.drafts {
+		got[i] = fmt.Sprint(d.Most.Max, " ", d.Call.Gas)
+	}
+	if want := []string{"80 0", "80 5", "80 0", "100 5"}; !slices.Equal(got, want) {
+		t.Errorf("%s: limits and gas %q, want %q", in.ID, got, want)
+	}
+}
+
+// asked is a chain that notes what it was asked to sign.
+type asked struct {
+	choosy
+	drafts []chain.Draft
+}
+
+func (a *asked) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	a.drafts = append(a.drafts, drafts...)
+	return a.choosy.Prepare(ctx, drafts)
 }

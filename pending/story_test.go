@@ -223,7 +223,7 @@ func slotNamed(name string) Slot {
 		}
 		filler := i+1 < len(letters) && letters[i+1] == '!'
 		s.Attempts = append(s.Attempts, Attempt{Filler: filler, Signed: chain.Signed{
-			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: feeOf(letter),
+			Index: s.Index, Hash: chain.Hash(digits + string(letter)), Fee: feeOf(letter), Gas: 21_000,
 		}})
 		if !filler {
 			id := ID{byte(s.Index)}
@@ -272,6 +272,9 @@ func say(a action) string {
 			}
 			if one.Gap {
 				w.WriteString(" (gap)")
+			}
+			if one.Gas == 0 && !one.Filler {
+				w.WriteString(" (its gas anew)")
 			}
 		}
 	case submit:
