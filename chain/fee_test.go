@@ -43,7 +43,7 @@ func TestBid(t *testing.T) {
 	}
 }
 
-// W8 (C16): what stops at Below can be replaced once more, within the limit.
+// W8: what stops at Below can be replaced once more, within the limit.
 func TestBelowLeavesRoomForARaise(t *testing.T) {
 	for _, limit := range []int64{1, 7, 100, 12345, 30e9} {
 		most := fee(limit*100, limit)

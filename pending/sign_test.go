@@ -154,7 +154,7 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 	}
 }
 
-// W8 (C16): what carries a call stops below the account's limit, so that a filler can still replace it.
+// W8: what carries a call stops below the account's limit, so that a filler can still replace it.
 func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 	t.Parallel()
 	store := &Memory{}
