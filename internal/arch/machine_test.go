@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // impure are the imports that a machine must not have, nor any of their subpackages.
@@ -122,11 +123,25 @@ func checkMachine(f file) (complaints []string) {
 	return complaints
 }
 
+// parse parses a file, once for all walls.
 func (f file) parse() (*token.FileSet, *ast.File, error) {
-	fset := token.NewFileSet()
-	parsed, err := parser.ParseFile(fset, f.path, f.text, parser.ParseComments|parser.SkipObjectResolution)
-	return fset, parsed, err
+	if known, is := parsedFiles.Load(f); is {
+		p := known.(parsedFile)
+		return p.fset, p.file, p.err
+	}
+	p := parsedFile{fset: token.NewFileSet()}
+	p.file, p.err = parser.ParseFile(p.fset, f.path, f.text, parser.ParseComments|parser.SkipObjectResolution)
+	parsedFiles.Store(f, p)
+	return p.fset, p.file, p.err
 }
+
+type parsedFile struct {
+	fset *token.FileSet
+	file *ast.File
+	err  error
+}
+
+var parsedFiles sync.Map // file → parsedFile
 
 // localName returns the name of an import in a file, "" if the file does not import it.
 func localName(parsed *ast.File, importPath string) string {
