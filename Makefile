@@ -29,9 +29,9 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 # every package's test.
 export GORACE ?= atexit_sleep_ms=50
 
-# What initdb makes, in one second of a processor: for all packages and not once for each.
-TEMPLATE = set -e; CONCH_PG_TEMPLATE=$$(mktemp -d); export CONCH_PG_TEMPLATE; \
-	trap 'rm -rf "$$CONCH_PG_TEMPLATE"' EXIT; trap 'exit 1' INT TERM HUP
+# What initdb makes and the programs under test, once for all packages.
+SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
+	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
 .PHONY: build build-noevm help demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
@@ -60,7 +60,7 @@ test: ## the tests of all modules with -race, and a slice of the model
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	$(TEMPLATE); CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 
@@ -93,7 +93,7 @@ bench-docs: build ## the tables of docs/benchmarks.md, about half an hour
 
 cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	@scripts/postgres.sh
-	$(TEMPLATE); go test -coverprofile cover.out -coverpkg github.com/conchhq/conch/... $(PACKAGES)
+	$(SHARED); go test -coverprofile cover.out -coverpkg github.com/conchhq/conch/... $(PACKAGES)
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
@@ -102,7 +102,7 @@ nightly: build ## the long run: the model's large bounds, more seeds (CONCH_NIGH
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
-	$(TEMPLATE); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going

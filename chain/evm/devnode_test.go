@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,49 +23,18 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/internal/proctest"
 )
 
 const patience = 2 * time.Minute
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if built.dir != "" {
-			_ = os.RemoveAll(built.dir)
-		}
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var built struct {
-	sync.Once
-	dir, path string
-	err       error
-}
-
-// binary builds the node, once. CONCH_DEVNODE names one that is built already.
+// binary builds the node, once.
 func binary(t testing.TB) string {
 	t.Helper()
-	built.Do(func() {
-		if built.path = os.Getenv("CONCH_DEVNODE"); built.path != "" {
-			return
-		}
-		//nolint:usetesting // all tests share it, so it must outlive the first
-		if built.dir, built.err = os.MkdirTemp("", "conch-devnode"); built.err != nil {
-			return
-		}
-		built.path = filepath.Join(built.dir, "conch-devnode")
-		// With the flags of make build, so that the two share the build cache.
-		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built.path, ".")
-		cmd.Dir = filepath.Join("cmd", "conch-devnode")
-		if out, err := proctest.Output(t, cmd, 10*time.Minute); err != nil {
-			built.err = fmt.Errorf("build the node: %w\n%s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return built.path
+	return evmtest.Program(t, filepath.Join("cmd", "conch-devnode"))
 }
 
 // devnode is a running conch-devnode.

@@ -9,13 +9,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // blake2f is the address of a precompiled contract.
 const blake2f = "0x0000000000000000000000000000000000000009"
 
-// Bad requests are refused by the API if it can tell, and rejected if only the chain can tell.
-// Later requests are done.
+// Bad requests are refused by the API if it can tell.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")
@@ -43,6 +44,16 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: status %d, body %s; want a problem with the table's status and text", c.body, code, text)
 		}
 	}
+}
+
+// S26, W12: an intent whose call no block can carry out is rejected in the node's own words, each after some time, and
+// those behind it go on.
+func TestCallsThatTheChainRefuses(t *testing.T) {
+	pgtest.LongRun(t) // each is asked for again for fifteen seconds
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--gas-limit", "10000000")
+	n := senderAt(t, "n1", db.URL, chain.ws(), "")
+	api := n.api()
 	asked, rejected := map[string]string{}, []string{}
 	for i, c := range []struct {
 		to, data string

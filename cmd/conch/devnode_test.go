@@ -28,31 +28,23 @@ const (
 	anothersAddress = "0x00000000000000000000000000000000000000bb"
 )
 
-var builtDevnode struct {
-	sync.Once
-	path string
-	err  error
-}
+// builtDevnode builds conch-devnode once, with the flags of make build, so that the two share the build cache.
+var builtDevnode = sync.OnceValues(func() (string, error) {
+	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
+		return named, nil
+	}
+	return proctest.Build("conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
+})
 
-// devnodeProgram builds conch-devnode once, unless CONCH_DEVNODE names one. That may take
-// minutes, so callers ask for it before they start their own clocks.
+// devnodeProgram builds conch-devnode unless CONCH_DEVNODE names one. That may take minutes, so callers ask
+// for it before they start their own clocks.
 func devnodeProgram(t testing.TB) string {
 	t.Helper()
-	builtDevnode.Do(func() {
-		if builtDevnode.path = os.Getenv("CONCH_DEVNODE"); builtDevnode.path != "" {
-			return
-		}
-		builtDevnode.path = filepath.Join(filepath.Dir(program), "conch-devnode-built.test")
-		// With the flags of make build, so that the two share the build cache.
-		cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", builtDevnode.path, "../../chain/evm/cmd/conch-devnode")
-		if out, err := proctest.Output(t, cmd, building); err != nil {
-			builtDevnode.err = fmt.Errorf("building conch-devnode: %w\n%s", err, out)
-		}
-	})
-	if builtDevnode.err != nil {
-		t.Fatal(builtDevnode.err)
+	path, err := builtDevnode()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return builtDevnode.path
+	return path
 }
 
 // devnode is a chain that ends with the test.

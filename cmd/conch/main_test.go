@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,28 +29,16 @@ const building = 10 * time.Minute
 
 func TestMain(m *testing.M) {
 	http.DefaultClient.Timeout = longPatience // if an answer hangs
-	program, raced = built("conch-built.test"), built("conch-raced.test", raceFlag)
+	program, raced = built("conch"), built("conch-raced", raceFlag)
 	pgtest.Template(migrate)
 	pgtest.Main(m)
 }
 
-// built builds the program beside the test binary, whose folder the go command removes. Git
-// ignores the suffix.
+// built builds the program, with a version and the flags.
 func built(name string, flags ...string) string {
-	path, err := filepath.Abs(filepath.Join(filepath.Dir(os.Args[0]), name))
+	path, err := proctest.Build(name, ".", append(flags, "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0")...)
 	if err != nil {
-		panic(err)
-	}
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), building)
-	defer cancel()
-	args := append([]string{"build", "-o", path, "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"}, flags...)
-	build := exec.CommandContext(ctx, "go", append(args, ".")...)
-	build.WaitDelay = time.Second
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building conch: %v\n%s", err, out)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	return path

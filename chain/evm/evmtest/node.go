@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,12 +36,10 @@ func Program(t testing.TB, folder string) string {
 	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
 		return named
 	}
-	path := filepath.Join(t.TempDir(), "conch-devnode")
 	// With the flags of make build, so that the two share the build cache.
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-ldflags", "-s -w", "-o", path, ".")
-	cmd.Dir = folder
-	if out, err := proctest.Output(t, cmd, patience); err != nil {
-		t.Fatalf("build the node: %v\n%s", err, out)
+	path, err := proctest.Build("conch-devnode", folder, "-ldflags", "-s -w")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

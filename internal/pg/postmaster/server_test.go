@@ -242,10 +242,13 @@ func TestProgramsShareATemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if postmaster.SharedEnv != proctest.SharedEnv {
+		t.Errorf("%s is not %s: a run of the tests has one folder", postmaster.SharedEnv, proctest.SharedEnv)
+	}
 	version := func() os.FileInfo {
 		t.Helper()
-		_, socket := killed(t, postmaster.TemplateEnv+"="+dir)
-		found, _ := filepath.Glob(filepath.Join(dir, "*", "data", "PG_VERSION"))
+		_, socket := killed(t, postmaster.SharedEnv+"="+dir)
+		found, _ := filepath.Glob(filepath.Join(dir, "postgres", "*", "data", "PG_VERSION"))
 		if len(found) != 1 {
 			t.Fatalf("the folder of the template holds %q, want one cluster", found)
 		}

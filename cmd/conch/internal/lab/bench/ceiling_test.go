@@ -4,8 +4,6 @@ package bench
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,10 +17,9 @@ import (
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "conch")
-	build := exec.Command("go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch")
-	if out, err := proctest.Output(t, build, 10*time.Minute); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	program, err := proctest.Build("conch", "../../..", "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0")
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // for measuring; the build has its own limit
 	t.Cleanup(cancel)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -19,30 +17,21 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 var program string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "conch-chaos-")
-	if err != nil {
+	var err error
+	if program, err = proctest.Build("conch", "../../..", "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"); err != nil { // as cmd/conch's tests have it
 		panic(err)
-	}
-	program = filepath.Join(dir, "conch")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/conchhq/conch/cmd/conch")
-	build.WaitDelay = time.Second
-	out, err := build.CombinedOutput()
-	cancel()
-	if err != nil {
-		panic(string(out))
 	}
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		println(err.Error())
 		code = 1
 	}
-	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
