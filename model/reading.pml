@@ -61,12 +61,12 @@ mtype = { X, Y, L, F, S, N };
 #define NAME(b) ((b) == M -> 'M' : 'D')
 
 typedef Branch {
-	unsigned height : 4;
+	unsigned height : 5;
 	mtype    tx;         /* the transaction that used nonce 0; 0: none */
-	unsigned at     : 4; /* its block */
-	unsigned y      : 4; /* the block of Y; 0: none */
+	unsigned at     : 5; /* its block */
+	unsigned y      : 5; /* the block of Y; 0: none */
 #ifdef UNSIGNED
-	unsigned n      : 4; /* the block that lists N; 0: none */
+	unsigned n      : 5; /* the block that lists N; 0: none */
 #endif
 };
 Branch br[2];
@@ -76,11 +76,18 @@ typedef Conch {
 	unsigned cancel  : 1; /* a cancellation was asked for, and F was sent */
 	unsigned end     : 2;
 	unsigned line    : 1; /* the branch that is followed */
-	unsigned final   : 4; /* the last final block of it; 0: none is known */
+	unsigned final   : 5; /* the last final block of it; 0: none is known */
 	mtype    tx;          /* the transaction found in a block; 0: none */
 	unsigned on      : 1; /* its block: branch and height */
-	unsigned at      : 4;
-	unsigned first   : 4; /* the final block that its block was linked to; 0: none */
+	unsigned at      : 5;
+	unsigned first   : 5; /* the final block that its block was linked to; 0: none */
+#ifdef LIVE
+	unsigned refuted : 1; /* a second witness has differed about it */
+#endif
+#if LIES > 0
+	unsigned bent    : 1; /* a lie is among the parent hashes that were linked */
+	unsigned bent2   : 1; /* among those that the second witness linked */
+#endif
 #ifdef TWO
 	unsigned finalBy : 1; /* the endpoint that named the final block */
 	unsigned firstBy : 1; /* that of first */
@@ -98,7 +105,7 @@ byte lies;
 bit calm; /* no more faults */
 byte late; /* blocks since then */
 #ifndef PATIENCE
-#define PATIENCE 8
+#define PATIENCE 12
 #endif
 #define FAULTS (!calm)
 #else
@@ -170,6 +177,8 @@ active [2] proctype branch() {
 #define SERVES(e, b) ((b) == M || (e) == 0)
 #elif defined(OTHER_SILENT)
 #define SERVES(e, b) ((e) == 0)
+#elif defined(OTHER_BRANCH)
+#define SERVES(e, b) ((e) == 0 || (b) == D)
 #else
 #define SERVES(e, b) true
 #endif
@@ -200,10 +209,19 @@ active [2] proctype branch() {
 #endif
 #define FINAL(e, b, n) LOWER(LESS(n, DEPTH), LESS(HEAD(e, b, n), MIN_DEPTH))
 
-#ifdef NO_LINKED
-#define ON(b) true
+/* Whether parent hashes lead from branch b to the block of the transaction. Over a bent one
+ * they lead to the other branch. */
+#if defined(NO_LINKED)
+#define LEADS(b, bent) true
+#elif LIES > 0
+#define LEADS(b, bent) ((c.on == (b)) != (bent))
 #else
-#define ON(b) (c.on == (b))
+#define LEADS(b, bent) (c.on == (b))
+#endif
+#if LIES > 0 && !defined(NO_DENIED_ANEW)
+#define DENIED(bent) bent = 0
+#else
+#define DENIED(bent) skip
 #endif
 #ifdef UNSIGNED
 #define LISTS_N (c.tx == N && br[c.on].n == c.at)
@@ -224,7 +242,13 @@ inline unlink() {
 	c.firstBy = 0
 #endif
 }
-inline drop() { c.tx = 0; c.on = 0; c.at = 0; unlink() }
+inline drop() {
+	c.tx = 0; c.on = 0; c.at = 0;
+#ifdef LIVE
+	c.refuted = 0;
+#endif
+	unlink()
+}
 #define FINDS (c.end == OPEN)
 inline found(side, what, place) {
 	drop();
@@ -293,15 +317,46 @@ inline link() {
 #endif
 }
 
+/* links asks for the parent hashes from the final block down. They are the same whichever
+ * backend is asked. */
+#define LINKS (c.tx != 0 && c.first == 0 && c.final >= c.at)
+inline links() {
+	if
+	:: LEADS(c.line, c.bent) -> link()
+	:: else -> printf("conch: block %c%d does not lead to the final block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.final);
+		drop(); DENIED(c.bent)
+	fi
+}
+
+/* differs: a second witness contradicts. Of its own attempt conch believes no more than what
+ * is linked anew, another's it looks for again. */
+inline differs() {
+	if
+	:: c.tx == X || c.tx == Y || c.tx == F -> unlink();
+#ifdef LIVE
+		c.refuted = 1
+#endif
+	:: else -> drop()
+	fi
+}
+
+byte f; /* scratch, 0 between steps: the height of the second witness's final block */
+
+/* second is the answer of an endpoint, whose final block is block f of a side. */
+inline second(endpoint, side) {
+	if
+	:: LEADS(side, c.bent2) && SEES_IT -> printf("endpoint %d: final is %c%d, and %e is in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
+		ends()
+	:: else -> printf("endpoint %d: final is %c%d, and %e is not in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
+		if :: !LEADS(side, c.bent2) -> DENIED(c.bent2) :: else fi;
+		differs()
+	fi;
+	f = 0
+}
+
 active proctype conch() {
 	do
-	/* Links: by hashes, so it does not matter which backend is asked. */
-	:: d_step { c.tx != 0 && c.first == 0 && c.final >= c.at ->
-		if
-		:: ON(c.line) -> link()
-		:: else -> printf("conch: block %c%d does not lead to the final block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.final);
-			drop()
-		fi }
+	:: d_step { FAULTS && LINKS -> links() }
 	:: d_step { FAULTS && c.end == OPEN && c.slot == 0 && !c.cancel -> c.cancel = 1;
 		printf("conch: is asked to cancel, and sends F\n") }
 	od
@@ -323,15 +378,6 @@ inline named(lag) {
 	BY(e);
 	printf("endpoint %d, on %c: block %c%d is final\n", e + 1, NAME(b), NAME(b), c.final)
 }
-inline confirm(lag) {
-	if
-	:: ON(b) && SEES_IT -> printf("endpoint %d, on %c: final is %c%d, and %e is in %c%d\n", e + 1, NAME(b), NAME(b), FINAL(e, b, br[b].height - lag), c.tx, NAME(c.on), c.at);
-		ends()
-	:: else -> printf("endpoint %d, on %c: differs\n", e + 1, NAME(b));
-		drop()
-	fi
-}
-
 #ifdef TWO
 #define BACKENDS 4
 #else
@@ -357,9 +403,9 @@ active [BACKENDS] proctype backend() {
 		found(b, N, br[b].n);
 		printf("endpoint %d, on %c: N is in block %c%d\n", e + 1, NAME(b), NAME(b), c.at) }
 #endif
-	:: d_step { CONFIRMS(0) -> confirm(0) }
-	:: d_step { CONFIRMS(1) -> confirm(1) }
-	:: d_step { CONFIRMS(2) -> confirm(2) }
+	:: d_step { CONFIRMS(0) -> f = FINAL(e, b, br[b].height - 0); second(e, b) }
+	:: d_step { CONFIRMS(1) -> f = FINAL(e, b, br[b].height - 1); second(e, b) }
+	:: d_step { CONFIRMS(2) -> f = FINAL(e, b, br[b].height - 2); second(e, b) }
 	od
 }
 
@@ -384,7 +430,7 @@ active [BACKENDS] proctype backend() {
 #else
 #define SECOND 0
 #endif
-#define REACHES(b) (SERVES(SECOND, b) && ON(b) && FINAL(SECOND, b, br[b].height) >= c.at && MOVED_ON(SECOND, FINAL(SECOND, b, br[b].height)))
+#define REACHES(b) (SERVES(SECOND, b) && LEADS(b, c.bent2) && FINAL(SECOND, b, br[b].height) >= c.at && MOVED_ON(SECOND, FINAL(SECOND, b, br[b].height)))
 #define TAKES (!(REACHES(M) || REACHES(D)) + !SEES_IT)
 
 active [2] proctype liar() {
@@ -396,18 +442,102 @@ active [2] proctype liar() {
 	CLAIMS(F)
 	CLAIMS(S)
 	FALSE_FINAL(1) FALSE_FINAL(2) FALSE_FINAL(3) FALSE_FINAL(4) FALSE_FINAL(5) FALSE_FINAL(6)
-	:: d_step { b == 0 && LYING && c.tx != 0 && c.first == 0 && c.final >= c.at && !ON(c.line) ->
-		lies = lies + 1;
+	:: d_step { b == M && LYING && LINKS && !LEADS(c.line, c.bent) ->
+		lies = lies + 1; c.bent = 1;
 		printf("a lie: block %c%d leads to block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.final);
 		link() }
-	:: d_step { b == 0 && LYING && c.first != 0 && TAKES > 0 && lies + TAKES <= LIES ->
+	:: d_step { b == M && LYING && LINKS && LEADS(c.line, c.bent) ->
+		lies = lies + 1; c.bent = 1;
+		printf("a lie: block %c%d does not lead to block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.final);
+		drop(); DENIED(c.bent) }
+	:: d_step { b == M && LYING && c.first != 0 && TAKES > 0 && lies + TAKES <= LIES ->
 		lies = lies + TAKES;
 		printf("a lie: the second witness agrees that %e is in %c%d\n", c.tx, NAME(c.on), c.at);
 		ends() }
-	:: d_step { b == 0 && LYING && c.first != 0 ->
+	:: d_step { b == M && LYING && c.first != 0 ->
 		lies = lies + 1;
-		printf("a lie: the second witness differs\n");
-		drop() }
+		printf("a lie: the second witness does not have %e in %c%d\n", c.tx, NAME(c.on), c.at);
+		differs() }
+	:: d_step { b == M && LYING && c.first != 0 ->
+		lies = lies + 1; c.bent2 = 1;
+		printf("a lie: to the second witness block %c%d does not lead to its final block\n", NAME(c.on), c.at);
+		DENIED(c.bent2);
+		differs() }
+	od
+}
+#endif
+
+/* ---- after the last fault ---------------------------------------------------- */
+
+#ifdef LIVE
+/* Nobody lies, every backend but those of the other endpoint's is on M and up to date, and one
+ * round is one block: it has a transaction, or none if nobody sends one; then conch reads. */
+#define CALM (calm && c.end == OPEN)
+#define SENDS (c.tx == 0) /* in no block, as far as conch knows */
+#define USED (c.slot == 0 -> br[M].tx != 0 : br[M].y != 0)
+#define SOUND LESS(br[M].height, (DEPTH > MIN_DEPTH -> DEPTH : MIN_DEPTH))
+
+/* What conch finds: what is in the new block; any block's if it knows of none; and its own
+ * attempt elsewhere if a second witness has refuted where it was. */
+#ifdef NO_REFUTED_DROPPED
+#define REFUTED false
+#else
+#define REFUTED (c.refuted)
+#endif
+inline reads() {
+	if
+	:: c.slot == 0 && br[M].tx != 0 && (br[M].at == br[M].height || SENDS || c.refuted && (br[M].tx == X || br[M].tx == F)) ->
+		found(M, br[M].tx, br[M].at)
+	:: c.slot == 1 && br[M].y != 0 && (br[M].y == br[M].height || SENDS || c.refuted) ->
+		found(M, Y, br[M].y)
+	:: else ->
+		if :: REFUTED -> drop(); printf("conch: sends again\n") :: else fi
+	fi
+}
+
+#if !defined(TWO)
+#define ASKED 0
+#elif defined(OTHER_SILENT)
+#define ASKED 0
+#else
+#define ASKED (1 - c.firstBy)
+#endif
+#if defined(OTHER_BRANCH)
+#define OF(e) ((e) == 0 -> M : D)
+#else
+#define OF(e) M
+#endif
+#ifdef NO_ALONE
+#define ANSWERS false
+#else
+#define ANSWERS true
+#endif
+
+inline round() {
+	late = late + 1;
+	if :: c.line != M -> follow(M) :: else fi;
+	if :: SOUND > c.final -> c.final = SOUND; BY(0) :: else fi;
+	reads();
+	if :: LINKS -> links() :: else fi;
+	if
+	:: c.first != 0 && ANSWERS ->
+		f = FINAL(ASKED, OF(ASKED), br[OF(ASKED)].height);
+		if :: f >= c.at && MOVED_ON(ASKED, f) -> second(ASKED, OF(ASKED)) :: else -> f = 0 fi
+	:: else
+	fi;
+	assert(c.end != OPEN || decided)
+}
+
+active proctype rest() {
+	do
+	:: d_step { FAULTS && c.end == OPEN -> calm = 1; printf("==== the last fault\n") }
+	:: d_step { CALM && br[M].tx == 0 -> include(M, X); round() }
+	:: d_step { CALM && br[M].tx == 0 -> include(M, L); round() }
+	:: d_step { CALM && br[M].tx == 0 -> include(M, S); round() }
+	:: d_step { CALM && br[M].tx == 0 && c.cancel -> include(M, F); round() }
+	:: d_step { CALM && br[M].tx != 0 && c.slot == 1 && br[M].y == 0 ->
+		grow(M); br[M].y = br[M].height; printf("chain: M%d has Y\n", br[M].height); round() }
+	:: d_step { CALM && (USED || !SENDS) -> grow(M); printf("chain: M%d has nothing of ours\n", br[M].height); round() }
 	od
 }
 #endif

@@ -112,12 +112,18 @@ small  backends-behind              holds            -DDEAD=0
 small  backends-behind-one-lie      holds            -DDEAD=0 -DLIES=1
 small  dead-branch                  holds            -DTOP=6
 day    dead-branch-one-lie          holds            -DLIES=1 -DTOP=4
-small  another-block-is-latest      holds            -DDEPTH=0
-small  two-endpoints                holds            -DTWO
-small  two-endpoints-one-lie        holds            -DTWO -DLIES=1
-small  other-honest-latest          holds            -DTWO -DOTHER_HONEST -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
-small  other-silent                 holds            -DTWO -DOTHER_SILENT -DLIES=1
+small  head-is-final                holds            -DDEPTH=0 -DTOP=6
+small  two-endpoints                holds            -DTWO -DTOP=6
+small  two-endpoints-one-lie        holds            -DTWO -DLIES=1 -DTOP=4
+small  two-heads-are-final          holds            -DTWO -DDEPTH=0
+small  other-off-branch             holds            -DTWO -DOTHER_HONEST -DDEPTH=0 -DNO_MIN_DEPTH
+small  other-on-branch              holds            -DTWO -DOTHER_BRANCH -DLIES=1 -DTOP=4
+small  other-silent                 holds            -DTWO -DOTHER_SILENT -DLIES=1 -DTOP=4
 small  nobody-signed                holds            -DUNSIGNED
+small  decided                      holds            -DLIVE -DTOP=4
+day    decided-one-lie              holds            -DLIVE -DLIES=1 -DTOP=3
+small  decided-two-endpoints        holds            -DLIVE -DTWO -DLIES=1 -DTOP=3
+small  decided-other-silent         holds            -DLIVE -DTWO -DOTHER_SILENT -DLIES=1 -DTOP=3
 day    witness-again                witness          -DWITNESS_AGAIN -DTOP=8
 small  witness-cancel               witness          -DWITNESS_CANCEL
 day    linked                       paid_once        -DTWICE -DNO_LINKED
@@ -129,13 +135,23 @@ day    second-witness               paid_once        -DTWICE -DLIES=1 -DNO_SECON
 small  second-witness-end           true_end         -DLIES=1 -DNO_SECOND_WITNESS
 day    witness-for-done             true_end         -DLIES=1 -DNO_WITNESS_FOR_DONE
 small  moved-on                     paid_once        -DTWICE -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH -DNO_MOVED_ON
+small  moved-on-kept                holds            -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
 day    asked-anew                   paid_once        -DTWICE -DLIES=1 -DNO_ASKED_ANEW
 day    proven                       paid_once        -DTWICE -DUNSIGNED -DNO_PROVEN
 day    own-call                     paid_once        -DTWICE -DNO_OWN_CALL
 small  own-call-end                 true_end         -DNO_OWN_CALL
+day    denied-anew                  decided          -DLIVE -DLIES=1 -DTOP=3 -DNO_DENIED_ANEW
+day    refuted-dropped              decided          -DLIVE -DLIES=1 -DTOP=3 -DNO_REFUTED_DROPPED
+small  alone                        decided          -DLIVE -DTWO -DOTHER_SILENT -DTOP=3 -DNO_ALONE
 small  two-lies                     paid_once        -DTWICE -DLIES=2
 small  two-lies-end                 true_end         -DLIES=2
 small  branch-beyond-finality       paid_once        -DTWICE -DDEPTH=2 -DDEAD=4
+small  other-on-branch-for-ever     decided          -DLIVE -DTWO -DOTHER_BRANCH -DTOP=3
+full   dead-branch-one-lie-large    holds            -DLIES=1 -DTOP=8 -DDEAD=3 -DDEPTH=3
+full   two-endpoints-one-lie-large  holds            -DTWO -DLIES=1 -DTOP=7 -DDEAD=3 -DDEPTH=3
+full   nobody-signed-one-lie        holds            -DUNSIGNED -DLIES=1
+full   decided-one-lie-large        holds            -DLIVE -DLIES=1 -DTOP=6 -DDEAD=3
+full   decided-nobody-signed        holds            -DLIVE -DUNSIGNED -DLIES=1 -DTOP=4
 RUNS
 }
 
