@@ -2,6 +2,8 @@ package evm
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -32,7 +34,8 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 	return c.link(ctx, f, &c.followed, c.blockByHash, top, blocks)
 }
 
-// link reports which of some blocks are the block top or ancestors of it.
+// link reports which of some blocks are the block top or ancestors of it. A line that denies one is asked
+// for anew the next time: a parent hash that was wrong once would deny it for ever.
 func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top chain.Block, blocks []chain.Block) ([]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,6 +50,9 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top ch
 	for i, b := range blocks {
 		linked[i] = b.Number <= top.Number && l.thread.Has(b)
 	}
+	if slices.Contains(linked, false) {
+		l.thread = chain.Thread{}
+	}
 	return linked, nil
 }
 
@@ -60,7 +66,11 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, to
 		}
 		return look(ctx, h)
 	}
-	if newest := l.thread.Newest(); newest.Hash != "" && newest.Number < top.Number {
+	newest := l.thread.Newest()
+	if newest.Number < to { // nothing of it is needed, and the way up from there may be long
+		l.thread, newest = chain.Thread{}, chain.Block{}
+	}
+	if newest.Hash != "" && newest.Number < top.Number {
 		c.fetch(ctx, f, newest.Number+1, top.Number, fetched)
 	}
 	if err := l.thread.Rise(top, one); err != nil {
@@ -69,7 +79,11 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, to
 	if oldest := l.thread.Oldest(); to < oldest.Number {
 		c.fetch(ctx, f, to+1, oldest.Number, fetched) // the lowest is mostly known to the caller
 	}
-	return l.thread.Sink(to, one)
+	err := l.thread.Sink(to, one)
+	if errors.Is(err, chain.ErrThread) {
+		l.thread = chain.Thread{} // it may be a parent hash that is wrong, and nobody knows such a block
+	}
+	return err
 }
 
 // fetchAt is how many headers one request asks for.
