@@ -98,16 +98,16 @@ func stands(t *testing.T, c *evm.Chain, claims ...chain.Claim) string {
 func TestAFinalBlockIsAnAncestorOfTheHead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		w    twoBranches
+		w    *twoBranches
 		cfg  evm.Config
 		want string // about block 1 of the dead branch, and of the surviving one
 	}{
-		"at a depth":          {w: twoBranches{head: 4, dead: 2}, cfg: evm.Config{Depth: 2}, want: "differs agrees"},
-		"by the tag":          {w: twoBranches{head: 5, dead: 2, final: 2}, want: "mute mute"},
-		"by the tag, min":     {w: twoBranches{head: 3, dead: 2, final: 2}, want: "mute mute"},
-		"at once":             {w: twoBranches{head: 4, dead: 2}, cfg: evm.Config{Instant: true}, want: "differs agrees"},
-		"nothing is final":    {w: twoBranches{head: 5, dead: 2}, want: "mute mute"},
-		"the head is too low": {w: twoBranches{head: 2, dead: 2}, cfg: evm.Config{Depth: 2}, want: "mute mute"},
+		"at a depth":          {w: &twoBranches{head: 4, dead: 2}, cfg: evm.Config{Depth: 2}, want: "differs agrees"},
+		"by the tag":          {w: &twoBranches{head: 5, dead: 2, final: 2}, want: "mute mute"},
+		"by the tag, min":     {w: &twoBranches{head: 3, dead: 2, final: 2}, want: "mute mute"},
+		"at once":             {w: &twoBranches{head: 4, dead: 2}, cfg: evm.Config{Instant: true}, want: "differs agrees"},
+		"nothing is final":    {w: &twoBranches{head: 5, dead: 2}, want: "mute mute"},
+		"the head is too low": {w: &twoBranches{head: 2, dead: 2}, cfg: evm.Config{Depth: 2}, want: "mute mute"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

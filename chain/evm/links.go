@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -16,6 +17,15 @@ import (
 type links struct {
 	mu     sync.Mutex
 	thread chain.Thread
+	anew   time.Time // when the thread was last dropped because it denied a block
+}
+
+// denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
+// does so once a minute at most, since there may be many headers, and a dead branch's blocks are denied rightly.
+func (l *links) denied() {
+	if time.Since(l.anew) >= time.Minute {
+		l.thread, l.anew = chain.Thread{}, time.Now()
+	}
 }
 
 // lookup reads a block by its hash.
@@ -34,8 +44,7 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 	return c.link(ctx, f, &c.followed, c.blockByHash, top, blocks)
 }
 
-// link reports which of some blocks are the block top or ancestors of it. A line that denies one is asked
-// for anew the next time: a parent hash that was wrong once would deny it for ever.
+// link reports which of some blocks are the block top or ancestors of it.
 func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top chain.Block, blocks []chain.Block) ([]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +60,7 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top ch
 		linked[i] = b.Number <= top.Number && l.thread.Has(b)
 	}
 	if slices.Contains(linked, false) {
-		l.thread = chain.Thread{}
+		l.denied()
 	}
 	return linked, nil
 }
@@ -81,7 +90,7 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, to
 	}
 	err := l.thread.Sink(to, one)
 	if errors.Is(err, chain.ErrThread) {
-		l.thread = chain.Thread{} // it may be a parent hash that is wrong, and nobody knows such a block
+		l.denied() // nobody knows the parent that a wrong hash names
 	}
 	return err
 }
