@@ -25,11 +25,20 @@
  *
  * CONCH follows one line of blocks, and knows its last final block. It finds a transaction
  * with its nonce in a block; links that block to the final block by parent hashes; asks a
- * second witness; proves a stranger's signature; and says an end.
+ * second witness; proves a stranger's signature; and says an end. Whatever it knows, it may
+ * find again elsewhere, so a crash and a new leader need no step of their own.
+ *
+ * WITH TWO there are two endpoints. The first has backends on both branches, and so has the
+ * other unless it is OTHER_HONEST (on M), OTHER_BRANCH (on D) or OTHER_SILENT.
+ *
+ * WITH LIVE the faults end at some instant. Then everybody is on M, and each block is a round.
+ *
+ * BOUNDS: TOP and DEAD blocks, LIES lies, one stranger's transaction, no third nonce.
  *
  * ASSERTIONS
  *   paid_once   the intent's call is in the surviving chain once at most
- *   true_end    who hears "done" is paid for by the surviving chain; "cancelled": never will be
+ *   true_end    conch says "done" only if the surviving chain has the call, "cancelled" only if
+ *               it never will
  *   decided     (LIVE) an end is said within PATIENCE blocks after the last fault
  */
 
@@ -166,7 +175,7 @@ active [2] proctype branch() {
 	od
 }
 
-/* ---- conch: pending/machine_proof.go, machine_slot.go, perform_proof.go ----- */
+/* ---- conch: machine_proof.go and machine_slot.go of pending, chain/evm/confirm.go ----- */
 
 /* Where endpoint e has backends. The first has them on both branches. */
 #if !defined(TWO)
@@ -359,6 +368,13 @@ active proctype conch() {
 	:: d_step { FAULTS && LINKS -> links() }
 	:: d_step { FAULTS && c.end == OPEN && c.slot == 0 && !c.cancel -> c.cancel = 1;
 		printf("conch: is asked to cancel, and sends F\n") }
+#ifdef COUNTS
+	/* W14: every count says that the nonce is used, and no block has it. All of them may be
+	 * of the dead branch. */
+	:: d_step { FAULTS && c.end == OPEN && c.slot == 0 && !c.cancel && c.tx == 0 && c.line == M && c.final > 0 && br[D].tx != 0 && br[M].tx == 0 ->
+		c.slot = 1;
+		printf("conch: nonce 0 counts as used, and no block has it; signs Y with nonce 1\n") }
+#endif
 	od
 }
 
@@ -415,8 +431,12 @@ active [BACKENDS] proctype backend() {
 #define LYING (lies < LIES && c.end == OPEN && FAULTS)
 #define CLAIM(t, n) :: d_step { LYING && FINDS && n <= br[b].height && (c.tx != t || c.on != b || c.at != n) && ((t == Y) == (c.slot == 1)) && (t != F || c.cancel) -> \
 	lies = lies + 1; found(b, t, n); printf("a lie: %e is in block %c%d\n", t, NAME(b), n) }
-#define CLAIMS(t) CLAIM(t, 1) CLAIM(t, 2) CLAIM(t, 3) CLAIM(t, 4) CLAIM(t, 5) CLAIM(t, 6)
-#define FALSE_FINAL(n) :: d_step { LYING && FOLLOWS(b) && n <= br[b].height + 1 && n > c.final -> \
+#if TOP > 4
+#define EACH(claim, t) claim(t, 1) claim(t, 2) claim(t, 3) claim(t, 4) claim(t, 5) claim(t, 6) claim(t, 7) claim(t, 8)
+#else
+#define EACH(claim, t) claim(t, 1) claim(t, 2) claim(t, 3) claim(t, 4)
+#endif
+#define FALSE_FINAL(any, n) :: d_step { LYING && FOLLOWS(b) && n <= br[b].height + 1 && n > c.final -> \
 	lies = lies + 1; c.final = n; BY(0); printf("a lie: block %c%d is final\n", NAME(b), n) }
 
 /* The lies that it takes to make the second witness agree: one about the final block or the
@@ -436,12 +456,12 @@ active [BACKENDS] proctype backend() {
 active [2] proctype liar() {
 	byte b = _pid - 3 - BACKENDS;
 	do
-	CLAIMS(X)
-	CLAIMS(Y)
-	CLAIMS(L)
-	CLAIMS(F)
-	CLAIMS(S)
-	FALSE_FINAL(1) FALSE_FINAL(2) FALSE_FINAL(3) FALSE_FINAL(4) FALSE_FINAL(5) FALSE_FINAL(6)
+	EACH(CLAIM, X)
+	EACH(CLAIM, Y)
+	EACH(CLAIM, L)
+	EACH(CLAIM, F)
+	EACH(CLAIM, S)
+	EACH(FALSE_FINAL, any) FALSE_FINAL(any, TOP + 1)
 	:: d_step { b == M && LYING && LINKS && !LEADS(c.line, c.bent) ->
 		lies = lies + 1; c.bent = 1;
 		printf("a lie: block %c%d leads to block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.final);

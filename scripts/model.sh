@@ -124,11 +124,11 @@ small  decided                      holds            -DLIVE -DTOP=4
 day    decided-one-lie              holds            -DLIVE -DLIES=1 -DTOP=3
 small  decided-two-endpoints        holds            -DLIVE -DTWO -DLIES=1 -DTOP=3
 small  decided-other-silent         holds            -DLIVE -DTWO -DOTHER_SILENT -DLIES=1 -DTOP=3
-day    witness-again                witness          -DWITNESS_AGAIN -DTOP=8
+small  witness-again                witness          -DWITNESS_AGAIN -DTOP=8
 small  witness-cancel               witness          -DWITNESS_CANCEL
 day    linked                       paid_once        -DTWICE -DNO_LINKED
 small  linked-end                   true_end         -DNO_LINKED
-day    final-of-head                paid_once        -DTWICE -DDEPTH=0 -DNO_FINAL_OF_HEAD
+small  final-of-head                paid_once        -DTWICE -DDEPTH=0 -DNO_FINAL_OF_HEAD
 day    min-depth                    paid_once        -DTWICE -DDEPTH=0 -DNO_MIN_DEPTH
 small  min-depth-two-endpoints      paid_once        -DTWICE -DTWO -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
 day    second-witness               paid_once        -DTWICE -DLIES=1 -DNO_SECOND_WITNESS
@@ -136,21 +136,22 @@ small  second-witness-end           true_end         -DLIES=1 -DNO_SECOND_WITNES
 day    witness-for-done             true_end         -DLIES=1 -DNO_WITNESS_FOR_DONE
 small  moved-on                     paid_once        -DTWICE -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH -DNO_MOVED_ON
 small  moved-on-kept                holds            -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
-day    asked-anew                   paid_once        -DTWICE -DLIES=1 -DNO_ASKED_ANEW
-day    proven                       paid_once        -DTWICE -DUNSIGNED -DNO_PROVEN
-day    own-call                     paid_once        -DTWICE -DNO_OWN_CALL
+small  asked-anew                   paid_once        -DTWICE -DLIES=1 -DNO_ASKED_ANEW
+day    proven                       paid_once        -DTWICE -DUNSIGNED -DDEAD=0 -DNO_PROVEN
+small  own-call                     paid_once        -DTWICE -DNO_OWN_CALL
 small  own-call-end                 true_end         -DNO_OWN_CALL
-day    denied-anew                  decided          -DLIVE -DLIES=1 -DTOP=3 -DNO_DENIED_ANEW
-day    refuted-dropped              decided          -DLIVE -DLIES=1 -DTOP=3 -DNO_REFUTED_DROPPED
+small  denied-anew                  decided          -DLIVE -DDEAD=0 -DLIES=1 -DTOP=3 -DNO_DENIED_ANEW
+day    refuted-dropped              decided          -DLIVE -DDEAD=0 -DLIES=1 -DTOP=3 -DNO_REFUTED_DROPPED
 small  alone                        decided          -DLIVE -DTWO -DOTHER_SILENT -DTOP=3 -DNO_ALONE
 small  two-lies                     paid_once        -DTWICE -DLIES=2
 small  two-lies-end                 true_end         -DLIES=2
 small  branch-beyond-finality       paid_once        -DTWICE -DDEPTH=2 -DDEAD=4
+small  counts-of-the-dead-branch    paid_once        -DTWICE -DCOUNTS
 small  other-on-branch-for-ever     decided          -DLIVE -DTWO -DOTHER_BRANCH -DTOP=3
 full   dead-branch-one-lie-large    holds            -DLIES=1 -DTOP=8 -DDEAD=3 -DDEPTH=3
 full   two-endpoints-one-lie-large  holds            -DTWO -DLIES=1 -DTOP=7 -DDEAD=3 -DDEPTH=3
 full   nobody-signed-one-lie        holds            -DUNSIGNED -DLIES=1
-full   decided-one-lie-large        holds            -DLIVE -DLIES=1 -DTOP=6 -DDEAD=3
+full   decided-one-lie-large        holds            -DLIVE -DLIES=1 -DTOP=6 -DDEAD=3 -DDEPTH=3 -DPATIENCE=16
 full   decided-nobody-signed        holds            -DLIVE -DUNSIGNED -DLIES=1 -DTOP=4
 RUNS
 }
