@@ -67,7 +67,7 @@ mtype = { X, Y, L, F, S, N };
 
 #define M 0
 #define D 1
-#define NAME(b) ((b) == M -> 'M' : 'D')
+#define NAME(b) ((b) == M -> 'm' : 'd') /* blocks are m1, m2, d1 */
 
 typedef Branch {
 	unsigned height : 5;
@@ -556,8 +556,8 @@ active proctype rest() {
 	:: d_step { CALM && br[M].tx == 0 -> include(M, S); round() }
 	:: d_step { CALM && br[M].tx == 0 && c.cancel -> include(M, F); round() }
 	:: d_step { CALM && br[M].tx != 0 && c.slot == 1 && br[M].y == 0 ->
-		grow(M); br[M].y = br[M].height; printf("chain: M%d has Y\n", br[M].height); round() }
-	:: d_step { CALM && (USED || !SENDS) -> grow(M); printf("chain: M%d has nothing of ours\n", br[M].height); round() }
+		grow(M); br[M].y = br[M].height; printf("chain: m%d has Y\n", br[M].height); round() }
+	:: d_step { CALM && (USED || !SENDS) -> grow(M); printf("chain: m%d has nothing of ours\n", br[M].height); round() }
 	od
 }
 #endif
