@@ -17,7 +17,7 @@
  * If S is final, the intent gets another nonce ("again"): Y carries its call with nonce 1.
  *
  * AN ENDPOINT is several backends behind one address. Each answer comes from any of them,
- * and two items of one request may come from two. A backend is on M or on D, and LAG blocks
+ * and two items of one request may come from two. A backend is on M or on D, and two blocks
  * behind at most. It calls final what is DEPTH blocks below its own head.
  *
  * A LIE is one answer that is false in any way; there are LIES of them. It may say anything,
@@ -53,9 +53,6 @@
 #endif
 #ifndef LIES
 #define LIES 0
-#endif
-#ifndef LAG
-#define LAG 2
 #endif
 #ifdef NO_MIN_DEPTH
 #define MIN_DEPTH 0
