@@ -56,7 +56,7 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
-test: ## the tests of all modules with -race, and a slice of the model
+test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
@@ -71,7 +71,7 @@ test-whole: ## every test, also those that make test leaves out because it runs 
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds
 	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops)
 
-model: ## the model of the election, every state of it; and each rule removed, to see it fail
+model: ## the models of the election and of reading a chain, every state; and each rule removed, to see it fail
 	@scripts/model.sh
 
 lint: ## gofmt, go vet, builds for other systems, golangci-lint
@@ -97,7 +97,7 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
-nightly: build ## the long run: the model's large bounds, more seeds (CONCH_NIGHTLY=1), several times, a thousand faults
+nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGHTLY=1), several times, a thousand faults
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh

@@ -45,9 +45,12 @@ func (t *Trail) Head(head Block, look Lookup) ([]Turn, error) {
 		turns = append(turns, Turn{Kind: Applied, Block: b})
 	}
 	t.blocks = slices.Concat(old.kept, branch)
+	if len(old.undone) > 0 {
+		t.named = Block{} // named beside another head: its depth was not counted from this one
+	}
 	if len(old.undone) > 0 && old.undone[0].Number <= t.final.Number {
 		// A final block was reverted, so a block of its height may become final again.
-		t.final, t.named = Block{}, Block{}
+		t.final = Block{}
 		if len(old.kept) > 0 {
 			t.final = old.kept[len(old.kept)-1]
 		}

@@ -108,7 +108,7 @@ func (m *machine) reverted(b chain.Block) {
 func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
 	m.alarm(Alarm{Cause: Disagree, Index: s.Index}, false)
-	s.in, s.first, s.streamed, s.inFinal, s.retracted = nil, chain.Block{}, false, false, true
+	s.in, s.first, s.streamed, s.inFinal, s.refuted, s.retracted = nil, chain.Block{}, false, false, false, true
 	_, delivery := s.last()
 	delivery.reached = gone
 }

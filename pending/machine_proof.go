@@ -98,7 +98,7 @@ func (m *machine) confirmed(in confirmed) {
 		switch {
 		case s.in == nil:
 		case said.Stand == chain.Differs: // look again, and believe of its block only what is linked anew
-			s.streamed, s.first, s.doubt = false, chain.Block{}, true
+			s.streamed, s.first, s.refuted, s.doubt = false, chain.Block{}, true, true
 		case said.Stand == chain.Agrees:
 			s.inFinal, s.adopted, s.witnesses = true, said.Own, [2]string{s.firstBy, said.By}
 		}

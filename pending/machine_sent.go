@@ -153,6 +153,8 @@ func (m *machine) weigh(s *slot, where chain.Where) {
 	switch {
 	case where == chain.Included:
 		s.payMore, s.contradicted = false, false
+	case s.in != nil && s.refuted: // neither a second witness nor a lookup finds it there: send it again
+		m.retract(s)
 	case s.in != nil:
 		s.contradicted = !s.streamed && !s.inFinal // one answer is no proof that its block has left the chain
 	case where == chain.Nowhere && s.passed > 0 && m.head.Number >= max(s.passed, s.missedAt)+m.set.SearchAfter:

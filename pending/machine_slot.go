@@ -17,6 +17,7 @@ type slot struct {
 	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
 	retracted    bool        // its block has left the chain
 	contradicted bool        // a lookup no longer finds in: ask whether its block is still linked
+	refuted      bool        // a second witness has said that in is not in its block, or that this block is not final
 	first        chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
 	firstBy      string      // the endpoint that showed it
 	asked        uint64      // the machine's finals when a second opinion was last asked for
@@ -64,7 +65,7 @@ const (
 
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
-	s.in, s.streamed, s.first, s.contradicted = in, streamed, chain.Block{}, false
+	s.in, s.streamed, s.first, s.contradicted, s.refuted = in, streamed, chain.Block{}, false, false
 	s.doubt, s.spent, s.payMore, s.passed, s.searchAt, s.misses, s.missedAt = false, false, false, 0, 0, 0, 0
 }
 

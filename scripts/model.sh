@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Checks the model of the election (model/README.md) with Spin, and installs Spin if it
-# can. It prints a line for each run: name, outcome, states, memory, time, verdict.
+# Checks the models (model/README.md) with Spin, and installs Spin if it can: that of the
+# election, and that of how conch reads a chain through nodes that do not agree. It prints a
+# line for each run: name, outcome, states, memory, time, verdict.
 #
 #	scripts/model.sh              the small bound, the witnesses, nearly every negative run (make model)
 #	scripts/model.sh day          of those a few: one that fails for each assertion (make test)
 #	scripts/model.sh full         those, the rest, and the large bounds (make nightly)
-#	scripts/model.sh NAME…        these runs only
+#	scripts/model.sh NAME…        these runs only; a model's name (election, reading) means all of its runs
 #	scripts/model.sh story NAME   the shortest counterexample of a run, step by step
 #	scripts/model.sh list         the names
 #
@@ -13,11 +14,11 @@
 # run violates another assertion than that of its rule.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-model=$PWD/model/election.pml
+models=$PWD/model
 
 # Each line: group, name, expected outcome, flags. The run holds, or the named assertion
 # fails; witness means that the state must be reachable.
-runs() {
+election() {
 	cat <<'RUNS'
 small  two-nodes                    holds
 day    fast-takeover                holds            -DFAST -DTERMS=2
@@ -105,6 +106,58 @@ full   failure-suspends             holds            -DNO_FAILURE_SUSPENDS
 RUNS
 }
 
+reading() {
+	cat <<'RUNS'
+small  backends-behind              holds            -DDEAD=0
+small  backends-behind-one-lie      holds            -DDEAD=0 -DLIES=1
+small  dead-branch                  holds            -DTOP=6
+day    dead-branch-one-lie          holds            -DLIES=1 -DTOP=4
+small  head-is-final                holds            -DDEPTH=0 -DTOP=6
+small  two-endpoints                holds            -DTWO -DTOP=6
+small  two-endpoints-one-lie        holds            -DTWO -DLIES=1 -DTOP=4
+small  two-heads-are-final          holds            -DTWO -DDEPTH=0
+small  other-off-branch             holds            -DTWO -DOTHER_HONEST -DDEPTH=0 -DNO_MIN_DEPTH
+small  other-on-branch              holds            -DTWO -DOTHER_BRANCH -DLIES=1 -DTOP=4
+small  other-silent                 holds            -DTWO -DOTHER_SILENT -DLIES=1 -DTOP=4
+small  nobody-signed                holds            -DUNSIGNED
+small  decided                      holds            -DLIVE -DTOP=4
+day    decided-one-lie              holds            -DLIVE -DLIES=1 -DTOP=3
+small  decided-two-endpoints        holds            -DLIVE -DTWO -DLIES=1 -DTOP=3
+small  decided-other-silent         holds            -DLIVE -DTWO -DOTHER_SILENT -DLIES=1 -DTOP=3
+small  witness-again                witness          -DWITNESS_AGAIN -DTOP=8
+small  witness-cancel               witness          -DWITNESS_CANCEL
+day    linked                       paid_once        -DTWICE -DNO_LINKED
+small  linked-end                   true_end         -DNO_LINKED
+small  final-of-head                paid_once        -DTWICE -DDEPTH=0 -DNO_FINAL_OF_HEAD
+day    min-depth                    paid_once        -DTWICE -DDEPTH=0 -DNO_MIN_DEPTH
+small  min-depth-two-endpoints      paid_once        -DTWICE -DTWO -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
+day    second-witness               paid_once        -DTWICE -DLIES=1 -DNO_SECOND_WITNESS
+small  second-witness-end           true_end         -DLIES=1 -DNO_SECOND_WITNESS
+day    witness-for-done             true_end         -DLIES=1 -DNO_WITNESS_FOR_DONE
+small  moved-on                     paid_once        -DTWICE -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH -DNO_MOVED_ON
+small  moved-on-kept                holds            -DDEPTH=0 -DDEAD=1 -DNO_MIN_DEPTH
+small  asked-anew                   paid_once        -DTWICE -DLIES=1 -DNO_ASKED_ANEW
+day    proven                       paid_once        -DTWICE -DUNSIGNED -DDEAD=0 -DNO_PROVEN
+small  own-call                     paid_once        -DTWICE -DNO_OWN_CALL
+small  own-call-end                 true_end         -DNO_OWN_CALL
+small  denied-anew                  decided          -DLIVE -DDEAD=0 -DLIES=1 -DTOP=3 -DNO_DENIED_ANEW
+day    refuted-dropped              decided          -DLIVE -DDEAD=0 -DLIES=1 -DTOP=3 -DNO_REFUTED_DROPPED
+small  alone                        decided          -DLIVE -DTWO -DOTHER_SILENT -DTOP=3 -DNO_ALONE
+small  two-lies                     paid_once        -DTWICE -DLIES=2
+small  two-lies-end                 true_end         -DLIES=2
+small  branch-beyond-finality       paid_once        -DTWICE -DDEPTH=2 -DDEAD=4
+small  counts-of-the-dead-branch    paid_once        -DTWICE -DCOUNTS
+small  other-on-branch-for-ever     decided          -DLIVE -DTWO -DOTHER_BRANCH -DTOP=3
+full   dead-branch-one-lie-large    holds            -DLIES=1 -DTOP=8 -DDEAD=3 -DDEPTH=3
+full   two-endpoints-one-lie-large  holds            -DTWO -DLIES=1 -DTOP=7 -DDEAD=3 -DDEPTH=3
+full   nobody-signed-one-lie        holds            -DUNSIGNED -DLIES=1
+full   decided-one-lie-large        holds            -DLIVE -DLIES=1 -DTOP=6 -DDEAD=3 -DDEPTH=3 -DPATIENCE=16
+full   decided-nobody-signed        holds            -DLIVE -DUNSIGNED -DLIES=1 -DTOP=4
+RUNS
+}
+
+runs() { election | sed 's/^/election /'; reading | sed 's/^/reading /'; }
+
 install_spin() {
 	if command -v spin >/dev/null && spin -V 2>/dev/null | grep -q '^Spin Version'; then return; fi
 	if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }; then
@@ -130,6 +183,9 @@ fallen() {
 		*'db.fenced>=db.top'*) echo fence_refuses ;;
 		*'violated !('*'n[i]'* | *'violated  !('*'n[i]'*) echo released_honest ;;
 		*'db.lock!=(i+1)'*) echo lock_kept ;;
+		*'&&br[0].y'*) echo paid_once ;;
+		*'||br[0].y'* | *'violated ((br[0].tx=='*) echo true_end ;;
+		*'late<'*) echo decided ;;
 		*'waited<'*) echo somebody_acts ;;
 		*'acceptance cycle'*) echo time_moves ;;
 		*'assertion violated'*) echo witness ;;
@@ -145,24 +201,25 @@ endless() { case " $* " in *' -DMOVES '*) ;; *) return 1 ;; esac; }
 # breadth-first, which finds the shortest counterexample. Cycles need a depth-first search,
 # so their counterexample may be longer.
 build() {
-	local dir=$1 want=$2; shift 2
+	local dir=$1 model=$2 group=$3 want=$4; shift 4
 	local how=(-O1 -w -DNOFAIR -DNOREDUCE -DMEMLIM=7500)
+	if [ "$model $group" = 'reading day' ]; then how+=(-O0); fi # small: compiling is most of it
 	if ! endless "$@"; then
 		how+=(-DSAFETY)
-		if [ "$want" != holds ]; then how+=(-O0 -DBFS); fi # small: compiling is most of it
+		if [ "$want" != holds ]; then how+=(-O0 -DBFS); fi # small too
 	fi
-	(cd "$dir" && cp "$model" . && spin -a "$@" election.pml >spin.out 2>&1 && "$cc" "${how[@]}" -o pan pan.c) ||
+	(cd "$dir" && cp "$models/$model.pml" . && spin -a "$@" "$model.pml" >spin.out 2>&1 && "$cc" "${how[@]}" -o pan pan.c) ||
 		{ cat "$dir/spin.out" >&2; return 1; }
 }
 
 # check does one run. A search that was cut short (by memory or depth) proves nothing.
 check() {
-	local group=$1 name=$2 want=$3; shift 3
+	local model=$1 group=$2 name=$3 want=$4; shift 4
 	local dir=$tmp/$name began=$SECONDS got out size=20 depth=100000 verdict=ok how=(-E)
 	mkdir -p "$dir"; out=$dir/pan.out
 	if [ "$group" = full ]; then size=25 depth=5000000; fi
 	if endless "$@"; then how+=(-a); fi
-	if ! build "$dir" "$want" "$@"; then echo "model: $name does not build" >&2; return 1; fi
+	if ! build "$dir" "$model" "$group" "$want" "$@"; then echo "model: $name does not build" >&2; return 1; fi
 	(cd "$dir" && ./pan "${how[@]}" "-w$size" "-m$depth" >pan.out 2>&1) || true
 	got=$(fallen "$out")
 	if ! grep -q 'states, stored' "$out" || grep -qE 'max search depth too small|out of memory|memory limit|Search not completed' "$out" && [ "$got" = holds ]; then
@@ -178,17 +235,17 @@ check() {
 }
 
 story() {
-	local group name want flags how=(-E)
-	while read -r group name want flags; do
+	local model group name want flags how=(-E)
+	while read -r model group name want flags; do
 		if [ "$name" != "$1" ]; then continue; fi
 		# shellcheck disable=SC2086 # flags are words
-		build "$tmp" fails $flags
+		build "$tmp" "$model" "$group" fails $flags
 		# shellcheck disable=SC2086
 		if endless $flags; then how+=(-a); fi
 		(cd "$tmp" && ./pan "${how[@]}" -w22 -m3000000 >pan.out 2>&1) || true
-		if [ ! -e "$tmp/election.pml.trail" ]; then echo "model: $name has no counterexample"; return; fi
+		if [ ! -e "$tmp/$model.pml.trail" ]; then echo "model: $name has no counterexample"; return; fi
 		# shellcheck disable=SC2086
-		(cd "$tmp" && spin -T -t $flags election.pml) | sed -e '/^spin: election.pml/d' -e '/^spin: text of failed/d' -e '/^ *Never claim/d' -e '/^spin: trail ends/,$d' -e 's/^ *//'
+		(cd "$tmp" && spin -T -t $flags "$model.pml") | sed -e "/^spin: $model.pml/d" -e '/^spin: text of failed/d' -e '/^ *Never claim/d' -e '/^spin: trail ends/,$d' -e 's/^ *//'
 		echo "and so $(fallen "$tmp/pan.out") fails"
 		return
 	done < <(runs)
@@ -203,21 +260,21 @@ room() {
 }
 
 main() {
-	local wanted=" $* " group name want flags most=2 found=
+	local wanted=" $* " model group name want flags most=2 found=
 	say run outcome states memory time verdict
-	while read -r group name want flags; do
+	while read -r model group name want flags; do
 		case $wanted in
 			'  ') if [ "$group" = full ]; then continue; fi ;;
 			' day ') if [ "$group" != day ]; then continue; fi ;;
 			' full ') ;;
-			*" $name "*) ;;
+			*" $name "* | *" $model "*) ;;
 			*) continue ;;
 		esac
 		found=yes
 		if [ "$group" = full ]; then most=1; fi # each may need most of the memory
 		room $most
 		# shellcheck disable=SC2086 # flags are words
-		{ check "$group" "$name" "$want" $flags || touch "$tmp/failed"; } &
+		{ check "$model" "$group" "$name" "$want" $flags || touch "$tmp/failed"; } &
 	done < <(runs)
 	wait
 	if [ -z "$found" ]; then
@@ -227,7 +284,7 @@ main() {
 	[ ! -e "$tmp/failed" ]
 }
 
-if [ "${1:-}" = list ]; then runs | awk '{printf "%-6s %-28s %s\n", $1, $2, $3}'; exit; fi
+if [ "${1:-}" = list ]; then runs | awk '{printf "%-8s %-6s %-28s %s\n", $1, $2, $3, $4}'; exit; fi
 install_spin
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

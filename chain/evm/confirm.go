@@ -13,23 +13,24 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its final block, for the
-// links from there down, for the blocks' transactions, and for the receipts of those that failed (W2).
+// Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its head and final block, for
+// the links from the head down, for the blocks' transactions, and for the receipts of those that failed (W2).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	final, err := c.finalAnew(ctx, f)
+	head, final, err := c.tips(ctx, f)
 	if err != nil {
 		return nil, err
 	}
+	height, is := c.finalHeight(head, final)
 	opinions := make([]chain.Opinion, len(claims))
 	var open []int // positions of the claims about blocks that are final here
 	for i, claim := range claims {
 		opinions[i].By = c.cfg.URL
-		if final.Hash == "" || final.Number < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && final.Number <= claim.At.Number {
-			opinions[i].Why = fmt.Sprintf("its final block is %d", final.Number)
+		if !is || height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
+			opinions[i].Why = fmt.Sprintf("its final block is %d", height)
 			continue
 		}
 		open = append(open, i)
@@ -37,35 +38,29 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 	if len(open) == 0 {
 		return opinions, nil
 	}
-	return opinions, c.judgeClaims(ctx, f, final, claims, opinions, open)
+	return opinions, c.judgeClaims(ctx, f, tip{head.block(), final.block()}, claims, opinions, open)
 }
 
-// finalAnew asks for the final block, the zero Block if there is none yet.
-func (c *Chain) finalAnew(ctx context.Context, f facts) (chain.Block, error) {
-	head, final, err := c.tips(ctx, f)
-	if err != nil {
-		return chain.Block{}, err
-	}
-	height, is := c.finalHeight(head, final)
-	switch {
-	case !is:
-		return chain.Block{}, nil
-	case final != nil && uint64(final.Number) == height:
-		return final.block(), nil
-	case uint64(head.Number) == height:
-		return head.block(), nil
-	}
-	b, err := c.blockAt(ctx, f, height)
-	return b.block(), err
+// tip is a head and the block that the chain calls final, the zero Block if finality is configured. Two
+// backends may have named them.
+type tip struct {
+	head, final chain.Block
 }
 
-// judgeClaims fills in the opinions at the open positions.
-func (c *Chain) judgeClaims(ctx context.Context, f facts, final chain.Block, claims []chain.Claim, opinions []chain.Opinion, open []int) error {
-	blocks := make([]chain.Block, len(open))
+// judgeClaims fills in the opinions at the open positions. It links from the head, since the final block's
+// height is counted from there: a final block that is no ancestor of the head proves nothing (W1).
+func (c *Chain) judgeClaims(ctx context.Context, f facts, t tip, claims []chain.Claim, opinions []chain.Opinion, open []int) error {
+	blocks := make([]chain.Block, len(open), len(open)+1)
 	for n, i := range open {
 		blocks[n] = claims[i].Block
 	}
-	linked, err := c.link(ctx, f, &c.witness, c.askBlock, final, blocks)
+	if t.final.Hash != "" {
+		blocks = append(blocks, t.final)
+	}
+	linked, err := c.link(ctx, f, &c.witness, c.askBlock, t.head, blocks)
+	if err == nil && t.final.Hash != "" && !linked[len(open)] {
+		err = fmt.Errorf("%w: its final block %v is no ancestor of its head", chain.ErrThread, t.final.Hash)
+	}
 	if errors.Is(err, chain.ErrThread) {
 		for _, i := range open {
 			opinions[i].Why = err.Error()

@@ -2,7 +2,10 @@ package evm
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -14,6 +17,15 @@ import (
 type links struct {
 	mu     sync.Mutex
 	thread chain.Thread
+	anew   time.Time // when the thread was last dropped because it denied a block
+}
+
+// denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
+// does so once a minute at most, since there may be many headers, and a dead branch's blocks are denied rightly.
+func (l *links) denied() {
+	if time.Since(l.anew) >= time.Minute {
+		l.thread, l.anew = chain.Thread{}, time.Now()
+	}
 }
 
 // lookup reads a block by its hash.
@@ -47,6 +59,9 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top ch
 	for i, b := range blocks {
 		linked[i] = b.Number <= top.Number && l.thread.Has(b)
 	}
+	if slices.Contains(linked, false) {
+		l.denied()
+	}
 	return linked, nil
 }
 
@@ -60,7 +75,11 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, to
 		}
 		return look(ctx, h)
 	}
-	if newest := l.thread.Newest(); newest.Hash != "" && newest.Number < top.Number {
+	newest := l.thread.Newest()
+	if newest.Number < to { // nothing of it is needed, and the way up from there may be long
+		l.thread, newest = chain.Thread{}, chain.Block{}
+	}
+	if newest.Hash != "" && newest.Number < top.Number {
 		c.fetch(ctx, f, newest.Number+1, top.Number, fetched)
 	}
 	if err := l.thread.Rise(top, one); err != nil {
@@ -69,7 +88,11 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, to
 	if oldest := l.thread.Oldest(); to < oldest.Number {
 		c.fetch(ctx, f, to+1, oldest.Number, fetched) // the lowest is mostly known to the caller
 	}
-	return l.thread.Sink(to, one)
+	err := l.thread.Sink(to, one)
+	if errors.Is(err, chain.ErrThread) {
+		l.denied() // nobody knows the parent that a wrong hash names
+	}
+	return err
 }
 
 // fetchAt is how many headers one request asks for.
