@@ -26,6 +26,7 @@ type Chain struct {
 	quotes    quotes
 	reads     batchSize
 	sends     batchSize
+	pace      pace
 	followed  links // of the blocks that Heads follows
 	witness   links // of the blocks that Confirm asks for anew
 
@@ -57,6 +58,7 @@ func New(cfg Config) (*Chain, error) {
 	for _, s := range cfg.Signers {
 		c.signers[s.Account()] = s
 	}
+	ep.listens, ep.silence = c.patience, c.pace.fellSilent
 	return c, nil
 }
 
