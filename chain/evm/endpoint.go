@@ -20,6 +20,7 @@ type endpoint struct {
 	header  func() http.Header
 	shown   string // scheme and host of the URL
 	timeout time.Duration
+	most    int // bytes of an answer
 	http    *http.Client
 	lines   connections
 	listens func() time.Duration // the patience with a line; see line.patience
@@ -30,8 +31,8 @@ func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
 		lines: connections{turn: make(chan struct{}, 1)},
 		url:   func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
-		shown: shown(cfg.URL), timeout: cfg.Timeout,
-		http: &http.Client{Transport: noter{&http.Transport{
+		shown: shown(cfg.URL), timeout: cfg.Timeout, most: cfg.MaxAnswer,
+		http: &http.Client{Transport: noter{cfg.MaxAnswer, &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		}}},
 	}
@@ -54,7 +55,7 @@ func (e *endpoint) dial(ctx context.Context) (*line, error) {
 	if l := e.lines.current(); l != nil {
 		return l, nil
 	}
-	options := []rpc.ClientOption{rpc.WithHTTPClient(e.http), rpc.WithWebsocketMessageSizeLimit(256 << 20)}
+	options := []rpc.ClientOption{rpc.WithHTTPClient(e.http), rpc.WithWebsocketMessageSizeLimit(int64(e.most))}
 	if header := e.header(); header != nil {
 		options = append(options, rpc.WithHeaders(header))
 	}
@@ -122,6 +123,12 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // fail makes an error without secrets, which wraps ErrAnswer or ErrUnreachable.
 func (e *endpoint) fail(method string, err error) error {
 	if _, _, ok := answered(err); ok {
+		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
+	}
+	if strings.Contains(err.Error(), "read limit exceeded") { // of a WebSocket; it ends the connection
+		err = &sizeError{e.most}
+	}
+	if _, large := errors.AsType[*sizeError](err); large {
 		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
 	}
 	if at, is := errors.AsType[*url.Error](err); is {

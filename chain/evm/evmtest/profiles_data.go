@@ -104,6 +104,10 @@ func badProfiles(bool) []Profile {
 			Who: "an endpoint that takes requests and answers none",
 		},
 		{
+			Name: "bad-endless", Finding: "§8.13", Fault: Lasting, Says: []string{"too large"}, Install: lasting(Endless(1<<30, func(int) {})),
+			Who: "a broken gateway whose answer goes on and on",
+		},
+		{
 			Name: "bad-refusal", Finding: "§8.13", Fault: Lasting, Says: []string{"401"},
 			Who:     "an endpoint whose key was revoked",
 			Install: lasting(Page(http.StatusUnauthorized, `{"error":"invalid project id"}`)),

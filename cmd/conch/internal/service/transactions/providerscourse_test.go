@@ -132,7 +132,7 @@ func (w *course) lead() {
 		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
 	}
 	driver, err := evm.New(evm.Config{
-		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout,
+		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout, MaxAnswer: 8 << 20,
 	})
 	w.check(err)
 	manager, err := pending.New(pending.Config{
