@@ -26,13 +26,14 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		delivery.after = now.Add(m.set.Retry)
 		switch got.Verdict {
 		case chain.Accepted, chain.Known:
-			s.waits, s.invalidAt = "", 0
+			s.waits, s.invalidAt, s.untaken = "", 0, chain.Outcome{}
 			if delivery.reached = taken; attempt.Filler {
 				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
 		case chain.Unknown:
 			m.maybeSent(got.Index, got.Hash)
 			m.retry = now.Add(m.set.Retry)
+			s.notTaken(got.Outcome)
 		case chain.IndexTooLow:
 			delivery.reached, s.doubt = maybe, true
 		case chain.Underpriced:
@@ -40,14 +41,15 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.FeeTooLow:
 			s.payMore = true
 		case chain.NoFunds:
-			m.sendLacksFunds, lacking = true, got.Text
+			m.sendLacksFunds, lacking = true, got.Said()
 			m.pause(now)
 		case chain.Unfit: // the node's limits or prices may change, or another node take it
-			m.invalid(now, s, attempt, delivery, "unfit: "+got.Text, m.set.RejectAfter)
+			m.invalid(now, s, attempt, delivery, "unfit: "+got.Said(), m.set.RejectAfter)
 		case chain.Full, chain.Refused:
 			m.pause(now)
+			s.notTaken(got.Outcome)
 		case chain.Invalid:
-			m.invalid(now, s, attempt, delivery, got.Text, 0)
+			m.invalid(now, s, attempt, delivery, got.Said(), 0)
 		}
 	}
 	m.alarmFunds(lacking)
@@ -129,7 +131,7 @@ func (m *machine) seen(in seen) {
 				s.retracted = false
 			}
 		case chain.Pooled:
-			delivery.reached = pooled
+			delivery.reached, s.untaken = pooled, chain.Outcome{}
 		case chain.Nowhere:
 			if delivery.reached != refused {
 				delivery.reached = gone
