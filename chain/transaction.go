@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"math/big"
+	"strings"
 )
 
 // Call is what a transaction does. It does not depend on the slot or the fee.
@@ -106,6 +107,15 @@ func (v Verdict) String() string { return verdicts[v] }
 type Outcome struct {
 	Verdict Verdict
 	Text    string // the node's own message, for people
+	By      string // the endpoint that gave the verdict, if the driver has a name for it
+}
+
+// Said returns the node's message with the name of the endpoint.
+func (o Outcome) Said() string {
+	if o.By == "" || strings.Contains(o.Text, o.By) {
+		return o.Text
+	}
+	return o.By + ": " + o.Text
 }
 
 // Where says where a node has an attempt.

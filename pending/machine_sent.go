@@ -26,7 +26,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		delivery.after, s.again = now.Add(m.set.Retry), false
 		switch got.Verdict {
 		case chain.Accepted, chain.Known:
-			s.waits, s.invalidAt = "", 0
+			s.waits, s.invalidAt, s.untaken = "", 0, chain.Outcome{}
 			if delivery.reached != pooled {
 				delivery.reached = taken
 			}
@@ -36,6 +36,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.Unknown:
 			m.maybeSent(got.Index, got.Hash)
 			m.retry = now.Add(m.set.Retry)
+			s.notTaken(got.Outcome)
 		case chain.IndexTooLow:
 			delivery.reached, s.doubt = maybe, true
 		case chain.Underpriced:
@@ -43,17 +44,18 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.FeeTooLow:
 			s.payMore = true
 		case chain.NoFunds:
-			m.sendLacksFunds, lacking = true, got.Text
+			m.sendLacksFunds, lacking = true, got.Said()
 			m.pause(now)
 		case chain.Unfit: // the node's limits or prices may change, or another node take it
-			m.invalid(now, s, attempt, delivery, "unfit: "+got.Text, m.set.RejectAfter)
+			m.invalid(now, s, attempt, delivery, "unfit: "+got.Said(), m.set.RejectAfter)
 			if delivery.reached == gone && !s.refit { // its gas was estimated when the chain asked for less
 				s.refit, s.payMore = true, true
 			}
 		case chain.Full, chain.Refused:
 			m.pause(now)
+			s.notTaken(got.Outcome)
 		case chain.Invalid:
-			m.invalid(now, s, attempt, delivery, got.Text, 0)
+			m.invalid(now, s, attempt, delivery, got.Said(), 0)
 		}
 	}
 	m.alarmFunds(lacking)
@@ -135,7 +137,7 @@ func (m *machine) seen(in seen) {
 				s.retracted = false
 			}
 		case chain.Pooled:
-			delivery.reached = pooled
+			delivery.reached, s.untaken = pooled, chain.Outcome{}
 		case chain.Nowhere:
 			if delivery.reached != refused {
 				delivery.reached = gone

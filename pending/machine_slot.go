@@ -39,6 +39,7 @@ type slot struct {
 	void        bool          // the chain will never include its call
 	why         string        // the chain's reason for that
 	waits       string        // an alarm about the slot, or a node's words, for people
+	untaken     chain.Outcome // why no node is known to have the slot's transaction; zero if one has it
 	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
 	invalidFrom fence.Instant // the instant of that
 
@@ -65,8 +66,17 @@ const (
 
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
-	s.in, s.streamed, s.first, s.contradicted, s.refuted = in, streamed, chain.Block{}, false, false
+	s.in, s.streamed, s.first, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, false, false, chain.Outcome{}
 	s.doubt, s.spent, s.payMore, s.passed, s.searchAt, s.misses, s.missedAt = false, false, false, 0, 0, 0, 0
+}
+
+// notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
+// the first one stays: some have a number in them that changes with each block, and each change is a write.
+func (s *slot) notTaken(answer chain.Outcome) {
+	taken := slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
+	if answer.Text != "" && !taken && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
+		s.untaken = answer
+	}
 }
 
 // last returns the newest attempt, which pays most.
@@ -169,8 +179,11 @@ func (s *slot) change(timedOut bool) Change {
 	if s.void {
 		c.Why = s.why
 	}
-	if c.Waits = s.waits; s.inFinal {
+	switch c.Waits = s.waits; {
+	case s.inFinal:
 		c.Waits = ""
+	case c.Waits == "" && s.untaken.Text != "" && s.in == nil:
+		c.Waits = "not accepted: " + s.untaken.Said()
 	}
 	switch {
 	case s.inFinal:

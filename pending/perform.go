@@ -174,9 +174,9 @@ func (l *loop) complain(answers []answer) {
 	for _, answer := range answers {
 		switch {
 		case answer.Verdict == chain.Refused, answer.Verdict == chain.Full, answer.Verdict == chain.Unfit:
-			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, answer.Index, answer.Text))
+			l.trouble(fmt.Errorf("%w: it does not accept the transaction with nonce %d now: %s", chain.ErrAnswer, answer.Index, answer.Said()))
 		case answer.Verdict == chain.Unknown && answer.Text != "":
-			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, answer.Index, answer.Text))
+			l.trouble(fmt.Errorf("%w: it is unknown whether it has the transaction with nonce %d: %s", chain.ErrAnswer, answer.Index, answer.Said()))
 		default:
 			continue
 		}

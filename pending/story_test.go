@@ -88,7 +88,8 @@ func parse(t *testing.T, words []string) input {
 		for _, pair := range args.rest {
 			name, verdict, _ := strings.Cut(pair, "=")
 			verdict, text, _ := strings.Cut(verdict, ":")
-			in.Answers = append(in.Answers, answer{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text}})
+			text, by, _ := strings.Cut(text, "@")
+			in.Answers = append(in.Answers, answer{Index: index(name), Hash: chain.Hash(name), Outcome: chain.Outcome{Verdict: verdictNamed(t, verdict), Text: text, By: by}})
 		}
 		return in
 	case "seen":

@@ -53,9 +53,7 @@ func (s *Set) collect(ctx context.Context, attempts, begun int, answers <-chan a
 		select {
 		case a := <-answers:
 			for i, o := range a.outcomes {
-				if o.Text != "" && len(s.writers) > 1 {
-					o.Text = a.by.Name + ": " + o.Text
-				}
+				o.By = a.by.Name
 				sum[i] = merge(sum[i], o, heard == 0)
 			}
 			if allTaken(sum) {
@@ -80,7 +78,7 @@ func (s *Set) collect(ctx context.Context, attempts, begun int, answers <-chan a
 func unanswered(sum []chain.Outcome) []chain.Outcome {
 	for i, o := range sum {
 		if rank[o.Verdict] < rank[chain.Unknown] {
-			sum[i] = chain.Outcome{Text: o.Text}
+			sum[i] = chain.Outcome{Text: o.Text, By: o.By}
 		}
 	}
 	return sum

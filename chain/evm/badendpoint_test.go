@@ -70,23 +70,56 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	}
 }
 
-// An answer without an end is not read to the end: it would fill the memory.
+// An answer without an end is not read to the end: it would fill the memory. Nor is a long one asked for again.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
-	const most = 64 << 20
-	profile := evmtest.Profile{Name: "bad-endless", Red: "§8.14: an answer of any size is read into memory"}
-	profile.SkipRed(t)
+	const most = 1 << 20
 	var sent atomic.Int64
-	profile.Install = func(p *evmtest.Provider) {
-		p.Carries(evmtest.Endless(2*most, func(total int) { sent.Store(int64(total)) }))
+	endless := evmtest.Endless(32*most, func(total int) { sent.Store(int64(total)) })
+	for name, c := range map[string]struct {
+		evmtest.Transport
+		socket bool
+	}{
+		"over HTTP":        {endless, false},
+		"over a WebSocket": {evmtest.Page(200, strings.Repeat(" ", 2*most)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(c.Transport) }})
+			cfg := endpointAt(p.HTTP(), time.Minute)
+			if c.socket {
+				cfg.URL = p.WS()
+			}
+			cfg.MaxAnswer = most
+			one := open(t, cfg)
+			_, err := one.Describe(t.Context())
+			if err == nil || !strings.Contains(err.Error(), p.Host()) || !strings.Contains(err.Error(), "too large: more than 1 MiB") || !errors.Is(err, chain.ErrAnswer) {
+				t.Errorf("got the error %v, want that an answer of %s is too large", err, p.Host())
+			}
+			if n := p.Requests(); n > 2 {
+				t.Errorf("it was asked %d times, want two at most: of two calls, and of one", n)
+			}
+			outcome := one.Submit(t.Context(), []chain.Signed{{Hash: "h", Bytes: []byte{1}}})[0]
+			if outcome.Verdict != chain.Unknown || !strings.Contains(outcome.Text, p.Host()) {
+				t.Errorf("got the verdict %v, want unknown and a text that names %s", outcome, p.Host())
+			}
+		})
 	}
-	p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), profile)
-	_, err := open(t, endpointAt(p.HTTP(), 0)).Describe(t.Context())
-	if err == nil || !strings.Contains(err.Error(), p.Host()) {
-		t.Errorf("got the error %v, want one that names %s", err, p.Host())
+	const buffers = 16 << 20 // of the two sockets
+	if n := sent.Load(); n == 0 || n > most+buffers {
+		t.Errorf("%d bytes of one answer were taken, want about %d", n, most)
 	}
-	if n := sent.Load(); n > most {
-		t.Errorf("%d bytes of one answer were taken, want %d at most", n, most)
+}
+
+// An answer that comes in drops without an end is over with the time of a request.
+func TestEndlessDrops(t *testing.T) {
+	t.Parallel()
+	drops := evmtest.Trickle(1<<20, 5*time.Millisecond)
+	p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) {
+		p.Carries(drops, evmtest.Page(200, strings.Repeat(" ", 1<<20)))
+	}})
+	_, err := open(t, endpointAt(p.HTTP(), 200*time.Millisecond)).Describe(t.Context())
+	if !errors.Is(err, chain.ErrUnreachable) || !strings.Contains(err.Error(), p.Host()) {
+		t.Errorf("got the error %v, want that %s does not answer", err, p.Host())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/evm/evmtest"
 )
 
 // W18: however an endpoint refuses large requests, reads are complete and each attempt is sent; what it
@@ -53,6 +54,51 @@ func TestBatchesShrink(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// W18: where answers have a limit, the endpoint's or the configured one, reads are complete. A send is made once,
+// however large its answer is: it may have been carried out.
+func TestAnswersShrink(t *testing.T) {
+	t.Parallel()
+	const limit = 2000
+	for name, cfg := range map[string]evm.Config{"the endpoint's": {}, "the configured one": {MaxAnswer: limit}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := &frugal{most: 1000, sent: map[string]int{}}
+			server := httptest.NewServer(node)
+			t.Cleanup(server.Close)
+			p := evmtest.Start(t, evmtest.NodeAt(t, server.URL), evmtest.Profile{Install: func(p *evmtest.Provider) {
+				if cfg.MaxAnswer == 0 {
+					p.Carries(evmtest.AnswerLimit(limit))
+				}
+			}})
+			cfg.ChainID, cfg.URL = 1337, p.HTTP()
+			c := open(t, cfg)
+			for range 2 {
+				if seen, err := c.Probe(t.Context(), make([]chain.Hash, 250)); err != nil || len(seen) != 250 {
+					t.Fatalf("got %d answers, %v, want 250", len(seen), err)
+				}
+			}
+			if n := p.Requests(); n > 30 {
+				t.Errorf("%d requests were made, want a few more than the 20 that fit: what fits is remembered", n)
+			}
+			attempts := make([]chain.Signed, 250)
+			for i := range attempts {
+				name := named(i)
+				attempts[i] = chain.Signed{Index: uint64(i), Hash: chain.Hash(name[:]), Bytes: name[:]}
+			}
+			for i, o := range c.Submit(t.Context(), attempts) {
+				if o.Verdict != chain.Unknown {
+					t.Fatalf("attempt %d: got %v, want unknown", i, o.Verdict)
+				}
+			}
+			for raw, times := range node.sent {
+				if times > 1 {
+					t.Errorf("%q was sent %d times, want once", raw, times)
+				}
+			}
+		})
 	}
 }
 

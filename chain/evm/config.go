@@ -15,6 +15,7 @@ const (
 	defaultPoll     = 500 * time.Millisecond
 	defaultBatch    = 500
 	defaultBody     = 4 << 20
+	defaultAnswer   = 64 << 20
 	defaultMinDepth = 2
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	MaxBatch int
 	// MaxBody is the most bytes in one request; default 4 MiB, since common nodes refuse 5.
 	MaxBody int
+	// MaxAnswer is the most bytes of one answer; default 64 MiB, several times those of the largest block.
+	MaxAnswer int
 	// MaxPending is how many of an account's transactions the node's pool keeps; 0 if unknown.
 	MaxPending int
 	// MaxGas limits what one transaction may spend; 0: as the chain allows.
@@ -78,7 +81,7 @@ func (c Config) Validate() error {
 	if c.MinDepth >= remembered {
 		faults = append(faults, fmt.Errorf("a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered))
 	}
-	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxPending < 0 {
+	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 {
 		faults = append(faults, errors.New("a time or a limit is below zero"))
 	}
 	return errors.Join(faults...)
@@ -99,6 +102,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultBody
+	}
+	if c.MaxAnswer == 0 {
+		c.MaxAnswer = defaultAnswer
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -26,6 +27,7 @@ type Chain struct {
 	quotes    quotes
 	reads     batchSize
 	sends     batchSize
+	pace      pace
 	followed  links // of the blocks that Heads follows
 	witness   links // of the blocks that Confirm asks for anew
 
@@ -43,6 +45,7 @@ var (
 type facts struct {
 	blockGas    uint64
 	headersOnly bool // the node has eth_getHeaderByNumber
+	noTips      bool // the node has no eth_maxPriorityFeePerGas
 }
 
 // New makes a driver and does not connect. The error lists every fault of cfg.
@@ -57,6 +60,7 @@ func New(cfg Config) (*Chain, error) {
 	for _, s := range cfg.Signers {
 		c.signers[s.Account()] = s
 	}
+	ep.listens, ep.silence = c.patience, c.pace.fellSilent
 	return c, nil
 }
 
@@ -143,9 +147,15 @@ func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
 		{Method: "eth_getBlockByNumber", Args: []any{"0x0", false}, Result: &first},
 		{Method: "eth_config", Result: &rules},
 		facts{headersOnly: true}.blockCall("latest", &headersOnly),
+		facts{}.tipCall(new(hexutil.Big)),
 	} {
-		if err := c.endpoint.batch(ctx, []rpc.BatchElem{optional}); err != nil && ctx.Err() != nil {
+		call := []rpc.BatchElem{optional}
+		err := c.endpoint.batch(ctx, call)
+		if err != nil && ctx.Err() != nil {
 			return facts{}, err
+		}
+		if optional.Method == tipMethod {
+			f.noTips = isMissing(err) || isMissing(call[0].Error)
 		}
 	}
 	if first.valid() {
@@ -162,6 +172,15 @@ func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
 		f.blockGas = min(f.blockGas, c.cfg.MaxGas)
 	}
 	return f, nil
+}
+
+// isMissing reports whether an endpoint does not serve a method, whatever it is asked. A limit says nothing of the
+// method, and a silence may pass.
+func isMissing(err error) bool {
+	if status, refused := errors.AsType[*statusError](err); refused {
+		return status.forGood()
+	}
+	return err != nil && !silent(err) && !throttled(err)
 }
 
 // genesisHash returns the hash of block 0, if the endpoint has returned it.

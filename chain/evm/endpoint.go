@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -21,40 +20,42 @@ type endpoint struct {
 	header  func() http.Header
 	shown   string // scheme and host of the URL
 	timeout time.Duration
+	most    int // bytes of an answer
 	http    *http.Client
-
-	mu     sync.Mutex
-	client *rpc.Client
+	lines   connections
+	listens func() time.Duration // the patience with a line; see line.patience
+	silence func()               // is told that a line was given up
 }
 
 func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
-		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
-		shown: shown(cfg.URL), timeout: cfg.Timeout,
-		http: &http.Client{Transport: noter{&http.Transport{
+		lines: connections{turn: make(chan struct{}, 1)},
+		url:   func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
+		shown: shown(cfg.URL), timeout: cfg.Timeout, most: cfg.MaxAnswer,
+		http: &http.Client{Transport: noter{cfg.MaxAnswer, &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		}}},
 	}
 }
 
 func (e *endpoint) close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.client != nil {
-		e.client.Close()
-		e.client = nil
-	}
+	e.lines.close()
 	e.http.CloseIdleConnections()
 }
 
 // dial returns the connection, and connects if there is none.
-func (e *endpoint) dial(ctx context.Context) (*rpc.Client, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.client != nil {
-		return e.client, nil
+func (e *endpoint) dial(ctx context.Context) (*line, error) {
+	if l := e.lines.current(); l != nil {
+		return l, nil
 	}
-	options := []rpc.ClientOption{rpc.WithHTTPClient(e.http), rpc.WithWebsocketMessageSizeLimit(256 << 20)}
+	if err := e.lines.lock(ctx); err != nil {
+		return nil, e.fail("connect", err)
+	}
+	defer e.lines.unlock()
+	if l := e.lines.current(); l != nil {
+		return l, nil
+	}
+	options := []rpc.ClientOption{rpc.WithHTTPClient(e.http), rpc.WithWebsocketMessageSizeLimit(int64(e.most))}
 	if header := e.header(); header != nil {
 		options = append(options, rpc.WithHeaders(header))
 	}
@@ -62,19 +63,29 @@ func (e *endpoint) dial(ctx context.Context) (*rpc.Client, error) {
 	if err != nil {
 		return nil, e.fail("connect", err)
 	}
-	e.client = client
-	return client, nil
+	l := &line{client: client}
+	if strings.HasPrefix(e.shown, "ws") {
+		l.patience = e.listens
+		l.giveUp = func(l *line) {
+			if e.lines.giveUp(l) {
+				e.silence()
+			}
+		}
+	}
+	e.lines.replace(l)
+	return l, nil
 }
 
 func (e *endpoint) call(ctx context.Context, result any, method string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	client, err := e.dial(ctx)
+	l, err := e.dial(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, said := noting(ctx)
-	if err := client.CallContext(ctx, result, method, args...); err != nil {
+	l.begin()
+	if err := l.end(l.client.CallContext(ctx, result, method, args...)); err != nil {
 		return said.explain(e.fail(method, err), e.secrets())
 	}
 	return nil
@@ -88,19 +99,20 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	client, err := e.dial(ctx)
+	l, err := e.dial(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, said := noting(ctx)
+	l.begin()
 	if len(calls) == 1 {
-		calls[0].Error = client.CallContext(ctx, calls[0].Result, calls[0].Method, calls[0].Args...)
-		if _, _, spoken := answered(calls[0].Error); spoken || calls[0].Error == nil {
+		err = l.end(l.client.CallContext(ctx, calls[0].Result, calls[0].Method, calls[0].Args...))
+		calls[0].Error = err
+		if _, _, spoken := answered(err); spoken || err == nil {
 			return nil
 		}
-		err = calls[0].Error
 	} else {
-		err = client.BatchCallContext(ctx, calls)
+		err = l.end(l.client.BatchCallContext(ctx, calls))
 	}
 	if err != nil {
 		return said.explain(e.fail(calls[0].Method, err), e.secrets())
@@ -111,6 +123,12 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 // fail makes an error without secrets, which wraps ErrAnswer or ErrUnreachable.
 func (e *endpoint) fail(method string, err error) error {
 	if _, _, ok := answered(err); ok {
+		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
+	}
+	if strings.Contains(err.Error(), "read limit exceeded") { // of a WebSocket; it ends the connection
+		err = &sizeError{e.most}
+	}
+	if _, large := errors.AsType[*sizeError](err); large {
 		return fmt.Errorf("%w: %s at %s: %w", chain.ErrAnswer, method, e.shown, err)
 	}
 	if at, is := errors.AsType[*url.Error](err); is {

@@ -30,7 +30,7 @@ func InvalidPhrases() (all []string) {
 }
 
 // Noter returns a transport that fills in notes.
-func Noter(next http.RoundTripper) http.RoundTripper { return noter{next} }
+func Noter(next http.RoundTripper) http.RoundTripper { return noter{defaultAnswer, next} }
 
 // Noting returns a context with a note, and what the note adds to an error.
 func Noting(ctx context.Context) (context.Context, func(err error, secrets ...string) error) {

@@ -1,5 +1,7 @@
 package evm
 
+import "time"
+
 // NewKeystore makes a signer from a key, without the second that decrypting a file takes.
 var NewKeystore = newKeystore
 
@@ -8,3 +10,16 @@ var Judge = judge
 
 // Status reads a binary receipt.
 var Status = status
+
+// Patience returns for how long a line may be silent, after heads at some times of virtual time and some
+// lines that fell silent.
+func Patience(c *Chain, heads []uint64, every time.Duration, silences int) time.Duration {
+	for _, n := range heads {
+		time.Sleep(every)
+		c.pace.notice(n)
+	}
+	for range silences {
+		c.pace.fellSilent()
+	}
+	return c.patience()
+}

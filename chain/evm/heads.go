@@ -83,6 +83,7 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 		return nil, err
 	}
 	p.doubt.Linked()
+	c.pace.notice(uint64(head.Number))
 	for _, turn := range turns {
 		c.memory.Add(turn.Block)
 	}

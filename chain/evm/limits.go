@@ -32,6 +32,19 @@ func tooLarge(err error) bool {
 	return batch || match(said().attempts, text) == classTooLarge
 }
 
+// answerTooLarge reports whether the answer to a request has too many bytes, for the endpoint or for this
+// process. The request may have been carried out, so that only a read may be made smaller for it.
+func answerTooLarge(err error) bool {
+	if err == nil {
+		return false
+	}
+	if _, large := errors.AsType[*sizeError](err); large {
+		return true
+	}
+	_, text := wordsOf(err)
+	return match(said().answers, text) == classAnswerTooLarge
+}
+
 // limited reports whether an endpoint refuses calls because there were too many, and how long it wants
 // the caller to wait, 0 if it does not say.
 func limited(err error) (after time.Duration, ok bool) {

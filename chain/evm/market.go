@@ -24,13 +24,11 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	var head *header
 	var tip hexutil.Big
 	var calls []rpc.BatchElem
-	tipAt := -1
 	if q.base == nil {
 		calls = append(calls, f.blockCall("latest", &head))
 	}
 	if q.tip == nil {
-		tipAt = len(calls)
-		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
+		calls = append(calls, f.tipCall(&tip))
 	}
 	balances := map[chain.Account]*hexutil.Big{}
 	gas := map[string]int{} // positions in calls
@@ -55,12 +53,15 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	for key, at := range gas {
 		estimates[key] = c.readEstimate(calls[at])
 	}
-	for at, call := range calls {
-		// A client without a suggestion leaves the tip at zero. A missing answer does not.
-		optional := call.Method == "eth_estimateGas" || at == tipAt && !silent(call.Error) && !throttled(call.Error)
-		if call.Error != nil && !optional {
-			return nil, c.endpoint.fail(call.Method, call.Error)
+	for _, call := range calls {
+		noPrice := f.noTips && call.Result == &tip && isMissing(call.Error) // then the tip is 0
+		if call.Error == nil || call.Method == "eth_estimateGas" || noPrice {
+			continue
 		}
+		if call.Method == tipMethod {
+			c.forget() // another backend may answer, which has not the method
+		}
+		return nil, c.endpoint.fail(call.Method, call.Error)
 	}
 	if err := c.confirm(ctx, drafts, estimates); err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 		q.base = head.BaseFee.ToInt()
 	}
 	if q.tip == nil {
-		q.tip = tip.ToInt()
+		q.tip = f.tip(&tip, q.base)
 	}
 	for a, b := range balances {
 		q.balances[a] = b.ToInt()

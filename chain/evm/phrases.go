@@ -29,6 +29,7 @@ const (
 	classOtherChain
 	classLimit
 	classTooLarge
+	classAnswerTooLarge
 	classBusy
 	classCall
 )
@@ -38,21 +39,22 @@ var classes = [...]struct {
 	name    string
 	verdict chain.Verdict
 }{
-	classNone:        {"", chain.Unknown},
-	classKnown:       {"known", chain.Known},
-	classIndexTooLow: {"index-too-low", chain.IndexTooLow},
-	classUnderpriced: {"underpriced", chain.Underpriced},
-	classFeeTooLow:   {"fee-too-low", chain.FeeTooLow},
-	classNoFunds:     {"no-funds", chain.NoFunds},
-	classFull:        {"full", chain.Full},
-	classUnfit:       {"unfit", chain.Unfit},
-	classRefused:     {"refused", chain.Refused},
-	classInvalid:     {"invalid", chain.Invalid},
-	classOtherChain:  {"other-chain", chain.Refused},
-	classLimit:       {"limit", chain.Refused},
-	classTooLarge:    {"too-large", chain.Refused},
-	classBusy:        {"busy", chain.Unknown},
-	classCall:        {"call", chain.Unknown},
+	classNone:           {"", chain.Unknown},
+	classKnown:          {"known", chain.Known},
+	classIndexTooLow:    {"index-too-low", chain.IndexTooLow},
+	classUnderpriced:    {"underpriced", chain.Underpriced},
+	classFeeTooLow:      {"fee-too-low", chain.FeeTooLow},
+	classNoFunds:        {"no-funds", chain.NoFunds},
+	classFull:           {"full", chain.Full},
+	classUnfit:          {"unfit", chain.Unfit},
+	classRefused:        {"refused", chain.Refused},
+	classInvalid:        {"invalid", chain.Invalid},
+	classOtherChain:     {"other-chain", chain.Refused},
+	classLimit:          {"limit", chain.Refused},
+	classTooLarge:       {"too-large", chain.Refused},
+	classAnswerTooLarge: {"answer-too-large", chain.Unknown},
+	classBusy:           {"busy", chain.Unknown},
+	classCall:           {"call", chain.Unknown},
 }
 
 func (c class) verdict() chain.Verdict { return classes[c].verdict }
@@ -94,6 +96,7 @@ func (p phrase) in(text string) bool {
 // phrases are those of a file, in the order in which they are tried.
 type phrases struct {
 	attempts []phrase // of attempts, those of classInvalid last
+	answers  []phrase // about the size of an answer
 	busy     []phrase
 	calls    []phrase
 }
@@ -149,6 +152,8 @@ func parsePhrases(text string) (phrases, error) {
 		switch p.class {
 		case classInvalid:
 			invalid = append(invalid, p)
+		case classAnswerTooLarge:
+			read.answers = append(read.answers, p)
 		case classBusy:
 			read.busy = append(read.busy, p)
 		case classCall:
@@ -158,7 +163,7 @@ func parsePhrases(text string) (phrases, error) {
 		}
 	}
 	read.attempts = append(read.attempts, invalid...)
-	for _, list := range [][]phrase{read.attempts, read.busy, read.calls} {
+	for _, list := range [][]phrase{read.attempts, read.answers, read.busy, read.calls} {
 		faults = append(faults, hidden(list)...)
 	}
 	return read, errors.Join(faults...)

@@ -65,7 +65,7 @@ func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 	var tip, balance hexutil.Big
 	calls := []rpc.BatchElem{
 		f.blockCall("latest", &head),
-		{Method: "eth_maxPriorityFeePerGas", Result: &tip},
+		f.tipCall(&tip),
 		{Method: "eth_getBalance", Args: []any{a, "latest"}, Result: &balance},
 	}
 	if err := c.endpoint.batch(ctx, calls); err != nil || head == nil || !head.complete() {
@@ -77,7 +77,33 @@ func (c *Chain) Warm(ctx context.Context, a chain.Account) {
 		}
 	}
 	c.quotes.notice(head)
-	c.quotes.add(quote{head: chain.Hash(head.Hash), tip: tip.ToInt(), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
+	c.quotes.add(quote{head: chain.Hash(head.Hash), tip: f.tip(&tip, head.BaseFee.ToInt()), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
+}
+
+const tipMethod = "eth_maxPriorityFeePerGas"
+
+// tipCall asks for a tip, or for a price where the node suggests no tip.
+func (f facts) tipCall(into *hexutil.Big) rpc.BatchElem {
+	if f.noTips {
+		return rpc.BatchElem{Method: "eth_gasPrice", Result: into}
+	}
+	return rpc.BatchElem{Method: tipMethod, Result: into}
+}
+
+// tip reads the answer to tipCall. A price is the base fee and a tip.
+func (f facts) tip(answer *hexutil.Big, base *big.Int) *big.Int {
+	tip := new(big.Int).Set(answer.ToInt())
+	if f.noTips {
+		tip.Sub(tip, base)
+	}
+	return dearer(tip, new(big.Int))
+}
+
+func dearer(a, b *big.Int) *big.Int {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
 }
 
 // add adds to the quote of its head, unless there is a newer head.

@@ -67,6 +67,11 @@ func TestQuotesAreOfTheHead(t *testing.T) {
 	n := &node{height: 5, asked: map[string]int{}}
 	own := evm.NewKeystore(newKey(t))
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second}) // a quote is fresh for two of them
+	// It asks which methods there are.
+	if _, err := c.Tip(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.since("eth_maxPriorityFeePerGas")
 	for range 2 {
 		if bid(t, c, own.Account()); n.since("eth_getBalance") != 1 || n.since("eth_maxPriorityFeePerGas") != 1 {
 			t.Error("the chain is not followed: want one call for the balance and one for the tip")

@@ -50,7 +50,7 @@ func faulty(err error) bool {
 		return err != nil
 	}
 	// An unknown method or tag, bad parameters, a rate limit and a size stay the same.
-	return !tooLarge(err) && !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
+	return !tooLarge(err) && !answerTooLarge(err) && !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
 // throttled reports whether the node refuses the caller, not the call, as for a rate limit. A method
@@ -69,7 +69,8 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 	for from := 0; from < len(calls); {
 		part := calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))]
 		err := c.insist(ctx, part, retry)
-		refused := tooLarge(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return tooLarge(call.Error) })
+		large := func(err error) bool { return tooLarge(err) || answerTooLarge(err) }
+		refused := large(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return large(call.Error) })
 		if refused && c.reads.shrink(len(part)) {
 			continue
 		}
@@ -111,7 +112,7 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(er
 // pointless reports whether no retry can succeed: the endpoint refuses requests, or time is up.
 func pointless(err error) bool {
 	_, refused := errors.AsType[*statusError](err)
-	return refused || tooLarge(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return refused || tooLarge(err) || answerTooLarge(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // toRepeat returns the positions of the open calls, whose error retry selects.

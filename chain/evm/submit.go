@@ -27,7 +27,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 		if errors.Is(err, chain.ErrForeign) {
 			verdict = chain.Refused // nothing was sent
 		}
-		fill(outcomes, chain.Outcome{Verdict: verdict, Text: err.Error()})
+		fill(outcomes, chain.Outcome{Verdict: verdict, Text: err.Error(), By: c.cfg.URL})
 		return outcomes
 	}
 	for from := 0; from < len(attempts); {
@@ -40,8 +40,8 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 		if err != nil {
 			// The rest would meet the same silence, and be sent out of order.
 			sent, rest := requestVerdicts(err, to-from)
-			fill(outcomes[from:to], chain.Outcome{Verdict: sent, Text: err.Error()})
-			fill(outcomes[to:], chain.Outcome{Verdict: rest, Text: err.Error()})
+			fill(outcomes[from:to], chain.Outcome{Verdict: sent, Text: err.Error(), By: c.cfg.URL})
+			fill(outcomes[to:], chain.Outcome{Verdict: rest, Text: err.Error(), By: c.cfg.URL})
 			break
 		}
 		from = to
@@ -78,6 +78,7 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 		slices.ContainsFunc(calls, func(call rpc.BatchElem) bool { return tooLarge(call.Error) })
 	for i, call := range calls {
 		outcomes[i] = c.outcome(call, attempts[i])
+		outcomes[i].By = c.cfg.URL
 		if refused && silent(call.Error) {
 			outcomes[i].Verdict = chain.Refused
 		}

@@ -8,35 +8,52 @@ import (
 
 // subscribe returns a channel that wakes Heads at a new head, if the endpoint is a WebSocket.
 // The poll replaces a subscription that failed or ended, so nothing waits for it to begin or end.
-func (c *Chain) subscribe(ctx context.Context) (news <-chan json.RawMessage, stop func()) {
+func (c *Chain) subscribe(ctx context.Context) (news <-chan struct{}, stop func()) {
 	if !strings.HasPrefix(c.cfg.URL, "ws") {
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	heads := make(chan json.RawMessage, 64)
-	go c.listen(ctx, heads)
+	heads := make(chan struct{}, 1)
+	go func() {
+		for c.listen(ctx, heads) {
+			_ = pause(ctx, c.cfg.Poll) // ctx is looked at above
+		}
+	}()
 	return heads, cancel
 }
 
-// listen subscribes until ctx ends. Timeout bounds its setup, and the library the unsubscription.
-func (c *Chain) listen(ctx context.Context, heads chan json.RawMessage) {
+// listen subscribes until ctx or the subscription ends, as it does with its connection. It reports whether
+// to subscribe again. Timeout bounds its setup, and the library the unsubscription.
+func (c *Chain) listen(ctx context.Context, news chan<- struct{}) (again bool) {
 	setup, done := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer done()
-	client, err := c.endpoint.dial(setup)
+	line, err := c.endpoint.dial(setup)
 	if err != nil {
-		return
+		return ctx.Err() == nil
 	}
-	sub, err := client.EthSubscribe(setup, heads, "newHeads")
+	heads := make(chan json.RawMessage, 64)
+	sub, err := line.client.EthSubscribe(setup, heads, "newHeads")
 	if err != nil {
-		return
+		_, _, spoken := answered(err)
+		return !spoken && ctx.Err() == nil // what the endpoint does not have it will not have later
 	}
 	defer sub.Unsubscribe()
-	select {
-	case heads <- nil: // a head may have come before the subscription was there
-	default:
+	wake := func() {
+		select {
+		case news <- struct{}{}:
+		default: // a look is due already
+		}
 	}
-	select {
-	case <-ctx.Done():
-	case <-sub.Err(): //nolint:errcheck // whatever ended it, the poll goes on
+	wake() // a head may have come before the subscription was there
+	for {
+		select {
+		case <-heads:
+			line.hears()
+			wake()
+		case <-ctx.Done():
+			return false
+		case <-sub.Err(): //nolint:errcheck // whatever ended it, the poll goes on
+			return ctx.Err() == nil
+		}
 	}
 }

@@ -30,19 +30,26 @@ func noting(ctx context.Context) (context.Context, *note) {
 	return context.WithValue(ctx, noteKey{}, n), n
 }
 
-// noter is an http.RoundTripper that fills in the note of each request, and changes no response.
-type noter struct{ next http.RoundTripper }
+// noter is an http.RoundTripper that fills in the note of each request. It changes no response, except that
+// it ends one that is too large.
+type noter struct {
+	most int // bytes of a body
+	next http.RoundTripper
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
-	n, asked := request.Context().Value(noteKey{}).(*note)
-	if err != nil || !asked {
+	if err != nil {
 		return response, err
+	}
+	n, asked := request.Context().Value(noteKey{}).(*note)
+	if !asked {
+		n = new(note)
 	}
 	*n = note{status: response.StatusCode}
 	n.after, n.waits = retryAfter(response.Header.Get("Retry-After"), time.Now())
-	response.Body = &noted{response.Body, n}
+	response.Body = &noted{response.Body, n, t.most, t.most}
 	return response, nil
 }
 
@@ -53,16 +60,29 @@ func (t noter) CloseIdleConnections() {
 	}
 }
 
-// noted is a body whose beginning is kept.
+// noted is a body whose beginning is kept. It ends with an error after so many bytes: the caller holds all of
+// it in memory.
 type noted struct {
 	io.ReadCloser
-	note *note
+	note       *note
+	left, most int
 }
 
 func (b *noted) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	b.note.start = append(b.note.start, p[:min(n, keptBody-len(b.note.start))]...)
+	if n > b.left {
+		return b.left, &sizeError{b.most}
+	}
+	b.left -= n
 	return n, err
+}
+
+// sizeError is the error of an answer with too many bytes.
+type sizeError struct{ most int }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("the answer is too large: more than %d MiB", e.most>>20)
 }
 
 // responseError is the error of a request that had a response, but no usable answer.

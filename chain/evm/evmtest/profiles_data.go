@@ -104,6 +104,10 @@ func badProfiles(bool) []Profile {
 			Who: "an endpoint that takes requests and answers none",
 		},
 		{
+			Name: "bad-endless", Finding: "§8.13", Fault: Lasting, Says: []string{"too large"}, Install: lasting(Endless(1<<30, func(int) {})),
+			Who: "a broken gateway whose answer goes on and on",
+		},
+		{
 			Name: "bad-refusal", Finding: "§8.13", Fault: Lasting, Says: []string{"401"},
 			Who:     "an endpoint whose key was revoked",
 			Install: lasting(Page(http.StatusUnauthorized, `{"error":"invalid project id"}`)),
@@ -119,8 +123,8 @@ func badProfiles(bool) []Profile {
 func socketProfiles(full bool) []Profile {
 	return []Profile{
 		{
-			Name: "socket-ends", Finding: "F3", WS: true, Install: func(p *Provider) { p.sockets.life = time.Second },
-			Who: "providers that end each WebSocket after a while",
+			Name: "socket-ends", Finding: "F3", WS: true, Install: func(p *Provider) { p.sockets.life = pick(full, 30*time.Second, time.Second/2) },
+			Who: "providers that end each WebSocket after 30 s",
 		},
 		{
 			Name: "socket-without-heads", Finding: "R9", WS: true, Fault: Passing, Blocks: 20,
@@ -141,12 +145,10 @@ func socketProfiles(full bool) []Profile {
 		},
 		{
 			Name: "socket-deaf", Finding: "R9", WS: true, Fault: Directed, Install: func(*Provider) {},
-			Red: "R9: a connection that is open and silent is used for ever",
 			Who: "a line that is lost without an end: the WebSocket stays open and nothing comes",
 		},
 		{
 			Name: "socket-pings-only", Finding: "R9", WS: true, Fault: Directed, Install: func(p *Provider) { p.sockets.pongs = true },
-			Red: "R9: a connection that is open and silent is used for ever",
 			Who: "a gateway that has lost its node: the WebSocket stays open, pings are answered and calls are not",
 		},
 	}

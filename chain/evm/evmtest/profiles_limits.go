@@ -74,7 +74,6 @@ func rateProfiles(bool) []Profile {
 		},
 		{
 			Name: "answer-limit", Finding: "§8.14", Intents: many, Install: carries(AnswerLimit(60_000)),
-			Red: "the budget is a later version's: a batch whose answer is too large is never made smaller",
 			Who: "servers that refuse an answer above a size, such as 10 MB: a block fits, and a batch of answers may not",
 		},
 		{

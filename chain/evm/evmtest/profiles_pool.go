@@ -7,7 +7,6 @@ func poolProfiles(bool) []Profile {
 	return []Profile{
 		{
 			Name: "methods-required-only", Finding: "F6", Install: does(Only(required...)),
-			Red: "F6: without a suggestion the tip is 0 and stays there",
 			Who: "minimal clients and gateways: -32601 for fee suggestions, receipts of a block, eth_config and debug",
 		},
 		{
@@ -73,8 +72,7 @@ func lossProfiles(full bool) []Profile {
 			Who: "gateways that pass a transaction on and answer 504",
 		},
 		{
-			Name: "send-refused-by-policy", Finding: "C12", Fault: Lasting, Says: []string{"sender is not permitted"},
-			Red: "C12: the trouble about a refused send does not name the endpoint",
+			Name: "send-refused-by-policy", Finding: "C12", Fault: Directed, Says: []string{"sender is not permitted"},
 			Who: "providers that refuse a sender, a recipient or a size for good",
 			Install: func(p *Provider) {
 				p.Does(Refuses(-32000, "sender is not permitted by this provider's policy").While(&p.Fault))

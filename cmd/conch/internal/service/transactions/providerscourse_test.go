@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/endpoints"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/chain/evm/evmtest"
 	"github.com/conchhq/conch/fence"
@@ -36,6 +37,7 @@ type course struct {
 	program  string        // of the node
 	node     *evmtest.Node // the witness: it is read directly
 	provider *evmtest.Provider
+	second   *evmtest.Provider // nil: there is one endpoint
 	key      *evmtest.Key
 	store    *pending.Memory
 	from     uint64 // the height at which the account's history begins
@@ -123,17 +125,7 @@ func (w *course) lead() {
 	w.epoch++
 	token := fence.Token{Scope: w.profile.Name, Epoch: w.epoch, Holder: fmt.Sprint("node ", w.epoch), Term: fence.Term{byte(w.epoch)}}
 	w.mu.Unlock()
-	url := w.provider.HTTP()
-	if w.profile.WS {
-		url = w.provider.WS()
-	}
-	timeout := 3 * time.Second
-	if pgtest.Nightly() {
-		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
-	}
-	driver, err := evm.New(evm.Config{
-		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout,
-	})
+	driver, err := w.connect()
 	w.check(err)
 	manager, err := pending.New(pending.Config{
 		Account: w.key.Account(), Chain: driver, Store: w.store,
@@ -161,6 +153,37 @@ func (w *course) lead() {
 	}
 }
 
+// connect makes the driver of one leader.
+func (w *course) connect() (interface {
+	chain.Chain
+	Close()
+}, error,
+) {
+	url := w.provider.HTTP()
+	if w.profile.WS {
+		url = w.provider.WS()
+	}
+	timeout := 3 * time.Second
+	if pgtest.Nightly() {
+		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
+	}
+	cfg := evm.Config{
+		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout, MaxAnswer: 8 << 20,
+	}
+	one, err := evm.New(cfg)
+	if err != nil || w.second == nil {
+		return one, err
+	}
+	cfg.URL = w.second.HTTP()
+	two, err := evm.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return endpoints.New(endpoints.Config{
+		Endpoints: []endpoints.Endpoint{{Name: url, Chain: one}, {Name: cfg.URL, Chain: two}}, Trouble: func(err error) { w.tell(err.Error()) },
+	})
+}
+
 var errKilled = errors.New("killed by the test")
 
 func (w *course) tell(text string) {
@@ -179,6 +202,24 @@ func (w *course) says(words ...string) {
 		return slices.ContainsFunc(w.told, func(text string) bool {
 			return strings.Contains(text, host) && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 		})
+	})
+}
+
+// waits waits until the API says of each open transaction with a nonce that it waits for a reason which names the
+// endpoint and has one of the words.
+func (w *course) waits(words ...string) {
+	w.Helper()
+	host := w.provider.Host()
+	w.eventually(fmt.Sprintf("waiting_for has the endpoint %s and a word of %q", host, words), func() bool {
+		for _, id := range w.ids {
+			r, err := w.store.Get(w.Context(), id)
+			w.check(err)
+			said := waitingFor(r)
+			if said == nil || !strings.Contains(said.Reason, host) || !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(said.Reason, word) }) {
+				return false
+			}
+		}
+		return true
 	})
 }
 

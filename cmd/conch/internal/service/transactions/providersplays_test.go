@@ -35,6 +35,7 @@ var plays = map[string]func(*course){
 	"socket-deaf":               (*course).playDeaf,
 	"socket-pings-only":         (*course).playDeaf,
 	"bad-genesis":               (*course).playOtherGenesis,
+	"send-refused-by-policy":    (*course).playPolicy,
 }
 
 // mined waits until so many transactions of the account are in the chain, and returns them.
@@ -265,5 +266,30 @@ func (w *course) playOtherGenesis() {
 	w.says("chain", "genesis")
 	w.provider.Fault.Off()
 	w.lead() // the term may have ended for this reason
+	w.done()
+}
+
+// playPolicy: what the only endpoint refuses waits, and the reason names that endpoint. With a second endpoint the
+// same refusals hold up nothing.
+func (w *course) playPolicy() {
+	w.provider.Fault.On()
+	half := w.intents() / 2
+	w.accept(half)
+	w.lead()
+	w.says(w.profile.Says...)
+	w.waits(w.profile.Says...)
+	profile := w.profile
+	profile.Name += ", and a second endpoint"
+	two := newCourse(w.T, w.node, profile)
+	two.second = evmtest.Start(w.T, w.node, evmtest.Profile{})
+	two.provider.Fault.On()
+	two.accept(half)
+	two.lead()
+	two.accept(half)
+	two.done()
+	w.lead() // a successor reads the reason, and finds it anew
+	w.accept(w.intents() - half)
+	w.waits(w.profile.Says...)
+	w.provider.Fault.Off()
 	w.done()
 }
