@@ -11,11 +11,11 @@ var Judge = judge
 // Status reads a binary receipt.
 var Status = status
 
-// Patience returns for how long a line may be silent, after heads at some times of virtual time and some
-// lines that fell silent.
-func Patience(c *Chain, heads []uint64, every time.Duration, silences int) time.Duration {
+// Patience returns for how long a line may be silent, after heads with pauses before them and some lines that
+// fell silent.
+func Patience(c *Chain, heads []uint64, pause func(), silences int) time.Duration {
 	for _, n := range heads {
-		time.Sleep(every)
+		pause()
 		c.pace.notice(n)
 	}
 	for range silences {

@@ -116,11 +116,11 @@ func TestPatience(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := evm.Patience(one, c.heads, c.every, c.silences); got != c.want {
+				if got := evm.Patience(one, c.heads, func() { time.Sleep(c.every) }, c.silences); got != c.want {
 					t.Errorf("got %v, want %v", got, c.want)
 				}
 				time.Sleep(11 * time.Minute)
-				if got := evm.Patience(one, nil, 0, 0); c.silences == 2 && got != 2*time.Second {
+				if got := evm.Patience(one, nil, nil, 0); c.silences == 2 && got != 2*time.Second {
 					t.Errorf("after ten minutes: got %v, want it as short as before", got)
 				}
 			})
