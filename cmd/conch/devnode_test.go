@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/conchhq/conch/internal/proctest"
@@ -28,19 +27,15 @@ const (
 	anothersAddress = "0x00000000000000000000000000000000000000bb"
 )
 
-// builtDevnode builds conch-devnode once, with the flags of make build, so that the two share the build cache.
-var builtDevnode = sync.OnceValues(func() (string, error) {
-	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
-		return named, nil
-	}
-	return proctest.Build("conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
-})
-
-// devnodeProgram builds conch-devnode unless CONCH_DEVNODE names one. That may take minutes, so callers ask
-// for it before they start their own clocks.
+// devnodeProgram builds conch-devnode, unless CONCH_DEVNODE names one. That may take minutes, so callers ask for it before they start
+// their own clocks.
 func devnodeProgram(t testing.TB) string {
 	t.Helper()
-	path, err := builtDevnode()
+	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
+		return named
+	}
+	// With the flags of make build, so that the two share the build cache.
+	path, err := proctest.Build("conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // built builds the program, with a version and the flags.
 func built(name string, flags ...string) string {
-	path, err := proctest.Build(name, ".", append(flags, "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0")...)
+	path, err := proctest.Build(name, ".", append(flags, proctest.Stamp...)...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

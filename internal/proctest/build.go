@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -19,7 +20,12 @@ const SharedEnv = "CONCH_TEST_SHARED"
 // building bounds a build, which may take minutes.
 const building = 10 * time.Minute
 
-// Build compiles the program in a folder and returns its path, which ends in name. If
+// Stamp are the flags with which the packages of a run build conch, so that they share it.
+var Stamp = []string{"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"}
+
+var builds sync.Map // by path: what has built it, a func() error
+
+// Build compiles the program in a folder, once, and returns its path. If
 // [SharedEnv] names a folder, the first package of a run that asks builds it for all. Else it is beside
 // the test's own binary, whose folder the go command removes; Git ignores the suffix .test.
 func Build(name, folder string, flags ...string) (string, error) {
@@ -35,21 +41,26 @@ func Build(name, folder string, flags ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	once, _ := builds.LoadOrStore(path, sync.OnceValue(func() error { return build(path, folder, flags) }))
+	return path, once.(func() error)()
+}
+
+func build(path, folder string, flags []string) error {
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = lock.Close() }() // which unlocks it
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), building)
 	defer cancel()
 	args := append(append([]string{"build", "-o", path}, flags...), ".")
-	build := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the path is of this test's own folder
-	build.Dir, build.WaitDelay = folder, time.Second
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", folder, err, out)
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the path is of this test's own folder
+	cmd.Dir, cmd.WaitDelay = folder, time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", folder, err, out)
 	}
-	return path, nil
+	return nil
 }

@@ -17,7 +17,7 @@ import (
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
-	program, err := proctest.Build("conch", "../../..", "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0")
+	program, err := proctest.Build("conch", "../../..", proctest.Stamp...)
 	if err != nil {
 		t.Fatal(err)
 	}

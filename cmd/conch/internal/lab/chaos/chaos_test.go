@@ -24,7 +24,7 @@ var program string
 
 func TestMain(m *testing.M) {
 	var err error
-	if program, err = proctest.Build("conch", "../../..", "-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"); err != nil { // as cmd/conch's tests have it
+	if program, err = proctest.Build("conch", "../../..", proctest.Stamp...); err != nil {
 		panic(err)
 	}
 	code := m.Run()
