@@ -82,7 +82,7 @@ func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 		}
 		if s.payMore || s.needsFiller() {
 			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
-			if s.refit && !one.Filler {
+			if s.refit && s.invalidAt != 0 && !one.Filler { // no node has taken any, so none was executed
 				one.Gas = 0
 			}
 			wanted = append(wanted, one)
