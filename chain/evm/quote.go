@@ -90,20 +90,16 @@ func (f facts) tipCall(into *hexutil.Big) rpc.BatchElem {
 	return rpc.BatchElem{Method: tipMethod, Result: into}
 }
 
-// tip reads the answer to tipCall. A price is the base fee and a tip.
+// tip reads the answer to tipCall. A price is the base fee and a tip; one below the base fee leaves none.
 func (f facts) tip(answer *hexutil.Big, base *big.Int) *big.Int {
 	tip := new(big.Int).Set(answer.ToInt())
 	if f.noTips {
 		tip.Sub(tip, base)
 	}
-	return dearer(tip, new(big.Int))
-}
-
-func dearer(a, b *big.Int) *big.Int {
-	if a.Cmp(b) < 0 {
-		return b
+	if tip.Sign() < 0 {
+		tip.SetUint64(0)
 	}
-	return a
+	return tip
 }
 
 // add adds to the quote of its head, unless there is a newer head.

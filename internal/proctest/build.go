@@ -23,7 +23,11 @@ const building = 10 * time.Minute
 // Stamp are the flags with which the packages of a run build conch, so that they share it.
 var Stamp = []string{"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"}
 
-var builds sync.Map // by path: what has built it, a func() error
+// built has the outcome of each build, by path.
+var built = struct {
+	sync.Mutex
+	faults map[string]error
+}{faults: map[string]error{}}
 
 // Build compiles the program in a folder, once, and returns its path. If
 // [SharedEnv] names a folder, the first package of a run that asks builds it for all. Else it is beside
@@ -41,8 +45,14 @@ func Build(name, folder string, flags ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	once, _ := builds.LoadOrStore(path, sync.OnceValue(func() error { return build(path, folder, flags) }))
-	return path, once.(func() error)()
+	built.Lock()
+	defer built.Unlock()
+	fault, tried := built.faults[path]
+	if !tried {
+		fault = build(path, folder, flags)
+		built.faults[path] = fault
+	}
+	return path, fault
 }
 
 func build(path, folder string, flags []string) error {
