@@ -8,6 +8,9 @@ type Placed struct {
 
 // Claim says that a transaction is in a final block, on the word of one endpoint. Before anything
 // ends by it, a second opinion is asked for.
+//
+// With an empty Hash it says that the account's nonce Index counts as used in the state after Block. Then
+// Block is a recent one, which need not be final, since nodes keep the states of recent blocks alone (W14).
 type Claim struct {
 	Placed
 	// By is the endpoint that said so, and At the final block as of which it did. An endpoint that is
@@ -32,10 +35,10 @@ const (
 	// moved on, or it lacks what is asked about. That is no contradiction.
 	Mute Stand = iota
 	// Agrees means that the endpoint has the same transaction with the same effect in the same block,
-	// and that this block is its final block or an ancestor of it.
+	// and that this block is its final block or an ancestor of it; or that it counts the nonce as used.
 	Agrees
 	// Differs means that the endpoint calls another block final at that height, or that the block does
-	// not have the transaction, or that its effect is another.
+	// not have the transaction, or that its effect is another; or that it does not count the nonce as used.
 	Differs
 )
 

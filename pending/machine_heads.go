@@ -46,7 +46,7 @@ func (m *machine) applied(in turned) {
 		if s == nil || s.inFinal {
 			continue
 		}
-		s.found(&inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}, true)
+		m.place(s, &inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}, true)
 		s.retracted = s.retracted && !s.own()
 	}
 	m.noteCount(count)
@@ -66,6 +66,9 @@ func (m *machine) applied(in turned) {
 // so for some time: one that is wrong, of a backend on a dead branch, must not give up a nonce whose
 // attempt may still be included (W14).
 func (m *machine) notePassed(s *slot, count uint64) {
+	if s.vacant() && count <= s.Index {
+		m.retract(s)
+	}
 	if s.in != nil || count <= s.Index {
 		s.passed, s.misses = 0, 0
 		return
@@ -100,6 +103,9 @@ func (m *machine) reverted(b chain.Block) {
 		} else if s.first.Number >= b.Number {
 			s.first = chain.Block{} // it was linked to a block that has left the chain
 		}
+		if s.countAt.Number >= b.Number {
+			s.countAt = chain.Block{}
+		}
 	}
 }
 
@@ -108,6 +114,8 @@ func (m *machine) reverted(b chain.Block) {
 func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
 	m.alarm(Alarm{Cause: Disagree, Index: s.Index}, false)
+	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
+	s.countAt, s.witnesses = chain.Block{}, [2]string{}
 	s.in, s.first, s.streamed, s.inFinal, s.refuted, s.retracted = nil, chain.Block{}, false, false, false, true
 	_, delivery := s.last()
 	delivery.reached = gone
@@ -119,6 +127,7 @@ func (m *machine) finalized(now fence.Instant) {
 	for _, s := range m.slots.all() {
 		if s.in != nil && s.streamed && s.first.Hash == "" && s.in.Block.Number <= m.final.Number {
 			s.first, s.firstBy = m.final, m.finalBy
+			s.giveUp()
 		}
 	}
 	m.checkStrange(now)

@@ -69,7 +69,10 @@ func (m *machine) confirm() {
 		if len(claims) == m.set.MaxBatch {
 			break
 		}
-		if s.first.Hash != "" && !s.inFinal && s.asked < m.finals {
+		if m.wantsCount(s) {
+			s.countAt = m.head
+			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.first})
+		} else if m.wantsOpinion(s) {
 			s.asked = m.finals
 			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own()})
 		}
@@ -80,12 +83,20 @@ func (m *machine) confirm() {
 	}
 }
 
+// wantsOpinion reports whether a second opinion about the slot's transaction is to be asked for.
+func (m *machine) wantsOpinion(s *slot) bool {
+	return s.first.Hash != "" && !s.inFinal && !s.vacant() && s.asked < m.finals
+}
+
 // confirmed takes second opinions. A contradiction ends nothing and stops nothing else.
 func (m *machine) confirmed(in confirmed) {
 	m.confirming = false
 	for _, said := range in.Answers {
 		s := m.slots.get(said.Index)
-		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
+		if s != nil && s.vacant() && said.Hash == "" {
+			m.counted(s, said)
+		}
+		if s == nil || s.in == nil || s.inFinal || s.vacant() || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
 			continue
 		}
 		by := s.firstBy

@@ -57,7 +57,7 @@ func (m *machine) takeCensus() {
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 		c.unlinked = c.unlinked || s.contradicted || s.toLink(m.final)
-		c.unconfirmed = c.unconfirmed || s.first.Hash != "" && !s.inFinal && s.asked < m.finals
+		c.unconfirmed = c.unconfirmed || m.wantsOpinion(s) || m.wantsCount(s)
 	}
 	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
 		m.front, m.frontSince = m.best, m.head.Number

@@ -132,8 +132,8 @@ func (m *machine) seen(in seen) {
 		places[one.Index] = max(places[one.Index], one.Where)
 		switch one.Where {
 		case chain.Included:
-			if s.in == nil || !s.streamed && s.in.Block.Hash != one.Block.Hash {
-				s.found(&inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
+			if s.in == nil || s.vacant() || !s.streamed && s.in.Block.Hash != one.Block.Hash {
+				m.place(s, &inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
 				s.retracted = false
 			}
 		case chain.Pooled:
@@ -198,7 +198,7 @@ func (m *machine) found(now fence.Instant, in found) {
 		return
 	}
 	if in.In != nil {
-		s.found(in.In, false)
+		m.place(s, in.In, false)
 		return
 	}
 	if s.searchAt = max(s.searchAt, in.Next); s.searchAt <= m.head.Number {
@@ -206,18 +206,9 @@ func (m *machine) found(now fence.Instant, in found) {
 	}
 	s.spent, s.searchAt, s.doubt, s.missedAt = false, 0, true, m.head.Number
 	if s.misses++; s.misses >= 2 && s.passed > 0 && s.passed <= m.final.Number {
-		m.consume(s)
+		m.suspect(s)
 		return
 	}
 	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down
 	m.retry = now.Add(m.set.Retry)
-}
-
-// consume gives up a nonce that no transaction has used, although the chain counts it: an authorization
-// (EIP-7702) or a contract at the account's address has. Two searches found nothing, and every count since
-// before the final block had the nonce as used.
-func (m *machine) consume(s *slot) {
-	s.found(&inclusion{Block: m.final}, false)
-	s.inFinal, s.witnesses = true, [2]string{m.finalBy, m.finalBy}
-	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, true)
 }

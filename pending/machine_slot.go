@@ -25,6 +25,8 @@ type slot struct {
 	witnesses    [2]string   // their names
 	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
 
+	countAt chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
+
 	passed   uint64 // the height at which the chain first counted the nonce as used, and in was not known; 0: it does not
 	spent    bool   // search for the transaction that used the nonce
 	searchAt uint64 // the height at which the search goes on; 0: it begins
@@ -64,9 +66,16 @@ const (
 	refused              // the chain will never include it
 )
 
+// place notes the transaction with the slot's nonce in the best chain.
+func (m *machine) place(s *slot, in *inclusion, streamed bool) {
+	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
+	s.found(in, streamed)
+}
+
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
 	s.in, s.streamed, s.first, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, false, false, chain.Outcome{}
+	s.countAt, s.witnesses = chain.Block{}, [2]string{}
 	s.doubt, s.spent, s.payMore, s.passed, s.searchAt, s.misses, s.missedAt = false, false, false, 0, 0, 0, 0
 }
 

@@ -156,13 +156,16 @@ func parse(t *testing.T, words []string) input {
 }
 
 // parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for
-// one that the store has lost, and 5x@7=unproven.
+// one that the store has lost, 5x@7=unproven, and 5@7=agrees for the count as of block 7.
 func parseConfirmed(args words) (in confirmed) {
 	for _, pair := range args.rest {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
 		one := confirmation{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block), Opinion: chain.Opinion{By: "second", Why: "its words"}}
 		one.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
+		if fmt.Sprint(one.Index) == hash { // a nonce alone
+			one.Hash = ""
+		}
 		if one.Own = word == "own"; word == "unproven" {
 			one.Unproven = "its words"
 		}
@@ -300,6 +303,10 @@ func say(a action) string {
 	case confirm:
 		w.WriteString("confirm")
 		for _, one := range a.Claims {
+			if one.Hash == "" {
+				fmt.Fprintf(&w, " %d@%s (its count)", one.Index, string(one.Block.Hash))
+				continue
+			}
 			fmt.Fprintf(&w, " %s@%s", string(one.Hash), string(one.Block.Hash))
 			if one.Foreign {
 				w.WriteString("?")

@@ -114,9 +114,11 @@ func (l *Line) Confirm(ctx context.Context, claims []chain.Claim) (opinions []ch
 func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	o := chain.Opinion{By: lineName}
 	switch final := uint64(n.final); {
-	case (c.By == lineName || c.By == "") && final <= c.At.Number, final < c.Block.Number:
+	case (c.By == lineName || c.By == "") && final <= c.At.Number, c.Hash != "" && final < c.Block.Number:
 		o.Why = fmt.Sprintf("its final block is still %d", final)
 		return o
+	case c.Hash == "":
+		return n.countOpinion(c, o)
 	case n.best[c.Block.Number].Hash != c.Block.Hash:
 		o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d is %v", c.Block.Number, n.best[c.Block.Number].Hash)
 		return o
@@ -128,6 +130,20 @@ func (n *Node) opinion(c chain.Claim) chain.Opinion {
 		}
 	}
 	o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d does not have %v with that effect", c.Block.Number, c.Hash)
+	return o
+}
+
+// countOpinion is the opinion about a nonce that counts as used.
+func (n *Node) countOpinion(c chain.Claim, o chain.Opinion) chain.Opinion {
+	b, known := n.known[c.Block.Hash]
+	switch {
+	case !known:
+		o.Why = "it does not know the block"
+	case b.states[c.Account].next > c.Index:
+		o.Stand = chain.Agrees
+	default:
+		o.Stand, o.Why = chain.Differs, fmt.Sprintf("it counts %d", b.states[c.Account].next)
+	}
 	return o
 }
 

@@ -15,6 +15,7 @@ import (
 
 // Confirm implements chain.Chain. It asks this endpoint anew for all of it: for its head and final block, for
 // the links from the head down, for the blocks' transactions, and for the receipts of those that failed (W2).
+// About a nonce alone it asks for the count as of the claim's block, by its hash (W14).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	f, err := c.known(ctx)
 	if err != nil {
@@ -26,19 +27,51 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 	}
 	height, is := c.finalHeight(head, final)
 	opinions := make([]chain.Opinion, len(claims))
-	var open []int // positions of the claims about blocks that are final here
+	var open, nonces []int // positions of the claims about blocks that are final here, and about a nonce alone
 	for i, claim := range claims {
 		opinions[i].By = c.cfg.URL
-		if !is || height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
+		if !is || claim.Hash != "" && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
 			opinions[i].Why = fmt.Sprintf("its final block is %d", height)
 			continue
 		}
-		open = append(open, i)
+		if claim.Hash == "" {
+			nonces = append(nonces, i)
+		} else {
+			open = append(open, i)
+		}
 	}
-	if len(open) == 0 {
-		return opinions, nil
+	if err := c.judgeCounts(ctx, claims, opinions, nonces); err != nil || len(open) == 0 {
+		return opinions, err
 	}
 	return opinions, c.judgeClaims(ctx, f, tip{head.block(), final.block()}, claims, opinions, open)
+}
+
+// judgeCounts fills in the opinions about nonces that count as used in the state after a block.
+func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions []chain.Opinion, nonces []int) error {
+	counts := make([]*hexutil.Uint64, len(nonces))
+	calls := make([]rpc.BatchElem, len(nonces))
+	for n, i := range nonces {
+		as := map[string]any{"blockHash": claims[i].Block.Hash} // EIP-1898
+		calls[n] = rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{claims[i].Account, as}, Result: &counts[n]}
+	}
+	if len(calls) > 0 {
+		if err := c.batch(ctx, calls); err != nil {
+			return err
+		}
+	}
+	for n, i := range nonces {
+		switch {
+		case calls[n].Error != nil:
+			opinions[i].Why = "it does not count as of a block's hash: " + c.endpoint.fail(calls[n].Method, calls[n].Error).Error()
+		case counts[n] == nil:
+			opinions[i].Why = "it does not count as of a block's hash"
+		case uint64(*counts[n]) > claims[i].Index:
+			opinions[i].Stand = chain.Agrees
+		default:
+			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("it counts %d as of block %v", uint64(*counts[n]), claims[i].Block.Hash)
+		}
+	}
+	return nil
 }
 
 // tip is a head and the block that the chain calls final, the zero Block if finality is configured. Two
