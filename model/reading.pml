@@ -14,7 +14,9 @@
  *   F  conch's own filler, sent once a cancellation was asked for
  *   S  another holder of the key has signed it
  *   N  (UNSIGNED) a block lists it as the account's, but nobody signed it: it uses no nonce
+ *   A  (COUNTS) no transaction: an authorization of the account uses nonce 0, and no block lists it
  * If S is final, the intent gets another nonce ("again"): Y carries its call with nonce 1.
+ * With A it gets one as well: the counts say that nonce 0 is used, and a search finds nothing.
  *
  * AN ENDPOINT is several backends behind one address. Each answer comes from any of them,
  * and two items of one request may come from two. A backend is on M or on D, and two blocks
@@ -60,7 +62,7 @@
 #define MIN_DEPTH 2
 #endif
 
-mtype = { X, Y, L, F, S, N };
+mtype = { X, Y, L, F, S, N, A };
 
 #define M 0
 #define D 1
@@ -89,6 +91,9 @@ typedef Conch {
 	unsigned first   : 5; /* the final block that its block was linked to; 0: none */
 #ifdef LIVE
 	unsigned refuted : 1; /* a second witness has differed about it */
+#endif
+#ifdef COUNTS
+	unsigned twice   : 1; /* both witnesses have counted A; its block is that of the newest count */
 #endif
 #if LIES > 0
 	unsigned bent    : 1; /* a lie is among the parent hashes that were linked */
@@ -127,13 +132,15 @@ byte late; /* blocks since then */
 #define true_never true
 #else
 #define true_done  (PAYS(M) || br[M].y)
-#define true_never (br[M].tx == F || br[M].tx == S)
+#define true_never (br[M].tx == F || br[M].tx == S || br[M].tx == A)
 #endif
 #define decided    (late < PATIENCE)
 
 /* A witness is a state that must be reachable, or the model proves nothing. */
 #if defined(WITNESS_AGAIN) /* another nonce was right, and paid */
 #define witness() assert(!(c.end == DONE && c.slot == 1))
+#elif defined(WITNESS_VACANT) /* a nonce that no transaction used was given up, and the other one paid */
+#define witness() assert(!(c.end == DONE && c.slot == 1 && br[M].tx == A))
 #elif defined(WITNESS_CANCEL) /* a cancellation was right, though the dead branch has paid */
 #define witness() assert(!(c.end == CANCELLED && PAYS(D)))
 #else
@@ -160,6 +167,9 @@ active [2] proctype branch() {
 	:: d_step { GROWS(b) && br[b].tx == 0 -> include(b, L) }
 	:: d_step { GROWS(b) && br[b].tx == 0 -> include(b, S) }
 	:: d_step { GROWS(b) && br[b].tx == 0 && c.cancel -> include(b, F) }
+#ifdef COUNTS
+	:: d_step { GROWS(b) && br[b].tx == 0 -> include(b, A) }
+#endif
 	:: d_step { GROWS(b) && br[b].tx != 0 && c.slot == 1 && br[b].y == 0 ->
 		grow(b); br[b].y = br[b].height;
 		printf("chain: %c%d has Y\n", NAME(b), br[b].height);
@@ -220,9 +230,9 @@ active [2] proctype branch() {
 #if defined(NO_LINKED)
 #define LEADS(b, bent) true
 #elif LIES > 0
-#define LEADS(b, bent) ((c.on == (b)) != (bent))
+#define LEADS(b, bent) ((c.on == (b) || c.at == 0) != (bent))
 #else
-#define LEADS(b, bent) (c.on == (b))
+#define LEADS(b, bent) (c.on == (b) || c.at == 0)
 #endif
 #if LIES > 0 && !defined(NO_DENIED_ANEW)
 #define DENIED(bent) bent = 0
@@ -250,6 +260,9 @@ inline unlink() {
 }
 inline drop() {
 	c.tx = 0; c.on = 0; c.at = 0;
+#ifdef COUNTS
+	c.twice = 0;
+#endif
 #ifdef LIVE
 	c.refuted = 0;
 #endif
@@ -307,12 +320,25 @@ inline ends() {
 	witness()
 }
 
+/* A second witness counts as of the head that conch follows, and says that nonce 0 is used. */
+#ifdef NO_SECOND_COUNT
+#define SECOND_COUNT_DROPPED true
+#else
+#define SECOND_COUNT_DROPPED false
+#endif
+inline counted() {
+	c.on = c.line; c.at = br[c.line].height; unlink(); c.twice = 1;
+}
+
 inline link() {
 	c.first = c.final;
 #ifdef TWO
 	c.firstBy = c.finalBy;
 #endif
 	printf("conch: block %c%d leads to the final block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.first);
+#ifdef COUNTS
+	if :: c.tx == A && (c.twice || SECOND_COUNT_DROPPED) -> ends() :: else fi
+#endif
 #ifdef NO_SECOND_WITNESS
 	ends()
 #elif defined(NO_WITNESS_FOR_DONE)
@@ -351,8 +377,18 @@ byte f; /* scratch, 0 between steps: the height of the second witness's final bl
 /* second is the answer of an endpoint, whose final block is block f of a side. */
 inline second(endpoint, side) {
 	if
+#ifdef COUNTS
+	:: c.tx == A && side == c.line && br[side].tx != 0 -> printf("endpoint %d: as of %c%d nonce 0 is used\n", endpoint + 1, NAME(side), br[side].height);
+		if :: br[side].tx == A -> counted() :: else -> drop() fi /* the block with it is found, since it is on the line */
+	:: c.tx == A && side == c.line && br[side].tx == 0 -> printf("endpoint %d: as of %c%d nonce 0 is not used\n", endpoint + 1, NAME(side), br[side].height);
+		drop()
+	:: c.tx == A && side != c.line -> /* it does not know that block */
+	:: c.tx != A && LEADS(side, c.bent2) && SEES_IT -> printf("endpoint %d: final is %c%d, and %e is in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
+		ends()
+#else
 	:: LEADS(side, c.bent2) && SEES_IT -> printf("endpoint %d: final is %c%d, and %e is in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
 		ends()
+#endif
 	:: else -> printf("endpoint %d: final is %c%d, and %e is not in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
 		if :: !LEADS(side, c.bent2) -> DENIED(c.bent2) :: else fi;
 		differs()
@@ -365,8 +401,8 @@ active proctype conch() {
 	:: d_step { FAULTS && LINKS -> links() }
 	:: d_step { FAULTS && c.end == OPEN && c.slot == 0 && !c.cancel -> c.cancel = 1;
 		printf("conch: is asked to cancel, and sends F\n") }
-#ifdef COUNTS
-	/* W14: every count says that the nonce is used, and no block has it. All of them may be
+#ifdef NO_COUNT_BY_HASH
+	/* Every count of a head said that the nonce is used, and no block has it. All of them may be
 	 * of the dead branch. */
 	:: d_step { FAULTS && c.end == OPEN && c.slot == 0 && !c.cancel && c.tx == 0 && c.line == M && c.final > 0 && br[D].tx != 0 && br[M].tx == 0 ->
 		c.slot = 1;
@@ -384,7 +420,7 @@ active proctype conch() {
 #endif
 #define NAMES_FINAL(lag) FAULTS && c.end == OPEN && FOLLOWS(b) && SERVES(e, b) && br[b].height > lag && FINAL(e, b, br[b].height - lag) > c.final
 #define CONFIRMS(lag) FAULTS && c.first != 0 && WITNESSES(e) && SERVES(e, b) && br[b].height > lag && \
-	FINAL(e, b, br[b].height - lag) >= c.at && MOVED_ON(e, FINAL(e, b, br[b].height - lag))
+	(c.tx == A || FINAL(e, b, br[b].height - lag) >= c.at) && MOVED_ON(e, FINAL(e, b, br[b].height - lag))
 
 inline named(lag) {
 	c.final = FINAL(e, b, br[b].height - lag);
@@ -405,12 +441,18 @@ active [BACKENDS] proctype backend() {
 	:: d_step { NAMES_FINAL(0) -> named(0) }
 	:: d_step { NAMES_FINAL(1) -> named(1) }
 	:: d_step { NAMES_FINAL(2) -> named(2) }
-	:: d_step { FINDS && FAULTS && SERVES(e, b) && c.slot == 0 && br[b].tx != 0 && (c.tx != br[b].tx || c.on != b || c.at != br[b].at) ->
+	:: d_step { FINDS && FAULTS && SERVES(e, b) && c.slot == 0 && br[b].tx != 0 && br[b].tx != A && (c.tx != br[b].tx || c.on != b || c.at != br[b].at) ->
 		found(b, br[b].tx, br[b].at);
 		printf("endpoint %d, on %c: %e is in block %c%d\n", e + 1, NAME(b), c.tx, NAME(b), c.at) }
 	:: d_step { FINDS && FAULTS && SERVES(e, b) && c.slot == 1 && br[b].y != 0 && (c.on != b || c.at != br[b].y) ->
 		found(b, Y, br[b].y);
 		printf("endpoint %d, on %c: Y is in block %c%d\n", e + 1, NAME(b), NAME(b), c.at) }
+#ifdef COUNTS
+	/* W14: the first witness counts as of the head that is followed. */
+	:: d_step { FINDS && FAULTS && c.tx == 0 && c.slot == 0 && c.line == b && SERVES(e, b) && br[b].tx == A ->
+		found(b, A, br[b].height);
+		printf("endpoint %d, on %c: as of %c%d nonce 0 is used, and no block lists it\n", e + 1, NAME(b), NAME(b), c.at) }
+#endif
 #ifdef UNSIGNED
 	:: d_step { FINDS && FAULTS && SERVES(e, b) && c.slot == 0 && br[b].n != 0 && (c.tx != N || c.on != b || c.at != br[b].n) ->
 		found(b, N, br[b].n);
@@ -448,7 +490,15 @@ active [BACKENDS] proctype backend() {
 #define SECOND 0
 #endif
 #define REACHES(b) (SERVES(SECOND, b) && LEADS(b, c.bent2) && FINAL(SECOND, b, br[b].height) >= c.at && MOVED_ON(SECOND, FINAL(SECOND, b, br[b].height)))
-#define TAKES (!(REACHES(M) || REACHES(D)) + !SEES_IT)
+#define TAKES (c.tx == A -> 2 - MOVED_ON(SECOND, FINAL(SECOND, c.line, br[c.line].height)) : !(REACHES(M) || REACHES(D)) + !SEES_IT)
+#ifdef COUNTS
+#define AGREED if :: c.tx == A -> counted() :: else -> ends() fi
+#define COUNT_LIE :: d_step { LYING && FINDS && c.tx == 0 && c.slot == 0 && c.line == b -> \
+	lies = lies + 1; found(b, A, br[b].height); printf("a lie: as of %c%d nonce 0 is used, and no block lists it\n", NAME(b), c.at) }
+#else
+#define AGREED ends()
+#define COUNT_LIE
+#endif
 
 active [2] proctype liar() {
 	byte b = _pid - 3 - BACKENDS;
@@ -458,6 +508,7 @@ active [2] proctype liar() {
 	EACH(CLAIM, L)
 	EACH(CLAIM, F)
 	EACH(CLAIM, S)
+	COUNT_LIE
 	EACH(FALSE_FINAL, any) FALSE_FINAL(any, TOP + 1)
 	:: d_step { b == M && LYING && LINKS && !LEADS(c.line, c.bent) ->
 		lies = lies + 1; c.bent = 1;
@@ -470,7 +521,7 @@ active [2] proctype liar() {
 	:: d_step { b == M && LYING && c.first != 0 && TAKES > 0 && lies + TAKES <= LIES ->
 		lies = lies + TAKES;
 		printf("a lie: the second witness agrees that %e is in %c%d\n", c.tx, NAME(c.on), c.at);
-		ends() }
+		AGREED }
 	:: d_step { b == M && LYING && c.first != 0 ->
 		lies = lies + 1;
 		printf("a lie: the second witness does not have %e in %c%d\n", c.tx, NAME(c.on), c.at);

@@ -146,7 +146,11 @@ small  alone                        decided          -DLIVE -DTWO -DOTHER_SILENT
 small  two-lies                     paid_once        -DTWICE -DLIES=2
 small  two-lies-end                 true_end         -DLIES=2
 small  branch-beyond-finality       paid_once        -DTWICE -DDEPTH=2 -DDEAD=4
-small  counts-of-the-dead-branch    paid_once        -DTWICE -DCOUNTS
+small  vacant                       holds            -DCOUNTS -DTOP=6
+small  vacant-one-lie               holds            -DCOUNTS -DLIES=1 -DTOP=4
+small  witness-vacant               witness          -DCOUNTS -DWITNESS_VACANT -DTOP=10
+day    count-by-hash                paid_once        -DTWICE -DCOUNTS -DNO_COUNT_BY_HASH
+small  second-count                 paid_once        -DTWICE -DCOUNTS -DLIES=1 -DNO_SECOND_COUNT
 small  other-on-branch-for-ever     decided          -DLIVE -DTWO -DOTHER_BRANCH -DTOP=3
 full   dead-branch-one-lie-large    holds            -DLIES=1 -DTOP=8 -DDEAD=3 -DDEPTH=3
 full   two-endpoints-one-lie-large  holds            -DTWO -DLIES=1 -DTOP=7 -DDEAD=3 -DDEPTH=3

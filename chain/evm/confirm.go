@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 
 // judgeCounts fills in the opinions about nonces that count as used in the state after a block.
 func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions []chain.Opinion, nonces []int) error {
-	counts := make([]*hexutil.Uint64, len(nonces))
+	counts := make([]json.RawMessage, len(nonces))
 	calls := make([]rpc.BatchElem, len(nonces))
 	for n, i := range nonces {
 		as := map[string]any{"blockHash": claims[i].Block.Hash} // EIP-1898
@@ -60,15 +61,16 @@ func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions 
 		}
 	}
 	for n, i := range nonces {
+		var count hexutil.Uint64
 		switch {
 		case calls[n].Error != nil:
 			opinions[i].Why = "it does not count as of a block's hash: " + c.endpoint.fail(calls[n].Method, calls[n].Error).Error()
-		case counts[n] == nil:
-			opinions[i].Why = "it does not count as of a block's hash"
-		case uint64(*counts[n]) > claims[i].Index:
+		case json.Unmarshal(counts[n], &count) != nil:
+			opinions[i].Why = "its count as of a block's hash is no number"
+		case uint64(count) > claims[i].Index:
 			opinions[i].Stand = chain.Agrees
 		default:
-			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("it counts %d as of block %v", uint64(*counts[n]), claims[i].Block.Hash)
+			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("it counts %d as of block %v", uint64(count), claims[i].Block.Hash)
 		}
 	}
 	return nil
