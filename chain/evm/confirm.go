@@ -65,7 +65,7 @@ func (c *Chain) judgeClaims(ctx context.Context, f facts, final chain.Block, cla
 	for n, i := range open {
 		blocks[n] = claims[i].Block
 	}
-	linked, err := c.link(ctx, f, &c.witness, c.askBlock, final, blocks)
+	linked, err := c.link(ctx, f, &c.witness, final, blocks)
 	if errors.Is(err, chain.ErrThread) {
 		for _, i := range open {
 			opinions[i].Why = err.Error()

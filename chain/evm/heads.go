@@ -92,7 +92,7 @@ func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error
 		return turns, err
 	}
 	more, err := p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
-		linked, err := c.link(ctx, f, &c.followed, c.blockByHash, oldest, []chain.Block{b})
+		linked, err := c.link(ctx, f, &c.followed, oldest, []chain.Block{b})
 		return err == nil && linked[0], err
 	})
 	if turns = append(turns, more...); err != nil && len(turns) > 0 {

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -14,10 +15,18 @@ import (
 type links struct {
 	mu     sync.Mutex
 	thread chain.Thread
+	memory *chain.Memory // what Heads has seen; nil: it does not count
+	// found are blocks that the endpoint showed since the line last grew. Where a backend lacks blocks, a line
+	// is found in pieces, by several tries.
+	found map[chain.Hash]chain.Block
 }
 
-// lookup reads a block by its hash.
-type lookup func(ctx context.Context, hash chain.Hash) (chain.Block, error)
+func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
+	if b, has = l.found[h]; !has && l.memory != nil {
+		b, has = l.memory.Get(h)
+	}
+	return b, has
+}
 
 // Linked implements chain.Chain.
 func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
@@ -29,18 +38,18 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 	if err != nil {
 		return nil, err
 	}
-	return c.link(ctx, f, &c.followed, c.blockByHash, top, blocks)
+	return c.link(ctx, f, &c.followed, top, blocks)
 }
 
 // link reports which of some blocks are the block top or ancestors of it.
-func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top chain.Block, blocks []chain.Block) ([]bool, error) {
+func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, blocks []chain.Block) ([]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	to := top.Number
 	for _, b := range blocks {
 		to = min(to, b.Number)
 	}
-	if err := c.lengthen(ctx, f, l, look, top, to); err != nil {
+	if err := c.lengthen(ctx, f, l, top, to); err != nil {
 		return nil, err
 	}
 	linked := make([]bool, len(blocks))
@@ -50,26 +59,66 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top ch
 	return linked, nil
 }
 
-// lengthen makes the line reach from a block down to a height. It fetches what is missing by number,
-// many in a request, and believes of it only what the parent hashes prove.
-func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, top chain.Block, to uint64) error {
-	fetched := map[chain.Hash]chain.Block{}
-	one := func(h chain.Hash) (chain.Block, error) {
-		if b, has := fetched[h]; has {
-			return b, nil
-		}
-		return look(ctx, h)
+// lengthen makes the line reach from a block down to a height. It believes of what the endpoint shows only
+// what the parent hashes prove.
+func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) error {
+	if l.found == nil || len(l.found) > mostFound {
+		l.found = map[chain.Hash]chain.Block{}
 	}
+	from := to
 	if newest := l.thread.Newest(); newest.Hash != "" && newest.Number < top.Number {
-		c.fetch(ctx, f, newest.Number+1, top.Number, fetched)
+		from = newest.Number + 1
 	}
-	if err := l.thread.Rise(top, one); err != nil {
+	rise := descent{at: top.Number, to: from}
+	if err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &rise, h) }); err != nil {
 		return err
 	}
-	if oldest := l.thread.Oldest(); to < oldest.Number {
-		c.fetch(ctx, f, to+1, oldest.Number, fetched) // the lowest is mostly known to the caller
+	sink := descent{at: l.thread.Oldest().Number, to: to}
+	if err := l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &sink, h) }); err != nil {
+		return err
 	}
-	return l.thread.Sink(to, one)
+	l.found = nil
+	return nil
+}
+
+// mostFound bounds links.found: more than a line has are of other branches.
+const mostFound = 50_000
+
+// descent is a walk from a block to its ancestors.
+type descent struct {
+	at, to uint64 // the height of the last block, and that of the lowest one
+	vain   int    // fetches in a row that did not bring the next block
+}
+
+const (
+	mostVain = 3 // after so many blocks are asked for one by one
+	askedFor = 3 // times, each block: another backend may answer
+)
+
+// ancestor returns the block below the last one of a descent, which has this hash. It fetches the blocks from there
+// down by number, many in a request, and by its hash what is still missing.
+func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h chain.Hash) (chain.Block, error) {
+	d.at--
+	if b, has := l.find(h); has {
+		return b, nil
+	}
+	if d.at > d.to && d.vain < mostVain {
+		c.fetch(ctx, f, max(d.to, d.at-min(d.at, fetchAt-1)), d.at+1, l.found)
+		if b, has := l.found[h]; has {
+			d.vain = 0
+			return b, nil
+		}
+		d.vain++
+	}
+	for try := 1; ; try++ {
+		b, err := c.askBlock(ctx, h)
+		if err == nil {
+			l.found[h] = b
+		}
+		if err == nil || try == askedFor || !errors.Is(err, chain.ErrThread) {
+			return b, err
+		}
+	}
 }
 
 // fetchAt is how many headers one request asks for.

@@ -53,15 +53,8 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	for key, at := range gas {
 		estimates[key] = c.readEstimate(calls[at])
 	}
-	for _, call := range calls {
-		noPrice := f.noTips && call.Result == &tip && isMissing(call.Error) // then the tip is 0
-		if call.Error == nil || call.Method == "eth_estimateGas" || noPrice {
-			continue
-		}
-		if call.Method == tipMethod {
-			c.forget() // another backend may answer, which has not the method
-		}
-		return nil, c.endpoint.fail(call.Method, call.Error)
+	if err := c.marketError(f, calls, &tip); err != nil {
+		return nil, err
 	}
 	if err := c.confirm(ctx, drafts, estimates); err != nil {
 		return nil, err
@@ -83,6 +76,21 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	}
 	c.quotes.add(q)
 	return q.market(estimates), nil
+}
+
+// marketError returns the first error that leaves something about the market unknown.
+func (c *Chain) marketError(f facts, calls []rpc.BatchElem, tip *hexutil.Big) error {
+	for _, call := range calls {
+		noPrice := f.noTips && call.Result == tip && isMissing(call.Error) // then the tip is 0
+		if call.Error == nil || call.Method == "eth_estimateGas" || noPrice {
+			continue
+		}
+		if call.Method == tipMethod {
+			c.forget() // another backend may answer, which has not the method
+		}
+		return c.endpoint.fail(call.Method, call.Error)
+	}
+	return nil
 }
 
 // market suggests a fee for the next block, with room for rising fees in the blocks after it.
