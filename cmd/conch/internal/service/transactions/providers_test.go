@@ -57,9 +57,7 @@ func TestProviders(t *testing.T) {
 // slow are profiles that take longer than the others of their kind, or that one of those stands for by day.
 var slow = []string{
 	"dead-branch-by-item", "dead-branch-by-request", "bad-genesis", "finality-stalls-pruned", "finality-behind-pruned", "blocks-at-once",
-	"batch-100-items", "batch-100-413", "batch-10-413", "answer-limit", "pool-one-in-flight", "pool-no-replacement",
-	"nonce-without-transaction", "index-missing", "lie-head", "lie-type", "answers-short", "answers-trickle", "answers-gzip",
-	"error-under-503", "quota",
+	"batch-100-items", "batch-100-413", "answer-limit", "nonce-without-transaction", "index-missing", "lie-head", "quota",
 }
 
 // searched are profiles in which each transaction costs a search through the blocks.
