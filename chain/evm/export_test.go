@@ -11,15 +11,11 @@ var Judge = judge
 // Status reads a binary receipt.
 var Status = status
 
-// Patience returns for how long a line may be silent, after heads at some times of virtual time and some
-// lines that fell silent.
-func Patience(c *Chain, heads []uint64, every time.Duration, silences int) time.Duration {
-	for _, n := range heads {
-		time.Sleep(every)
-		c.pace.notice(n)
-	}
-	for range silences {
-		c.pace.fellSilent()
-	}
-	return c.patience()
-}
+// Patience returns for how long a line may be silent.
+func (c *Chain) Patience() time.Duration { return c.patience() }
+
+// NoticeHead takes the height of a head.
+func (c *Chain) NoticeHead(number uint64) { c.pace.notice(number) }
+
+// FallSilent notes that a line was given up.
+func (c *Chain) FallSilent() { c.pace.fellSilent() }

@@ -118,11 +118,18 @@ func TestPatience(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := evm.Patience(one, c.heads, c.every, c.silences); got != c.want {
+				for _, n := range c.heads {
+					time.Sleep(c.every)
+					one.NoticeHead(n)
+				}
+				for range c.silences {
+					one.FallSilent()
+				}
+				if got := one.Patience(); got != c.want {
 					t.Errorf("got %v, want %v", got, c.want)
 				}
 				time.Sleep(11 * time.Minute)
-				if got := evm.Patience(one, nil, 0, 0); c.silences == 2 && got != 2*time.Second {
+				if got := one.Patience(); c.silences == 2 && got != 2*time.Second {
 					t.Errorf("after ten minutes: got %v, want it as short as before", got)
 				}
 			})
