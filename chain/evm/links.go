@@ -65,15 +65,11 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block
 	if l.found == nil || len(l.found) > mostFound {
 		l.found = map[chain.Hash]chain.Block{}
 	}
-	from := to
-	if newest := l.thread.Newest(); newest.Hash != "" && newest.Number < top.Number {
-		from = newest.Number + 1
-	}
-	rise := descent{at: top.Number, to: from}
+	rise := descent{at: top.Number, above: l.thread.Newest().Number}
 	if err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &rise, h) }); err != nil {
 		return err
 	}
-	sink := descent{at: l.thread.Oldest().Number, to: to}
+	sink := descent{at: l.thread.Oldest().Number, above: to} // the lowest is mostly known
 	if err := l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &sink, h) }); err != nil {
 		return err
 	}
@@ -86,8 +82,8 @@ const mostFound = 50_000
 
 // descent is a walk from a block to its ancestors.
 type descent struct {
-	at, to uint64 // the height of the last block, and that of the lowest one
-	vain   int    // fetches in a row that did not bring the next block
+	at, above uint64 // the height of the last block, and one above which blocks are fetched by number
+	vain      int    // fetches in a row that did not bring the next block
 }
 
 const (
@@ -102,8 +98,10 @@ func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h c
 	if b, has := l.find(h); has {
 		return b, nil
 	}
-	if d.at > d.to && d.vain < mostVain {
-		c.fetch(ctx, f, max(d.to, d.at-min(d.at, fetchAt-1)), d.at+1, l.found)
+	if d.at > d.above+1 && d.vain < mostVain {
+		if !c.fetch(ctx, f, max(d.above+1, d.at-min(d.at, fetchAt-1)), d.at+1, l.found) {
+			d.vain = mostVain // what refuses a hundred calls may take one
+		}
 		if b, has := l.found[h]; has {
 			d.vain = 0
 			return b, nil
@@ -124,25 +122,21 @@ func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h c
 // fetchAt is how many headers one request asks for.
 const fetchAt = 100
 
-// fetch reads the blocks from one height up to another, which is left out. One that is missing is looked up
-// by its hash, so an error is no failure.
-func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64, into map[chain.Hash]chain.Block) {
-	if to <= from+1 {
-		return
+// fetch reads the blocks from one height up to another, which is left out, and reports whether the endpoint has
+// answered. One that is missing is looked up by its hash.
+func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64, into map[chain.Hash]chain.Block) bool {
+	between := make([]*header, to-from)
+	calls := make([]rpc.BatchElem, to-from)
+	for i := range between {
+		calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
 	}
-	for ; from < to; from += fetchAt {
-		between := make([]*header, min(to-from, fetchAt))
-		calls := make([]rpc.BatchElem, len(between))
-		for i := range between {
-			calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
-		}
-		if err := c.batch(ctx, calls); err != nil {
-			return
-		}
-		for _, h := range between {
-			if h.valid() {
-				into[h.block().Hash] = h.block()
-			}
+	if err := c.batch(ctx, calls); err != nil {
+		return false
+	}
+	for _, h := range between {
+		if h.valid() {
+			into[h.block().Hash] = h.block()
 		}
 	}
+	return true
 }

@@ -142,6 +142,11 @@ func TestWarm(t *testing.T) {
 	n := &node{height: 5, asked: map[string]int{}}
 	own := evm.NewKeystore(newKey(t))
 	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Minute})
+	// It asks which methods there are.
+	if _, err := c.Tip(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.since("eth_maxPriorityFeePerGas")
 	c.Warm(t.Context(), own.Account())
 	c.Warm(t.Context(), "somebody else")
 	if b, tip := n.since("eth_getBalance"), n.since("eth_maxPriorityFeePerGas"); b != 1 || tip != 1 {
