@@ -74,6 +74,12 @@ func TestAnswersOutOfOrder(t *testing.T) {
 func TestEndlessAnswer(t *testing.T) {
 	const most = 1 << 20
 	var sent atomic.Int64
+	t.Cleanup(func() { // after the tests below
+		const buffers = 16 << 20 // of the two sockets
+		if n := sent.Load(); n == 0 || n > most+buffers {
+			t.Errorf("%d bytes of one answer were taken, want about %d", n, most)
+		}
+	})
 	endless := evmtest.Endless(32*most, func(total int) { sent.Store(int64(total)) })
 	for name, c := range map[string]struct {
 		evmtest.Transport
@@ -83,6 +89,7 @@ func TestEndlessAnswer(t *testing.T) {
 		"over a WebSocket": {evmtest.Page(200, strings.Repeat(" ", 2*most)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := evmtest.Start(t, evmtest.NodeAt(t, serve(t, healthy)), evmtest.Profile{Install: func(p *evmtest.Provider) { p.Carries(c.Transport) }})
 			cfg := endpointAt(p.HTTP(), time.Minute)
 			if c.socket {
@@ -102,10 +109,6 @@ func TestEndlessAnswer(t *testing.T) {
 				t.Errorf("got the verdict %v, want unknown and a text that names %s", outcome, p.Host())
 			}
 		})
-	}
-	const buffers = 16 << 20 // of the two sockets
-	if n := sent.Load(); n == 0 || n > most+buffers {
-		t.Errorf("%d bytes of one answer were taken, want about %d", n, most)
 	}
 }
 

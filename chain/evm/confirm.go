@@ -92,7 +92,7 @@ func (c *Chain) judgeClaims(ctx context.Context, f facts, t tip, claims []chain.
 	if t.final.Hash != "" {
 		blocks = append(blocks, t.final)
 	}
-	linked, err := c.link(ctx, f, &c.witness, c.askBlock, t.head, blocks)
+	linked, err := c.link(ctx, f, &c.witness, t.head, blocks)
 	if err == nil && t.final.Hash != "" && !linked[len(open)] {
 		err = fmt.Errorf("%w: its final block %v is no ancestor of its head", chain.ErrThread, t.final.Hash)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
@@ -135,6 +137,17 @@ func TestHashesThatDenyAreAskedAnew(t *testing.T) {
 	if err != nil || !linked[0] {
 		t.Errorf("got %v, %v, want block 1 linked", linked, err)
 	}
+}
+
+// W2: what denies a block is asked anew once a minute at most: a dead branch's blocks are denied rightly, and
+// there may be tens of thousands of headers.
+func TestDenialsAskAnewOnceAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		if got, want := evm.Denials(func() { time.Sleep(time.Minute) }), [3]bool{true, false, true}; got != want {
+			t.Errorf("dropped: %v, want %v", got, want)
+		}
+	})
 }
 
 // A second opinion after a long time links no more than it needs: there may have been more blocks since the

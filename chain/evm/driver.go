@@ -57,6 +57,7 @@ func New(cfg Config) (*Chain, error) {
 	ep := newEndpoint(cfg)
 	cfg.URL, cfg.Header = ep.shown, nil // only the endpoint keeps the secrets
 	c := &Chain{cfg: cfg, endpoint: ep, signers: map[chain.Account]Signer{}, memory: chain.NewMemory(remembered)}
+	c.followed.memory = c.memory
 	for _, s := range cfg.Signers {
 		c.signers[s.Account()] = s
 	}

@@ -1,6 +1,10 @@
 package evm
 
-import "time"
+import (
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
 
 // NewKeystore makes a signer from a key, without the second that decrypting a file takes.
 var NewKeystore = newKeystore
@@ -22,4 +26,18 @@ func Patience(c *Chain, heads []uint64, pause func(), silences int) time.Duratio
 		c.pace.fellSilent()
 	}
 	return c.patience()
+}
+
+// Denials denies a line of one block three times, the third time after a pause, and reports whether each drops it.
+func Denials(pause func()) (dropped [3]bool) {
+	var l links
+	for i := range dropped {
+		if i == 2 {
+			pause()
+		}
+		_ = l.thread.Rise(chain.Block{Number: 1, Hash: "1"}, nil) // one block needs no look
+		l.denied()
+		dropped[i] = l.thread.Newest().Hash == ""
+	}
+	return dropped
 }

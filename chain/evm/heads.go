@@ -42,15 +42,13 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 	poll := time.NewTicker(c.cfg.Poll)
 	defer poll.Stop()
 	for {
-		turns, err := c.look(ctx, f, p)
+		wanted, err := c.look(ctx, f, p, yield)
 		if err != nil {
 			c.forget() // another node may answer next, without some of these methods
 			return err
 		}
-		for _, turn := range turns {
-			if turn.By = c.cfg.URL; !yield(turn) {
-				return nil
-			}
+		if !wanted {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -61,44 +59,71 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 	}
 }
 
-// look reads the head and the final block.
-func (c *Chain) look(ctx context.Context, f facts, p *path) ([]chain.Turn, error) {
+// look reads the head and the final block, and reports whether yield wants more. The head is told before the final
+// block is linked to it, which takes many requests where finality is far behind: a new leader waits for the head.
+func (c *Chain) look(ctx context.Context, f facts, p *path, yield func(chain.Turn) bool) (wanted bool, err error) {
 	head, final, err := c.tips(ctx, f)
 	if err != nil {
-		return nil, err
+		return true, err
 	}
+	turns, passes, err := c.toHead(ctx, f, p, head)
+	if passes || err != nil {
+		return true, err
+	}
+	if !c.report(turns, yield) {
+		return false, nil
+	}
+	finals, err := c.toFinal(ctx, f, p, head, final)
+	if err != nil && len(turns) > 0 {
+		err = nil // the next look asks again
+	}
+	return c.report(finals, yield), err
+}
+
+func (c *Chain) report(turns []chain.Turn, yield func(chain.Turn) bool) (wanted bool) {
+	for _, turn := range turns {
+		if turn.By = c.cfg.URL; !yield(turn) {
+			return false
+		}
+	}
+	return true
+}
+
+// toHead returns the turns to a head, or that it is to be passed over.
+func (c *Chain) toHead(ctx context.Context, f facts, p *path, head *header) (turns []chain.Turn, passes bool, err error) {
 	last, following := p.trail.Below(0)
 	if p.doubt.Passes(last, head.block()) {
-		return nil, nil
+		return nil, true, nil
 	}
 	c.quotes.notice(head)
 	if following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
-	turns, err := p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
+	turns, err = p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
 	if errors.Is(err, chain.ErrThread) && following && !p.doubt.Unlinked() {
-		return nil, nil // another backend may link its head
+		return nil, true, nil // another backend may link its head
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	p.doubt.Linked()
 	c.pace.notice(uint64(head.Number))
 	for _, turn := range turns {
 		c.memory.Add(turn.Block)
 	}
+	return turns, false, nil
+}
+
+// toFinal returns the turn to the last final block.
+func (c *Chain) toFinal(ctx context.Context, f facts, p *path, head, final *header) ([]chain.Turn, error) {
 	lastFinal, err := c.lastFinal(ctx, f, p, head, final)
 	if err != nil || lastFinal.Hash == "" {
-		return turns, err
+		return nil, err
 	}
-	more, err := p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
-		linked, err := c.link(ctx, f, &c.followed, c.blockByHash, oldest, []chain.Block{b})
+	return p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
+		linked, err := c.link(ctx, f, &c.followed, oldest, []chain.Block{b})
 		return err == nil && linked[0], err
 	})
-	if turns = append(turns, more...); err != nil && len(turns) > 0 {
-		err = nil // the blocks are reported first; the next look asks again
-	}
-	return turns, err
 }
 
 // lastFinal returns the last final block, the zero Block if there is none or it is not known. At a depth

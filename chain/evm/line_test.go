@@ -18,13 +18,6 @@ import (
 // growing answers for a chain whose head rises with each look at it.
 func growing() server {
 	var head atomic.Uint64
-	hash := func(n uint64) hexutil.Bytes {
-		h := make([]byte, 32)
-		for i := 31; n > 0; i, n = i-1, n>>8 {
-			h[i] = byte(n)
-		}
-		return h
-	}
 	return func(method string, params []json.RawMessage) any {
 		if method != "eth_getBlockByNumber" && method != "eth_getBlockByHash" {
 			return healthy(method, params)
@@ -42,10 +35,19 @@ func growing() server {
 			return nil
 		}
 		return map[string]any{
-			"number": hexutil.Uint64(n), "hash": hash(n), "parentHash": hash(max(n, 1) - 1),
+			"number": hexutil.Uint64(n), "hash": heightHash(n), "parentHash": heightHash(max(n, 1) - 1),
 			"gasLimit": "0x1c9c380", "baseFeePerGas": "0x7",
 		}
 	}
+}
+
+// heightHash is the hash of a block of growing.
+func heightHash(n uint64) hexutil.Bytes {
+	h := make([]byte, 32)
+	for i := 31; n > 0; i, n = i-1, n>>8 {
+		h[i] = byte(n)
+	}
+	return h
 }
 
 // W4: a WebSocket that stays open and falls silent is given up long before a request's time is over, whether it

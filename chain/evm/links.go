@@ -17,19 +17,30 @@ import (
 type links struct {
 	mu     sync.Mutex
 	thread chain.Thread
-	anew   time.Time // when the thread was last dropped because it denied a block
+	memory *chain.Memory // what Heads has seen, which does not count for a minute after a denial; nil: never
+	// found are blocks that the endpoint showed since the line last grew. Where a backend lacks blocks, a line
+	// is found in pieces, by several tries.
+	found map[chain.Hash]chain.Block
+	anew  time.Time // when all of it was last dropped because it denied a block
 }
 
 // denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
 // does so once a minute at most, since there may be many headers, and a dead branch's blocks are denied rightly.
 func (l *links) denied() {
-	if time.Since(l.anew) >= time.Minute {
-		l.thread, l.anew = chain.Thread{}, time.Now()
+	if l.isOld() {
+		l.thread, l.found, l.anew = chain.Thread{}, nil, time.Now()
 	}
 }
 
-// lookup reads a block by its hash.
-type lookup func(ctx context.Context, hash chain.Hash) (chain.Block, error)
+func (l *links) isOld() bool { return time.Since(l.anew) >= time.Minute }
+
+// find returns a block that the endpoint has shown.
+func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
+	if b, has = l.found[h]; !has && l.memory != nil && l.isOld() {
+		b, has = l.memory.Get(h)
+	}
+	return b, has
+}
 
 // Linked implements chain.Chain.
 func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
@@ -41,18 +52,18 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 	if err != nil {
 		return nil, err
 	}
-	return c.link(ctx, f, &c.followed, c.blockByHash, top, blocks)
+	return c.link(ctx, f, &c.followed, top, blocks)
 }
 
 // link reports which of some blocks are the block top or ancestors of it.
-func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top chain.Block, blocks []chain.Block) ([]bool, error) {
+func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, blocks []chain.Block) ([]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	to := top.Number
 	for _, b := range blocks {
 		to = min(to, b.Number)
 	}
-	if err := c.lengthen(ctx, f, l, look, top, to); err != nil {
+	if err := c.lengthen(ctx, f, l, top, to); err != nil {
 		return nil, err
 	}
 	linked := make([]bool, len(blocks))
@@ -65,58 +76,90 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, look lookup, top ch
 	return linked, nil
 }
 
-// lengthen makes the line reach from a block down to a height. It fetches what is missing by number,
-// many in a request, and believes of it only what the parent hashes prove.
-func (c *Chain) lengthen(ctx context.Context, f facts, l *links, look lookup, top chain.Block, to uint64) error {
-	fetched := map[chain.Hash]chain.Block{}
-	one := func(h chain.Hash) (chain.Block, error) {
-		if b, has := fetched[h]; has {
-			return b, nil
-		}
-		return look(ctx, h)
+// lengthen makes the line reach from a block down to a height. It believes of what the endpoint shows only
+// what the parent hashes prove.
+func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) error {
+	if l.found == nil || len(l.found) > mostFound {
+		l.found = map[chain.Hash]chain.Block{}
 	}
-	newest := l.thread.Newest()
-	if newest.Number < to { // nothing of it is needed, and the way up from there may be long
-		l.thread, newest = chain.Thread{}, chain.Block{}
+	if l.thread.Newest().Number < to { // nothing of it is needed, and the way up from there may be long
+		l.thread = chain.Thread{}
 	}
-	if newest.Hash != "" && newest.Number < top.Number {
-		c.fetch(ctx, f, newest.Number+1, top.Number, fetched)
+	rise := descent{at: top.Number, above: l.thread.Newest().Number}
+	err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &rise, h) })
+	if err == nil {
+		sink := descent{at: l.thread.Oldest().Number, above: to} // the lowest is mostly known
+		err = l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &sink, h) })
 	}
-	if err := l.thread.Rise(top, one); err != nil {
-		return err
-	}
-	if oldest := l.thread.Oldest(); to < oldest.Number {
-		c.fetch(ctx, f, to+1, oldest.Number, fetched) // the lowest is mostly known to the caller
-	}
-	err := l.thread.Sink(to, one)
 	if errors.Is(err, chain.ErrThread) {
 		l.denied() // nobody knows the parent that a wrong hash names
 	}
+	if err == nil {
+		l.found = nil
+	}
 	return err
+}
+
+// mostFound bounds links.found: more than a line has are of other branches.
+const mostFound = 50_000
+
+// descent is a walk from a block to its ancestors.
+type descent struct {
+	at, above uint64 // the height of the last block, and one above which blocks are fetched by number
+	vain      int    // fetches in a row that did not bring the next block
+}
+
+const (
+	mostVain = 3 // after so many blocks are asked for one by one
+	askedFor = 3 // times, each block: another backend may answer
+)
+
+// ancestor returns the block below the last one of a descent, which has this hash. It fetches the blocks from there
+// down by number, many in a request, and by its hash what is still missing.
+func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h chain.Hash) (chain.Block, error) {
+	d.at--
+	if b, has := l.find(h); has {
+		return b, nil
+	}
+	if d.at > d.above+1 && d.vain < mostVain {
+		if !c.fetch(ctx, f, max(d.above+1, d.at-min(d.at, fetchAt-1)), d.at+1, l.found) {
+			d.vain = mostVain // what refuses a hundred calls may take one
+		}
+		if b, has := l.found[h]; has {
+			d.vain = 0
+			return b, nil
+		}
+		d.vain++
+	}
+	for try := 1; ; try++ {
+		b, err := c.askBlock(ctx, h)
+		if err == nil {
+			l.found[h] = b
+		}
+		if err == nil || try == askedFor || !errors.Is(err, chain.ErrThread) {
+			return b, err
+		}
+	}
 }
 
 // fetchAt is how many headers one request asks for.
 const fetchAt = 100
 
-// fetch reads the blocks from one height up to another, which is left out. One that is missing is looked up
-// by its hash, so an error is no failure.
-func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64, into map[chain.Hash]chain.Block) {
-	if to <= from+1 {
-		return
+// fetch reads the blocks from one height up to another, which is left out, and reports whether the endpoint has
+// answered. One that is missing is looked up by its hash.
+func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64, into map[chain.Hash]chain.Block) bool {
+	between := make([]*header, to-from)
+	calls := make([]rpc.BatchElem, to-from)
+	for i := range between {
+		calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
 	}
-	for ; from < to; from += fetchAt {
-		between := make([]*header, min(to-from, fetchAt))
-		calls := make([]rpc.BatchElem, len(between))
-		for i := range between {
-			calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
-		}
-		if err := c.batch(ctx, calls); err != nil {
-			return
-		}
-		for _, h := range between {
-			if h.valid() {
-				into[h.block().Hash] = h.block()
-			}
+	if err := c.batch(ctx, calls); err != nil {
+		return false
+	}
+	for _, h := range between {
+		if h.valid() {
+			into[h.block().Hash] = h.block()
 		}
 	}
+	return true
 }

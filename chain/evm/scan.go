@@ -56,7 +56,7 @@ func (c *Chain) line(ctx context.Context, of chain.Block, from uint64, most int)
 	}
 	c.followed.mu.Lock()
 	defer c.followed.mu.Unlock()
-	if err := c.lengthen(ctx, f, &c.followed, c.blockByHash, top, from); err != nil {
+	if err := c.lengthen(ctx, f, &c.followed, top, from); err != nil {
 		return nil, err
 	}
 	for n := from; n < from+uint64(most) && n <= of.Number; n++ {

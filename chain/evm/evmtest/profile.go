@@ -3,6 +3,7 @@ package evmtest
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // Profile is the behaviour of one real kind of provider.
@@ -15,12 +16,13 @@ type Profile struct {
 	// Install gives a provider its behaviours, before it serves. Nil: it answers as the node does.
 	Install func(p *Provider)
 
-	Intents int      // how many have to be sent at once, so that the profile matters; 0: any number
-	Depth   uint64   // the finality to configure, in blocks; 0: the chain's own
-	WS      bool     // the provider is used over a WebSocket
-	Own     []string // flags of a node of its own, since the profile breaks the chain
-	Fault   Time     // when the switch of the fault is on
-	Blocks  uint64   // how many blocks a Passing fault lasts
+	Intents int           // how many have to be sent at once, so that the profile matters; 0: any number
+	Depth   uint64        // the finality to configure, in blocks; 0: the chain's own
+	WS      bool          // the provider is used over a WebSocket
+	Timeout time.Duration // of a request; 0: a generous one
+	Own     []string      // flags of a node of its own, since the profile breaks the chain
+	Fault   Time          // when the switch of the fault is on
+	Blocks  uint64        // how many blocks a Passing fault lasts
 	// Harmless says that the provider may change no answer: the node or the line is what differs.
 	Harmless bool
 	// Says are words for what is wrong. While what a Lasting fault stops waits, a reason with one of them has

@@ -37,6 +37,11 @@ func backendProfiles(full bool) []Profile {
 			Name: "blocks-at-once", Finding: "C11", Install: func(p *Provider) { p.Does(Steps(pick[uint64](full, 40, 10))) },
 			Who: "endpoints behind a node that syncs in steps: blocks come 40 at once",
 		},
+		{
+			Name: "blocks-stop", Finding: "§8.22", Fault: Directed, Harmless: true, Own: []string{"--finality", "2"},
+			Who:     "a sequencer that makes no block for an hour, and then goes on",
+			Install: func(*Provider) {},
+		},
 	}
 }
 

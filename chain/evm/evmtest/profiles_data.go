@@ -100,7 +100,7 @@ func badProfiles(bool) []Profile {
 			Who: "a proxy that cuts each answer in half and says that it is whole",
 		},
 		{
-			Name: "bad-silence", Finding: "§8.13", Fault: Lasting, Says: []string{"deadline", "time", "no answer"}, Install: lasting(Silent()),
+			Name: "bad-silence", Finding: "§8.13", Fault: Lasting, Timeout: time.Second, Says: []string{"deadline", "time", "no answer"}, Install: lasting(Silent()),
 			Who: "an endpoint that takes requests and answers none",
 		},
 		{
@@ -123,7 +123,7 @@ func badProfiles(bool) []Profile {
 func socketProfiles(full bool) []Profile {
 	return []Profile{
 		{
-			Name: "socket-ends", Finding: "F3", WS: true, Install: func(p *Provider) { p.sockets.life = pick(full, 30*time.Second, time.Second/2) },
+			Name: "socket-ends", Finding: "F3", WS: true, Install: func(p *Provider) { p.sockets.life = pick(full, 30*time.Second, time.Second) },
 			Who: "providers that end each WebSocket after 30 s",
 		},
 		{

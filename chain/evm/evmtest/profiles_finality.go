@@ -1,12 +1,9 @@
 package evmtest
 
-// devnodePrunes is why profiles of deep finality fail in the long form alone.
-const devnodePrunes = "F1: conch-devnode keeps 128 states itself, and finality is further behind"
-
 func finalityProfiles(full bool) []Profile {
 	behind := pick[uint64](full, 1000, 24)
 	kept := pick[uint64](full, 128, 8)
-	stall := pick[uint64](full, 300, 24)
+	stall := pick[uint64](full, 1000, 24)
 	return []Profile{
 		{
 			Name: "pruned", Finding: "F1", Harmless: true, Install: func(p *Provider) { p.Does(Pruned(kept)) },
@@ -14,7 +11,6 @@ func finalityProfiles(full bool) []Profile {
 		},
 		{
 			Name: "finality-behind", Finding: "F15", Install: func(p *Provider) { p.Does(FinalityBehind(behind)) },
-			Red: pick(full, devnodePrunes, ""),
 			Who: "a rollup: finality is 1,000 blocks behind the head",
 		},
 		{
@@ -26,7 +22,7 @@ func finalityProfiles(full bool) []Profile {
 			Who: "a full node, and a finality in conch.toml that is deeper than its states",
 		},
 		{
-			Name: "finality-stalls", Finding: "F1", Fault: Directed, Install: func(p *Provider) { p.Does(FinalityStalls(&p.Fault)) },
+			Name: "finality-stalls", Finding: "F1", Fault: Directed, Blocks: pick[uint64](full, 1000, 4), Install: func(p *Provider) { p.Does(FinalityStalls(&p.Fault)) },
 			Who: "an archive node in an incident of consensus, such as mainnet's of May 2023",
 		},
 		{
@@ -76,15 +72,13 @@ func tagProfiles(full bool) []Profile {
 			Install: func(p *Provider) { p.Does(FinalityGoesBack(5)) },
 		},
 		{
-			Name: "rolled-back", Finding: "C3", Fault: Directed, Blocks: pick[uint64](full, 100, 20), Harmless: true,
-			Red:     pick(full, devnodePrunes, ""),
-			Own:     []string{"--block-time", "100ms", "--finality", "0"},
+			Name: "rolled-back", Finding: "C3", Fault: Directed, Blocks: pick[uint64](full, 300, 20), Harmless: true,
+			Own:     []string{"--block-time", "100ms", "--finality", "0", "--archive"},
 			Who:     "a sequencer takes back hundreds of unsafe blocks, while the final block stands",
 			Install: func(*Provider) {},
 		},
 		{
 			Name: "blocks-250ms", Finding: "F15", Harmless: true, Own: []string{"--block-time", "250ms", "--finality", pick(full, "480", "12")},
-			Red:     pick(full, devnodePrunes, ""),
 			Who:     "Arbitrum: a block each 250 ms",
 			Install: func(*Provider) {},
 		},

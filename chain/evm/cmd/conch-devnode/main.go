@@ -94,6 +94,7 @@ type config struct {
 	pool      uint64
 	gasLimit  uint64
 	finality  uint64
+	archive   bool
 	journal   bool
 	verbose   bool
 }
@@ -113,6 +114,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.Uint64Var(&cfg.pool, "pool", 20000, "`transactions` that the pool keeps; 0: go-ethereum's limits, above which it drops some that it has accepted")
 	flags.Uint64Var(&cfg.gasLimit, "gas-limit", 500_000_000, "`gas` of a block")
 	flags.Uint64Var(&cfg.finality, "finality", 3, "how many `blocks` below the head a block is final; 0: only dev_finalize makes it final")
+	flags.BoolVar(&cfg.archive, "archive", false, "keep the states of all blocks, so that dev_reorg goes back further than the newest 128")
 	flags.BoolVar(&cfg.journal, "journal", false, "keep a journal of transactions and restore them, as go-ethereum does by default")
 	flags.BoolVar(&cfg.verbose, "verbose", false, "log to standard error")
 	if err := flags.Parse(args); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/eth"
@@ -186,6 +187,9 @@ func chainSettings(cfg config, key *ecdsa.PrivateKey, fills burner) *ethconfig.C
 	c.SyncMode = ethconfig.FullSync
 	c.LogNoHistory = true
 	c.DatabaseCache, c.TrieCleanCache, c.TrieDirtyCache, c.SnapshotCache = 16, 16, 64, 0
+	if c.NoPruning = cfg.archive; cfg.archive {
+		c.StateScheme = rawdb.HashScheme // the other one keeps no old state to build on
+	}
 	c.Miner.GasCeil = cfg.gasLimit
 	c.Genesis = &core.Genesis{
 		Config: &rules, GasLimit: cfg.gasLimit, Alloc: alloc, Difficulty: new(big.Int),

@@ -54,19 +54,22 @@ func TestProviders(t *testing.T) {
 	running.Wait()
 }
 
-// slow are profiles that take longer than the others of their kind.
+// slow are profiles that take longer than the others of their kind, or that one of those stands for by day.
 var slow = []string{
-	"dead-branch-by-request", "dead-branch-by-item", "bad-genesis", "index-missing", "index-in-progress", "receipts-late",
-	"receipts-of-another-block", "receipts-without-status", "pool-swallows", "pool-hidden", "pool-forgets", "answers-trickle",
-	"batch-100-items", "batch-100-413", "batch-10-object", "batch-10-413", "lie-head", "lie-gas", "lie-type", "blocks-at-once",
-	"socket-without-heads", "answers-short", "answers-gzip", "error-under-503", "quota", "bad-silence", "socket-ends", "finality-stalls-pruned",
-	"finality-behind-pruned", "pool-one-in-flight", "pool-without-gaps", "pool-no-replacement", "pool-swallows-and-shows",
+	"dead-branch-by-item", "dead-branch-by-request", "bad-genesis", "finality-stalls-pruned", "finality-behind-pruned", "blocks-at-once",
+	"batch-100-items", "batch-100-413", "answer-limit", "nonce-without-transaction", "index-missing", "lie-head", "quota",
 }
+
+// searched are profiles in which each transaction costs a search through the blocks.
+var searched = []string{"lie-stranger", "index-missing"}
 
 // intents is how many transactions a profile sends.
 func (w *course) intents() int {
-	if pgtest.Nightly() {
+	switch {
+	case pgtest.Nightly():
 		return max(300, w.profile.Intents)
+	case slices.Contains(searched, w.profile.Name):
+		return 4
 	}
 	return max(10, w.profile.Intents)
 }

@@ -3,6 +3,7 @@
 package transactions
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -128,7 +129,8 @@ func (w *course) lead() {
 	driver, err := w.connect()
 	w.check(err)
 	manager, err := pending.New(pending.Config{
-		Account: w.key.Account(), Chain: driver, Store: w.store,
+		Account: w.key.Account(), Chain: driver, Store: w.store, RejectAfter: time.Second, Retry: 100 * time.Millisecond,
+		Patience: 500 * time.Millisecond, Pace: 200 * time.Millisecond, Repair: 200 * time.Millisecond, SearchAfter: 6,
 		Events: pending.Events{
 			Trouble: func(err error) { w.tell(err.Error()) },
 			Alarm:   func(a pending.Alarm) { w.tell(fmt.Sprintf("alarm %v raised=%v: %s", a.Cause, a.Raised, a.Why)) },
@@ -163,7 +165,7 @@ func (w *course) connect() (interface {
 	if w.profile.WS {
 		url = w.provider.WS()
 	}
-	timeout := 3 * time.Second
+	timeout := cmp.Or(w.profile.Timeout, 3*time.Second)
 	if pgtest.Nightly() {
 		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
 	}

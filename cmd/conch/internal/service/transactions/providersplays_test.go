@@ -36,6 +36,7 @@ var plays = map[string]func(*course){
 	"socket-pings-only":         (*course).playDeaf,
 	"bad-genesis":               (*course).playOtherGenesis,
 	"send-refused-by-policy":    (*course).playPolicy,
+	"blocks-stop":               (*course).playNoBlocks,
 }
 
 // mined waits until so many transactions of the account are in the chain, and returns them.
@@ -67,15 +68,18 @@ func (w *course) direct(method string, params ...any) {
 	w.check(w.node.Call(w.Context(), nil, method, params...))
 }
 
-// mines makes blocks until the test ends, and calls each final.
-func (w *course) mines() {
+// mines makes calls to the node, such as for a block, until the test ends. While the provider has its fault it makes none.
+func (w *course) mines(methods ...string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		for ctx.Err() == nil {
-			_ = w.node.Call(ctx, nil, "dev_mine")     // fails when the test ends
-			_ = w.node.Call(ctx, nil, "dev_finalize") // as above
+			for _, method := range methods {
+				if !w.provider.Fault.IsOn() {
+					_ = w.node.Call(ctx, nil, method) // fails when the test ends
+				}
+			}
 			select {
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
@@ -122,7 +126,7 @@ func (w *course) playRolledBack() {
 	w.direct("dev_reorg", fmt.Sprintf("0x%x", back), [][]string{{}})
 	w.accept(w.intents() - half)
 	w.mined(w.intents())
-	w.mines()
+	w.mines("dev_mine", "dev_finalize")
 	w.done()
 }
 
@@ -290,6 +294,37 @@ func (w *course) playPolicy() {
 	w.lead() // a successor reads the reason, and finds it anew
 	w.accept(w.intents() - half)
 	w.waits(w.profile.Says...)
+	w.provider.Fault.Off()
+	w.done()
+}
+
+// playNoBlocks: the chain makes no blocks for a while. A leader that begins meanwhile sends, and nothing is sent as
+// if it were stuck: no block has passed it over.
+func (w *course) playNoBlocks() {
+	w.mines("dev_mine")
+	half := w.intents() / 2
+	w.accept(half)
+	w.lead()
+	w.buried(half)
+	w.provider.Fault.On()
+	w.accept(w.intents() - half)
+	w.sent(w.intents())
+	w.lead()
+	w.eventually("the next leader has looked for them", func() bool {
+		return w.provider.Calls()["eth_getTransactionByHash"] >= w.intents()-half
+	})
+	nonces := map[uint64]map[string]bool{}
+	for _, tx := range w.provider.Sent() {
+		if nonces[tx.Nonce] == nil {
+			nonces[tx.Nonce] = map[string]bool{}
+		}
+		nonces[tx.Nonce][tx.Hash] = true
+	}
+	for n, hashes := range nonces {
+		if len(hashes) > 1 {
+			w.Errorf("nonce %d has %d transactions, want one while there are no blocks", n, len(hashes))
+		}
+	}
 	w.provider.Fault.Off()
 	w.done()
 }

@@ -1,0 +1,63 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// W1: where every third answer comes from a backend that lacks the block, a line of hundreds of blocks is found in
+// pieces. It would never be found at once: with each block it would become less likely.
+func TestALineIsFoundInPieces(t *testing.T) {
+	t.Parallel()
+	const head, low = 700, 10
+	whole := growing()
+	var mu sync.Mutex
+	chance := rand.New(rand.NewPCG(7, 7))
+	asked := 0
+	answer := func(method string, params []json.RawMessage) any {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case method == "eth_getBlockByNumber" && string(params[0]) != `"latest"`:
+			var n hexutil.Uint64
+			if json.Unmarshal(params[0], &n) != nil {
+				return nil
+			}
+			params = []json.RawMessage{json.RawMessage(fmt.Sprintf("%q", heightHash(uint64(n)).String()))}
+			fallthrough
+		case method == "eth_getBlockByHash":
+			if asked++; chance.IntN(3) == 0 {
+				return nil
+			}
+			return whole("eth_getBlockByHash", params)
+		}
+		return whole(method, params)
+	}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, answer)})
+	of := chain.Block{Number: head, Hash: chain.Hash(heightHash(head))}
+	blocks := []chain.Block{{Number: low, Hash: chain.Hash(heightHash(low))}, {Number: low, Hash: chain.Hash(heightHash(low + 1))}}
+	for try := 1; ; try++ {
+		linked, err := c.Linked(t.Context(), of, blocks)
+		if err == nil {
+			if !linked[0] || linked[1] {
+				t.Errorf("got %v, want that the first block is linked and the second is not", linked)
+			}
+			break
+		}
+		if try == 20 {
+			t.Fatalf("after %d tries: %v", try, err)
+		}
+	}
+	if mu.Lock(); asked > 4*head {
+		t.Errorf("%d blocks were asked for, to link %d", asked, head-low)
+	}
+	mu.Unlock()
+}
