@@ -13,8 +13,22 @@ import (
 // enough is many times the number of seeds that the rarest mutant needs.
 const enough = 2000
 
-// rare has the seed at which the search for a mutant begins, where it is not found within 200.
-var rare = map[string]int{"evicts-the-old": 682}
+// fallen has seeds at which a mutant was found, where it is not found within ten. By day the search begins there;
+// at night it begins with the first seed, which shows how gentle the world has become.
+var fallen = map[string]int{
+	"advance-waits/process": 72, "advance-waits/session": 71, "answers-waited/process": 49, "answers-waited/session": 18,
+	"boottime/process": 20, "boottime/session": 20, "count-then-check/process": 25, "count-then-check/session": 16,
+	"dead-is-parted/process": 31, "dead-is-parted/session": 31, "evicts-the-old/process": 682, "evicts-the-old/session": 682,
+	"farewell-unlocks-own/session": 98, "farewell-waits-for-nobody/process": 19, "farewell-waits-for-nobody/session": 19,
+	"fast-waits-to-promise/process": 17, "hold-from-reply/process": 31, "hold-from-reply/session": 31,
+	"hold-stored/process": 92, "hold-stored/session": 93, "leases-registered/process": 99, "leases-registered/session": 99,
+	"margin/process": 53, "margin/session": 91, "no-server-clock/process": 38, "no-server-clock/session": 38,
+	"process-key-rechecked/process": 14, "promise-not-forgotten/process": 59, "promise-not-forgotten/session": 59,
+	"release-in-history/process": 51, "release-in-history/session": 51, "released-only-when-entered/process": 20,
+	"remember-then-look/process": 78, "remember-then-look/session": 142, "server-lease/process": 135,
+	"settle-after-entry/process": 121, "settle-after-entry/session": 121, "shares-for-an-instant/process": 17,
+	"splits-farewells/session": 29, "term-in-predicate/session": 17,
+}
 
 // A run without a rule violates the rule's invariant; with the rule the same seed is clean.
 func TestRules(t *testing.T) {
@@ -43,8 +57,10 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 	if rule.Why == "" {
 		t.Error("the rule has no Why")
 	}
+	known := fallen[rule.Name+"/"+locks]
+	first := slice(known, known, 0)
 	for i := range enough {
-		seed := (rare[rule.Name] + i) % enough
+		seed := (first + i) % enough
 		// The defaults are filled in now, so that the world stays the same once the rule is kept.
 		cfg := sim.Config{Seed: uint64(seed), Break: rule.Name, Locks: locks}.WithDefaults()
 		r := sim.Election(cfg)

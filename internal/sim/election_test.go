@@ -14,13 +14,10 @@ import (
 	"github.com/conchhq/conch/internal/sim"
 )
 
-// nightly returns how many of the seeds of make test-whole this run takes: a few with -short, a third
-// with make test, many times as many with CONCH_NIGHTLY.
-func nightly(seeds int) int {
-	if testing.Short() {
-		return min(120, seeds)
-	}
-	return slice(max(seeds/3, min(120, seeds)), seeds, 40*seeds)
+// nightly returns how many of the seeds of make test-whole this run takes: a few by day, as many as it
+// takes for everything to happen that must; many times as many with CONCH_NIGHTLY.
+func nightly(seeds, few int) int {
+	return slice(min(few, seeds), seeds, 40*seeds)
 }
 
 // slice returns how many seeds a test takes: with make test, make test-whole and make nightly.
@@ -80,7 +77,11 @@ func TestElection(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			sum := sim.Report{Stats: map[string]int64{}}
-			each(nightly(c.seeds), func(seed int) {
+			few := 60
+			if c.locks == sim.LocksMixed {
+				few = 120 // what happens between the two kinds of locks is rare
+			}
+			each(nightly(c.seeds, few), func(seed int) {
 				cfg := config(seed, c.mode)
 				cfg.Locks = c.locks
 				r := sim.Election(cfg)
