@@ -9,8 +9,9 @@ type Placed struct {
 // Claim says that a transaction is in a final block, on the word of one endpoint. Before anything
 // ends by it, a second opinion is asked for.
 //
-// With an empty Hash it says that the account's nonce Index counts as used in the state after Block. Then
-// Block is a recent one, which need not be final, since nodes keep the states of recent blocks alone (W14).
+// With an empty Inclusion.Hash it says only that Block is final. With Counts it says that the account's nonce
+// Index counts as used in the state after Block, which is a recent one and need not be final: nodes keep the
+// states only of recent blocks (W14).
 type Claim struct {
 	Placed
 	// By is the endpoint that said so, and At the final block as of which it did. An endpoint that is
@@ -18,6 +19,8 @@ type Claim struct {
 	// passed At.
 	By string
 	At Block
+	// Counts: see above.
+	Counts bool
 }
 
 // Opinion is an answer to a Claim.

@@ -110,6 +110,7 @@ type confirmation struct {
 	Hash  chain.Hash
 	Block chain.Block
 	chain.Opinion
+	Counts bool // as in the claim
 	// Own says that a transaction which is no stored attempt carries the call of the slot's intent: it
 	// is an attempt that the store has lost.
 	Own bool
@@ -216,7 +217,8 @@ type claim struct {
 	inclusion
 	By      string      // the endpoint that calls it final
 	At      chain.Block // the final block as of which it does
-	Foreign bool        // it is no stored attempt of the slot
+	Foreign bool        // it is a transaction that is no stored attempt of the slot
+	Counts  bool        // it is that the nonce counts as used in the state after the block
 }
 
 // lookup names an attempt to be looked up.

@@ -55,7 +55,7 @@ type Snapshot struct {
 type Change struct {
 	Index  uint64
 	Status Status
-	Hash   chain.Hash  // the transaction that Status describes; another sender's if it is Usurped
+	Hash   chain.Hash  // the transaction that Status describes; another sender's, or none (W14), if it is Usurped
 	Block  chain.Block // the block that includes it, if any
 	Intent Fate        // what it means for the slot's intent
 	Failed bool        // it is in a block, and its call had no effect
@@ -85,7 +85,7 @@ const (
 	// Cancelled: cancellation was requested, and a filler or another sender used its nonce, or it had
 	// no slot.
 	Cancelled
-	// Again, in a Change only: another sender's transaction is final in its slot. The store detaches
+	// Again, in a Change only: another sender's transaction is final in its slot, or its nonce is used up. The store detaches
 	// the intent, which is Open and waits for a new slot, or is Cancelled if that was requested.
 	Again
 	// Rejected: the chain will never take its call. If it had a slot, something else is final there.

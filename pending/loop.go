@@ -230,11 +230,13 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	if turn.Kind != chain.Applied {
 		return in, nil
 	}
-	l.height.Store(turn.Block.Number)
-	l.first.Do(func() { close(l.headed) })
 	if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
 		return in, err
 	}
+	// Only now, since a false height of the first head would be stored as that from which a search begins: what
+	// returns the block by its hash has to agree with it.
+	l.height.Store(turn.Block.Number)
+	l.first.Do(func() { close(l.headed) })
 	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {
 		l.best.Store(in.Count)
 	}

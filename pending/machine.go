@@ -128,7 +128,7 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case surveyed:
 		m.surveyed(in)
 	case found:
-		m.found(now, in)
+		m.found(in)
 	case saved:
 		m.saved()
 	case broke:

@@ -57,23 +57,18 @@ func (m *machine) applied(in turned) {
 	}
 	m.endPastAlarms()
 	for _, s := range m.slots.all() {
-		m.notePassed(s, in.Count)
+		m.notePassed(s)
 	}
 }
 
 // notePassed notes whether the chain counts the slot's nonce as used although no block is known to have it:
-// it was missed, or another sender's transaction is there. Nothing is concluded before every count has said
-// so for some time: one that is wrong, of a backend on a dead branch, must not give up a nonce whose
-// attempt may still be included (W14).
-func (m *machine) notePassed(s *slot, count uint64) {
-	if s.vacant() && count <= s.Index {
-		m.retract(s)
-	}
-	if s.in != nil || count <= s.Index {
-		s.passed, s.misses = 0, 0
+// it was missed, or another sender's transaction is there. That is no proof (W14).
+func (m *machine) notePassed(s *slot) {
+	if s.in != nil || m.best <= s.Index {
+		s.passed = 0
 		return
 	}
-	s.doubt = s.doubt || s.Index < m.best
+	s.doubt = true
 	if s.passed == 0 {
 		s.passed = m.head.Number
 	}
@@ -101,7 +96,7 @@ func (m *machine) reverted(b chain.Block) {
 			m.retract(s)
 			m.best = min(m.best, s.Index)
 		} else if s.first.Number >= b.Number {
-			s.first = chain.Block{} // it was linked to a block that has left the chain
+			s.first, s.spent = chain.Block{}, false // it was linked to a block that has left the chain
 		}
 		if s.countAt.Number >= b.Number {
 			s.countAt = chain.Block{}
@@ -115,8 +110,8 @@ func (m *machine) retract(s *slot) {
 	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
 	m.alarm(Alarm{Cause: Disagree, Index: s.Index}, false)
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
-	s.countAt, s.witnesses = chain.Block{}, [2]string{}
-	s.in, s.first, s.streamed, s.inFinal, s.refuted, s.retracted = nil, chain.Block{}, false, false, false, true
+	s.found(nil, false)
+	s.inFinal, s.adopted, s.retracted = false, false, true
 	_, delivery := s.last()
 	delivery.reached = gone
 }
@@ -127,7 +122,6 @@ func (m *machine) finalized(now fence.Instant) {
 	for _, s := range m.slots.all() {
 		if s.in != nil && s.streamed && s.first.Hash == "" && s.in.Block.Number <= m.final.Number {
 			s.first, s.firstBy = m.final, m.finalBy
-			s.giveUp()
 		}
 	}
 	m.checkStrange(now)

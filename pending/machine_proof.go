@@ -3,7 +3,8 @@ package pending
 import "github.com/conchhq/conch/chain"
 
 // A transaction ends its slot after three steps: its block is linked to a final block by parent hashes
-// (W1), if another sender has signed it that is proven (W3), and a second witness says the same (W2).
+// (W1), if another sender has signed it that is proven (W3), and a second witness says the same (W2). For a nonce
+// that no transaction has used see machine_vacant.go.
 
 // link asks about the blocks of transactions that a lookup has found: whether they are ancestors of the
 // final block, or, in doubt, of the head. Those that were followed from block to block are known to be.
@@ -71,10 +72,10 @@ func (m *machine) confirm() {
 		}
 		if m.wantsCount(s) {
 			s.countAt = m.head
-			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.first})
+			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.countedIn, Counts: true})
 		} else if m.wantsOpinion(s) {
 			s.asked = m.finals
-			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own()})
+			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own() && !s.vacant()})
 		}
 	}
 	if len(claims) > 0 {
@@ -85,7 +86,7 @@ func (m *machine) confirm() {
 
 // wantsOpinion reports whether a second opinion about the slot's transaction is to be asked for.
 func (m *machine) wantsOpinion(s *slot) bool {
-	return s.first.Hash != "" && !s.inFinal && !s.vacant() && s.asked < m.finals
+	return s.first.Hash != "" && !s.inFinal && s.asked < m.finals && (!s.vacant() || s.witnesses[1] != "")
 }
 
 // confirmed takes second opinions. A contradiction ends nothing and stops nothing else.
@@ -93,10 +94,11 @@ func (m *machine) confirmed(in confirmed) {
 	m.confirming = false
 	for _, said := range in.Answers {
 		s := m.slots.get(said.Index)
-		if s != nil && s.vacant() && said.Hash == "" {
+		if said.Counts {
 			m.counted(s, said)
+			continue
 		}
-		if s == nil || s.in == nil || s.inFinal || s.vacant() || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
+		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
 			continue
 		}
 		by := s.firstBy
@@ -110,6 +112,8 @@ func (m *machine) confirmed(in confirmed) {
 		case s.in == nil:
 		case said.Stand == chain.Differs: // look again, and believe of its block only what is linked anew
 			s.streamed, s.first, s.refuted, s.doubt = false, chain.Block{}, true, true
+		case said.Stand == chain.Agrees && s.vacant():
+			s.spent = true
 		case said.Stand == chain.Agrees:
 			s.inFinal, s.adopted, s.witnesses = true, said.Own, [2]string{s.firstBy, said.By}
 		}

@@ -116,7 +116,7 @@ func (m *machine) maybeSent(index uint64, hash chain.Hash) {
 }
 
 // seen takes the places where attempts were found. An attempt found nowhere is sent again,
-// unchanged. That another transaction used its nonce counts only once that one is found.
+// unchanged. That its nonce is used counts only once the transaction that used it is found, or W14 gives it up.
 func (m *machine) seen(in seen) {
 	m.looking = false
 	places := map[uint64]chain.Where{} // the best one of each slot
@@ -159,7 +159,7 @@ func (m *machine) weigh(s *slot, where chain.Where) {
 		m.retract(s)
 	case s.in != nil:
 		s.contradicted = !s.streamed && !s.inFinal // one answer is no proof that its block has left the chain
-	case where == chain.Nowhere && s.passed > 0 && m.head.Number >= max(s.passed, s.missedAt)+m.set.SearchAfter:
+	case where == chain.Nowhere && s.passed > 0 && m.head.Number >= s.passed+m.set.SearchAfter:
 		s.spent = true
 	case where == chain.Nowhere && s.outbid:
 		s.payMore = true // another sender's transaction with this nonce is in the pool
@@ -172,7 +172,15 @@ func (m *machine) weigh(s *slot, where chain.Where) {
 // searches is how many blocks one action searches.
 const searches = 50
 
-// search asks which transaction used the nonce of a slot, in blocks up to the head.
+// searchTo returns the last block that a search reads: the head, or the final one of a vacant nonce.
+func (m *machine) searchTo(s *slot) chain.Block {
+	if s.vacant() {
+		return s.first
+	}
+	return m.head
+}
+
+// search asks which transaction used the nonce of a slot.
 func (m *machine) search() {
 	if m.searching || !m.census.spent || m.head.Hash == "" {
 		return
@@ -181,17 +189,19 @@ func (m *machine) search() {
 		if !s.spent {
 			continue
 		}
+		to := m.searchTo(s)
 		if s.searchAt == 0 {
-			s.searchAt = max(1, s.Since-min(s.Since, reach)) // block 0 has no transactions
+			since := min(s.Since, to.Number)
+			s.searchAt = max(1, since-min(since, reach)) // block 0 has no transactions
 		}
 		m.searching = true
-		m.do(search{Index: s.Index, Of: m.head, From: s.searchAt})
+		m.do(search{Index: s.Index, Of: to, From: s.searchAt})
 		return
 	}
 }
 
 // found takes the transaction that used the nonce of a slot, or how far the search for it has got.
-func (m *machine) found(now fence.Instant, in found) {
+func (m *machine) found(in found) {
 	m.searching = false
 	s := m.slots.get(in.Index)
 	if s == nil || !s.spent {
@@ -201,14 +211,14 @@ func (m *machine) found(now fence.Instant, in found) {
 		m.place(s, in.In, false)
 		return
 	}
-	if s.searchAt = max(s.searchAt, in.Next); s.searchAt <= m.head.Number {
+	if s.searchAt = max(s.searchAt, in.Next); s.searchAt <= m.searchTo(s).Number {
 		return // go on
 	}
-	s.spent, s.searchAt, s.doubt, s.missedAt = false, 0, true, m.head.Number
-	if s.misses++; s.misses >= 2 && s.passed > 0 && s.passed <= m.final.Number {
-		m.suspect(s)
+	s.spent, s.searchAt = false, 0
+	if s.vacant() {
+		s.inFinal = true
 		return
 	}
 	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down
-	m.retry = now.Add(m.set.Retry)
+	m.suspect(s)
 }

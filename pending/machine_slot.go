@@ -13,7 +13,7 @@ type slot struct {
 	Slot
 	deliveries []delivery // one for each attempt
 
-	in           *inclusion  // the transaction with this nonce in the best chain, if known
+	in           *inclusion  // the transaction with this nonce in the best chain, if known; see also vacant
 	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
 	retracted    bool        // its block has left the chain
 	contradicted bool        // a lookup no longer finds in: ask whether its block is still linked
@@ -25,13 +25,13 @@ type slot struct {
 	witnesses    [2]string   // their names
 	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
 
-	countAt chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
+	countAt   chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
+	countedIn chain.Block // the final block when the first witness counted
+	uncounted bool        // a witness has counted the nonce as not used, whatever the counts of heads say
 
 	passed   uint64 // the height at which the chain first counted the nonce as used, and in was not known; 0: it does not
 	spent    bool   // search for the transaction that used the nonce
 	searchAt uint64 // the height at which the search goes on; 0: it begins
-	misses   int    // searches that ended without it
-	missedAt uint64 // the height at which the last one ended
 
 	doubt       bool          // to be looked up
 	again       bool          // send the last attempt again as it is, although a node has it
@@ -74,9 +74,9 @@ func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
-	s.in, s.streamed, s.first, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, false, false, chain.Outcome{}
-	s.countAt, s.witnesses = chain.Block{}, [2]string{}
-	s.doubt, s.spent, s.payMore, s.passed, s.searchAt, s.misses, s.missedAt = false, false, false, 0, 0, 0, 0
+	s.in, s.streamed, s.first, s.asked, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, 0, false, false, chain.Outcome{}
+	s.countAt, s.countedIn, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
+	s.doubt, s.spent, s.payMore, s.passed, s.searchAt = false, false, false, 0, 0
 }
 
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same

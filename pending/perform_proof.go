@@ -46,7 +46,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 	}
 	var out confirmed
 	for i, c := range a.Claims {
-		one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Opinion: opinions[i]}
+		one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Opinion: opinions[i], Counts: c.Counts}
 		if c.Foreign && one.Stand == chain.Agrees {
 			call, err := l.prove(ctx, c.Index, c.Hash)
 			switch {
@@ -65,7 +65,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 }
 
 func (l *loop) claim(c claim) chain.Claim {
-	return chain.Claim{By: c.By, At: c.At, Placed: chain.Placed{
+	return chain.Claim{By: c.By, At: c.At, Counts: c.Counts, Placed: chain.Placed{
 		Block: c.Block, Inclusion: chain.Inclusion{Account: l.Account, Index: c.Index, Hash: c.Hash, Failed: c.Failed},
 	}}
 }

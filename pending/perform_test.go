@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/chaintest"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -252,5 +253,35 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 				t.Errorf("%d slots, want the nonces %d to 9", n, c.lowest)
 			}
 		})
+	}
+}
+
+// unread is a chain whose blocks cannot be read by their hashes.
+type unread struct{ chain.Chain }
+
+func (unread) Inclusions(context.Context, chain.Block, []chain.Account) ([]chain.Inclusion, error) {
+	return nil, chain.ErrAnswer
+}
+
+// W2: the height of a head is not used before the head's block was read by its hash. It would be stored as the
+// height from which a search for a nonce begins.
+func TestAHeightThatNothingConfirms(t *testing.T) {
+	t.Parallel()
+	node := chaintest.New(chaintest.Config{})
+	for _, c := range []struct {
+		chain chain.Chain
+		want  bool
+	}{{unread{node.Line()}, false}, {node.Line(), true}} {
+		l := &loop{Config: Config{Chain: c.chain}, headed: make(chan struct{})}
+		_, err := l.turned(t.Context(), chain.Turn{Kind: chain.Applied, Block: node.Mine()})
+		known := false
+		select {
+		case <-l.headed:
+			known = true
+		default:
+		}
+		if known != c.want || (err == nil) != c.want {
+			t.Errorf("got error %v, and the height is known: %v, want %v", err, known, c.want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 	Retracted
 	// Finalized: it is in a final block.
 	Finalized
-	// Usurped: another transaction is in a final block with its nonce.
+	// Usurped: another transaction is in a final block with its nonce, or the nonce is used up without one (W14).
 	Usurped
 	// Dropped is reserved. An attempt that a node has dropped is sent again, and Future until then.
 	Dropped

@@ -156,15 +156,15 @@ func parse(t *testing.T, words []string) input {
 }
 
 // parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for
-// one that the store has lost, 5x@7=unproven, and 5@7=agrees for the count as of block 7.
+// one that the store has lost, 5x@7=unproven, 5@7=agrees for the count as of block 7, and 5-@7=agrees for block 7 alone.
 func parseConfirmed(args words) (in confirmed) {
 	for _, pair := range args.rest {
 		name, word, _ := strings.Cut(pair, "=")
 		hash, block, _ := strings.Cut(name, "@")
 		one := confirmation{Index: index(hash), Hash: chain.Hash(hash), Block: blockNamed(block), Opinion: chain.Opinion{By: "second", Why: "its words"}}
 		one.Stand = map[string]chain.Stand{"mute": chain.Mute, "differs": chain.Differs, "agrees": chain.Agrees, "own": chain.Agrees, "unproven": chain.Agrees}[word]
-		if fmt.Sprint(one.Index) == hash { // a nonce alone
-			one.Hash = ""
+		if digits := strings.TrimSuffix(hash, "-"); fmt.Sprint(one.Index) == digits { // a nonce alone
+			one.Hash, one.Counts = "", digits == hash
 		}
 		if one.Own = word == "own"; word == "unproven" {
 			one.Unproven = "its words"
@@ -207,7 +207,7 @@ func number(text string) uint64 {
 }
 
 // index returns the nonce in an attempt's name.
-func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyzA!")) }
+func index(name string) uint64 { return number(strings.TrimRight(name, "abcdefgxyzA!-")) }
 
 func blockNamed(name string) chain.Block {
 	return chain.Block{Number: number(strings.TrimRight(name, "abc'")), Hash: chain.Hash(name)}
@@ -303,8 +303,12 @@ func say(a action) string {
 	case confirm:
 		w.WriteString("confirm")
 		for _, one := range a.Claims {
-			if one.Hash == "" {
+			if one.Counts {
 				fmt.Fprintf(&w, " %d@%s (its count)", one.Index, string(one.Block.Hash))
+				continue
+			}
+			if one.Hash == "" {
+				fmt.Fprintf(&w, " %d-@%s (the block)", one.Index, string(one.Block.Hash))
 				continue
 			}
 			fmt.Fprintf(&w, " %s@%s", string(one.Hash), string(one.Block.Hash))

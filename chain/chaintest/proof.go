@@ -114,13 +114,16 @@ func (l *Line) Confirm(ctx context.Context, claims []chain.Claim) (opinions []ch
 func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	o := chain.Opinion{By: lineName}
 	switch final := uint64(n.final); {
-	case (c.By == lineName || c.By == "") && final <= c.At.Number, c.Hash != "" && final < c.Block.Number:
+	case (c.By == lineName || c.By == "") && final <= c.At.Number, !c.Counts && final < c.Block.Number:
 		o.Why = fmt.Sprintf("its final block is still %d", final)
 		return o
-	case c.Hash == "":
+	case c.Counts:
 		return n.countOpinion(c, o)
 	case n.best[c.Block.Number].Hash != c.Block.Hash:
 		o.Stand, o.Why = chain.Differs, fmt.Sprintf("its block %d is %v", c.Block.Number, n.best[c.Block.Number].Hash)
+		return o
+	case c.Hash == "":
+		o.Stand = chain.Agrees
 		return o
 	}
 	for _, tx := range n.best[c.Block.Number].txs {

@@ -12,9 +12,12 @@ import (
 )
 
 // Confirm implements chain.Chain. It asks other endpoints than the one that a claim came from, until a
-// majority of all agrees or differs; of two, the other one decides.
+// majority of all agrees or differs; of two, the other one decides. It errs if nobody has answered at all: a
+// silent endpoint does not hold up the claims that others can judge.
 func (s *Set) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	opinions := make([]chain.Opinion, len(claims))
+	judged := len(claims) == 0
+	var faults []error
 	for by, at := range byEndpoint(claims) {
 		part := make([]chain.Claim, len(at))
 		for n, i := range at {
@@ -22,11 +25,22 @@ func (s *Set) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinio
 		}
 		said, err := s.confirm(ctx, by, part)
 		if err != nil {
-			return nil, err
+			faults = append(faults, err)
+			for _, i := range at {
+				opinions[i].Why = err.Error()
+			}
+			continue
 		}
+		judged = true
 		for n, i := range at {
 			opinions[i] = said[n]
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !judged {
+		return nil, errors.Join(faults...)
 	}
 	return opinions, nil
 }
@@ -56,6 +70,7 @@ func (s *Set) confirm(ctx context.Context, by string, claims []chain.Claim) ([]c
 			continue
 		}
 		said, err := m.Chain.Confirm(ctx, claims)
+		m.noteSilence(err)
 		if err != nil {
 			s.noteError(ctx, m, err)
 			faults = append(faults, fmt.Errorf("%s: %w", m.Name, err))
@@ -70,7 +85,7 @@ func (s *Set) confirm(ctx context.Context, by string, claims []chain.Claim) ([]c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.isAlone(answered) {
+	if by != "" && !answered && s.isAlone(by) {
 		return s.askAnew(ctx, by, claims)
 	}
 	if !answered {
@@ -78,7 +93,7 @@ func (s *Set) confirm(ctx context.Context, by string, claims []chain.Claim) ([]c
 	}
 	opinions := make([]chain.Opinion, len(claims))
 	for i, v := range counts {
-		opinions[i] = v.opinion(len(s.members))
+		opinions[i] = v.opinion(by, len(s.members))
 	}
 	return opinions, nil
 }
@@ -96,11 +111,14 @@ func (v *votes) add(name string, o chain.Opinion) {
 	}
 }
 
-// opinion returns what so many endpoints say together, of which one has made the claim.
-func (v *votes) opinion(all int) chain.Opinion {
-	half := all / 2
+// opinion returns what so many endpoints say together, of which one has made the claim unless by is empty.
+func (v *votes) opinion(by string, all int) chain.Opinion {
+	half, supporters := all/2, len(v.agree)
+	if by != "" {
+		supporters++
+	}
 	switch {
-	case len(v.differ) == 0 && len(v.agree) > 0, len(v.agree) > 0 && 1+len(v.agree) > half && len(v.differ) <= half && all > 2:
+	case len(v.differ) == 0 && len(v.agree) > 0, len(v.agree) > 0 && supporters > half && len(v.differ) <= half && all > 2:
 		return chain.Opinion{Stand: chain.Agrees, By: v.agree[0]}
 	case len(v.differ) > 0:
 		return chain.Opinion{Stand: chain.Differs, By: strings.Join(v.differ, ", "), Why: strings.Join(v.why, "; ")}
@@ -119,19 +137,29 @@ func (s *Set) decided(counts []votes) bool {
 	return true
 }
 
-// isAlone notes whether any other endpoint has answered, and reports whether none has for Config.Alone.
-func (s *Set) isAlone(answered bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// noteSilence notes whether the endpoint has given an opinion.
+func (m *member) noteSilence(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch {
-	case len(s.members) == 1:
-		return true
-	case answered:
-		s.alone = time.Time{}
-	case s.alone.IsZero():
-		s.alone = time.Now()
+	case err == nil:
+		m.silent = time.Time{}
+	case m.silent.IsZero():
+		m.silent = time.Now()
 	}
-	return !s.alone.IsZero() && time.Since(s.alone) >= s.cfg.Alone
+}
+
+// isAlone reports whether every other endpoint has been silent for Config.Alone.
+func (s *Set) isAlone(by string) bool {
+	for _, m := range s.members {
+		m.mu.Lock()
+		silent := m.silent
+		m.mu.Unlock()
+		if m.Name != by && (silent.IsZero() || time.Since(silent) < s.cfg.Alone) {
+			return false
+		}
+	}
+	return true
 }
 
 // askAnew asks the endpoint itself that the claims came from.

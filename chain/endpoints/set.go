@@ -43,7 +43,6 @@ type Set struct {
 	mu      sync.Mutex
 	reading *member // reads stick to it
 	genesis chain.Hash
-	alone   time.Time // since when every other endpoint was silent; zero: it is not so
 }
 
 var (
@@ -61,6 +60,7 @@ type member struct {
 	aside  error     // it serves another chain
 	faults int       // errors in a row
 	rests  time.Time // not chosen before, if another one is there
+	silent time.Time // since when it has given no opinion; zero: it has, when last asked
 }
 
 // New returns a Set, and does not connect. The error lists every fault of the configuration.

@@ -254,6 +254,42 @@ func TestAlone(t *testing.T) {
 	})
 }
 
+// W2: while one endpoint is silent, the other one's opinion about its claims counts, and that endpoint is alone
+// with its own after ten minutes, whichever claims come together.
+func TestAloneWithSomeClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first, other := &fake{stand: chain.Agrees}, &fake{stand: chain.Agrees, err: chain.ErrUnreachable}
+		s := set(t, endpoints.Endpoint{Name: "first", Chain: first}, endpoints.Endpoint{Name: "other", Chain: other})
+		claims := []chain.Claim{{By: "first"}, {By: "other"}, {}}
+		for minute := range 12 {
+			got, err := s.Confirm(t.Context(), claims)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := minute >= 10
+			if got[0].Stand == chain.Agrees != alone || !alone && got[0].Why == "" || got[1].By != "first" || got[2].By != "first" {
+				t.Errorf("after %d minutes: got %+v", minute, got)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// W14: a first count has no endpoint to be compared with: any one may give it, also the only one.
+func TestAFirstCount(t *testing.T) {
+	t.Parallel()
+	one := set(t, endpoints.Endpoint{Name: "one", Chain: &fake{stand: chain.Agrees}})
+	if got, err := one.Confirm(t.Context(), []chain.Claim{{Counts: true}}); err != nil || got[0].Stand != chain.Agrees || got[0].By != "one" {
+		t.Errorf("got %+v, %v, want the word of the only endpoint", got, err)
+	}
+	three := set(t, endpoints.Endpoint{Name: "a", Chain: &fake{stand: chain.Differs}}, endpoints.Endpoint{Name: "b", Chain: &fake{stand: chain.Agrees}},
+		endpoints.Endpoint{Name: "c", Chain: &fake{stand: chain.Mute}})
+	if got, err := three.Confirm(t.Context(), []chain.Claim{{Counts: true}}); err != nil || got[0].Stand != chain.Differs {
+		t.Errorf("got %+v, %v, want that one of three is no majority", got, err)
+	}
+}
+
 // W4: the thread goes on at another endpoint when the followed one is cut, or stays behind; an endpoint
 // with a huge head that does not link gets nothing.
 func TestTheThreadGoesOnElsewhere(t *testing.T) {

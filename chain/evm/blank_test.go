@@ -166,6 +166,22 @@ func TestATransactionWithoutANonce(t *testing.T) {
 	wraps(t, err, chain.ErrAnswer)
 }
 
+// W2: what is in a block is read by its hash, and has to agree with the head about the height: a search for a nonce
+// would begin at a false one.
+func TestAHeadOfAFalseHeight(t *testing.T) {
+	t.Parallel()
+	says := tall("0x9")
+	says["transactions"] = []any{}
+	at := chain.Hash(says["hash"].(hexutil.Bytes))
+	l := &liar{about: hexutil.Encode([]byte(at)), says: says, lies: true}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, l.say)})
+	if _, err := c.Inclusions(t.Context(), chain.Block{Number: 9, Hash: at}, nil); err != nil {
+		t.Error(err)
+	}
+	_, err := c.Inclusions(t.Context(), chain.Block{Number: 9_000_009, Hash: at}, nil)
+	wraps(t, err, chain.ErrAnswer)
+}
+
 // A block without a list of transactions is not an empty block, even if there are no receipts.
 func TestABlockWithoutAList(t *testing.T) {
 	t.Parallel()

@@ -31,38 +31,41 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 	var open, nonces []int // positions of the claims about blocks that are final here, and about a nonce alone
 	for i, claim := range claims {
 		opinions[i].By = c.cfg.URL
-		if !is || claim.Hash != "" && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
+		if !is || !claim.Counts && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
 			opinions[i].Why = fmt.Sprintf("its final block is %d", height)
 			continue
 		}
-		if claim.Hash == "" {
+		if claim.Counts {
 			nonces = append(nonces, i)
 		} else {
 			open = append(open, i)
 		}
 	}
-	if err := c.judgeCounts(ctx, claims, opinions, nonces); err != nil || len(open) == 0 {
+	c.judgeCounts(ctx, claims, opinions, nonces)
+	if err := ctx.Err(); err != nil || len(open) == 0 {
 		return opinions, err
 	}
 	return opinions, c.judgeClaims(ctx, f, tip{head.block(), final.block()}, claims, opinions, open)
 }
 
-// judgeCounts fills in the opinions about nonces that count as used in the state after a block.
-func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions []chain.Opinion, nonces []int) error {
+// judgeCounts fills in the opinions about nonces that count as used in the state after a block. An endpoint that
+// does not take the question is mute, and goes on judging other claims.
+func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions []chain.Opinion, nonces []int) {
 	counts := make([]json.RawMessage, len(nonces))
 	calls := make([]rpc.BatchElem, len(nonces))
 	for n, i := range nonces {
 		as := map[string]any{"blockHash": claims[i].Block.Hash} // EIP-1898
 		calls[n] = rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{claims[i].Account, as}, Result: &counts[n]}
 	}
-	if len(calls) > 0 {
-		if err := c.batch(ctx, calls); err != nil {
-			return err
-		}
+	if len(calls) == 0 {
+		return
 	}
+	err := c.batch(ctx, calls)
 	for n, i := range nonces {
 		var count hexutil.Uint64
 		switch {
+		case err != nil:
+			opinions[i].Why = "it does not count as of a block's hash: " + err.Error()
 		case calls[n].Error != nil:
 			opinions[i].Why = "it does not count as of a block's hash: " + c.endpoint.fail(calls[n].Method, calls[n].Error).Error()
 		case json.Unmarshal(counts[n], &count) != nil:
@@ -73,7 +76,6 @@ func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions 
 			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("it counts %d as of block %v", uint64(count), claims[i].Block.Hash)
 		}
 	}
-	return nil
 }
 
 // tip is a head and the block that the chain calls final, the zero Block if finality is configured. Two
@@ -126,6 +128,8 @@ func (c *Chain) judgeContents(ctx context.Context, claims []chain.Claim, opinion
 	for _, i := range there {
 		claim, listed := claims[i], contents[claims[i].Block.Hash]
 		switch {
+		case claim.Hash == "": // that the block is final is all that it says
+			opinions[i].Stand = chain.Agrees
 		case listed == nil:
 			opinions[i].Why = fmt.Sprintf("it does not return block %v", claim.Block.Hash)
 		case !slices.Contains(listed, common.BytesToHash([]byte(claim.Hash))):
@@ -165,7 +169,7 @@ func (c *Chain) contents(ctx context.Context, claims []chain.Claim, there []int)
 	}
 	var hashes []chain.Hash
 	for _, i := range there {
-		if h := claims[i].Block.Hash; !slices.Contains(hashes, h) {
+		if h := claims[i].Block.Hash; claims[i].Hash != "" && !slices.Contains(hashes, h) {
 			hashes = append(hashes, h)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func TestAConsumedNonce(t *testing.T) {
 	t.Parallel()
 	about := claimOf(false, 4)
-	about.Account, about.Index, about.Hash = chain.Account(make([]byte, 20)), 7, ""
+	about.Account, about.Index, about.Hash, about.Counts = chain.Account(make([]byte, 20)), 7, "", true
 	own := about
 	own.By, own.At = "", chain.Block{Number: 2} // the final block is still 2
 	moved := own

@@ -40,8 +40,8 @@ func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []ch
 		}
 	}
 	b, found, err := c.readTransactions(ctx, "eth_getBlockByHash", block.Hash, accounts)
-	if err == nil && b.Hash != block.Hash {
-		err = fmt.Errorf("%w: asked for block %v, %s returns block %v", chain.ErrAnswer, block.Hash, c.cfg.URL, b.Hash)
+	if err == nil && (b.Hash != block.Hash || b.Number != block.Number) {
+		err = fmt.Errorf("%w: asked for block %d, %v, %s returns block %d, %v", chain.ErrAnswer, block.Number, block.Hash, c.cfg.URL, b.Number, b.Hash)
 	}
 	if err != nil || len(found) == 0 {
 		return nil, err

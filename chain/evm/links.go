@@ -3,6 +3,7 @@ package evm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -20,23 +21,23 @@ type links struct {
 	memory *chain.Memory // what Heads has seen, which does not count for a minute after a denial; nil: never
 	// found are blocks that the endpoint showed since the line last grew. Where a backend lacks blocks, a line
 	// is found in pieces, by several tries.
-	found map[chain.Hash]chain.Block
-	anew  time.Time // when all of it was last dropped because it denied a block
+	found     map[chain.Hash]chain.Block
+	droppedAt time.Time // when all of it was last dropped because it denied a block
 }
 
 // denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
 // does so once a minute at most, since there may be many headers, and a dead branch's blocks are denied rightly.
 func (l *links) denied() {
-	if l.isOld() {
-		l.thread, l.found, l.anew = chain.Thread{}, nil, time.Now()
+	if l.mayDrop() {
+		l.thread, l.found, l.droppedAt = chain.Thread{}, nil, time.Now()
 	}
 }
 
-func (l *links) isOld() bool { return time.Since(l.anew) >= time.Minute }
+func (l *links) mayDrop() bool { return time.Since(l.droppedAt) >= time.Minute }
 
 // find returns a block that the endpoint has shown.
 func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
-	if b, has = l.found[h]; !has && l.memory != nil && l.isOld() {
+	if b, has = l.found[h]; !has && l.memory != nil && l.mayDrop() {
 		b, has = l.memory.Get(h)
 	}
 	return b, has
@@ -48,11 +49,22 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 	if err != nil {
 		return nil, err
 	}
-	top, err := c.blockByHash(ctx, of.Hash) // of may come without its parent
+	top, err := c.top(ctx, of.Hash) // of may come without its parent
 	if err != nil {
 		return nil, err
 	}
 	return c.link(ctx, f, &c.followed, top, blocks)
+}
+
+// top returns the block from which a line goes down, as find does.
+func (c *Chain) top(ctx context.Context, hash chain.Hash) (chain.Block, error) {
+	c.followed.mu.Lock()
+	b, has := c.followed.find(hash)
+	c.followed.mu.Unlock()
+	if has {
+		return b, nil
+	}
+	return c.askBlock(ctx, hash)
 }
 
 // link reports which of some blocks are the block top or ancestors of it.
@@ -85,19 +97,29 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block
 	if l.thread.Newest().Number < to { // nothing of it is needed, and the way up from there may be long
 		l.thread = chain.Thread{}
 	}
-	rise := descent{at: top.Number, above: l.thread.Newest().Number}
-	err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &rise, h) })
+	down := descent{at: top.Number, floor: l.thread.Newest().Number}
+	err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	if err == nil {
-		sink := descent{at: l.thread.Oldest().Number, above: to} // the lowest is mostly known
-		err = l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &sink, h) })
-	}
-	if errors.Is(err, chain.ErrThread) {
-		l.denied() // nobody knows the parent that a wrong hash names
+		down = descent{at: l.thread.Oldest().Number, floor: to} // the lowest is mostly known
+		err = l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	}
 	if err == nil {
 		l.found = nil
 	}
+	if errors.Is(err, chain.ErrThread) {
+		l.lacks(down.child)
+	}
 	return err
+}
+
+// lacks takes that nobody has the parent of a block: the endpoint's backends may lack it, or the hash that the
+// block names may be wrong. So that block is asked for anew, and all others are kept.
+func (l *links) lacks(child chain.Hash) {
+	if _, has := l.found[child]; has {
+		delete(l.found, child)
+		return
+	}
+	l.denied() // the line itself names it, or what Heads has seen
 }
 
 // mostFound bounds links.found: more than a line has are of other branches.
@@ -105,8 +127,10 @@ const mostFound = 50_000
 
 // descent is a walk from a block to its ancestors.
 type descent struct {
-	at, above uint64 // the height of the last block, and one above which blocks are fetched by number
-	vain      int    // fetches in a row that did not bring the next block
+	at    uint64     // the height of the last block
+	child chain.Hash // that block, empty for the first one
+	floor uint64     // blocks above this height are fetched by number
+	vain  int        // fetches in a row that did not bring the next block
 }
 
 const (
@@ -118,11 +142,25 @@ const (
 // down by number, many in a request, and by its hash what is still missing.
 func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h chain.Hash) (chain.Block, error) {
 	d.at--
+	b, err := c.seek(ctx, f, l, d, h)
+	if err == nil && b.Number != d.at {
+		err = fmt.Errorf("%w: %s calls block %d, %v, the parent of one at height %d", chain.ErrThread, c.cfg.URL, b.Number, h, d.at+1)
+	}
+	if err != nil {
+		return chain.Block{}, err
+	}
+	d.child = h
+	return b, nil
+}
+
+// seek returns a block that is known, or that the endpoint shows.
+
+func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain.Hash) (chain.Block, error) {
 	if b, has := l.find(h); has {
 		return b, nil
 	}
-	if d.at > d.above+1 && d.vain < mostVain {
-		if !c.fetch(ctx, f, max(d.above+1, d.at-min(d.at, fetchAt-1)), d.at+1, l.found) {
+	if d.at > d.floor+1 && d.vain < mostVain {
+		if !c.fetch(ctx, f, max(d.floor+1, d.at-min(d.at, fetchAt-1)), d.at+1, l.found) {
 			d.vain = mostVain // what refuses a hundred calls may take one
 		}
 		if b, has := l.found[h]; has {

@@ -61,3 +61,45 @@ func TestALineIsFoundInPieces(t *testing.T) {
 	}
 	mu.Unlock()
 }
+
+// W2: a header that names a wrong parent is asked for anew, each time, and no others are.
+func TestAWrongParentIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	const head, low = 300, 10
+	whole := growing()
+	var mu sync.Mutex
+	bent := map[string]bool{heightHash(200).String(): true, heightHash(100).String(): true, heightHash(50).String(): true}
+	asked := 0
+	answer := func(method string, params []json.RawMessage) any {
+		mu.Lock()
+		defer mu.Unlock()
+		var n hexutil.Uint64
+		if method == "eth_getBlockByNumber" && json.Unmarshal(params[0], &n) == nil {
+			method, params = "eth_getBlockByHash", []json.RawMessage{json.RawMessage(fmt.Sprintf("%q", heightHash(uint64(n)).String()))}
+		}
+		got := whole(method, params)
+		if b, is := got.(map[string]any); is && method == "eth_getBlockByHash" {
+			asked++
+			if hash := fmt.Sprint(b["hash"]); bent[hash] {
+				delete(bent, hash)
+				b["parentHash"] = heightHash(1 << 40)
+			}
+		}
+		return got
+	}
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, answer)})
+	of := chain.Block{Number: head, Hash: chain.Hash(heightHash(head))}
+	for try := 1; ; try++ {
+		linked, err := c.Linked(t.Context(), of, []chain.Block{{Number: low, Hash: chain.Hash(heightHash(low))}})
+		if err == nil && linked[0] {
+			break
+		}
+		if try == 4 {
+			t.Fatalf("after %d tries, with three wrong headers: %v, %v", try, linked, err)
+		}
+	}
+	if mu.Lock(); asked > 2*head {
+		t.Errorf("%d blocks were asked for, to link %d", asked, head-low)
+	}
+	mu.Unlock()
+}

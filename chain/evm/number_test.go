@@ -51,7 +51,7 @@ func (n counter) say(method string, params []json.RawMessage) any {
 // away no nonce below the highest that it was ever told.
 func TestAbsurdCounts(t *testing.T) {
 	t.Parallel()
-	block, a := chain.Block{Hash: chain.Hash(counted)}, chain.Account(sender)
+	block, a := chain.Block{Number: 1<<63 - 1, Hash: chain.Hash(counted)}, chain.Account(sender)
 	for name, ask := range map[string]func(tagged, untagged *evm.Chain) error{
 		"next": func(c, _ *evm.Chain) error {
 			_, err := c.Next(t.Context(), a)

@@ -50,7 +50,7 @@ func (c *Chain) line(ctx context.Context, of chain.Block, from uint64, most int)
 	if err != nil || from > of.Number {
 		return nil, err
 	}
-	top, err := c.blockByHash(ctx, of.Hash)
+	top, err := c.top(ctx, of.Hash)
 	if err != nil {
 		return nil, err
 	}
