@@ -16,7 +16,8 @@
  *   N  (UNSIGNED) a block lists it as the account's, but nobody signed it: it uses no nonce
  *   A  (COUNTS) no transaction: an authorization of the account uses nonce 0, and no block lists it
  * If S is final, the intent gets another nonce ("again"): Y carries its call with nonce 1.
- * With A it gets one as well: the counts say that nonce 0 is used, and a search finds nothing.
+ * With A it gets one as well: the counts say that nonce 0 is used, and a search finds nothing. A
+ * count does not say what used it: a lie may have kept conch from seeing a transaction so far.
  *
  * AN ENDPOINT is several backends behind one address. Each answer comes from any of them,
  * and two items of one request may come from two. A backend is on M or on D, and two blocks
@@ -93,7 +94,7 @@ typedef Conch {
 	unsigned refuted : 1; /* a second witness has differed about it */
 #endif
 #ifdef COUNTS
-	unsigned twice   : 1; /* both witnesses have counted A; its block is that of the newest count */
+	unsigned counts  : 2; /* how many witnesses have counted, if tx is A; its block is that of the newest count */
 #endif
 #if LIES > 0
 	unsigned bent    : 1; /* a lie is among the parent hashes that were linked */
@@ -230,9 +231,9 @@ active [2] proctype branch() {
 #if defined(NO_LINKED)
 #define LEADS(b, bent) true
 #elif LIES > 0
-#define LEADS(b, bent) ((c.on == (b) || c.at == 0) != (bent))
+#define LEADS(b, bent) ((c.on == (b)) != (bent))
 #else
-#define LEADS(b, bent) (c.on == (b) || c.at == 0)
+#define LEADS(b, bent) (c.on == (b))
 #endif
 #if LIES > 0 && !defined(NO_DENIED_ANEW)
 #define DENIED(bent) bent = 0
@@ -249,7 +250,7 @@ active [2] proctype branch() {
 #ifdef NO_ASKED_ANEW
 #define SEES_IT true
 #else
-#define SEES_IT HAS_IT
+#define SEES_IT (c.tx == A || HAS_IT)
 #endif
 
 inline unlink() {
@@ -261,7 +262,7 @@ inline unlink() {
 inline drop() {
 	c.tx = 0; c.on = 0; c.at = 0;
 #ifdef COUNTS
-	c.twice = 0;
+	c.counts = 0;
 #endif
 #ifdef LIVE
 	c.refuted = 0;
@@ -274,6 +275,9 @@ inline found(side, what, place) {
 	c.tx = what; c.on = side; c.at = place
 }
 inline follow(b) {
+#ifdef COUNTS
+	if :: c.tx == A -> drop() :: else fi; /* the block as of which it was counted has left the chain */
+#endif
 	c.line = b; c.final = 0;
 	unlink();
 #ifdef TWO
@@ -320,15 +324,34 @@ inline ends() {
 	witness()
 }
 
-/* A second witness counts as of the head that conch follows, and says that nonce 0 is used. */
+#ifdef COUNTS
 #ifdef NO_SECOND_COUNT
-#define SECOND_COUNT_DROPPED true
+#define ENOUGH 1
 #else
-#define SECOND_COUNT_DROPPED false
+#define ENOUGH 2
 #endif
+#define COUNTED (c.tx != A || c.counts >= ENOUGH)
 inline counted() {
-	c.on = c.line; c.at = br[c.line].height; unlink(); c.twice = 1;
+	c.counts = c.counts + 1; c.on = c.line; c.at = br[c.line].height;
+	unlink()
 }
+/* gives_up searches once more, up to the final block. */
+inline gives_up() {
+#ifndef NO_SECOND_SEARCH
+	if
+	:: br[c.on].tx != A && br[c.on].tx != 0 -> printf("conch: a search finds %e in %c%d\n", br[c.on].tx, NAME(c.on), br[c.on].at);
+		found(c.on, br[c.on].tx, br[c.on].at)
+	:: else -> ends()
+	fi
+#else
+	ends()
+#endif
+}
+#define AGREED if :: c.tx == A -> gives_up() :: else -> ends() fi
+#else
+#define COUNTED true
+#define AGREED ends()
+#endif
 
 inline link() {
 	c.first = c.final;
@@ -337,7 +360,9 @@ inline link() {
 #endif
 	printf("conch: block %c%d leads to the final block %c%d\n", NAME(c.on), c.at, NAME(c.line), c.first);
 #ifdef COUNTS
-	if :: c.tx == A && (c.twice || SECOND_COUNT_DROPPED) -> ends() :: else fi
+#ifdef NO_COUNT_CONFIRMED
+	if :: c.tx == A -> gives_up() :: else fi
+#endif
 #endif
 #ifdef NO_SECOND_WITNESS
 	ends()
@@ -351,7 +376,7 @@ inline link() {
 
 /* links asks for the parent hashes from the final block down. They are the same whichever
  * backend is asked. */
-#define LINKS (c.tx != 0 && c.first == 0 && c.final >= c.at)
+#define LINKS (c.tx != 0 && COUNTED && c.first == 0 && c.final >= c.at)
 inline links() {
 	if
 	:: LEADS(c.line, c.bent) -> link()
@@ -377,18 +402,8 @@ byte f; /* scratch, 0 between steps: the height of the second witness's final bl
 /* second is the answer of an endpoint, whose final block is block f of a side. */
 inline second(endpoint, side) {
 	if
-#ifdef COUNTS
-	:: c.tx == A && side == c.line && br[side].tx != 0 -> printf("endpoint %d: as of %c%d nonce 0 is used\n", endpoint + 1, NAME(side), br[side].height);
-		if :: br[side].tx == A -> counted() :: else -> drop() fi /* the block with it is found, since it is on the line */
-	:: c.tx == A && side == c.line && br[side].tx == 0 -> printf("endpoint %d: as of %c%d nonce 0 is not used\n", endpoint + 1, NAME(side), br[side].height);
-		drop()
-	:: c.tx == A && side != c.line -> /* it does not know that block */
-	:: c.tx != A && LEADS(side, c.bent2) && SEES_IT -> printf("endpoint %d: final is %c%d, and %e is in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
-		ends()
-#else
 	:: LEADS(side, c.bent2) && SEES_IT -> printf("endpoint %d: final is %c%d, and %e is in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
-		ends()
-#endif
+		AGREED
 	:: else -> printf("endpoint %d: final is %c%d, and %e is not in %c%d\n", endpoint + 1, NAME(side), f, c.tx, NAME(c.on), c.at);
 		if :: !LEADS(side, c.bent2) -> DENIED(c.bent2) :: else fi;
 		differs()
@@ -448,10 +463,13 @@ active [BACKENDS] proctype backend() {
 		found(b, Y, br[b].y);
 		printf("endpoint %d, on %c: Y is in block %c%d\n", e + 1, NAME(b), NAME(b), c.at) }
 #ifdef COUNTS
-	/* W14: the first witness counts as of the head that is followed. */
-	:: d_step { FINDS && FAULTS && c.tx == 0 && c.slot == 0 && c.line == b && SERVES(e, b) && br[b].tx == A ->
-		found(b, A, br[b].height);
-		printf("endpoint %d, on %c: as of %c%d nonce 0 is used, and no block lists it\n", e + 1, NAME(b), NAME(b), c.at) }
+	/* W14: witnesses count as of the head that is followed, in whose blocks conch has seen no transaction. */
+	:: d_step { FINDS && FAULTS && c.line == b && SERVES(e, b) && c.slot == 0 && (c.tx == 0 && br[b].tx == A || c.tx == A && c.counts < ENOUGH && br[b].tx != 0) ->
+		if :: c.tx == 0 -> c.tx = A :: else fi;
+		counted();
+		printf("endpoint %d, on %c: as of %c%d nonce 0 is used\n", e + 1, NAME(b), NAME(b), c.at) }
+	:: d_step { FINDS && FAULTS && c.line == b && SERVES(e, b) && c.tx == A && c.counts < ENOUGH && br[b].tx == 0 ->
+		printf("endpoint %d, on %c: nonce 0 is not used\n", e + 1, NAME(b)); drop() }
 #endif
 #ifdef UNSIGNED
 	:: d_step { FINDS && FAULTS && SERVES(e, b) && c.slot == 0 && br[b].n != 0 && (c.tx != N || c.on != b || c.at != br[b].n) ->
@@ -490,14 +508,16 @@ active [BACKENDS] proctype backend() {
 #define SECOND 0
 #endif
 #define REACHES(b) (SERVES(SECOND, b) && LEADS(b, c.bent2) && FINAL(SECOND, b, br[b].height) >= c.at && MOVED_ON(SECOND, FINAL(SECOND, b, br[b].height)))
-#define TAKES (c.tx == A -> 2 - MOVED_ON(SECOND, FINAL(SECOND, c.line, br[c.line].height)) : !(REACHES(M) || REACHES(D)) + !SEES_IT)
+#define TAKES (!(REACHES(M) || REACHES(D)) + !SEES_IT)
 #ifdef COUNTS
-#define AGREED if :: c.tx == A -> counted() :: else -> ends() fi
-#define COUNT_LIE :: d_step { LYING && FINDS && c.tx == 0 && c.slot == 0 && c.line == b -> \
-	lies = lies + 1; found(b, A, br[b].height); printf("a lie: as of %c%d nonce 0 is used, and no block lists it\n", NAME(b), c.at) }
+#define COUNT_LIES \
+	:: d_step { LYING && FINDS && c.line == b && br[b].height > 0 && c.slot == 0 && \
+		(c.tx == 0 && br[b].tx != A || c.tx == A && c.counts < ENOUGH && br[b].tx == 0) -> \
+		lies = lies + 1; if :: c.tx == 0 -> c.tx = A :: else fi; counted(); printf("a lie, about the count or the transactions in a block: as of %c%d nonce 0 is used, and conch sees by nothing\n", NAME(b), c.at) } \
+	:: d_step { b == M && LYING && c.tx == A && c.first != 0 && (REACHES(M) || REACHES(D)) -> \
+		lies = lies + 1; printf("a lie: the second search finds nothing\n"); ends() }
 #else
-#define AGREED ends()
-#define COUNT_LIE
+#define COUNT_LIES
 #endif
 
 active [2] proctype liar() {
@@ -508,7 +528,7 @@ active [2] proctype liar() {
 	EACH(CLAIM, L)
 	EACH(CLAIM, F)
 	EACH(CLAIM, S)
-	COUNT_LIE
+	COUNT_LIES
 	EACH(FALSE_FINAL, any) FALSE_FINAL(any, TOP + 1)
 	:: d_step { b == M && LYING && LINKS && !LEADS(c.line, c.bent) ->
 		lies = lies + 1; c.bent = 1;

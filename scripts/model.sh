@@ -148,9 +148,12 @@ small  two-lies-end                 true_end         -DLIES=2
 small  branch-beyond-finality       paid_once        -DTWICE -DDEPTH=2 -DDEAD=4
 small  vacant                       holds            -DCOUNTS -DTOP=6
 small  vacant-one-lie               holds            -DCOUNTS -DLIES=1 -DTOP=4
+small  vacant-off-branch            holds            -DCOUNTS -DTWO -DOTHER_HONEST -DDEPTH=0 -DNO_MIN_DEPTH
 small  witness-vacant               witness          -DCOUNTS -DWITNESS_VACANT -DTOP=10
 day    count-by-hash                paid_once        -DTWICE -DCOUNTS -DNO_COUNT_BY_HASH
-small  second-count                 paid_once        -DTWICE -DCOUNTS -DLIES=1 -DNO_SECOND_COUNT
+small  second-count                 paid_once        -DTWICE -DCOUNTS -DLIES=1 -DTOP=7 -DNO_SECOND_COUNT
+small  second-search                paid_once        -DTWICE -DCOUNTS -DLIES=1 -DNO_SECOND_SEARCH
+small  count-confirmed              paid_once        -DTWICE -DCOUNTS -DTWO -DOTHER_HONEST -DDEPTH=0 -DNO_MIN_DEPTH -DNO_COUNT_CONFIRMED
 small  other-on-branch-for-ever     decided          -DLIVE -DTWO -DOTHER_BRANCH -DTOP=3
 full   dead-branch-one-lie-large    holds            -DLIES=1 -DTOP=8 -DDEAD=3 -DDEPTH=3
 full   two-endpoints-one-lie-large  holds            -DTWO -DLIES=1 -DTOP=7 -DDEAD=3 -DDEPTH=3
@@ -188,7 +191,7 @@ fallen() {
 		*'violated !('*'n[i]'* | *'violated  !('*'n[i]'*) echo released_honest ;;
 		*'db.lock!=(i+1)'*) echo lock_kept ;;
 		*'&&br[0].y'*) echo paid_once ;;
-		*'||br[0].y'* | *'violated ((br[0].tx=='*) echo true_end ;;
+		*'||br[0].y'* | *'violated ((br[0].tx=='* | *'violated (((br[0].tx=='*) echo true_end ;;
 		*'late<'*) echo decided ;;
 		*'waited<'*) echo somebody_acts ;;
 		*'acceptance cycle'*) echo time_moves ;;
