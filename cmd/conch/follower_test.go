@@ -137,6 +137,7 @@ func TestFinalityTimesOut(t *testing.T) {
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "0")
 	chain.call("dev_finalize") // so that the chain has a final block
+	chain.mine(3)              // and that it is not the head
 	many := callersOf(t, senderAt(t, "n1", db.URL, chain.url, "", "finality = 2", "finality = 0").leads(1))
 	many.wants(0, 1)
 	state := func(want string) {

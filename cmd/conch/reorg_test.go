@@ -39,7 +39,7 @@ func TestReorgWithAForeignTransaction(t *testing.T) {
 		t.Errorf("%d slots, want 3 until the third party's transaction is final", slots)
 	}
 	chain.mine(4)
-	until(t, "the intent has a new slot", func() bool { ready, _ := chain.pooled(); return ready == 1 })
+	until(t, "the intent has a new slot", chain.meanwhile(func() bool { ready, _ := chain.pooled(); return ready == 1 }))
 	chain.mine(5)
 	judge(t, chain, db.URL, asked, hash)
 	books.end(chain, "usurped finalized finalized finalized")
