@@ -15,7 +15,7 @@ import (
 const devnode = "../../../../../chain/evm/cmd/conch-devnode"
 
 // atOnce is how many profiles run at the same time. They wait for blocks most of the time.
-const atOnce = 8
+const atOnce = 12
 
 // Each profile of a provider: the transactions go through it, leaders are killed, and by the chain's
 // blocks alone each intent is carried out once. What a provider stops for good waits, and says why.
@@ -34,9 +34,6 @@ func TestProviders(t *testing.T) {
 			defer func() { <-slots }()
 			t.Run(p.Name, func(t *testing.T) {
 				p.SkipRed(t)
-				if slices.Contains(slow, p.Name) {
-					pgtest.LongRun(t)
-				}
 				node := shared
 				if p.Own != nil {
 					node = evmtest.StartNode(t, program, p.Own...)
@@ -52,12 +49,6 @@ func TestProviders(t *testing.T) {
 		})
 	}
 	running.Wait()
-}
-
-// slow are profiles that take longer than the others of their kind, or that one of those stands for by day.
-var slow = []string{
-	"dead-branch-by-item", "dead-branch-by-request", "bad-genesis", "finality-stalls-pruned", "finality-behind-pruned", "blocks-at-once",
-	"batch-100-items", "batch-100-413", "answer-limit", "nonce-without-transaction", "index-missing", "lie-head", "quota",
 }
 
 // searched are profiles in which each transaction costs a search through the blocks.
