@@ -44,11 +44,11 @@ func (n *node) chunkCount() int {
 func TestAnUploadThatIsTooLargeForTheDisk(t *testing.T) {
 	t.Parallel()
 	n := newTeam(t, 1, nil).nodes[0]
-	n.limitDisk(8 * ChunkSize)
+	n.limitDisk(4 * ChunkSize)
 	n.lead(1)
 	n.mustPut("small", []byte("1"), 0)
-	if err := n.put("huge", bytesOf(1, 12*ChunkSize), 0); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("12 MiB on a disk of 8: got %v, want ENOSPC", err)
+	if err := n.put("huge", bytesOf(1, 6*ChunkSize), 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("6 MiB on a disk of 4: got %v, want ENOSPC", err)
 	}
 	if n.chunkCount() != 1 {
 		t.Errorf("got %d chunks, want 1", n.chunkCount())
@@ -85,11 +85,11 @@ func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 	t.Parallel()
 	tm := newTeam(t, 2, new(0))
 	one, two := tm.nodes[0], tm.nodes[1]
-	two.limitDisk(8*ChunkSize + 4096)
+	two.limitDisk(4*ChunkSize + 4096)
 	one.lead(1)
 	one.mustPut("small", []byte("1"), 1)
-	one.mustPut("huge", bytesOf(1, 12*ChunkSize), 0)
-	two.until("it is full", func() bool { return two.chunkCount() >= 7 })
+	one.mustPut("huge", bytesOf(1, 6*ChunkSize), 0)
+	two.until("it is full", func() bool { return two.chunkCount() >= 3 })
 	if _, err := one.m.Remove(t.Context(), "huge", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestImpossibleCopies(t *testing.T) {
 // After a broken upload, each of its chunks and no other is removed once, even in vain.
 func TestABrokenUploadIsSweptOnce(t *testing.T) {
 	t.Parallel()
-	const pieces = 8
+	const pieces = 4
 	s := openWith(t, t.TempDir(), &killer{left: -1})
 	defer func() { _ = s.Close() }()
 	c := newScene()

@@ -20,7 +20,7 @@ func TestFollowersHoldTheLeadersFiles(t *testing.T) {
 	one.lead(1)
 	contents := map[string][]byte{
 		"empty": {}, "small": []byte("hello"), "a/b/exact": bytesOf(1, ChunkSize), "more": bytesOf(2, ChunkSize+1),
-		"large": bytesOf(3, 5*ChunkSize-7), "zeros": make([]byte, 3*ChunkSize),
+		"large": bytesOf(3, 3*ChunkSize-7), "zeros": make([]byte, 2*ChunkSize),
 	}
 	for name, content := range contents {
 		one.mustPut(name, content, AsConfigured)

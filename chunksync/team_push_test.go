@@ -38,7 +38,7 @@ func TestARoundIsFinished(t *testing.T) {
 		return false
 	}
 	two.block.Store(&slow)
-	one.mustPut("big", bytesOf(1, 6*ChunkSize), 0)
+	one.mustPut("big", bytesOf(1, 3*ChunkSize), 0)
 	one.until("it is on its way", coming.Load) // l.sending may still be the catalog before
 	if _, err := one.m.Remove(t.Context(), "big", 0); err != nil {
 		t.Fatal(err)
