@@ -33,10 +33,10 @@ var built = struct {
 // [SharedEnv] names a folder, the first package of a run that asks builds it for all. Else it is beside
 // the test's own binary, whose folder the go command removes; Git ignores the suffix .test.
 func Build(name, folder string, flags ...string) (string, error) {
-	dir := filepath.Dir(os.Args[0])
+	dir, lasts := filepath.Dir(os.Args[0]), false
 	// After os.Getenv the go command would keep the result of a test for this folder only.
 	if shared, _ := syscall.Getenv(SharedEnv); shared != "" {
-		dir = filepath.Join(shared, "programs")
+		dir, lasts = filepath.Join(shared, "programs"), true
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
@@ -49,13 +49,15 @@ func Build(name, folder string, flags ...string) (string, error) {
 	defer built.Unlock()
 	fault, tried := built.faults[path]
 	if !tried {
-		fault = build(path, folder, flags)
+		fault = build(path, folder, lasts, flags)
 		built.faults[path] = fault
 	}
 	return path, fault
 }
 
-func build(path, folder string, flags []string) error {
+// build does nothing if the program is there and lasts as long as the run: to ask the go command whether it is up
+// to date takes a second.
+func build(path, folder string, lasts bool, flags []string) error {
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -64,13 +66,17 @@ func build(path, folder string, flags []string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
+	if _, err := os.Stat(path); err == nil && lasts {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), building)
 	defer cancel()
-	args := append(append([]string{"build", "-o", path}, flags...), ".")
+	half := path + ".half" // a program whose build was cut short must not be taken for one
+	args := append(append([]string{"build", "-o", half}, flags...), ".")
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the path is of this test's own folder
 	cmd.Dir, cmd.WaitDelay = folder, time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", folder, err, out)
 	}
-	return nil
+	return os.Rename(half, path)
 }

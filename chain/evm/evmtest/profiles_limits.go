@@ -54,7 +54,7 @@ func limitProfiles(bool) []Profile {
 }
 
 // rateProfiles limit calls by time.
-func rateProfiles(bool) []Profile {
+func rateProfiles(full bool) []Profile {
 	carries := func(t Transport) func(*Provider) { return func(p *Provider) { p.Carries(t) } }
 	return []Profile{
 		{
@@ -74,6 +74,8 @@ func rateProfiles(bool) []Profile {
 		},
 		{
 			Name: "answer-limit", Finding: "§8.14", Intents: many, Install: carries(AnswerLimit(60_000)),
+			// Forty transactions are in a block of a million gas. Hundreds would not fit, also of other profiles.
+			Own: pick(full, []string{"--block-time", "100ms", "--gas-limit", "1000000"}, nil),
 			Who: "servers that refuse an answer above a size, such as 10 MB: a block fits, and a batch of answers may not",
 		},
 		{
