@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -57,5 +58,46 @@ func TestAConsumedNonce(t *testing.T) {
 				t.Errorf("the count was asked for as of %s, want %s", asked, want)
 			}
 		})
+	}
+}
+
+// Where some backends lack a block, receipts that are missing are asked for again, and those that came are not.
+func TestMissingReceiptsAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	const many = 40
+	var mu sync.Mutex
+	asked := map[string]int{}
+	w := &twoBranches{head: 9}
+	c := open(t, evm.Config{ChainID: 1337, Depth: 2, URL: serve(t, func(method string, params []json.RawMessage) any {
+		switch method {
+		case "eth_getTransactionByHash":
+			return map[string]any{"blockHash": branchBlock(false, 3), "blockNumber": "0x3"}
+		case "eth_getTransactionReceipt":
+			mu.Lock()
+			defer mu.Unlock()
+			hash := string(params[0])
+			if asked[hash]++; asked[hash] == 1 && len(asked)%3 == 0 {
+				return nil
+			}
+			return map[string]any{"transactionHash": json.RawMessage(hash), "blockHash": branchBlock(false, 3), "status": "0x1"}
+		}
+		return w.say(method, params)
+	})})
+	var hashes []chain.Hash
+	for i := range uint64(many) {
+		hashes = append(hashes, chain.Hash(branchBlock(true, 1000+i)))
+	}
+	seen, err := c.Probe(t.Context(), hashes)
+	if err != nil || len(seen) != many || seen[many-1].Where != chain.Included {
+		t.Fatalf("got %v, %v, want all of them included", seen, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	calls := 0
+	for _, n := range asked {
+		calls += n
+	}
+	if calls != many+many/3 {
+		t.Errorf("%d receipts were asked for, want %d, and again the %d that were missing", calls, many, many/3)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -98,12 +99,24 @@ func (c *Chain) fillFailed(ctx context.Context, block chain.Hash, found []chain.
 	return nil
 }
 
-// receiptsOf asks for the receipt of each transaction.
+// receiptsOf asks for the receipt of each transaction, and again for those that are missing: where a third of the
+// backends lacks a block, dozens of receipts would never come at once.
 func (c *Chain) receiptsOf(ctx context.Context, found []chain.Inclusion) ([]*receipt, error) {
 	receipts := make([]*receipt, len(found))
-	calls := make([]rpc.BatchElem, len(found))
-	for i, in := range found {
-		calls[i] = rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{in.Hash}, Result: &receipts[i]}
+	for try := range maxTries {
+		var calls []rpc.BatchElem
+		for i, in := range found {
+			if r := receipts[i]; r == nil || r.Status == nil || r.Block == nil {
+				receipts[i] = nil
+				calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{in.Hash}, Result: &receipts[i]})
+			}
+		}
+		if len(calls) == 0 || try > 0 && pause(ctx, time.Duration(try)*10*time.Millisecond) != nil {
+			break
+		}
+		if err := c.all(ctx, calls); err != nil {
+			return nil, err
+		}
 	}
-	return receipts, c.all(ctx, calls)
+	return receipts, ctx.Err()
 }

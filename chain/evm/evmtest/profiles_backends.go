@@ -20,11 +20,13 @@ func backendProfiles(full bool) []Profile {
 			Name: "dead-branch-by-request", Finding: "C1", Fault: Directed,
 			Who:     "a load balancer that keeps a node stuck on a dead branch",
 			Install: func(p *Provider) { p.Does(deadBackend(p, PerRequest)) },
+			Own:     pick(full, []string{"--block-time", "100ms", "--archive"}, nil), // the branch has the states of its fork
 		},
 		{
 			Name: "dead-branch-by-item", Finding: "C1", Fault: Directed,
 			Who:     "the same, when the calls of one batch go to several nodes",
 			Install: func(p *Provider) { p.Does(deadBackend(p, PerItem)) },
+			Own:     pick(full, []string{"--block-time", "100ms", "--archive"}, nil), // the branch has the states of its fork
 		},
 		{
 			Name: "count-cached", Finding: "C7",
