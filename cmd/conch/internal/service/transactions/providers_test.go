@@ -14,8 +14,13 @@ import (
 // devnode is the folder of the node's program.
 const devnode = "../../../../../chain/evm/cmd/conch-devnode"
 
-// atOnce is how many profiles run at the same time. They wait for blocks most of the time.
-const atOnce = 12
+// atOnce is how many profiles run at the same time. By day they wait for blocks most of the time.
+func atOnce() int {
+	if pgtest.Nightly() {
+		return 4
+	}
+	return 12
+}
 
 // Each profile of a provider: the transactions go through it, leaders are killed, and by the chain's
 // blocks alone each intent is carried out once. What a provider stops for good waits, and says why.
@@ -26,7 +31,7 @@ func TestProviders(t *testing.T) {
 	}
 	program := evmtest.Program(t, devnode)
 	shared := evmtest.StartNode(t, program, "--block-time", "100ms")
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, atOnce())
 	var running sync.WaitGroup
 	for _, p := range evmtest.Profiles(pgtest.Nightly()) {
 		running.Go(func() {
