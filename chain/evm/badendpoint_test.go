@@ -72,6 +72,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 
 // An answer without an end is not read to the end: it would fill the memory. Nor is a long one asked for again.
 func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
 	const most = 1 << 20
 	var sent atomic.Int64
 	t.Cleanup(func() { // after the tests below
