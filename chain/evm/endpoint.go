@@ -25,6 +25,7 @@ type endpoint struct {
 	lines   connections
 	listens func() time.Duration // the patience with a line; see line.patience
 	silence func()               // is told that a line was given up
+	budget  allowance
 }
 
 func newEndpoint(cfg Config) *endpoint {
@@ -77,6 +78,9 @@ func (e *endpoint) dial(ctx context.Context) (*line, error) {
 }
 
 func (e *endpoint) call(ctx context.Context, result any, method string, args ...any) error {
+	if err := e.budget.wait(ctx, 1); err != nil {
+		return e.fail(method, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	l, err := e.dial(ctx)
@@ -86,17 +90,34 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 	ctx, said := noting(ctx)
 	l.begin()
 	if err := l.end(l.client.CallContext(ctx, result, method, args...)); err != nil {
-		return said.explain(e.fail(method, err), e.secrets())
+		err = said.explain(e.fail(method, err), e.secrets())
+		e.budget.note(err, nil)
+		return err
 	}
+	e.budget.note(nil, nil)
 	return nil
 }
 
-// batch makes one request. The errors of single calls are in their elements. One call alone is no batch:
-// some endpoints take none.
+// batch makes one request, once the endpoint's allowance has room for it. The errors of single calls are in
+// their elements. One call alone is no batch: some endpoints take none.
 func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if len(calls) == 0 {
 		return nil
 	}
+	if err := e.budget.wait(ctx, len(calls)); err != nil {
+		return e.fail(calls[0].Method, err)
+	}
+	return e.exchange(ctx, calls)
+}
+
+// exchange is batch for a caller that has waited.
+func (e *endpoint) exchange(ctx context.Context, calls []rpc.BatchElem) error {
+	err := e.request(ctx, calls)
+	e.budget.note(err, calls)
+	return err
+}
+
+func (e *endpoint) request(ctx context.Context, calls []rpc.BatchElem) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	l, err := e.dial(ctx)

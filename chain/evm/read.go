@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +50,10 @@ func faulty(err error) bool {
 	if !spoken {
 		return err != nil
 	}
-	// An unknown method or tag, bad parameters, a rate limit and a size stay the same.
+	if _, is := limited(err); is {
+		return true // after a while
+	}
+	// An unknown method or tag, bad parameters and a size stay the same.
 	return !tooLarge(err) && !answerTooLarge(err) && !slices.Contains([]int{codeMethod, codeParams, codeLimit, codeRateLimit}, code) && !strings.Contains(strings.ToLower(text), "not found")
 }
 
@@ -67,7 +71,7 @@ func throttled(err error) bool {
 // read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.
 func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	for from := 0; from < len(calls); {
-		part := calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))]
+		part := calls[from:min(len(calls), from+c.reads.limit(c.endpoint.budget.most(c.cfg.MaxBatch)))]
 		err := c.insist(ctx, part, retry)
 		large := func(err error) bool { return tooLarge(err) || answerTooLarge(err) }
 		refused := large(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return large(call.Error) })
@@ -85,9 +89,12 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 
 // insist makes one request, and repeats calls within one Timeout. It fails if no request had an answer.
 func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
+	if err := c.endpoint.budget.wait(ctx, len(calls)); err != nil {
+		return c.endpoint.fail(calls[0].Method, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	failure := c.endpoint.batch(ctx, calls)
+	failure := c.endpoint.exchange(ctx, calls)
 	if failure != nil {
 		for i := range calls {
 			calls[i].Error = failure
@@ -111,8 +118,8 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(er
 
 // pointless reports whether no retry can succeed: the endpoint refuses requests, or time is up.
 func pointless(err error) bool {
-	_, refused := errors.AsType[*statusError](err)
-	return refused || tooLarge(err) || answerTooLarge(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	status, refused := errors.AsType[*statusError](err)
+	return refused && status.code != http.StatusTooManyRequests || tooLarge(err) || answerTooLarge(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // toRepeat returns the positions of the open calls, whose error retry selects.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -32,6 +33,12 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	}
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
+		// The caller holds a gate's door, and a leader that leaves waits for it.
+		if wait := c.endpoint.budget.busy(time.Now(), to-from); wait > mostWaited {
+			text := fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Millisecond))
+			fill(outcomes[from:], chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
+			break
+		}
 		c.submitted.add(attempts[from:to])
 		err := c.submit(ctx, attempts[from:to], outcomes[from:to])
 		if tooLarge(err) && c.sends.shrink(to-from) {
@@ -49,11 +56,14 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	return outcomes
 }
 
+// mostWaited is for how long a send waits for the endpoint's allowance.
+const mostWaited = time.Second
+
 // fit returns the end of the request that begins at from.
 func (c *Chain) fit(attempts []chain.Signed, from int) int {
 	size := 0
 	to := from
-	most := c.sends.limit(c.cfg.MaxBatch)
+	most := c.sends.limit(c.endpoint.budget.most(c.cfg.MaxBatch))
 	for to < len(attempts) && to-from < most {
 		size += 2*len(attempts[to].Bytes) + overhead
 		if size > c.cfg.MaxBody && to > from {

@@ -59,17 +59,14 @@ func rateProfiles(full bool) []Profile {
 	return []Profile{
 		{
 			Name: "rate-429", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, false)),
-			Red: "F3: what is refused is asked again at once, and keeps the limit exceeded",
 			Who: "public endpoints: HTTP 429 for a whole request above an allowance, without more words",
 		},
 		{
 			Name: "rate-429-retry-after", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, true)),
-			Red: "F3: what is refused is asked again at once, and Retry-After is not read",
 			Who: "Alchemy and Infura: HTTP 429 with Retry-After",
 		},
 		{
 			Name: "rate-items", Finding: "F3", Intents: many, Install: func(p *Provider) { p.Does(CallLimit(100, 100)) },
-			Red: "F3: all lookups are asked again while one is refused",
 			Who: "Infura: the calls of a batch above the allowance have the error -32005, the others an answer",
 		},
 		{
